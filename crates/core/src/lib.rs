@@ -1,1 +1,11 @@
-//! inferometer-core
+//! Facts and arithmetic of Inferometer: no sockets, no clock, no async; the same input gives
+//! the same output.
+
+pub mod hostile;
+pub mod length;
+pub mod options;
+pub mod record;
+pub mod scenario;
+pub mod seed;
+pub mod slo;
+pub mod units;

@@ -1,1 +1,32 @@
-//! inferometer-sim
+//! The simulated engine: an OpenAI-compatible HTTP server whose timing is known.
+//!
+//! [`Server`] answers like vLLM on a fixed schedule (time to first token, gap between
+//! tokens, jitter), misbehaves on request ([`Faults`]) and writes down what it really did
+//! (the truth log), so that a client's time-stamps can be checked against the server's.
+//! [`null::NullServer`] does nothing but write, and so measures the client alone.
+//!
+//! The crate reads and writes HTTP/1.1 by itself. It shares no parser with the client, so
+//! that a mistake made twice cannot cancel out; and the truth log needs the instant before
+//! each `write()`, the faults the bare socket, which a server library would not hand over.
+
+mod clock;
+mod config;
+mod connection;
+mod draw;
+mod fault;
+mod http;
+mod listen;
+mod metrics;
+pub mod null;
+mod render;
+mod reply;
+mod server;
+mod stream;
+mod timing;
+mod truth;
+mod wire;
+mod work;
+
+pub use config::{Config, SimError};
+pub use fault::{FaultError, Faults};
+pub use server::Server;

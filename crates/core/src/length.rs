@@ -1,0 +1,169 @@
+//! Lengths of prompts and answers as users ask for them.
+
+use crate::units::serde_as_text;
+use rand::Rng;
+use rand_distr::{Distribution, LogNormal, Normal, Uniform};
+use std::fmt;
+use std::str::FromStr;
+
+/// `512`, `uniform(256,1024)`, `normal(512,100)` or `lognormal(512,300)`; the arguments of
+/// the last two are mean and standard deviation of the length itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LengthSpec {
+    /// Always the same.
+    Fixed(u32),
+    /// Every length from the first to the second, both included, equally often.
+    Uniform(u32, u32),
+    /// Mean and standard deviation; never below 1.
+    Normal(f64, f64),
+    /// Mean and standard deviation of a long-tailed length; never below 1.
+    Lognormal(f64, f64),
+}
+
+/// Longest length that is taken; beyond it a typing error is more likely than a wish.
+const LONGEST: u32 = 100_000_000;
+
+/// A text that is no length.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' is no length; write a whole number from 1, uniform(MIN,MAX), normal(MEAN,STD) or lognormal(MEAN,STD)"
+)]
+pub struct BadLength(String);
+
+impl LengthSpec {
+    /// Draws one length.
+    pub fn sample(self, rng: &mut impl Rng) -> u32 {
+        let clamp = |length: f64| (length.round() as u32).clamp(1, LONGEST);
+        match self {
+            LengthSpec::Fixed(length) => length,
+            LengthSpec::Uniform(min, max) => Uniform::new_inclusive(min, max)
+                .expect("parsing checked that min <= max")
+                .sample(rng),
+            LengthSpec::Normal(mean, std) => clamp(
+                Normal::new(mean, std)
+                    .expect("parsing checked that both are finite")
+                    .sample(rng),
+            ),
+            LengthSpec::Lognormal(mean, std) => {
+                // From the moments of the length to those of its logarithm.
+                let variance = (1.0 + (std / mean).powi(2)).ln();
+                let location = mean.ln() - variance / 2.0;
+                clamp(
+                    LogNormal::new(location, variance.sqrt())
+                        .expect("parsing checked that both are finite")
+                        .sample(rng),
+                )
+            }
+        }
+    }
+
+    /// Expected length, for estimates of time and memory.
+    pub fn mean(self) -> f64 {
+        match self {
+            LengthSpec::Fixed(length) => f64::from(length),
+            LengthSpec::Uniform(min, max) => (f64::from(min) + f64::from(max)) / 2.0,
+            LengthSpec::Normal(mean, _) | LengthSpec::Lognormal(mean, _) => mean,
+        }
+    }
+}
+
+impl FromStr for LengthSpec {
+    type Err = BadLength;
+
+    fn from_str(text: &str) -> Result<Self, BadLength> {
+        let bad = || BadLength(text.to_owned());
+        let whole = |word: &str| match word.trim().parse::<u32>() {
+            Ok(length) if (1..=LONGEST).contains(&length) => Ok(length),
+            _ => Err(bad()),
+        };
+        let real = |word: &str, least: f64| match word.trim().parse::<f64>() {
+            Ok(number) if number >= least && number <= f64::from(LONGEST) => Ok(number),
+            _ => Err(bad()),
+        };
+        let Some((name, arguments)) = text.trim().split_once('(') else {
+            return whole(text).map(LengthSpec::Fixed);
+        };
+        let (first, second) = arguments
+            .strip_suffix(')')
+            .and_then(|arguments| arguments.split_once(','))
+            .ok_or_else(bad)?;
+        match name.trim() {
+            "uniform" => {
+                let (min, max) = (whole(first)?, whole(second)?);
+                if min > max {
+                    return Err(bad());
+                }
+                Ok(LengthSpec::Uniform(min, max))
+            }
+            "normal" => Ok(LengthSpec::Normal(real(first, 1.0)?, real(second, 0.0)?)),
+            "lognormal" => Ok(LengthSpec::Lognormal(real(first, 1.0)?, real(second, 0.0)?)),
+            _ => Err(bad()),
+        }
+    }
+}
+
+impl fmt::Display for LengthSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LengthSpec::Fixed(length) => write!(f, "{length}"),
+            LengthSpec::Uniform(min, max) => write!(f, "uniform({min},{max})"),
+            LengthSpec::Normal(mean, std) => write!(f, "normal({mean},{std})"),
+            LengthSpec::Lognormal(mean, std) => write!(f, "lognormal({mean},{std})"),
+        }
+    }
+}
+
+serde_as_text!(LengthSpec);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seed::{Dimension, rng};
+
+    #[test]
+    fn specs_read_back_as_written() {
+        for text in [
+            "512",
+            "uniform(256,1024)",
+            "normal(512,100)",
+            "lognormal(512,300.5)",
+        ] {
+            assert_eq!(text.parse::<LengthSpec>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in [
+            "0",
+            "-3",
+            "",
+            "uniform(9,3)",
+            "normal(512)",
+            "zipf(1,2)",
+            "1e9",
+            "normal(0,1)",
+        ] {
+            assert!(text.parse::<LengthSpec>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn samples_have_the_asked_mean_and_never_vanish() {
+        for text in ["uniform(10,30)", "normal(20,30)", "lognormal(200,300)"] {
+            let spec: LengthSpec = text.parse().unwrap();
+            let lengths: Vec<f64> = (0..20_000)
+                .map(|i| f64::from(spec.sample(&mut rng(7, Dimension::InputLength, i))))
+                .collect();
+            assert!(lengths.iter().all(|&length| length >= 1.0));
+            let mean = lengths.iter().sum::<f64>() / lengths.len() as f64;
+            // A normal that is cut at 1 has a higher mean than was asked.
+            let slack = if text.starts_with("normal") {
+                0.35
+            } else {
+                0.05
+            };
+            assert!((mean / spec.mean() - 1.0).abs() < slack, "{text}: {mean}");
+        }
+    }
+}

@@ -1,0 +1,525 @@
+//! The record: facts about one request, failed and cut-off ones included.
+//!
+//! Every metric, ours and every dialect's, is derived from records alone, so a record keeps
+//! what was seen and concludes nothing.
+
+use crate::units::Offset;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// One request, from its planned time to its end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Record {
+    /// The `x-request-id` that was sent; the simulator's truth log carries the same.
+    pub id: String,
+    /// Number in the schedule; with the seed it determines the prompt.
+    pub index: u64,
+    /// The conversation that the request belongs to.
+    pub session: Option<u64>,
+    /// Its turn in that conversation.
+    pub turn: Option<u32>,
+    /// Sent before the measured part; never in a metric.
+    pub warmup: bool,
+    /// When the schedule wanted it sent; absent in a closed loop.
+    pub due: Option<Offset>,
+    /// Wait at a cap that the user set (`--max-concurrency`); absent without a cap.
+    #[serde(rename = "cap_wait_ns", with = "nanos")]
+    pub cap_wait: Option<Duration>,
+    /// Time to connect (and for TLS); absent when an open connection was used.
+    #[serde(rename = "connect_ns", with = "nanos")]
+    pub connect: Option<Duration>,
+    /// When the first byte went to the kernel on a ready connection.
+    pub sent: Option<Offset>,
+    /// When the first byte of the answer was read.
+    pub first_byte: Option<Offset>,
+    /// Chunks that carry a token, in order of arrival.
+    pub chunks: Chunks,
+    /// First token that is not reasoning.
+    pub first_answer: Option<Offset>,
+    /// Messages of the stream that carry no token.
+    pub bare: Vec<BareChunk>,
+    /// When the answer, or the attempt, was over.
+    pub end: Option<Offset>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// HTTP status, once there was one.
+    pub status: Option<u16>,
+    /// Token counts as the server said them.
+    pub usage: Option<Usage>,
+    /// Output tokens counted by us from the text after the run, where the server said none.
+    pub retokenized: Option<u32>,
+    /// Why the server stopped, in its own word (`length`, `stop`, …).
+    pub finish: Option<String>,
+    /// Prompt tokens that were aimed at.
+    pub input_tokens_asked: Option<u32>,
+    /// Output tokens that were asked for: an exact length where `output_exact`, else a limit.
+    pub output_tokens_asked: Option<u32>,
+    /// The server was told to ignore end-of-sequence, so asked and received should agree.
+    pub output_exact: bool,
+    /// Characters of the prompt.
+    pub input_chars: u64,
+    /// Characters of the answer, reasoning and tool calls included.
+    pub output_chars: u64,
+    /// Where it was sent.
+    pub url: String,
+    /// Whether a stream was asked for.
+    pub streamed: bool,
+}
+
+/// Arrival of the chunks that carry tokens, as parallel columns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Chunks {
+    /// Time of the socket read that completed the chunk.
+    pub at: Vec<Offset>,
+    /// Tokens in the chunk, where the server says so per chunk.
+    pub tokens: Option<Vec<u32>>,
+    /// The chunk came in the same read as the one before it (of any kind), so that the two
+    /// cannot be told apart in time.
+    pub same_read: Vec<bool>,
+}
+
+impl Chunks {
+    /// Number of token-bearing chunks.
+    pub fn len(&self) -> usize {
+        self.at.len()
+    }
+
+    /// No token ever came.
+    pub fn is_empty(&self) -> bool {
+        self.at.is_empty()
+    }
+}
+
+/// A message of the stream without a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BareChunk {
+    /// When it was read.
+    pub at: Offset,
+    /// What it was.
+    pub kind: BareKind,
+}
+
+/// Kinds of messages without a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BareKind {
+    /// Has a choice, but no text: role only, or empty.
+    Empty,
+    /// Has a choice with a finish reason and no text.
+    Finish,
+    /// Has no choice: usage, or something else that is no answer.
+    NoChoice,
+}
+
+/// Token counts as the server reports them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Prompt tokens.
+    pub input: Option<u32>,
+    /// Output tokens, reasoning included.
+    pub output: Option<u32>,
+    /// Prompt tokens found in the prefix cache.
+    pub cached: Option<u32>,
+}
+
+/// How a request ended. Every planned request ends in exactly one of these.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Answered completely.
+    Done,
+    /// Went wrong; failures are data.
+    Failed(Failure),
+    /// Still under way when the run ended; counted, never dropped.
+    #[default]
+    Cut,
+}
+
+/// What went wrong, and when.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The step of the request at which it went wrong.
+    pub phase: Phase,
+    /// What kind of failure it was.
+    pub class: FailureClass,
+    /// The server's body or the system's message, made printable, shortened and free of
+    /// secrets.
+    pub detail: String,
+}
+
+/// Steps of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Looking up the host's name.
+    Resolve,
+    /// Opening the connection.
+    Connect,
+    /// The TLS handshake.
+    Tls,
+    /// Writing the request.
+    Send,
+    /// Waiting for the status line and headers, or a status that is no success.
+    Status,
+    /// Reading the answer.
+    Stream,
+    /// The answer ended before it was complete.
+    Truncated,
+    /// One of the three timeouts.
+    Timeout,
+}
+
+/// Kinds of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureClass {
+    /// The name has no address.
+    NameNotFound,
+    /// Nobody listens there.
+    Refused,
+    /// The connection was reset, closed or lost before an answer.
+    Disconnected,
+    /// No route, network down, or another error of the system.
+    Network,
+    /// The certificate is not trusted, or TLS failed otherwise.
+    TlsFailed,
+    /// 401 or 403.
+    Unauthorized,
+    /// 404 or 405.
+    NotFound,
+    /// The prompt, or prompt and output, exceed the model's context.
+    ContextExceeded,
+    /// 429.
+    RateLimited,
+    /// Another 4xx.
+    BadRequest,
+    /// 3xx: answers are never followed elsewhere.
+    Redirected,
+    /// 5xx.
+    ServerError,
+    /// `{"error": …}` in a stream that began with 200.
+    InBandError,
+    /// 200, and then no token and no finish.
+    EmptyStream,
+    /// A stream or body that is no valid HTTP, SSE or JSON.
+    BadStream,
+    /// A stream that stopped without a finish.
+    CutStream,
+    /// Could not connect within `--connect-timeout`.
+    ConnectTimeout,
+    /// Silence for longer than `--read-timeout`.
+    ReadTimeout,
+    /// Not complete within `--request-timeout`.
+    RequestTimeout,
+}
+
+/// Gives an enum of unit variants its kebab-case word, both ways, from one list.
+macro_rules! words {
+    ($type:ident { $($variant:ident => $word:literal),+ $(,)? }) => {
+        impl $type {
+            /// Every value.
+            pub const ALL: &'static [$type] = &[$($type::$variant),+];
+
+            /// The word used in files and reports.
+            pub fn word(self) -> &'static str {
+                match self { $($type::$variant => $word),+ }
+            }
+
+            /// The value of a word.
+            pub fn from_word(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.word() == word)
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.word())
+            }
+        }
+    };
+}
+pub(crate) use words;
+
+words!(Phase {
+    Resolve => "resolve",
+    Connect => "connect",
+    Tls => "tls",
+    Send => "send",
+    Status => "status",
+    Stream => "stream",
+    Truncated => "truncated",
+    Timeout => "timeout",
+});
+
+words!(FailureClass {
+    NameNotFound => "name-not-found",
+    Refused => "refused",
+    Disconnected => "disconnected",
+    Network => "network",
+    TlsFailed => "tls-failed",
+    Unauthorized => "unauthorized",
+    NotFound => "not-found",
+    ContextExceeded => "context-exceeded",
+    RateLimited => "rate-limited",
+    BadRequest => "bad-request",
+    Redirected => "redirected",
+    ServerError => "server-error",
+    InBandError => "in-band-error",
+    EmptyStream => "empty-stream",
+    BadStream => "bad-stream",
+    CutStream => "cut-stream",
+    ConnectTimeout => "connect-timeout",
+    ReadTimeout => "read-timeout",
+    RequestTimeout => "request-timeout",
+});
+
+words!(BareKind {
+    Empty => "empty",
+    Finish => "finish",
+    NoChoice => "no-choice",
+});
+
+/// Where the number of output tokens comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TokenSource {
+    /// The server's usage.
+    Usage,
+    /// Our tokenizer, applied to the text after the run.
+    Retokenized,
+    /// Nothing says so; the number is absent.
+    None,
+}
+
+words!(TokenSource {
+    Usage => "usage",
+    Retokenized => "retokenized",
+    None => "none",
+});
+
+impl Record {
+    /// Answered completely.
+    pub fn is_done(&self) -> bool {
+        matches!(self.outcome, Outcome::Done)
+    }
+
+    /// What went wrong, if something did.
+    pub fn failure(&self) -> Option<&Failure> {
+        match &self.outcome {
+            Outcome::Failed(failure) => Some(failure),
+            Outcome::Done | Outcome::Cut => None,
+        }
+    }
+
+    /// The moment from which latency is felt: `due` where a schedule exists, so that a late
+    /// client cannot hide a slow server, else `sent`.
+    pub fn start(&self) -> Option<Offset> {
+        self.due.or(self.sent)
+    }
+
+    /// Arrival of the first token.
+    pub fn first_token(&self) -> Option<Offset> {
+        self.chunks.at.first().copied()
+    }
+
+    /// Arrival of the last token.
+    pub fn last_token(&self) -> Option<Offset> {
+        self.chunks.at.last().copied()
+    }
+
+    /// Time to first token; `None` if no token ever came or no stream was asked for.
+    pub fn ttft(&self) -> Option<Duration> {
+        Some(self.first_token()?.since(self.start()?))
+    }
+
+    /// Time to the first token from the moment of sending, whatever the schedule said.
+    pub fn ttft_from_sent(&self) -> Option<Duration> {
+        Some(self.first_token()?.since(self.sent?))
+    }
+
+    /// Time to the first token that is not reasoning.
+    pub fn first_answer(&self) -> Option<Duration> {
+        Some(self.first_answer?.since(self.start()?))
+    }
+
+    /// Gap between the first two token-bearing chunks.
+    pub fn second_token(&self) -> Option<Duration> {
+        Some(self.chunks.at.get(1)?.since(*self.chunks.at.first()?))
+    }
+
+    /// Output tokens: the server's count, else ours after the run, else unknown. Never the
+    /// requested length, never the number of chunks.
+    pub fn output_tokens(&self) -> Option<u32> {
+        self.usage
+            .and_then(|usage| usage.output)
+            .or(self.retokenized)
+    }
+
+    /// Where `output_tokens` comes from.
+    pub fn token_source(&self) -> TokenSource {
+        match (self.usage.and_then(|usage| usage.output), self.retokenized) {
+            (Some(_), _) => TokenSource::Usage,
+            (None, Some(_)) => TokenSource::Retokenized,
+            (None, None) => TokenSource::None,
+        }
+    }
+
+    /// Prompt tokens: the server's count only.
+    pub fn input_tokens(&self) -> Option<u32> {
+        self.usage.and_then(|usage| usage.input)
+    }
+
+    /// Time per output token after the first; absent for a single token.
+    pub fn tpot(&self) -> Option<Duration> {
+        let gaps = self
+            .output_tokens()?
+            .checked_sub(1)
+            .filter(|&gaps| gaps > 0)?;
+        let decode = self.last_token()?.since(self.first_token()?);
+        (self.chunks.len() > 1).then(|| decode / gaps)
+    }
+
+    /// Gaps between consecutive token-bearing chunks.
+    pub fn gaps(&self) -> impl Iterator<Item = Duration> + '_ {
+        self.chunks.at.windows(2).map(|pair| pair[1].since(pair[0]))
+    }
+
+    /// The largest gap: a stall that no percentile over tokens shows.
+    pub fn max_gap(&self) -> Option<Duration> {
+        self.gaps().max()
+    }
+
+    /// The moment at which the answer was complete for its reader: the last token or the
+    /// finishing chunk, whichever came later; without a stream, the end of the body.
+    pub fn completed(&self) -> Option<Offset> {
+        if !self.streamed {
+            return self.end;
+        }
+        let finish = self
+            .bare
+            .iter()
+            .filter(|chunk| chunk.kind == BareKind::Finish)
+            .map(|chunk| chunk.at)
+            .next_back();
+        self.last_token().max(finish)
+    }
+
+    /// Latency from due (or sent) to the complete answer.
+    pub fn e2e(&self) -> Option<Duration> {
+        Some(self.completed()?.since(self.start()?))
+    }
+
+    /// How late *we* were: neither the user's cap nor the connection. A large value condemns
+    /// the run, not the server. Absent in a closed loop.
+    pub fn lag(&self) -> Option<Duration> {
+        let late = self.sent?.since(self.due?);
+        let excused = self.cap_wait.unwrap_or_default() + self.connect.unwrap_or_default();
+        Some(late.saturating_sub(excused))
+    }
+}
+
+/// `Option<Duration>` as nanoseconds.
+mod nanos {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::time::Duration;
+
+    pub fn serialize<S: Serializer>(span: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+        span.map(|span| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+            .serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<u64>::deserialize(from)?.map(Duration::from_nanos))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Offset {
+        Offset::after(Duration::from_millis(millis))
+    }
+
+    fn streamed(due: Option<u64>, sent: u64, tokens: &[u64]) -> Record {
+        Record {
+            due: due.map(ms),
+            sent: Some(ms(sent)),
+            chunks: Chunks {
+                at: tokens.iter().copied().map(ms).collect(),
+                tokens: None,
+                same_read: vec![false; tokens.len()],
+            },
+            streamed: true,
+            outcome: Outcome::Done,
+            usage: Some(Usage {
+                output: Some(tokens.len() as u32),
+                ..Usage::default()
+            }),
+            ..Record::default()
+        }
+    }
+
+    #[test]
+    fn ttft_counts_from_due_where_a_schedule_exists_and_from_sent_otherwise() {
+        assert_eq!(
+            streamed(Some(10), 30, &[100]).ttft(),
+            Some(Duration::from_millis(90))
+        );
+        assert_eq!(
+            streamed(None, 30, &[100]).ttft(),
+            Some(Duration::from_millis(70))
+        );
+        assert_eq!(streamed(None, 30, &[]).ttft(), None);
+    }
+
+    #[test]
+    fn tpot_is_absent_for_one_token_and_when_the_count_is_unknown() {
+        assert_eq!(streamed(None, 0, &[100]).tpot(), None);
+        let mut record = streamed(None, 0, &[100, 120, 160]);
+        assert_eq!(record.tpot(), Some(Duration::from_millis(30)));
+        record.usage = None;
+        assert_eq!(record.tpot(), None);
+    }
+
+    #[test]
+    fn lag_leaves_out_the_cap_and_the_connection() {
+        let mut record = streamed(Some(10), 110, &[200]);
+        record.cap_wait = Some(Duration::from_millis(80));
+        record.connect = Some(Duration::from_millis(15));
+        assert_eq!(record.lag(), Some(Duration::from_millis(5)));
+    }
+
+    #[test]
+    fn an_answer_is_complete_at_its_finishing_chunk_but_not_at_its_usage() {
+        let mut record = streamed(None, 0, &[100, 120]);
+        record.bare = vec![
+            BareChunk {
+                at: ms(130),
+                kind: BareKind::Finish,
+            },
+            BareChunk {
+                at: ms(140),
+                kind: BareKind::NoChoice,
+            },
+        ];
+        assert_eq!(record.e2e(), Some(Duration::from_millis(130)));
+    }
+
+    #[test]
+    fn words_and_serde_agree() {
+        for class in FailureClass::ALL {
+            let json = serde_json::to_string(class).unwrap();
+            assert_eq!(json, format!("\"{class}\""));
+            assert_eq!(FailureClass::from_word(class.word()), Some(*class));
+        }
+        for phase in Phase::ALL {
+            assert_eq!(
+                serde_json::to_string(phase).unwrap(),
+                format!("\"{phase}\"")
+            );
+        }
+    }
+}

@@ -1,0 +1,467 @@
+//! The scenario: the settings of one measurement, resolved to a type that cannot be illegal.
+//!
+//! `options` holds what a user typed; resolving it gives a `Scenario`, and `Scenario::options`
+//! gives back a file that repeats it.
+
+use crate::length::LengthSpec;
+use crate::record::words;
+use crate::slo::Slo;
+use crate::units::{Span, serde_as_text};
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// One measurement, fully described.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Name for people.
+    pub label: Option<String>,
+    /// `key=value` facts for legends and pairing.
+    pub tags: Vec<Tag>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Where and how to send.
+    pub connection: Connection,
+    /// When to send.
+    pub load: Load,
+    /// What to send.
+    pub work: Work,
+    /// What to judge by.
+    pub objectives: Objectives,
+}
+
+/// Where and how to send. Holds no secret: keys are named by where they are found, headers by
+/// their names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Connection {
+    /// Servers in rotation; none means the embedded simulated engine.
+    pub urls: Vec<String>,
+    /// The API to speak.
+    pub api: Api,
+    /// Model as served; found from the server if absent.
+    pub model: Option<String>,
+    /// Ask for a stream.
+    pub stream: bool,
+    /// Names of further headers; their values are never stored.
+    pub headers: Vec<String>,
+    /// Environment variable that holds the API key.
+    pub api_key_env: Option<String>,
+    /// File that holds the API key.
+    pub api_key_file: Option<PathBuf>,
+    /// Certificate authority to trust.
+    pub ca: Option<PathBuf>,
+    /// Certificate that the client shows.
+    pub client_cert: Option<PathBuf>,
+    /// Its key.
+    pub client_key: Option<PathBuf>,
+    /// Trust any certificate.
+    pub insecure: bool,
+    /// Proxy to go through.
+    pub proxy: Option<String>,
+    /// Limit for connecting.
+    pub connect_timeout: Span,
+    /// Limit for silence between bytes.
+    pub read_timeout: Span,
+    /// Limit for a whole request.
+    pub request_timeout: Span,
+    /// Client threads; chosen from the load if absent.
+    pub workers: Option<u32>,
+}
+
+/// When to send.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    /// Closed or open loop.
+    pub shape: Shape,
+    /// How much.
+    pub extent: Extent,
+    /// Requests before the measured part.
+    pub warmup: Warmup,
+    /// How long requests under way may take to finish once sending has ended; absent: until
+    /// the request timeout.
+    pub drain: Option<Span>,
+    /// Reasons to end early.
+    pub stop_when: Vec<StopWhen>,
+}
+
+/// Closed or open loop.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// A fixed number of streams, each sending when its last answer is complete.
+    Closed {
+        /// Number of streams.
+        concurrency: u32,
+        /// How the first wave is spread.
+        stagger: Stagger,
+    },
+    /// Requests at planned times, whatever the server does.
+    Open {
+        /// Arrivals a second.
+        rate: Rate,
+        /// How they are spaced.
+        arrival: Arrival,
+        /// Rise to that rate.
+        ramp: Option<Ramp>,
+        /// Requests under way at once; further ones wait, and the wait is charged.
+        max_concurrency: Option<u32>,
+    },
+}
+
+/// How much to send: at least one limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Extent {
+    /// So many requests.
+    Requests(u64),
+    /// For so long.
+    Duration(Span),
+    /// Whichever ends first.
+    Either(u64, Span),
+    /// For so long, watching for drift.
+    Soak(Span),
+}
+
+impl Extent {
+    /// Limit on the number of requests.
+    pub fn requests(self) -> Option<u64> {
+        match self {
+            Extent::Requests(count) | Extent::Either(count, _) => Some(count),
+            Extent::Duration(_) | Extent::Soak(_) => None,
+        }
+    }
+
+    /// Limit on the time of sending.
+    pub fn duration(self) -> Option<Span> {
+        match self {
+            Extent::Duration(span) | Extent::Either(_, span) | Extent::Soak(span) => Some(span),
+            Extent::Requests(_) => None,
+        }
+    }
+}
+
+/// A rise of the arrival rate at the beginning.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ramp {
+    /// Its curve.
+    pub curve: RampCurve,
+    /// Rate at the beginning, a second.
+    pub from: f64,
+    /// How long it takes.
+    pub over: Span,
+}
+
+/// Curve of a ramp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RampCurve {
+    /// By the same amount each second.
+    Linear,
+    /// By the same factor each second.
+    Exponential,
+}
+
+words!(RampCurve { Linear => "linear", Exponential => "exponential" });
+
+/// Spacing of arrivals in an open loop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrival {
+    /// Equal gaps.
+    Constant,
+    /// Exponential gaps, as from many independent users.
+    Poisson,
+    /// Gamma gaps; burstiness below 1 is more bursty than Poisson, above 1 more regular.
+    Gamma(f64),
+}
+
+/// What to send.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work {
+    /// Prompts.
+    pub prompts: PromptSource,
+    /// Length of answers.
+    pub output: Output,
+    /// Tell the server to ignore end-of-sequence, so that answers have the asked length.
+    pub ignore_eos: bool,
+    /// Least number of output tokens.
+    pub min_tokens: Option<u32>,
+    /// Sampling temperature.
+    pub temperature: Option<f64>,
+    /// Nucleus sampling.
+    pub top_p: Option<f64>,
+    /// Stop sequences.
+    pub stop: Vec<String>,
+    /// Further fields of the body, as a JSON object.
+    pub extra: Option<JsonObject>,
+    /// Begin synthetic prompts with words that are new in each run.
+    pub cache_nonce: bool,
+}
+
+/// Where prompts come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PromptSource {
+    /// Always this text.
+    Text(String),
+    /// A file, one prompt a line.
+    Lines(PathBuf),
+    /// Words of a known number of tokens.
+    Synthetic(LengthSpec),
+}
+
+/// Length of answers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Output {
+    /// Drawn for each request, sent as the limit, and as the exact length with `ignore_eos`.
+    Tokens(LengthSpec),
+    /// Just a limit.
+    AtMost(u32),
+}
+
+/// What to judge by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Objectives {
+    /// The objectives.
+    pub slos: Vec<Slo>,
+    /// Share of requests that must meet all request objectives, from 0 to 1.
+    pub attainment: Option<f64>,
+}
+
+/// The API to speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Api {
+    /// Found from the URL and the server.
+    #[default]
+    Auto,
+    /// `/v1/chat/completions`.
+    Chat,
+    /// `/v1/completions`.
+    Completions,
+}
+
+words!(Api { Auto => "auto", Chat => "chat", Completions => "completions" });
+
+/// Spread of the first wave in a closed loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stagger {
+    /// Over one mean latency, learned from the warm-up.
+    #[default]
+    Auto,
+    /// All at once.
+    None,
+    /// Over this time.
+    Over(Span),
+}
+
+/// Requests before the measured part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Warmup {
+    /// So many; 0 is a legal wish.
+    Requests(u64),
+    /// For so long.
+    Time(Span),
+}
+
+/// Arrivals a second; `inf` means all at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate(pub f64);
+
+impl Rate {
+    /// All at once.
+    pub fn is_infinite(self) -> bool {
+        self.0.is_infinite()
+    }
+}
+
+/// A reason to end a run early.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StopWhen {
+    /// A larger share than this, from 0 to 1, of at least twenty ended requests failed.
+    FailuresAbove(f64),
+    /// The objectives are missed and cannot be met any more.
+    SloMissed,
+}
+
+/// `key=value`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// The key.
+    pub key: String,
+    /// The value.
+    pub value: String,
+}
+
+/// A JSON object given as text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JsonObject(pub serde_json::Map<String, serde_json::Value>);
+
+/// A value that an option does not take, with what it takes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{given}' is not possible; {takes}")]
+pub struct BadValue {
+    given: String,
+    takes: &'static str,
+}
+
+impl BadValue {
+    pub(crate) fn new(given: &str, takes: &'static str) -> Self {
+        BadValue {
+            given: given.to_owned(),
+            takes,
+        }
+    }
+}
+
+/// Implements `FromStr` for an enum of words.
+macro_rules! from_words {
+    ($type:ident, $takes:literal) => {
+        impl FromStr for $type {
+            type Err = BadValue;
+            fn from_str(text: &str) -> Result<Self, BadValue> {
+                Self::from_word(text.trim()).ok_or_else(|| BadValue::new(text, $takes))
+            }
+        }
+        serde_as_text!($type);
+    };
+}
+
+from_words!(Api, "choose auto, chat or completions");
+from_words!(RampCurve, "choose linear or exponential");
+
+impl FromStr for Stagger {
+    type Err = BadValue;
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        match text.trim() {
+            "auto" => Ok(Stagger::Auto),
+            "none" => Ok(Stagger::None),
+            other => other
+                .parse()
+                .map(Stagger::Over)
+                .map_err(|_| BadValue::new(text, "choose auto, none or a time such as 2s")),
+        }
+    }
+}
+
+impl fmt::Display for Stagger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stagger::Auto => f.write_str("auto"),
+            Stagger::None => f.write_str("none"),
+            Stagger::Over(span) => span.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Warmup {
+    type Err = BadValue;
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        let trimmed = text.trim();
+        if let Ok(count) = trimmed.parse() {
+            return Ok(Warmup::Requests(count));
+        }
+        trimmed.parse().map(Warmup::Time).map_err(|_| {
+            BadValue::new(
+                text,
+                "give a number of requests such as 16, or a time such as 10s",
+            )
+        })
+    }
+}
+
+impl fmt::Display for Warmup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warmup::Requests(count) => count.fmt(f),
+            Warmup::Time(span) => span.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Rate {
+    type Err = BadValue;
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        text.trim()
+            .parse()
+            .ok()
+            .filter(|&rate: &f64| rate > 0.0)
+            .map(Rate)
+            .ok_or_else(|| BadValue::new(text, "give arrivals a second above 0, or inf"))
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for StopWhen {
+    type Err = BadValue;
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        let bad = || BadValue::new(text, "choose failures>20% or slo-missed");
+        let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        if compact == "slo-missed" {
+            return Ok(StopWhen::SloMissed);
+        }
+        if compact == "throughput-falling" {
+            return Err(BadValue::new(
+                text,
+                "it compares load points, and one run has one; choose failures>20% or slo-missed",
+            ));
+        }
+        let share: f64 = compact
+            .strip_prefix("failures>")
+            .and_then(|share| share.strip_suffix('%'))
+            .and_then(|share| share.parse().ok())
+            .filter(|share| (0.0..100.0).contains(share))
+            .ok_or_else(bad)?;
+        Ok(StopWhen::FailuresAbove(share / 100.0))
+    }
+}
+
+impl fmt::Display for StopWhen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StopWhen::FailuresAbove(share) => write!(f, "failures>{}%", share * 100.0),
+            StopWhen::SloMissed => f.write_str("slo-missed"),
+        }
+    }
+}
+
+impl FromStr for Tag {
+    type Err = BadValue;
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        match text.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() => Ok(Tag {
+                key: key.trim().to_owned(),
+                value: value.trim().to_owned(),
+            }),
+            _ => Err(BadValue::new(text, "write KEY=VALUE")),
+        }
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.key, self.value)
+    }
+}
+
+impl FromStr for JsonObject {
+    type Err = BadValue;
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        serde_json::from_str(text)
+            .map(JsonObject)
+            .map_err(|_| BadValue::new(text, "write a JSON object such as {\"top_k\": 20}"))
+    }
+}
+
+impl fmt::Display for JsonObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = serde_json::to_string(&self.0).map_err(|_| fmt::Error)?;
+        f.write_str(&text)
+    }
+}
+
+serde_as_text!(Stagger);
+serde_as_text!(Warmup);
+serde_as_text!(Rate);
+serde_as_text!(StopWhen);
+serde_as_text!(Tag);
+serde_as_text!(JsonObject);

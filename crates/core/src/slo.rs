@@ -1,0 +1,182 @@
+//! Objectives: limits that each request must meet, or that a percentile of the run must.
+
+use crate::record::Record;
+use crate::units::{Span, serde_as_text};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// One objective: `ttft=500ms` (every request) or `ttft.p99=1s` (the run's percentile).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slo {
+    /// What is limited.
+    pub metric: SloMetric,
+    /// Over which part of the run.
+    pub scope: SloScope,
+    /// The limit; meeting it exactly is meeting it.
+    pub limit: Span,
+}
+
+/// Latencies that can be limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SloMetric {
+    /// Time to first token.
+    Ttft,
+    /// Time to the first token that is not reasoning.
+    FirstAnswer,
+    /// Time per output token.
+    Tpot,
+    /// Gap between tokens; for a single request, its mean gap.
+    Itl,
+    /// The largest gap of a request.
+    MaxGap,
+    /// End-to-end latency.
+    E2e,
+}
+
+crate::record::words!(SloMetric {
+    Ttft => "ttft",
+    FirstAnswer => "first-answer",
+    Tpot => "tpot",
+    Itl => "itl",
+    MaxGap => "max-gap",
+    E2e => "e2e",
+});
+
+/// Whom an objective binds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SloScope {
+    /// Every request; the share that meets all such objectives is the attainment.
+    Request,
+    /// The run's percentile, in percent.
+    Percentile(f64),
+    /// The run's mean.
+    Mean,
+}
+
+/// A text that is no objective.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' is no objective; write METRIC=TIME or METRIC.pNN=TIME, as in ttft=500ms or tpot.p99=50ms (metrics: ttft, first-answer, tpot, itl, max-gap, e2e)"
+)]
+pub struct BadSlo(String);
+
+impl FromStr for Slo {
+    type Err = BadSlo;
+
+    fn from_str(text: &str) -> Result<Self, BadSlo> {
+        let bad = || BadSlo(text.to_owned());
+        let (name, limit) = text.trim().split_once('=').ok_or_else(bad)?;
+        let limit: Span = limit.parse().map_err(|_| bad())?;
+        let (metric, scope) = match name.trim().split_once('.') {
+            None => (name.trim(), SloScope::Request),
+            Some((metric, "mean")) => (metric, SloScope::Mean),
+            Some((metric, "median")) => (metric, SloScope::Percentile(50.0)),
+            Some((metric, percentile)) => {
+                let percent: f64 = percentile
+                    .strip_prefix('p')
+                    .and_then(|number| number.parse().ok())
+                    .filter(|percent| (0.0..100.0).contains(percent))
+                    .ok_or_else(bad)?;
+                (metric, SloScope::Percentile(percent))
+            }
+        };
+        let metric = SloMetric::from_word(metric.trim()).ok_or_else(bad)?;
+        Ok(Slo {
+            metric,
+            scope,
+            limit,
+        })
+    }
+}
+
+impl fmt::Display for Slo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.metric)?;
+        match self.scope {
+            SloScope::Request => {}
+            SloScope::Percentile(percent) => write!(f, ".p{percent}")?,
+            SloScope::Mean => f.write_str(".mean")?,
+        }
+        write!(f, "={}", self.limit)
+    }
+}
+
+serde_as_text!(Slo);
+
+impl SloMetric {
+    /// The metric of one request; absent where the request has none.
+    pub fn of(self, record: &Record) -> Option<Duration> {
+        match self {
+            SloMetric::Ttft => record.ttft(),
+            SloMetric::FirstAnswer => record.first_answer(),
+            SloMetric::Tpot => record.tpot(),
+            SloMetric::Itl => {
+                let gaps = record
+                    .chunks
+                    .len()
+                    .checked_sub(1)
+                    .filter(|&gaps| gaps > 0)?;
+                Some(record.gaps().sum::<Duration>() / u32::try_from(gaps).ok()?)
+            }
+            SloMetric::MaxGap => record.max_gap(),
+            SloMetric::E2e => record.e2e(),
+        }
+    }
+}
+
+impl Slo {
+    /// Whether a request meets this objective. A request that was not answered misses it. A
+    /// gap that a one-token answer cannot have is no miss; a first token that never came is.
+    pub fn met_by(&self, record: &Record) -> bool {
+        if !record.is_done() {
+            return false;
+        }
+        match self.metric.of(record) {
+            Some(value) => value <= self.limit.0,
+            None => match self.metric {
+                SloMetric::Ttft | SloMetric::FirstAnswer | SloMetric::E2e => false,
+                SloMetric::Tpot | SloMetric::Itl | SloMetric::MaxGap => true,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objectives_read_back_as_written() {
+        for text in [
+            "ttft=500ms",
+            "ttft.p99=1s",
+            "tpot.p99.9=50ms",
+            "e2e.mean=10s",
+            "max-gap=2s",
+        ] {
+            assert_eq!(text.parse::<Slo>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_an_example() {
+        for text in [
+            "ttft",
+            "ttft=500",
+            "speed=1s",
+            "ttft.p101=1s",
+            "ttft.p99",
+            "",
+        ] {
+            let message = text.parse::<Slo>().unwrap_err().to_string();
+            assert!(message.contains("ttft=500ms"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_failed_request_misses_every_objective() {
+        let slo: Slo = "tpot=1h".parse().unwrap();
+        assert!(!slo.met_by(&Record::default()));
+    }
+}

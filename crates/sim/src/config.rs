@@ -1,0 +1,72 @@
+//! What a server is told, and what can go wrong with starting it.
+
+use std::{io, net::SocketAddr, path::PathBuf, time::Duration};
+
+use crate::fault::Faults;
+
+/// How the simulated engine serves. No `Debug`: it may hold an API key.
+#[derive(Clone)]
+pub struct Config {
+    /// The model's name, as `/v1/models` lists it and requests must give it.
+    pub model: String,
+    /// From the arrival of a request to its first token.
+    pub ttft: Duration,
+    /// From one token to the next.
+    pub itl: Duration,
+    /// Each of these times is drawn from ± this, never below zero.
+    pub jitter: Duration,
+    /// Of every random draw: jitter, lengths, words, faults.
+    pub seed: u64,
+    /// How the server misbehaves.
+    pub faults: Faults,
+    /// Where to write what was really sent and when; an existing file is replaced.
+    pub truth: Option<PathBuf>,
+    /// Where set, requests must carry it as a bearer token.
+    pub api_key: Option<String>,
+    /// Prompt and asked output together may not exceed this many tokens.
+    pub max_model_len: u32,
+    /// A path before every endpoint, as behind a gateway: `/team-a` serves
+    /// `/team-a/v1/models`, and nothing else.
+    pub path_prefix: Option<String>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            model: "sim".to_owned(),
+            ttft: Duration::from_millis(200),
+            itl: Duration::from_millis(20),
+            jitter: Duration::ZERO,
+            seed: 0,
+            faults: Faults::default(),
+            truth: None,
+            api_key: None,
+            max_model_len: 32_768,
+            path_prefix: None,
+        }
+    }
+}
+
+/// Why a server could not start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum SimError {
+    /// The address is taken, not ours, or not allowed.
+    #[error("cannot listen on {listen}: {source}; choose another address or port 0")]
+    Listen {
+        /// The address asked for.
+        listen: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The listening socket broke while serving.
+    #[error("cannot accept connections: {0}")]
+    Accept(io::Error),
+    /// The truth log could not be created or written.
+    #[error("truth log {}: {source}", path.display())]
+    Truth {
+        /// The file asked for.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}

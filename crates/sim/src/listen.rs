@@ -1,0 +1,44 @@
+//! Opening the listening socket.
+
+use std::net::{SocketAddr, TcpListener};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::config::SimError;
+
+/// Room for a burst of connections while the accept loop is busy; the kernel caps it at
+/// net.core.somaxconn.
+const BACKLOG: i32 = 16_384;
+
+/// Binds without blocking mode set, and lets the process hold as many sockets as it may.
+pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, SimError> {
+    raise_open_files();
+    let open = || {
+        let socket = Socket::new(
+            Domain::for_address(address),
+            Type::STREAM,
+            Some(Protocol::TCP),
+        )?;
+        socket.set_reuse_address(true)?;
+        socket.bind(&address.into())?;
+        socket.listen(BACKLOG)?;
+        socket.set_nonblocking(true)?;
+        Ok(TcpListener::from(socket))
+    };
+    open().map_err(|source| SimError::Listen {
+        listen: address,
+        source,
+    })
+}
+
+/// A stream is a file descriptor, and the usual soft limit is 1024. Failing is no error:
+/// the accept loop copes with a full table.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    let _ = setrlimit(Resource::Nofile, wanted);
+}

@@ -1,0 +1,304 @@
+//! The bytes of events and answers, shaped as vLLM's.
+//!
+//! What stays the same within a request is rendered once; a token's event is then a few
+//! copies, with no serializer on the way.
+
+use std::io::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::{
+    draw::Draw,
+    fault::Faults,
+    work::{Api, Finish},
+};
+
+/// Words that stand for tokens; none needs escaping in JSON.
+const WORDS: [&str; 32] = [
+    " time", " light", " river", " stone", " house", " green", " small", " under", " which",
+    " water", " music", " paper", " seven", " north", " the", " of", " and", " to", " in", " a",
+    " is", " that", " window", " garden", " morning", " quickly", " almost", " never", " between",
+    " engine", " number", " answer",
+];
+
+/// The text of one request's tokens.
+#[derive(Clone, Debug)]
+pub(crate) struct Words(pub(crate) Draw);
+
+impl Words {
+    /// Appends the next token's text.
+    pub(crate) fn append(&mut self, out: &mut Vec<u8>) {
+        let index = self.0.below(WORDS.len() as u64) as usize;
+        out.extend_from_slice(WORDS[index].as_bytes());
+    }
+}
+
+/// The field of a chunk that holds the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Channel {
+    Answer,
+    /// `delta.reasoning_content` of a chat.
+    Reasoning,
+}
+
+/// One event with tokens.
+pub(crate) struct TokenEvent<'a> {
+    /// Free of characters that JSON escapes.
+    pub(crate) text: &'a [u8],
+    pub(crate) channel: Channel,
+    pub(crate) finish: Option<Finish>,
+    /// Output tokens so far, where the chunk tells usage.
+    pub(crate) usage: Option<u32>,
+}
+
+/// Renders the events of one request, without the empty line that ends an event.
+pub(crate) struct Renderer {
+    api: Api,
+    prompt_tokens: u32,
+    /// `data: ` as the faults want it.
+    data: &'static [u8],
+    /// The common beginning of every chunk's JSON, up to the model.
+    prefix: Vec<u8>,
+    line_end: &'static [u8],
+}
+
+impl Renderer {
+    pub(crate) fn new(
+        api: Api,
+        request_id: &str,
+        created_s: u64,
+        model: &str,
+        prompt_tokens: u32,
+        faults: &Faults,
+    ) -> Renderer {
+        let id = Value::from(answer_id(api, request_id));
+        let model = Value::from(model);
+        let object = match api {
+            Api::Chat => "chat.completion.chunk",
+            Api::Completions => "text_completion",
+        };
+        let prefix = format!(
+            "{{\"id\":{id},\"object\":\"{object}\",\"created\":{created_s},\"model\":{model},"
+        );
+        Renderer {
+            api,
+            prompt_tokens,
+            data: if faults.no_space { b"data:" } else { b"data: " },
+            prefix: prefix.into_bytes(),
+            line_end: if faults.crlf { b"\r\n" } else { b"\n" },
+        }
+    }
+
+    pub(crate) fn line_end(&self) -> &'static [u8] {
+        self.line_end
+    }
+
+    pub(crate) fn tokens(&self, out: &mut Vec<u8>, event: &TokenEvent<'_>) {
+        self.open(out);
+        out.extend_from_slice(match (self.api, event.channel) {
+            (Api::Completions, _) => b"\"choices\":[{\"index\":0,\"text\":\"",
+            (Api::Chat, Channel::Answer) => b"\"choices\":[{\"index\":0,\"delta\":{\"content\":\"",
+            (Api::Chat, Channel::Reasoning) => {
+                b"\"choices\":[{\"index\":0,\"delta\":{\"reasoning_content\":\"".as_slice()
+            }
+        });
+        out.extend_from_slice(event.text);
+        out.extend_from_slice(match self.api {
+            Api::Chat => b"\"},\"logprobs\":null,\"finish_reason\":",
+            Api::Completions => b"\",\"logprobs\":null,\"finish_reason\":".as_slice(),
+        });
+        out.extend_from_slice(match event.finish {
+            None => b"null",
+            Some(Finish::Stop) => b"\"stop\"",
+            Some(Finish::Length) => b"\"length\"".as_slice(),
+        });
+        out.extend_from_slice(b",\"stop_reason\":null,\"token_ids\":null}]");
+        self.close(out, event.usage);
+    }
+
+    /// The chunk that only says who speaks.
+    pub(crate) fn role(&self, out: &mut Vec<u8>, usage: Option<u32>) {
+        self.open(out);
+        out.extend_from_slice(
+            b"\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\
+              \"logprobs\":null,\"finish_reason\":null}]",
+        );
+        self.close(out, usage);
+    }
+
+    /// The chunk that only tells usage.
+    pub(crate) fn usage(&self, out: &mut Vec<u8>, output_tokens: u32) {
+        self.open(out);
+        out.extend_from_slice(b"\"choices\":[]");
+        self.close(out, Some(output_tokens));
+    }
+
+    /// An error as an event of a stream that began with 200.
+    pub(crate) fn error(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.data);
+        out.extend_from_slice(inband_error().to_string().as_bytes());
+    }
+
+    pub(crate) fn done(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.data);
+        out.extend_from_slice(b"[DONE]");
+    }
+
+    fn open(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.data);
+        out.extend_from_slice(&self.prefix);
+    }
+
+    fn close(&self, out: &mut Vec<u8>, usage: Option<u32>) {
+        if let Some(output) = usage {
+            let prompt = self.prompt_tokens;
+            let total = prompt.saturating_add(output);
+            write!(
+                out,
+                ",\"usage\":{{\"prompt_tokens\":{prompt},\"total_tokens\":{total},\
+                 \"completion_tokens\":{output}}}"
+            )
+            .expect("writing to memory cannot fail");
+        }
+        out.push(b'}');
+    }
+}
+
+/// The id that clients see: vLLM puts the kind before the request's id.
+fn answer_id(api: Api, request_id: &str) -> String {
+    match api {
+        Api::Chat => format!("chatcmpl-{request_id}"),
+        Api::Completions => format!("cmpl-{request_id}"),
+    }
+}
+
+/// The body of the in-band error.
+pub(crate) fn inband_error() -> Value {
+    json!({"error": {
+        "message": "EngineCore encountered an issue. See stack trace for the cause.",
+        "type": "InternalServerError", "param": null, "code": 500,
+    }})
+}
+
+/// What a whole answer holds.
+pub(crate) struct Whole<'a> {
+    pub(crate) api: Api,
+    pub(crate) request_id: &'a str,
+    pub(crate) created_s: u64,
+    pub(crate) model: &'a str,
+    pub(crate) reasoning: Option<&'a str>,
+    pub(crate) text: &'a str,
+    pub(crate) finish: Finish,
+    /// Prompt and output tokens, where usage is told.
+    pub(crate) usage: Option<(u32, u32)>,
+}
+
+impl Whole<'_> {
+    /// The answer to a request that does not stream.
+    pub(crate) fn render(&self) -> String {
+        let finish = self.finish.name();
+        let (object, choice) = match self.api {
+            Api::Chat => (
+                "chat.completion",
+                json!({
+                    "index": 0,
+                    "message": {
+                        "role": "assistant", "reasoning_content": self.reasoning,
+                        "content": self.text, "tool_calls": [],
+                    },
+                    "logprobs": null, "finish_reason": finish, "stop_reason": null,
+                }),
+            ),
+            Api::Completions => (
+                "text_completion",
+                json!({
+                    "index": 0, "text": self.text, "logprobs": null,
+                    "finish_reason": finish, "stop_reason": null,
+                }),
+            ),
+        };
+        let mut answer = json!({
+            "id": answer_id(self.api, self.request_id), "object": object,
+            "created": self.created_s, "model": self.model, "choices": [choice],
+        });
+        if let Some((prompt, output)) = self.usage {
+            answer["usage"] = json!({
+                "prompt_tokens": prompt, "total_tokens": prompt.saturating_add(output),
+                "completion_tokens": output, "prompt_tokens_details": null,
+            });
+        }
+        answer.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn renderer(api: Api) -> Renderer {
+        Renderer::new(api, "r\"1", 17, "m/x", 9, &Faults::default())
+    }
+
+    fn json_of(event: &[u8]) -> Value {
+        let json = event.strip_prefix(b"data: ").expect("an event of data");
+        serde_json::from_slice(json).expect("valid JSON")
+    }
+
+    #[test]
+    fn every_chunk_is_valid_json_of_the_right_shape() {
+        for api in [Api::Chat, Api::Completions] {
+            for finish in [None, Some(Finish::Stop), Some(Finish::Length)] {
+                for usage in [None, Some(4)] {
+                    let mut out = Vec::new();
+                    let event = TokenEvent {
+                        text: b" time",
+                        channel: Channel::Answer,
+                        finish,
+                        usage,
+                    };
+                    renderer(api).tokens(&mut out, &event);
+                    let chunk = json_of(&out);
+                    let choice = &chunk["choices"][0];
+                    let (text, id) = match api {
+                        Api::Chat => (&choice["delta"]["content"], "chatcmpl-r\"1"),
+                        Api::Completions => (&choice["text"], "cmpl-r\"1"),
+                    };
+                    assert_eq!(text, " time");
+                    assert_eq!(chunk["id"], id);
+                    assert_eq!(chunk["model"], "m/x");
+                    assert_eq!(choice["finish_reason"], json!(finish.map(Finish::name)));
+                    match usage {
+                        None => assert!(chunk.get("usage").is_none()),
+                        Some(_) => assert_eq!(chunk["usage"]["total_tokens"], 13),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn role_usage_and_error_events_are_valid_json() {
+        let renderer = renderer(Api::Chat);
+        let mut out = Vec::new();
+        renderer.role(&mut out, None);
+        let role = json_of(&out);
+        assert_eq!(role["choices"][0]["delta"]["role"], "assistant");
+        assert_eq!(role["choices"][0]["delta"]["content"], "");
+        out.clear();
+        renderer.usage(&mut out, 5);
+        let usage = json_of(&out);
+        assert_eq!(usage["choices"], json!([]));
+        assert_eq!(usage["usage"]["completion_tokens"], 5);
+        out.clear();
+        renderer.error(&mut out);
+        assert_eq!(json_of(&out)["error"]["code"], 500);
+    }
+
+    #[test]
+    fn words_need_no_escaping_and_begin_with_a_space() {
+        for word in WORDS {
+            assert!(word.starts_with(' '));
+            assert!(word[1..].bytes().all(|byte| byte.is_ascii_lowercase()));
+        }
+    }
+}

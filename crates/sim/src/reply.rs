@@ -1,0 +1,181 @@
+//! Answers that are not generated: refusals, and the heads of all answers.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::http::Unreadable;
+
+/// An answer with an error status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) status: u16,
+    /// JSON.
+    pub(crate) body: String,
+    /// One more header, where the status asks for it.
+    pub(crate) header: Option<(&'static str, &'static str)>,
+}
+
+impl Refusal {
+    fn openai(status: u16, kind: &str, param: Option<&str>, message: &str) -> Refusal {
+        let body = json!({"error": {
+            "message": message, "type": kind, "param": param, "code": status,
+        }});
+        Refusal::with_body(status, &body)
+    }
+
+    fn with_body(status: u16, body: &Value) -> Refusal {
+        Refusal {
+            status,
+            body: body.to_string(),
+            header: None,
+        }
+    }
+
+    pub(crate) fn bad_request(message: impl AsRef<str>) -> Refusal {
+        Refusal::openai(400, "BadRequestError", None, message.as_ref())
+    }
+
+    pub(crate) fn unknown_model(model: &str) -> Refusal {
+        let message = format!("The model `{model}` does not exist.");
+        Refusal::openai(404, "NotFoundError", Some("model"), &message)
+    }
+
+    pub(crate) fn unauthorized() -> Refusal {
+        Refusal::with_body(401, &json!({"error": "Unauthorized"}))
+    }
+
+    pub(crate) fn not_found(path: &str) -> Refusal {
+        let message = format!("Not Found: {path}");
+        Refusal::openai(404, "NotFoundError", None, &message)
+    }
+
+    pub(crate) fn method_not_allowed(allowed: &'static str) -> Refusal {
+        let message = format!("Method Not Allowed; use {allowed}");
+        let mut refusal = Refusal::openai(405, "MethodNotAllowed", None, &message);
+        refusal.header = Some(("allow", allowed));
+        refusal
+    }
+
+    /// As pydantic says it where extra fields are forbidden.
+    pub(crate) fn extra_field(field: &str, input: &Value) -> Refusal {
+        let body = json!({"detail": [{
+            "type": "extra_forbidden", "loc": ["body", field],
+            "msg": "Extra inputs are not permitted", "input": input,
+        }]});
+        Refusal::with_body(422, &body)
+    }
+
+    /// As OpenAI says it for its reasoning models.
+    pub(crate) fn unsupported_max_tokens() -> Refusal {
+        let body = json!({"error": {
+            "message": "Unsupported parameter: 'max_tokens' is not supported with this model. \
+                        Use 'max_completion_tokens' instead.",
+            "type": "invalid_request_error", "param": "max_tokens",
+            "code": "unsupported_parameter",
+        }});
+        Refusal::with_body(400, &body)
+    }
+
+    pub(crate) fn unreadable(reason: Unreadable) -> Refusal {
+        match reason {
+            Unreadable::Malformed(why) => Refusal::bad_request(why),
+            Unreadable::HeadTooLarge => {
+                let message = "the request head is larger than 64 KiB";
+                Refusal::openai(413, "RequestEntityTooLarge", None, message)
+            }
+            Unreadable::BodyTooLarge => {
+                let message = "the request body is larger than 64 MiB";
+                Refusal::openai(413, "RequestEntityTooLarge", None, message)
+            }
+        }
+    }
+
+    /// An injected failure.
+    pub(crate) fn injected(status: u16) -> Refusal {
+        match status {
+            429 => {
+                let message = "Rate limit reached for requests; try again in 1 s.";
+                let mut refusal = Refusal::openai(429, "RateLimitError", None, message);
+                refusal.header = Some(("retry-after", "1"));
+                refusal
+            }
+            503 => {
+                let message = "The server is overloaded or not ready yet.";
+                Refusal::openai(503, "ServiceUnavailableError", None, message)
+            }
+            _ => {
+                let message = "EngineCore encountered an issue. See stack trace for the cause.";
+                Refusal::openai(500, "InternalServerError", None, message)
+            }
+        }
+    }
+}
+
+/// How the end of a body is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodyEnd {
+    Length(usize),
+    Chunked,
+    /// With the connection, as in HTTP/1.0.
+    Close,
+}
+
+/// The head of an answer.
+pub(crate) struct Head<'a> {
+    pub(crate) status: u16,
+    pub(crate) content_type: &'a str,
+    pub(crate) body_end: BodyEnd,
+    pub(crate) http10: bool,
+    pub(crate) keep_alive: bool,
+    pub(crate) request_id: Option<&'a str>,
+    pub(crate) header: Option<(&'static str, &'static str)>,
+}
+
+impl Head<'_> {
+    pub(crate) fn render(&self) -> String {
+        let version = if self.http10 { "HTTP/1.0" } else { "HTTP/1.1" };
+        let reason = reason(self.status);
+        let mut head = format!(
+            "{version} {} {reason}\r\nserver: inferometer-sim\r\n",
+            self.status
+        );
+        let mut add = |name: &str, value: &dyn std::fmt::Display| {
+            write!(head, "{name}: {value}\r\n").expect("writing to a string cannot fail");
+        };
+        add("content-type", &self.content_type);
+        if let Some(id) = self.request_id {
+            add("x-request-id", &id);
+        }
+        if let Some((name, value)) = self.header {
+            add(name, &value);
+        }
+        match self.body_end {
+            BodyEnd::Length(length) => add("content-length", &length),
+            BodyEnd::Chunked => add("transfer-encoding", &"chunked"),
+            BodyEnd::Close => {}
+        }
+        match (self.keep_alive, self.http10) {
+            (false, _) => add("connection", &"close"),
+            (true, true) => add("connection", &"keep-alive"),
+            (true, false) => {}
+        }
+        head.push_str("\r\n");
+        head
+    }
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        413 => "Content Too Large",
+        422 => "Unprocessable Entity",
+        429 => "Too Many Requests",
+        503 => "Service Unavailable",
+        _ => "Internal Server Error",
+    }
+}

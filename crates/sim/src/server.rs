@@ -1,0 +1,166 @@
+//! The simulated engine as a server.
+
+use std::{
+    future::Future,
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use tokio::{net::TcpListener, sync::Notify, task::JoinSet, time::sleep};
+
+use crate::{
+    config::{Config, SimError},
+    connection,
+    listen::listen,
+    metrics::Metrics,
+    timing::FixedTiming,
+    truth::{TruthLog, TruthSink},
+    wire::Wire,
+};
+
+/// What all connections share.
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    pub(crate) timing: FixedTiming,
+    pub(crate) metrics: Metrics,
+    pub(crate) truth: TruthSink,
+    /// Requests for tokens so far; their order decides on faults and lengths.
+    pub(crate) requests: AtomicU64,
+    answered: AtomicU64,
+    dying: Notify,
+}
+
+impl Shared {
+    /// Counts an answer, and dies after as many as the faults say.
+    pub(crate) fn answered(&self) {
+        let answered = self.answered.fetch_add(1, Relaxed) + 1;
+        if self.config.faults.die_after == Some(answered) {
+            self.truth.dying();
+            self.dying.notify_one();
+        }
+    }
+}
+
+/// A bound server; connections wait in the kernel until [`serve`](Server::serve).
+pub struct Server {
+    listener: std::net::TcpListener,
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    truth: Option<TruthLog>,
+}
+
+impl Server {
+    /// Binds the address and creates the truth log. Raises the process's soft limit on open
+    /// files to its hard limit, as every stream needs one.
+    ///
+    /// # Errors
+    ///
+    /// If the address cannot be bound or the truth log cannot be created.
+    pub fn bind(address: SocketAddr, config: Config) -> Result<Server, SimError> {
+        let listener = listen(address)?;
+        let address = listener.local_addr().map_err(|source| SimError::Listen {
+            listen: address,
+            source,
+        })?;
+        let truth = config.truth.as_deref().map(TruthLog::create).transpose()?;
+        let sink = truth.as_ref().map_or_else(TruthSink::none, TruthLog::sink);
+        let timing = FixedTiming {
+            ttft: config.ttft,
+            itl: config.itl,
+            jitter: config.jitter,
+        };
+        let shared = Shared {
+            config,
+            timing,
+            metrics: Metrics::new(),
+            truth: sink,
+            requests: AtomicU64::new(0),
+            answered: AtomicU64::new(0),
+            dying: Notify::new(),
+        };
+        Ok(Server {
+            listener,
+            address,
+            shared: Arc::new(shared),
+            truth,
+        })
+    }
+
+    /// The address with the port that was really bound.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `shutdown` is ready, then closes every connection at once and writes
+    /// the rest of the truth log, requests cut off by the end included. Also returns, as
+    /// if it had died, after as many answers as the fault `die-after` says.
+    ///
+    /// Needs a tokio runtime with I/O and time; one thread is enough, and is meant.
+    ///
+    /// # Errors
+    ///
+    /// If the listening socket breaks or the truth log cannot be written.
+    pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<(), SimError> {
+        let Server {
+            listener,
+            shared,
+            truth,
+            ..
+        } = self;
+        let listener = TcpListener::from_std(listener).map_err(SimError::Accept)?;
+        let mut connections = JoinSet::new();
+        let served = accept(listener, &shared, &mut connections, shutdown).await;
+        connections.shutdown().await;
+        drop(shared);
+        if let Some(truth) = truth {
+            truth.close()?;
+        }
+        served
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    shared: &Arc<Shared>,
+    connections: &mut JoinSet<io::Result<()>>,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), SimError> {
+    let mut shutdown = std::pin::pin!(shutdown);
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    // Fails only for a client that has already gone.
+                    if let Ok(wire) = Wire::new(stream) {
+                        connections.spawn(connection::serve(Arc::clone(shared), wire));
+                    }
+                }
+                Err(error) if is_passing(&error) => sleep(Duration::from_millis(10)).await,
+                Err(error) => return Err(SimError::Accept(error)),
+            },
+            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            () = shared.dying.notified() => return Ok(()),
+            () = &mut shutdown => return Ok(()),
+        }
+    }
+}
+
+/// Whether accepting may work again: the client gave up, or the file table is full.
+fn is_passing(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let errno = Errno::from_io_error(error);
+    [
+        Errno::CONNABORTED,
+        Errno::MFILE,
+        Errno::NFILE,
+        Errno::NOBUFS,
+        Errno::NOMEM,
+    ]
+    .iter()
+    .any(|passing| errno == Some(*passing))
+}

@@ -1,0 +1,248 @@
+//! The truth log: what was really sent, and when.
+//!
+//! One JSON object per request, written when the request ends. Serving only pushes the
+//! facts into a channel; a thread of its own formats and writes them.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use crate::{clock::Stamp, config::SimError};
+
+/// The longest that a finished request stays in memory.
+const FLUSH_EVERY: Duration = Duration::from_millis(200);
+
+/// A chunk as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Chunk {
+    /// Immediately before the `write()` that carried the end of the event: no reader can
+    /// have seen it earlier.
+    pub(crate) written: Stamp,
+    pub(crate) tokens: u32,
+}
+
+/// The open log; closing it waits until everything is on disk.
+pub(crate) struct TruthLog {
+    path: PathBuf,
+    sender: Sender<Line>,
+    writer: JoinHandle<io::Result<()>>,
+}
+
+/// Hands out entries for requests; cheap to clone.
+#[derive(Clone)]
+pub(crate) struct TruthSink {
+    sender: Option<Sender<Line>>,
+    /// Set when the server dies on purpose: what it interrupts is then a fault.
+    dying: Arc<AtomicBool>,
+}
+
+/// One request's facts, gathered while it is served and logged when dropped, so that a
+/// request which is cut off by the client or the end of the server is logged as well.
+pub(crate) struct Entry(Option<Box<Open>>);
+
+struct Open {
+    sink: TruthSink,
+    line: Line,
+    complete: bool,
+}
+
+struct Line {
+    id: String,
+    arrival: Stamp,
+    chunks: Vec<Chunk>,
+    end: Option<Stamp>,
+    fault: Option<&'static str>,
+}
+
+impl TruthLog {
+    pub(crate) fn create(path: &Path) -> Result<TruthLog, SimError> {
+        let truth_error = |source| SimError::Truth {
+            path: path.to_owned(),
+            source,
+        };
+        let file = File::create(path).map_err(truth_error)?;
+        let (sender, receiver) = channel();
+        let writer = std::thread::Builder::new()
+            .name("truth-log".to_owned())
+            .spawn(move || write_lines(BufWriter::with_capacity(1 << 16, file), receiver))
+            .map_err(truth_error)?;
+        Ok(TruthLog {
+            path: path.to_owned(),
+            sender,
+            writer,
+        })
+    }
+
+    pub(crate) fn sink(&self) -> TruthSink {
+        TruthSink {
+            sender: Some(self.sender.clone()),
+            dying: Arc::default(),
+        }
+    }
+
+    /// Waits for the last line. Every sink and entry must be gone by then.
+    pub(crate) fn close(self) -> Result<(), SimError> {
+        drop(self.sender);
+        let written = self.writer.join().expect("the log's writer does not panic");
+        written.map_err(|source| SimError::Truth {
+            path: self.path,
+            source,
+        })
+    }
+}
+
+impl TruthSink {
+    /// Without a log: entries cost nothing.
+    pub(crate) fn none() -> TruthSink {
+        TruthSink {
+            sender: None,
+            dying: Arc::default(),
+        }
+    }
+
+    /// From now on, an entry that is dropped incomplete names `die-after` as its fault.
+    pub(crate) fn dying(&self) {
+        self.dying.store(true, Relaxed);
+    }
+
+    pub(crate) fn entry(&self, id: &str, arrival: Stamp) -> Entry {
+        let open = || Open {
+            sink: self.clone(),
+            line: Line {
+                id: id.to_owned(),
+                arrival,
+                chunks: Vec::new(),
+                end: None,
+                fault: None,
+            },
+            complete: false,
+        };
+        Entry(self.sender.is_some().then(|| Box::new(open())))
+    }
+}
+
+impl Entry {
+    /// The request has been answered, or its client has left.
+    pub(crate) fn complete(&mut self) {
+        if let Some(open) = &mut self.0 {
+            open.complete = true;
+        }
+    }
+
+    pub(crate) fn fault(&mut self, name: Option<&'static str>) {
+        if let Some(open) = &mut self.0 {
+            open.line.fault = name;
+        }
+    }
+
+    pub(crate) fn chunk(&mut self, written: Stamp, tokens: u32) {
+        if let Some(open) = &mut self.0 {
+            open.line.chunks.push(Chunk { written, tokens });
+        }
+    }
+
+    /// The latest write; the last one said counts as the end of the answer.
+    pub(crate) fn end(&mut self, at: Stamp) {
+        if let Some(open) = &mut self.0 {
+            open.line.end = Some(at);
+        }
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let Some(open) = self.0.take() else {
+            return;
+        };
+        let mut line = open.line;
+        line.end.get_or_insert_with(Stamp::now);
+        if !open.complete && line.fault.is_none() && open.sink.dying.load(Relaxed) {
+            line.fault = Some("die-after");
+        }
+        if let Some(sender) = open.sink.sender {
+            // The writer stops only on a full disk, which `close` reports.
+            let _ = sender.send(line);
+        }
+    }
+}
+
+fn write_lines(mut out: impl Write, lines: Receiver<Line>) -> io::Result<()> {
+    let mut flush_at: Option<Instant> = None;
+    loop {
+        let received = match flush_at {
+            Some(at) => lines.recv_timeout(at.saturating_duration_since(Instant::now())),
+            None => lines.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match received {
+            Ok(line) => {
+                write_line(&mut out, &line)?;
+                flush_at.get_or_insert_with(|| Instant::now() + FLUSH_EVERY);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return out.flush(),
+        }
+        if flush_at.is_some_and(|at| Instant::now() >= at) {
+            out.flush()?;
+            flush_at = None;
+        }
+    }
+}
+
+fn write_line(out: &mut impl Write, line: &Line) -> io::Result<()> {
+    out.write_all(b"{\"id\":")?;
+    serde_json::to_writer(&mut *out, &line.id)?;
+    write!(out, ",\"arrival_ns\":{},\"chunks\":[", line.arrival.0)?;
+    for (index, chunk) in line.chunks.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        write!(out, "{comma}[{},{}]", chunk.written.0, chunk.tokens)?;
+    }
+    let end = line.end.unwrap_or(line.arrival);
+    write!(out, "],\"end_ns\":{},\"fault\":", end.0)?;
+    serde_json::to_writer(&mut *out, &line.fault)?;
+    out.write_all(b"}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_the_form_of_the_contract() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("truth.jsonl");
+        let log = TruthLog::create(&path).unwrap();
+        let mut entry = log.sink().entry("a\"b", Stamp(5));
+        entry.chunk(Stamp(7), 0);
+        entry.chunk(Stamp(9), 4);
+        entry.end(Stamp(11));
+        drop(entry);
+        let mut entry = log.sink().entry("c", Stamp(6));
+        entry.fault(Some("hang"));
+        entry.end(Stamp(8));
+        drop(entry);
+        log.close().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(
+            text,
+            "{\"id\":\"a\\\"b\",\"arrival_ns\":5,\"chunks\":[[7,0],[9,4]],\"end_ns\":11,\"fault\":null}\n\
+             {\"id\":\"c\",\"arrival_ns\":6,\"chunks\":[],\"end_ns\":8,\"fault\":\"hang\"}\n"
+        );
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_created_names_the_file() {
+        let error = TruthLog::create(Path::new("/nonexistent/truth"))
+            .err()
+            .unwrap();
+        assert!(error.to_string().contains("/nonexistent/truth"), "{error}");
+    }
+}

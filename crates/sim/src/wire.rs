@@ -1,0 +1,110 @@
+//! One accepted connection: reads into a buffer, writes with the time of the write.
+
+use std::{future, io, time::Duration};
+
+use socket2::SockRef;
+use tokio::{net::TcpStream, time::timeout};
+
+use crate::clock::Stamp;
+
+/// The least room to offer to a read.
+const READ_ROOM: usize = 4 << 10;
+/// How much a client may send ahead while its request is being answered.
+const MAX_AHEAD: usize = 64 << 10;
+/// How long a refused client may go on sending before it is cut off.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// The client's side of a connection.
+pub(crate) struct Wire {
+    stream: TcpStream,
+}
+
+/// One `write()` that took at least a byte.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written {
+    /// Immediately before the call.
+    pub(crate) at: Stamp,
+    pub(crate) bytes: usize,
+}
+
+impl Wire {
+    pub(crate) fn new(stream: TcpStream) -> io::Result<Wire> {
+        stream.set_nodelay(true)?;
+        Ok(Wire { stream })
+    }
+
+    /// Appends what has come; 0 at the end. Loses nothing when cancelled. Room is made only
+    /// once there is something to read: an idle connection holds no buffer.
+    pub(crate) async fn read(&mut self, buf: &mut Vec<u8>) -> io::Result<usize> {
+        loop {
+            self.stream.readable().await?;
+            if buf.capacity() - buf.len() < READ_ROOM {
+                buf.reserve(READ_ROOM);
+            }
+            match self.stream.try_read_buf(buf) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => return result,
+            }
+        }
+    }
+
+    /// Returns when the client has gone away; what it sends meanwhile goes to `ahead`.
+    pub(crate) async fn gone(&mut self, ahead: &mut Vec<u8>) {
+        while ahead.len() < MAX_AHEAD {
+            if matches!(self.read(ahead).await, Ok(0) | Err(_)) {
+                return;
+            }
+        }
+        future::pending().await
+    }
+
+    /// Hands bytes to the kernel with one call, which may take only some of them.
+    pub(crate) async fn write(&mut self, bytes: &[u8]) -> io::Result<Written> {
+        loop {
+            self.stream.writable().await?;
+            let at = Stamp::now();
+            match self.stream.try_write(bytes) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(bytes) => return Ok(Written { at, bytes }),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Writes everything; the time is that of the last call.
+    pub(crate) async fn write_all(&mut self, bytes: &[u8]) -> io::Result<Stamp> {
+        let mut from = 0;
+        loop {
+            let written = self.write(&bytes[from..]).await?;
+            from += written.bytes;
+            if from == bytes.len() {
+                return Ok(written.at);
+            }
+        }
+    }
+
+    /// Makes the coming close a reset instead of an orderly end.
+    pub(crate) fn reset_on_close(&self) {
+        // Failing leaves an orderly close, which the peer sees as a failure all the same.
+        let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+    }
+
+    /// Ends our side and reads the rest of what the client sends: closing with unread bytes
+    /// would reset the connection and could destroy the answer on its way.
+    pub(crate) async fn close(mut self) {
+        if SockRef::from(&self.stream)
+            .shutdown(std::net::Shutdown::Write)
+            .is_err()
+        {
+            return;
+        }
+        let mut rest = Vec::new();
+        let drain = async {
+            while matches!(self.read(&mut rest).await, Ok(1..)) {
+                rest.clear();
+            }
+        };
+        let _ = timeout(DRAIN, drain).await;
+    }
+}

@@ -1,0 +1,401 @@
+//! What a request asks for: its JSON body, checked as vLLM would.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    config::Config,
+    draw::{Draw, Purpose},
+    reply::Refusal,
+};
+
+/// The two endpoints that generate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Api {
+    Chat,
+    Completions,
+}
+
+impl Api {
+    /// The limit where the client gives none.
+    fn default_limit(self) -> u32 {
+        match self {
+            Api::Chat => 128,
+            Api::Completions => 16,
+        }
+    }
+}
+
+/// The usage that the client asks for in a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UsageAsked {
+    pub(crate) at_end: bool,
+    pub(crate) continuous: bool,
+}
+
+/// Why generation ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Finish {
+    Stop,
+    Length,
+}
+
+impl Finish {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Finish::Stop => "stop",
+            Finish::Length => "length",
+        }
+    }
+}
+
+/// A request that will be served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Work {
+    pub(crate) api: Api,
+    pub(crate) stream: bool,
+    pub(crate) usage: UsageAsked,
+    pub(crate) prompt_tokens: u32,
+    pub(crate) output_tokens: u32,
+    pub(crate) finish: Finish,
+}
+
+impl Work {
+    /// Reads and checks a body. `number` counts the requests in order of arrival; together
+    /// with the seed it decides where generation stops by itself.
+    pub(crate) fn parse(
+        api: Api,
+        body: &[u8],
+        config: &Config,
+        number: u64,
+    ) -> Result<Work, Refusal> {
+        let body: Value = serde_json::from_slice(body)
+            .map_err(|error| Refusal::bad_request(format!("the body is not JSON: {error}")))?;
+        let Value::Object(body) = body else {
+            return Err(Refusal::bad_request("the body is not a JSON object"));
+        };
+        let rejected = &config.faults.reject_fields;
+        if let Some(field) = rejected.iter().find(|field| body.contains_key(*field)) {
+            return Err(Refusal::extra_field(field, &body[field]));
+        }
+        if let Some(model) = text(&body, "model")?
+            && model != config.model
+        {
+            return Err(Refusal::unknown_model(model));
+        }
+        if count(&body, "n")?.is_some_and(|n| n != 1) {
+            return Err(Refusal::bad_request("n other than 1 is not supported"));
+        }
+        let prompt_tokens = match api {
+            Api::Chat => chat_tokens(&body)?,
+            Api::Completions => prompt_tokens(&body)?,
+        };
+        let (limit, asked) = output_limit(api, &body, config, prompt_tokens)?;
+        check_context(api, config.max_model_len, prompt_tokens, asked)?;
+        let least = count(&body, "min_tokens")?.unwrap_or(0);
+        if least > limit {
+            return Err(Refusal::bad_request(format!(
+                "min_tokens must be less than or equal to max_tokens={limit}, got {least}."
+            )));
+        }
+        let output_tokens = if flag(&body, "ignore_eos")? {
+            limit
+        } else {
+            let low = limit.div_ceil(4).max(least);
+            let mut draw = Draw::new(config.seed, number, Purpose::Length);
+            let more = draw.below(u64::from(limit - low) + 1);
+            low + u32::try_from(more).expect("drawn below a u32")
+        };
+        let options = match body.get("stream_options") {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(options)) => options.clone(),
+            Some(_) => return Err(wrong_type("stream_options", "an object")),
+        };
+        Ok(Work {
+            api,
+            stream: flag(&body, "stream")?,
+            usage: UsageAsked {
+                at_end: flag(&options, "include_usage")?,
+                continuous: flag(&options, "continuous_usage_stats")?,
+            },
+            prompt_tokens,
+            output_tokens,
+            finish: if output_tokens == limit {
+                Finish::Length
+            } else {
+                Finish::Stop
+            },
+        })
+    }
+}
+
+/// The limit that holds, and the one that the client gave.
+fn output_limit(
+    api: Api,
+    body: &Map<String, Value>,
+    config: &Config,
+    prompt_tokens: u32,
+) -> Result<(u32, Option<u32>), Refusal> {
+    let old = count(body, "max_tokens")?;
+    if old.is_some() && config.faults.require_max_completion_tokens {
+        return Err(Refusal::unsupported_max_tokens());
+    }
+    let asked = match api {
+        Api::Chat => count(body, "max_completion_tokens")?.or(old),
+        Api::Completions => old.or(count(body, "max_completion_tokens")?),
+    };
+    if asked == Some(0) {
+        return Err(Refusal::bad_request(
+            "max_tokens must be at least 1, got 0.",
+        ));
+    }
+    let room = config.max_model_len.saturating_sub(prompt_tokens).max(1);
+    Ok((
+        asked.unwrap_or_else(|| api.default_limit().min(room)),
+        asked,
+    ))
+}
+
+fn check_context(api: Api, most: u32, prompt: u32, asked: Option<u32>) -> Result<(), Refusal> {
+    let output = asked.unwrap_or(1);
+    let total = u64::from(prompt) + u64::from(output);
+    if total <= u64::from(most) {
+        return Ok(());
+    }
+    let part = match api {
+        Api::Chat => "messages",
+        Api::Completions => "prompt",
+    };
+    Err(Refusal::bad_request(format!(
+        "This model's maximum context length is {most} tokens. However, you requested {total} \
+         tokens ({prompt} in the {part}, {output} in the completion). Please reduce the length \
+         of the {part} or completion."
+    )))
+}
+
+/// Words stand for tokens; a chat template is 4 tokens a message and 3 to open the answer.
+fn chat_tokens(body: &Map<String, Value>) -> Result<u32, Refusal> {
+    let Some(messages) = body.get("messages") else {
+        return Err(Refusal::bad_request("messages: field required"));
+    };
+    let messages = messages
+        .as_array()
+        .ok_or_else(|| wrong_type("messages", "an array"))?;
+    if messages.is_empty() {
+        return Err(Refusal::bad_request("messages: at least one is required"));
+    }
+    let mut tokens: u32 = 3;
+    for message in messages {
+        let words = match message.get("content") {
+            None | Some(Value::Null) => 0,
+            Some(Value::String(text)) => words(text),
+            Some(Value::Array(parts)) => parts
+                .iter()
+                .filter_map(|part| part.get("text")?.as_str())
+                .map(words)
+                .sum(),
+            Some(_) => return Err(wrong_type("content", "a string or an array of parts")),
+        };
+        tokens = tokens.saturating_add(words).saturating_add(4);
+    }
+    Ok(tokens)
+}
+
+fn prompt_tokens(body: &Map<String, Value>) -> Result<u32, Refusal> {
+    let Some(prompt) = body.get("prompt") else {
+        return Err(Refusal::bad_request("prompt: field required"));
+    };
+    one_prompt(prompt).ok_or_else(|| {
+        Refusal::bad_request(
+            "prompt must be one string or one array of token ids; batches are not supported",
+        )
+    })
+}
+
+fn one_prompt(prompt: &Value) -> Option<u32> {
+    match prompt {
+        Value::String(text) => Some(words(text)),
+        Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_u64) => {
+            u32::try_from(items.len()).ok()
+        }
+        Value::Array(items) if items.len() == 1 => one_prompt(&items[0]),
+        _ => None,
+    }
+}
+
+fn words(text: &str) -> u32 {
+    u32::try_from(text.split_whitespace().count()).unwrap_or(u32::MAX)
+}
+
+fn text<'a>(body: &'a Map<String, Value>, field: &str) -> Result<Option<&'a str>, Refusal> {
+    match body.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(wrong_type(field, "a string")),
+    }
+}
+
+fn flag(body: &Map<String, Value>, field: &str) -> Result<bool, Refusal> {
+    match body.get(field) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(flag)) => Ok(*flag),
+        Some(_) => Err(wrong_type(field, "true or false")),
+    }
+}
+
+fn count(body: &Map<String, Value>, field: &str) -> Result<Option<u32>, Refusal> {
+    match body.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => {
+            let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
+            let count = count.ok_or_else(|| wrong_type(field, "a whole number from 0"))?;
+            Ok(Some(count))
+        }
+    }
+}
+
+fn wrong_type(field: &str, expected: &str) -> Refusal {
+    Refusal::bad_request(format!("{field}: should be {expected}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parse(api: Api, body: Value) -> Result<Work, Refusal> {
+        let config = Config::default();
+        Work::parse(api, body.to_string().as_bytes(), &config, 0)
+    }
+
+    fn message(result: Result<Work, Refusal>) -> String {
+        result.unwrap_err().body
+    }
+
+    #[test]
+    fn prompts_are_counted_in_words_or_ids() {
+        let tokens = |prompt: Value| {
+            let body = json!({"prompt": prompt, "ignore_eos": true});
+            parse(Api::Completions, body).unwrap().prompt_tokens
+        };
+        assert_eq!(tokens(json!("one two  three\nfour")), 4);
+        assert_eq!(tokens(json!([1, 2, 3])), 3);
+        assert_eq!(tokens(json!(["one two"])), 2);
+        assert_eq!(tokens(json!([[5, 6]])), 2);
+    }
+
+    #[test]
+    fn chats_count_all_contents_and_the_template() {
+        let body = json!({"messages": [
+            {"role": "system", "content": "be brief"},
+            {"role": "user", "content": [{"type": "text", "text": "say it now"}]},
+        ]});
+        let work = parse(Api::Chat, body).unwrap();
+        assert_eq!(work.prompt_tokens, 2 + 3 + 2 * 4 + 3);
+    }
+
+    #[test]
+    fn lengths_are_exact_where_asked_and_below_the_limit_otherwise() {
+        let exact = json!({"prompt": "a", "max_tokens": 40, "ignore_eos": true});
+        let work = parse(Api::Completions, exact).unwrap();
+        assert_eq!((work.output_tokens, work.finish), (40, Finish::Length));
+        let least = json!({"prompt": "a", "max_tokens": 40, "min_tokens": 40});
+        assert_eq!(parse(Api::Completions, least).unwrap().output_tokens, 40);
+
+        let free = json!({"prompt": "a", "max_tokens": 40}).to_string();
+        let config = Config::default();
+        let mut stops = 0;
+        for number in 0..200 {
+            let work = Work::parse(Api::Completions, free.as_bytes(), &config, number).unwrap();
+            assert!((10..=40).contains(&work.output_tokens));
+            assert_eq!(work.finish == Finish::Length, work.output_tokens == 40);
+            stops += u32::from(work.finish == Finish::Stop);
+        }
+        assert!(stops > 100);
+    }
+
+    #[test]
+    fn limits_have_defaults_and_two_names() {
+        let chat = |more: Value| {
+            let mut body = json!({"messages": [{"content": "a"}], "ignore_eos": true});
+            body.as_object_mut()
+                .unwrap()
+                .append(more.clone().as_object_mut().unwrap());
+            parse(Api::Chat, body).unwrap().output_tokens
+        };
+        assert_eq!(chat(json!({})), 128);
+        assert_eq!(chat(json!({"max_tokens": 5})), 5);
+        assert_eq!(
+            chat(json!({"max_tokens": 5, "max_completion_tokens": 6})),
+            6
+        );
+        let plain = json!({"prompt": "a", "ignore_eos": true});
+        assert_eq!(parse(Api::Completions, plain).unwrap().output_tokens, 16);
+    }
+
+    #[test]
+    fn too_long_a_request_is_refused_in_vllms_words() {
+        let body = json!({"prompt": "a b c", "max_tokens": 32_768});
+        let text = message(parse(Api::Completions, body));
+        assert!(
+            text.contains(
+                "This model's maximum context length is 32768 tokens. However, you requested \
+                 32771 tokens (3 in the prompt, 32768 in the completion)."
+            ),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn wrong_bodies_are_refused() {
+        let config = Config::default();
+        for body in [
+            "",
+            "{",
+            "[]",
+            "{}",
+            r#"{"prompt": 5}"#,
+            r#"{"prompt": ["a", "b"]}"#,
+            r#"{"prompt": []}"#,
+            r#"{"prompt": "a", "max_tokens": 0}"#,
+            r#"{"prompt": "a", "max_tokens": -1}"#,
+            r#"{"prompt": "a", "max_tokens": 2, "min_tokens": 3}"#,
+            r#"{"prompt": "a", "stream": "yes"}"#,
+            r#"{"prompt": "a", "n": 2}"#,
+        ] {
+            let refusal = Work::parse(Api::Completions, body.as_bytes(), &config, 0).unwrap_err();
+            assert_eq!(refusal.status, 400, "{body}");
+        }
+        let other = json!({"prompt": "a", "model": "other"});
+        assert_eq!(parse(Api::Completions, other).unwrap_err().status, 404);
+        assert_eq!(
+            parse(Api::Chat, json!({"messages": []}))
+                .unwrap_err()
+                .status,
+            400
+        );
+    }
+
+    #[test]
+    fn fields_can_be_made_unwelcome() {
+        let config = Config {
+            faults: "reject-field=ignore_eos,require-max-completion-tokens"
+                .parse()
+                .unwrap(),
+            ..Config::default()
+        };
+        let status = |body: Value| {
+            Work::parse(Api::Chat, body.to_string().as_bytes(), &config, 0)
+                .map_or_else(|refusal| refusal.status, |_| 200)
+        };
+        let messages = json!([{"role": "user", "content": "a"}]);
+        assert_eq!(
+            status(json!({"messages": messages, "ignore_eos": true})),
+            422
+        );
+        assert_eq!(status(json!({"messages": messages, "max_tokens": 5})), 400);
+        assert_eq!(
+            status(json!({"messages": messages, "max_completion_tokens": 5})),
+            200
+        );
+    }
+}
