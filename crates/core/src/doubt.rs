@@ -1,0 +1,87 @@
+//! Doubts: typed reasons to distrust a run. Each says what was seen and what to do.
+
+use crate::record::words;
+use serde::{Deserialize, Serialize};
+
+/// How much a doubt matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// The numbers may mislead.
+    Warn,
+    /// The run is INVALID.
+    Invalid,
+}
+
+words!(Severity { Note => "note", Warn => "warn", Invalid => "invalid" });
+
+/// Kinds of doubt that a single run can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DoubtCode {
+    /// planned ≠ ok + failed + cut + unsent.
+    LostRequests,
+    /// Fewer requests under way than configured.
+    ShrunkConcurrency,
+    /// The client sent late.
+    ClientLate,
+    /// The client was near its ceiling.
+    ClientBusy,
+    /// Ended by signal, crash or watchdog.
+    Interrupted,
+    /// Too many failures.
+    Failures,
+    /// A printed percentile lacks its least sample.
+    FewSamples,
+    /// Answers have other lengths than asked.
+    OutputLengths,
+    /// Most answers end at one value.
+    OutputCapped,
+    /// Our prompt counts and the server's differ by more than a constant.
+    InputLengths,
+    /// The server gave no usage.
+    TokenSource,
+    /// Several tokens a chunk.
+    ChunkNotToken,
+    /// The server found prompts in its cache.
+    WarmCache,
+    /// The same prompts again and again.
+    RepeatedPrompts,
+    /// No steady state was found.
+    NoSteadyState,
+    /// In-flight and TTFT both rise.
+    Overload,
+    /// Long gaps inside answers.
+    Stalls,
+    /// All requests started together.
+    AllAtOnce,
+    /// The server did not answer after the run.
+    ServerDied,
+    /// Every request failed, or none ended: there is nothing to measure.
+    NothingMeasured,
+}
+
+words!(DoubtCode {
+    LostRequests => "lost-requests",
+    ShrunkConcurrency => "shrunk-concurrency",
+    ClientLate => "client-late",
+    ClientBusy => "client-busy",
+    Interrupted => "interrupted",
+    Failures => "failures",
+    FewSamples => "few-samples",
+    OutputLengths => "output-lengths",
+    OutputCapped => "output-capped",
+    InputLengths => "input-lengths",
+    TokenSource => "token-source",
+    ChunkNotToken => "chunk-not-token",
+    WarmCache => "warm-cache",
+    RepeatedPrompts => "repeated-prompts",
+    NoSteadyState => "no-steady-state",
+    Overload => "overload",
+    Stalls => "stalls",
+    AllAtOnce => "all-at-once",
+    ServerDied => "server-died",
+    NothingMeasured => "nothing-measured",
+});

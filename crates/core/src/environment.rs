@@ -1,0 +1,155 @@
+//! What surrounds the records of a run: where it ran, what the server said of itself, how the
+//! run ended. Stored as `environment.json` at the start and `ending.json` at the end.
+
+use crate::record::words;
+use crate::units::Offset;
+use serde::{Deserialize, Serialize};
+
+/// Known before the first request is sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Environment {
+    /// Version of Inferometer.
+    pub inferometer: String,
+    /// Wall time of the beginning, RFC 3339.
+    pub started: String,
+    /// The run's origin on CLOCK_MONOTONIC, so that other logs can be laid beside it.
+    pub origin_monotonic_ns: u64,
+    /// Words that made the prompts of this run new; absent without `--cache-nonce`.
+    pub nonce: Option<String>,
+    /// Number of distinct prompts; absent if every prompt is new.
+    pub distinct_prompts: Option<u64>,
+    /// The host that measured.
+    pub host: Host,
+    /// What the preflight learned of the server.
+    pub server: Probe,
+    /// Token events a second that one worker of this client can take, as `doctor` found.
+    pub ceiling_tokens_per_s: Option<f64>,
+    /// Client threads.
+    pub workers: u32,
+    /// Things that were decided and that a reader should know, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// The host that measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Host {
+    /// Operating system and its version.
+    pub system: String,
+    /// Architecture.
+    pub architecture: String,
+    /// Processor.
+    pub cpu: Option<String>,
+    /// Cores that this process may use.
+    pub cores: u32,
+    /// Open files that this process may have.
+    pub open_files: Option<u64>,
+}
+
+/// What the server understands, learned by the preflight and stored with the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Probe {
+    /// Whole address that requests are sent to, for each URL, without secrets.
+    pub endpoints: Vec<String>,
+    /// The API that is spoken: `chat` or `completions`.
+    pub api: String,
+    /// The model that is asked for.
+    pub model: String,
+    /// The models that the server lists.
+    pub models: Vec<String>,
+    /// `Server` header or version, as the server says it.
+    pub software: Option<String>,
+    /// Largest context that the server states.
+    pub max_model_len: Option<u64>,
+    /// Usage comes with streams.
+    pub stream_usage: bool,
+    /// Usage can be had in every chunk, and is asked for because chunks hold several tokens.
+    pub chunk_usage: bool,
+    /// `ignore_eos` is taken.
+    pub ignore_eos: Option<bool>,
+    /// `min_tokens` is taken.
+    pub min_tokens: Option<bool>,
+    /// The name that the limit of output tokens has.
+    pub limit_field: LimitField,
+    /// Token ids are taken in place of text; absent where it was not asked.
+    pub token_ids: Option<bool>,
+    /// Latency of the preflight request.
+    pub latency_ms: Option<f64>,
+    /// Fields that the server refused and that are therefore not sent.
+    pub refused_fields: Vec<String>,
+}
+
+/// Names of the limit of output tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitField {
+    /// `max_tokens`.
+    #[default]
+    MaxTokens,
+    /// `max_completion_tokens`.
+    MaxCompletionTokens,
+}
+
+words!(LimitField { MaxTokens => "max_tokens", MaxCompletionTokens => "max_completion_tokens" });
+
+/// Known when the run has ended. Without it, the run was killed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ending {
+    /// Why it ended.
+    pub cause: EndCause,
+    /// Planned requests of the measured part, the unsent included.
+    pub planned: u64,
+    /// Of these, never started.
+    pub unsent: u64,
+    /// When the measured part began.
+    pub measured_from: Offset,
+    /// When the last measured request had been sent or given up.
+    pub sending_ended: Offset,
+    /// Spread of the first wave, if there was one.
+    pub stagger_ns: Option<u64>,
+    /// CPU use of each client thread over the measured part, from 0 to 1.
+    pub thread_cpu_shares: Vec<f64>,
+    /// The health probe after the measurement: what went wrong, if it did.
+    pub health: Health,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndCause {
+    /// All was sent and answered, or the time was over.
+    #[default]
+    Complete,
+    /// The user stopped it.
+    Signal,
+    /// A `--stop-when` condition came true.
+    StopCondition,
+    /// Nothing moved for too long.
+    Watchdog,
+    /// It was killed: nothing was written at the end.
+    Killed,
+}
+
+words!(EndCause {
+    Complete => "complete",
+    Signal => "signal",
+    StopCondition => "stop-condition",
+    Watchdog => "watchdog",
+    Killed => "killed",
+});
+
+/// The server after the measurement.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Health {
+    /// Not asked.
+    #[default]
+    Unknown,
+    /// It answers.
+    Alive,
+    /// It does not, and this is what was seen.
+    Dead(String),
+}

@@ -1,0 +1,275 @@
+//! The summary: metrics folded from records, as `summary.json` holds them.
+//!
+//! A number that is not known is `null`, never 0.
+
+use crate::doubt::{DoubtCode, Severity};
+use crate::record::{FailureClass, Phase, TokenSource};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Name and version of the summary's form.
+pub const SCHEMA: &str = "inferometer.summary/1";
+
+/// Everything that a report says about one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// `inferometer.summary/1`.
+    pub schema: String,
+    /// Name of the run.
+    pub label: Option<String>,
+    /// Facts given by the user.
+    pub tags: BTreeMap<String, String>,
+    /// No doubt is severe enough to make the run invalid.
+    pub valid: bool,
+    /// Reasons to distrust the run, the worst first.
+    pub doubts: Vec<StatedDoubt>,
+    /// Accounting of every planned request.
+    pub requests: Accounts,
+    /// First send to last completion.
+    pub window_s: Option<f64>,
+    /// Length of the steady state, where one was found.
+    pub steady_s: Option<f64>,
+    /// Over the whole window.
+    pub throughput: Throughput,
+    /// Over the steady state.
+    pub steady: Option<SteadyThroughput>,
+    /// Requests under way.
+    pub concurrency: Concurrency,
+    /// Latencies in milliseconds.
+    pub latency: Latencies,
+    /// Token totals and where they come from.
+    pub tokens: Tokens,
+    /// Failures by phase and class, the most frequent first.
+    pub failures: Vec<FailureCount>,
+    /// Objectives, where any were given.
+    pub slo: Option<SloResult>,
+    /// The client's own state.
+    pub client: Client,
+    /// The server's own view, where it was asked.
+    pub server: Option<serde_json::Value>,
+    /// Change over a long run, in ten parts of equal time (`--soak`).
+    pub drift: Option<Vec<DriftPart>>,
+}
+
+/// A doubt in the run's language.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatedDoubt {
+    /// Its code.
+    pub code: DoubtCode,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What was seen.
+    pub text: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+/// planned = ok + failed + cut + unsent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Accounts {
+    /// In the schedule.
+    pub planned: u64,
+    /// Answered completely.
+    pub ok: u64,
+    /// Went wrong.
+    pub failed: u64,
+    /// Under way when the run ended.
+    pub cut: u64,
+    /// Never started.
+    pub unsent: u64,
+}
+
+/// Work done a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Throughput {
+    /// Complete answers.
+    pub requests_per_s: Option<f64>,
+    /// Prompt tokens of complete answers.
+    pub input_tokens_per_s: Option<f64>,
+    /// Output tokens.
+    pub output_tokens_per_s: Option<f64>,
+    /// Both.
+    pub total_tokens_per_s: Option<f64>,
+    /// Prompt characters.
+    pub input_chars_per_s: Option<f64>,
+    /// Output characters.
+    pub output_chars_per_s: Option<f64>,
+    /// 95 % interval of `requests_per_s`.
+    pub requests_per_s_interval: Option<[f64; 2]>,
+    /// 95 % interval of `output_tokens_per_s`.
+    pub output_tokens_per_s_interval: Option<[f64; 2]>,
+}
+
+/// Work done a second in the steady state, by events inside it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SteadyThroughput {
+    /// Complete answers.
+    pub requests_per_s: Option<f64>,
+    /// Output tokens.
+    pub output_tokens_per_s: Option<f64>,
+    /// Begin and end on the run's clock, in seconds.
+    pub span_s: [f64; 2],
+}
+
+/// Requests under way, by an exact sweep over their begins and ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Concurrency {
+    /// Streams of a closed loop, or the cap of an open one.
+    pub configured: Option<u32>,
+    /// Time-weighted mean.
+    pub mean: Option<f64>,
+    /// Largest number at one time.
+    pub peak: Option<u64>,
+}
+
+/// Latencies in milliseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latencies {
+    /// Time to first token, from due in an open loop, from sent in a closed one.
+    pub ttft_ms: Option<Distribution>,
+    /// Time to first token from sending, in every loop.
+    pub ttft_from_sent_ms: Option<Distribution>,
+    /// Time to the first token that is not reasoning; absent where there was no reasoning.
+    pub first_answer_ms: Option<Distribution>,
+    /// Second token-bearing chunk after the first.
+    pub second_token_ms: Option<Distribution>,
+    /// Time per output token.
+    pub tpot_ms: Option<Distribution>,
+    /// Gap between tokens, or between chunks where counts are not known.
+    pub itl_ms: Option<Distribution>,
+    /// Raw gap between token-bearing chunks.
+    pub inter_chunk_ms: Option<Distribution>,
+    /// Largest gap of each request.
+    pub max_gap_ms: Option<Distribution>,
+    /// End-to-end latency.
+    pub e2e_ms: Option<Distribution>,
+    /// Time to connect, where a connection was opened.
+    pub connect_ms: Option<Distribution>,
+    /// The client's own lateness.
+    pub lag_ms: Option<Distribution>,
+    /// Wait at the user's cap.
+    pub cap_wait_ms: Option<Distribution>,
+    /// Whether `itl_ms` is a gap between tokens or only between chunks.
+    pub itl_is_per_token: bool,
+}
+
+/// A sample in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Sample size.
+    pub n: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation of the sample; absent for one value.
+    pub std: Option<f64>,
+    /// Smallest.
+    pub min: f64,
+    /// Median.
+    pub p50: f64,
+    /// 75th percentile.
+    pub p75: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest.
+    pub max: f64,
+    /// 95 % interval of the mean, by block bootstrap over requests.
+    pub mean_interval: Option<[f64; 2]>,
+    /// 95 % interval of the median.
+    pub p50_interval: Option<[f64; 2]>,
+    /// 95 % interval of the 99th percentile.
+    pub p99_interval: Option<[f64; 2]>,
+}
+
+/// Token totals over complete answers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Prompt tokens, as the server counts.
+    pub input: Option<u64>,
+    /// Output tokens.
+    pub output: Option<u64>,
+    /// Where the output count comes from.
+    pub source: TokenSource,
+    /// Prompt tokens that the server had in its cache, where it says so.
+    pub cached: Option<u64>,
+    /// Mean of the prompt lengths that were aimed at.
+    pub input_asked_mean: Option<f64>,
+    /// Mean prompt length, as the server counts.
+    pub input_mean: Option<f64>,
+    /// Mean of the output lengths that were asked for.
+    pub output_asked_mean: Option<f64>,
+    /// Mean output length.
+    pub output_mean: Option<f64>,
+}
+
+/// Failures of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailureCount {
+    /// Step of the request.
+    pub phase: Phase,
+    /// Kind.
+    pub class: FailureClass,
+    /// How many.
+    pub count: u64,
+    /// HTTP status of the sample.
+    pub status: Option<u16>,
+    /// One body or message.
+    pub sample: String,
+}
+
+/// Objectives and how they were met.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SloResult {
+    /// Share of all requests that ended (failures are misses) that met every request objective.
+    pub attainment: Option<f64>,
+    /// Requests a second that did.
+    pub goodput_per_s: Option<f64>,
+    /// Each objective by itself.
+    pub objectives: Vec<ObjectiveResult>,
+    /// All objectives, and the attainment if one was given, are met; absent if not decidable.
+    pub met: Option<bool>,
+}
+
+/// One objective.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ObjectiveResult {
+    /// As given: `ttft.p99=1s`.
+    pub objective: String,
+    /// The run's value for a percentile or mean objective, in milliseconds.
+    pub value_ms: Option<f64>,
+    /// Share of requests that met it, for a request objective.
+    pub share: Option<f64>,
+    /// Met or missed.
+    pub met: Option<bool>,
+}
+
+/// The client's own state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Client {
+    /// CPU use of the busiest client thread, from 0 to 1.
+    pub cpu_share: Option<f64>,
+    /// 99th percentile of the client's own lateness.
+    pub lag_p99_ms: Option<f64>,
+    /// Token events a second that this host can take, as `doctor` found.
+    pub ceiling_tokens_per_s: Option<f64>,
+    /// Share of that ceiling that the run needed at its peak second.
+    pub ceiling_share: Option<f64>,
+}
+
+/// One tenth of a soak.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DriftPart {
+    /// Begin, in seconds from the first send.
+    pub from_s: f64,
+    /// Requests that ended in it.
+    pub ok: u64,
+    /// Failures in it.
+    pub failed: u64,
+    /// Output tokens a second.
+    pub output_tokens_per_s: Option<f64>,
+    /// Median time to first token.
+    pub ttft_p50_ms: Option<f64>,
+}
