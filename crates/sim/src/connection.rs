@@ -270,8 +270,8 @@ async fn generate(
         drop(request.body);
         job.serve(wire, ahead, &mut entry, work).await
     } else {
-        let refusal = Refusal::unauthorized();
-        job.refuse(wire, &mut entry, &refusal).await
+        entry.fault(None);
+        job.refuse(wire, &mut entry, &Refusal::unauthorized()).await
     };
     entry.complete();
     drop(entry);
@@ -316,7 +316,13 @@ impl Job<'_> {
         }
         let work = match work {
             Ok(work) => work,
-            Err(refusal) => return self.refuse(wire, entry, &refusal).await,
+            Err(refusal) => {
+                // What was drawn for the stream did not come to pass.
+                if !matches!(self.fate.fault, Some(Fault::SlowHeaders(_))) {
+                    entry.fault(None);
+                }
+                return self.refuse(wire, entry, &refusal).await;
+            }
         };
         let mut running = self.shared.metrics.start();
         if work.stream {

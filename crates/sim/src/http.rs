@@ -82,7 +82,8 @@ enum Framing {
 }
 
 impl RequestReader {
-    /// Whether part of a request has been read.
+    /// Whether no part of a request has been read.
+    #[cfg(test)]
     pub(crate) fn is_idle(&self) -> bool {
         matches!(self.state, State::Idle) && self.buf.is_empty()
     }

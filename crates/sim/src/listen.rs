@@ -1,8 +1,14 @@
 //! Opening the listening socket.
 
-use std::net::{SocketAddr, TcpListener};
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+};
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::{
+    io::Errno,
+    process::{Resource, Rlimit, getrlimit, setrlimit},
+};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::config::SimError;
@@ -41,4 +47,18 @@ fn raise_open_files() {
         maximum: limit.maximum,
     };
     let _ = setrlimit(Resource::Nofile, wanted);
+}
+
+/// Whether accepting may work again: the client gave up, or the file table is full.
+pub(crate) fn is_passing(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    [
+        Errno::CONNABORTED,
+        Errno::MFILE,
+        Errno::NFILE,
+        Errno::NOBUFS,
+        Errno::NOMEM,
+    ]
+    .iter()
+    .any(|passing| errno == Some(*passing))
 }

@@ -16,7 +16,7 @@ use tokio::{net::TcpListener, sync::Notify, task::JoinSet, time::sleep};
 use crate::{
     config::{Config, SimError},
     connection,
-    listen::listen,
+    listen::{is_passing, listen},
     metrics::Metrics,
     timing::FixedTiming,
     truth::{TruthLog, TruthSink},
@@ -148,19 +148,4 @@ async fn accept(
             () = &mut shutdown => return Ok(()),
         }
     }
-}
-
-/// Whether accepting may work again: the client gave up, or the file table is full.
-fn is_passing(error: &io::Error) -> bool {
-    use rustix::io::Errno;
-    let errno = Errno::from_io_error(error);
-    [
-        Errno::CONNABORTED,
-        Errno::MFILE,
-        Errno::NFILE,
-        Errno::NOBUFS,
-        Errno::NOMEM,
-    ]
-    .iter()
-    .any(|passing| errno == Some(*passing))
 }
