@@ -5,6 +5,7 @@ pub mod doubt;
 pub mod environment;
 pub mod hostile;
 pub mod length;
+pub mod message;
 pub mod options;
 pub mod record;
 pub mod scenario;

@@ -1,0 +1,1 @@
+//! What doubts say, and their remedies.

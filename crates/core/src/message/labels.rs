@@ -1,0 +1,1 @@
+//! Labels, headings and definitions of reports.
