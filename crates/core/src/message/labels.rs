@@ -1,1 +1,550 @@
 //! Labels, headings and definitions of reports.
+
+use super::Lang;
+
+/// A text of a report. Those that carry `{name}` are templates for [`super::fill`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Label {
+    /// The verdict on a run without a grave doubt.
+    Valid,
+    /// The verdict on a run with one.
+    Invalid,
+    /// What `runs` says of a run that has no ending.
+    Unfinished,
+    /// The reason of a verdict without any doubt.
+    NoDoubts,
+    /// One warning, in the verdict.
+    OneWarning,
+    /// `{count}` warnings, in the verdict.
+    Warnings,
+    /// One note, in the verdict.
+    OneNote,
+    /// `{count}` notes, in the verdict.
+    Notes,
+    /// One further reason, after the first.
+    OneMoreReason,
+    /// `{count}` further reasons, after the first.
+    MoreReasons,
+    /// The reason of an invalid run that names none.
+    NoReasonStored,
+    /// In the verdict: all objectives were met.
+    ObjectivesMet,
+    /// In the verdict: `{list}` was missed.
+    ObjectivesMissed,
+    /// In the verdict: the share of requests was missed.
+    AttainmentMissed,
+
+    /// Key: name, time and tags.
+    Run,
+    /// Key: where requests went.
+    Server,
+    /// Before the address of the embedded engine.
+    SimulatedEngine,
+    /// Key: the model.
+    Model,
+    /// Key: the API.
+    Api,
+    /// After the API's name.
+    Streamed,
+    /// After the API's name.
+    NotStreamed,
+    /// Key: when requests were sent.
+    Load,
+    /// `{streams}` streams.
+    ClosedLoop,
+    /// The first wave over `{time}`.
+    Spread,
+    /// The first wave at one moment.
+    AllAtOnce,
+    /// `{rate}` a second.
+    OpenLoop,
+    /// Everything at one moment.
+    OpenLoopAtOnce,
+    /// Equal gaps.
+    ArrivalConstant,
+    /// Exponential gaps.
+    ArrivalPoisson,
+    /// Gamma gaps of `{burstiness}`.
+    ArrivalGamma,
+    /// A linear ramp from `{rate}` over `{time}`.
+    RampLinear,
+    /// An exponential ramp from `{rate}` over `{time}`.
+    RampExponential,
+    /// A cap of `{cap}`.
+    Cap,
+    /// Key: what was sent.
+    Work,
+    /// Synthetic prompts of `{length}` tokens.
+    SyntheticPrompts,
+    /// Prompts from the lines of `{file}`.
+    LinePrompts,
+    /// The prompt `{text}`.
+    OnePrompt,
+    /// `{count}` distinct prompts.
+    DistinctPrompts,
+    /// A nonce is in use.
+    NewPrompts,
+    /// Answers of exactly `{length}` tokens.
+    AnswersExact,
+    /// Answers of up to `{length}` tokens.
+    AnswersUpTo,
+    /// `{value}` as temperature.
+    Temperature,
+    /// `{value}` as top-p.
+    TopP,
+    /// Key: how much was sent.
+    Extent,
+    /// `{count}` requests.
+    ExtentRequests,
+    /// For `{time}`.
+    ExtentDuration,
+    /// `{count}` requests or `{time}`.
+    ExtentEither,
+    /// A soak of `{time}`.
+    ExtentSoak,
+    /// `{warmup}` requests first.
+    WarmupRequests,
+    /// `{time}` of warm-up.
+    WarmupTime,
+    /// None at all.
+    NoWarmup,
+    /// The window took `{time}`.
+    MeasuredFor,
+    /// Ended by a signal.
+    EndedBySignal,
+    /// Ended by a condition.
+    EndedByCondition,
+    /// Ended by the watchdog.
+    EndedByWatchdog,
+    /// Killed.
+    EndedByKill,
+    /// Key: a decision that a reader should know.
+    Note,
+
+    /// Heading: the few numbers that matter.
+    Result,
+    /// Column: interval of a value.
+    Interval,
+    /// Column: value in the steady state of `{time}`.
+    SteadyState,
+    /// Row: complete answers.
+    Requests,
+    /// Row: output tokens.
+    OutputTokens,
+    /// Row: input and output tokens.
+    TotalTokens,
+    /// Row: requests that meet all objectives.
+    Goodput,
+    /// Row: median of `{metric}`.
+    Median,
+    /// Key: accounting of requests.
+    Accounts,
+    /// `{ok}`, `{failed}`, `{cut}`, `{unsent}`, `{planned}`.
+    AccountsOf,
+    /// Key: requests under way.
+    InFlight,
+    /// `{mean}` and `{peak}` of `{configured}`.
+    InFlightOf,
+    /// `{mean}` and `{peak}`.
+    InFlightFree,
+    /// Key: token totals.
+    Tokens,
+    /// `{input}` and `{output}`.
+    TokensOf,
+    /// Counted by the server.
+    CountedByServer,
+    /// Counted by us.
+    CountedByUs,
+    /// Counted by nobody.
+    NotCounted,
+    /// `{share}` of the prompt tokens were cached.
+    CachedShare,
+    /// Key: mean lengths.
+    Lengths,
+    /// Mean prompt length `{mean}`.
+    InputLength,
+    /// Mean prompt length `{mean}` of `{asked}`.
+    InputLengthAsked,
+    /// Mean answer length `{mean}`.
+    OutputLength,
+    /// Mean answer length `{mean}` of `{asked}`.
+    OutputLengthAsked,
+    /// Key: the client's own state.
+    Client,
+    /// `{lag}` late at p99.
+    ClientLag,
+    /// `{share}` of a core.
+    ClientCpu,
+    /// `{share}` of the ceiling.
+    ClientCeiling,
+
+    /// Heading: latencies.
+    Latency,
+    /// Column: mean.
+    Mean,
+    /// Column: maximum.
+    Max,
+    /// Row: time to first token.
+    Ttft,
+    /// Row: the same from sending.
+    TtftFromSent,
+    /// Row: first token that is not reasoning.
+    FirstAnswer,
+    /// Row: second token.
+    SecondToken,
+    /// Row: time per output token.
+    Tpot,
+    /// Row: gap between tokens.
+    Itl,
+    /// Row: gap between chunks.
+    InterChunk,
+    /// Row: the largest gap of a request.
+    MaxGap,
+    /// Row: end-to-end latency.
+    E2e,
+    /// Row: time to connect.
+    Connect,
+    /// Row: the client's lateness.
+    Lag,
+    /// Row: wait at the cap.
+    CapWait,
+    /// Footnote to a percentile with too few samples; `{least}`.
+    TooFew,
+    /// In place of a table of latencies.
+    NothingAnswered,
+    /// Footnote where no stream was asked for.
+    WhyNotStreamed,
+
+    /// Heading: objectives.
+    Objectives,
+    /// Column: the objective.
+    Objective,
+    /// Column: what was seen.
+    Seen,
+    /// `{share}` of the requests.
+    ShareOfRequests,
+    /// Column: met or missed.
+    Outcome,
+    /// Met.
+    Met,
+    /// Missed.
+    Missed,
+    /// Neither can be said.
+    Undecided,
+    /// Key: share of requests that met all.
+    Attainment,
+    /// `{share}` of all requests.
+    AttainmentOf,
+    /// `{share}` of all requests, `{asked}` asked.
+    AttainmentAsked,
+
+    /// Heading: failures.
+    Failures,
+    /// After a failure's class: HTTP `{status}`.
+    HttpStatus,
+    /// Heading: reasons to distrust the run.
+    Doubts,
+    /// Heading: the same where the run is invalid.
+    WhyInvalid,
+    /// Severity: worth knowing.
+    SeverityNote,
+    /// Severity: the numbers may mislead.
+    SeverityWarn,
+    /// Severity: the run is invalid.
+    SeverityInvalid,
+    /// Heading: change over a soak.
+    Drift,
+    /// Column: begin of a part.
+    From,
+    /// Column: complete answers.
+    Ok,
+    /// Column: failures.
+    Failed,
+    /// Column: output tokens a second.
+    OutputRate,
+    /// Column: median TTFT.
+    TtftMedian,
+    /// Key: the run directory.
+    Saved,
+    /// Key: the command that repeats the run.
+    Repeat,
+    /// Heading: definitions.
+    Definitions,
+
+    /// Definition of request throughput.
+    RequestsMeans,
+    /// Definition of output throughput.
+    OutputTokensMeans,
+    /// Definition of total throughput.
+    TotalTokensMeans,
+    /// Definition of goodput.
+    GoodputMeans,
+    /// Definition of attainment.
+    AttainmentMeans,
+    /// Definition of TTFT in an open loop.
+    TtftMeansOpen,
+    /// Definition of TTFT in a closed loop.
+    TtftMeansClosed,
+    /// Definition of TTFT from sending.
+    TtftFromSentMeans,
+    /// Definition of the first answer.
+    FirstAnswerMeans,
+    /// Definition of the second token.
+    SecondTokenMeans,
+    /// Definition of TPOT.
+    TpotMeans,
+    /// Definition of ITL.
+    ItlMeans,
+    /// Definition of the gap between chunks.
+    InterChunkMeans,
+    /// Definition of the largest gap.
+    MaxGapMeans,
+    /// Definition of end-to-end latency in an open loop.
+    E2eMeansOpen,
+    /// Definition of end-to-end latency in a closed loop.
+    E2eMeansClosed,
+    /// Definition of connect.
+    ConnectMeans,
+    /// Definition of lag.
+    LagMeans,
+    /// Definition of the wait at the cap.
+    CapWaitMeans,
+    /// Definition of in-flight.
+    InFlightMeans,
+    /// Key of the definition of percentiles.
+    Percentiles,
+    /// Definition of percentiles.
+    PercentilesMeans,
+    /// Definition of intervals.
+    IntervalMeans,
+
+    /// `runs`: column of names.
+    RunName,
+    /// `runs`: column of labels.
+    RunLabel,
+    /// `runs`: column of times.
+    When,
+    /// `runs`: column of verdicts.
+    Verdict,
+    /// `runs`: nothing there.
+    NoRuns,
+}
+
+impl Label {
+    /// The text in a language.
+    pub fn text(self, lang: Lang) -> &'static str {
+        match lang {
+            Lang::En => self.english(),
+        }
+    }
+
+    fn english(self) -> &'static str {
+        match self {
+            Label::Valid => "VALID",
+            Label::Invalid => "INVALID",
+            Label::Unfinished => "unfinished",
+            Label::NoDoubts => "nothing speaks against these numbers",
+            Label::OneWarning => "1 warning",
+            Label::Warnings => "{count} warnings",
+            Label::OneNote => "1 note",
+            Label::Notes => "{count} notes",
+            Label::OneMoreReason => "and 1 more reason",
+            Label::MoreReasons => "and {count} more reasons",
+            Label::NoReasonStored => "no reason is stored",
+            Label::ObjectivesMet => "objectives met",
+            Label::ObjectivesMissed => "objectives MISSED: {list}",
+            Label::AttainmentMissed => "attainment",
+
+            Label::Run => "Run",
+            Label::Server => "Server",
+            Label::SimulatedEngine => "simulated engine at",
+            Label::Model => "Model",
+            Label::Api => "API",
+            Label::Streamed => "streamed",
+            Label::NotStreamed => "not streamed",
+            Label::Load => "Load",
+            Label::ClosedLoop => "closed loop, concurrency {streams}",
+            Label::Spread => "first wave spread over {time}",
+            Label::AllAtOnce => "first wave all at once",
+            Label::OpenLoop => "open loop, {rate} req/s",
+            Label::OpenLoopAtOnce => "open loop, all requests at once",
+            Label::ArrivalConstant => "constant gaps",
+            Label::ArrivalPoisson => "Poisson arrivals",
+            Label::ArrivalGamma => "gamma arrivals of burstiness {burstiness}",
+            Label::RampLinear => "linear ramp from {rate} req/s over {time}",
+            Label::RampExponential => "exponential ramp from {rate} req/s over {time}",
+            Label::Cap => "at most {cap} in flight",
+            Label::Work => "Work",
+            Label::SyntheticPrompts => "synthetic prompts of {length} tokens",
+            Label::LinePrompts => "prompts from the lines of {file}",
+            Label::OnePrompt => "one prompt: {text}",
+            Label::DistinctPrompts => "{count} distinct",
+            Label::NewPrompts => "new in every run",
+            Label::AnswersExact => "answers of exactly {length} tokens",
+            Label::AnswersUpTo => "answers of up to {length} tokens",
+            Label::Temperature => "temperature {value}",
+            Label::TopP => "top-p {value}",
+            Label::Extent => "Extent",
+            Label::ExtentRequests => "{count} requests",
+            Label::ExtentDuration => "sending for {time}",
+            Label::ExtentEither => "{count} requests or {time}, whichever ends first",
+            Label::ExtentSoak => "soak of {time}",
+            Label::WarmupRequests => "after {warmup} to warm up",
+            Label::WarmupTime => "after {time} of warm-up",
+            Label::NoWarmup => "no warm-up",
+            Label::MeasuredFor => "measured for {time}",
+            Label::EndedBySignal => "stopped by the user",
+            Label::EndedByCondition => "ended by a stop condition",
+            Label::EndedByWatchdog => "ended by the watchdog: nothing moved",
+            Label::EndedByKill => "killed before its end",
+            Label::Note => "Note",
+
+            Label::Result => "Result",
+            Label::Interval => "95 % interval",
+            Label::SteadyState => "steady ({time})",
+            Label::Requests => "Requests",
+            Label::OutputTokens => "Output tokens",
+            Label::TotalTokens => "Total tokens",
+            Label::Goodput => "Goodput",
+            Label::Median => "{metric}, median",
+            Label::Accounts => "Requests",
+            Label::AccountsOf => {
+                "{ok} ok, {failed} failed, {cut} cut, {unsent} unsent; {planned} planned"
+            }
+            Label::InFlight => "In flight",
+            Label::InFlightOf => "mean {mean}, peak {peak}, of {configured} configured",
+            Label::InFlightFree => "mean {mean}, peak {peak}",
+            Label::Tokens => "Tokens",
+            Label::TokensOf => "{input} in, {output} out",
+            Label::CountedByServer => "as the server counts",
+            Label::CountedByUs => "output counted by us after the run",
+            Label::NotCounted => "no count of output tokens to be had",
+            Label::CachedShare => "{share} of the input from the prefix cache",
+            Label::Lengths => "Lengths",
+            Label::InputLength => "mean {mean} in",
+            Label::InputLengthAsked => "mean {mean} in ({asked} asked)",
+            Label::OutputLength => "mean {mean} out",
+            Label::OutputLengthAsked => "mean {mean} out ({asked} asked)",
+            Label::Client => "Client",
+            Label::ClientLag => "{lag} late at p99",
+            Label::ClientCpu => "busiest thread at {share} CPU",
+            Label::ClientCeiling => "{share} of its own ceiling",
+
+            Label::Latency => "Latency",
+            Label::Mean => "mean",
+            Label::Max => "max",
+            Label::Ttft => "TTFT",
+            Label::TtftFromSent => "TTFT from sent",
+            Label::FirstAnswer => "first answer",
+            Label::SecondToken => "second token",
+            Label::Tpot => "TPOT",
+            Label::Itl => "ITL",
+            Label::InterChunk => "inter-chunk",
+            Label::MaxGap => "max gap",
+            Label::E2e => "E2E",
+            Label::Connect => "connect",
+            Label::Lag => "lag",
+            Label::CapWait => "cap wait",
+            Label::TooFew => "* too few samples for this percentile ({least})",
+            Label::NothingAnswered => "No request was answered, so there is no latency to report.",
+            Label::WhyNotStreamed => {
+                "n/a: without a stream, only the end of an answer can be timed"
+            }
+
+            Label::Objectives => "Objectives",
+            Label::Objective => "objective",
+            Label::Seen => "seen",
+            Label::ShareOfRequests => "{share} of requests",
+            Label::Outcome => "outcome",
+            Label::Met => "met",
+            Label::Missed => "MISSED",
+            Label::Undecided => "undecided",
+            Label::Attainment => "Attainment",
+            Label::AttainmentOf => "{share} of all requests met every objective of a request",
+            Label::AttainmentAsked => {
+                "{share} of all requests met every objective of a request ({asked} asked)"
+            }
+
+            Label::Failures => "Failures",
+            Label::HttpStatus => "HTTP {status}",
+            Label::Doubts => "Doubts",
+            Label::WhyInvalid => "Why these numbers must not be used",
+            Label::SeverityNote => "note",
+            Label::SeverityWarn => "warn",
+            Label::SeverityInvalid => "INVALID",
+            Label::Drift => "Drift",
+            Label::From => "from",
+            Label::Ok => "ok",
+            Label::Failed => "failed",
+            Label::OutputRate => "output tok/s",
+            Label::TtftMedian => "TTFT p50",
+            Label::Saved => "Saved",
+            Label::Repeat => "Repeat",
+            Label::Definitions => "Definitions",
+
+            Label::RequestsMeans => {
+                "complete answers a second, from the first send to the last completion"
+            }
+            Label::OutputTokensMeans => {
+                "output tokens of complete answers a second, over the same window; steady: by \
+                 token events inside the steady state"
+            }
+            Label::TotalTokensMeans => {
+                "prompt and output tokens of complete answers a second, over the same window"
+            }
+            Label::GoodputMeans => "requests a second that meet every objective of a request",
+            Label::AttainmentMeans => {
+                "share of all requests that meet every objective of a request; failures are misses"
+            }
+            Label::TtftMeansOpen => {
+                "first chunk with a real token (content, reasoning or tool call; not role-only, \
+                 empty or usage) minus the time at which the request was due"
+            }
+            Label::TtftMeansClosed => {
+                "first chunk with a real token (content, reasoning or tool call; not role-only, \
+                 empty or usage) minus the time of sending"
+            }
+            Label::TtftFromSentMeans => {
+                "the same, minus the time of sending: without lag and cap wait"
+            }
+            Label::FirstAnswerMeans => "as TTFT, to the first token that is not reasoning",
+            Label::SecondTokenMeans => "second chunk with a token minus the first",
+            Label::TpotMeans => {
+                "(last token - first token) / (output tokens - 1), for each request with more \
+                 than one token"
+            }
+            Label::ItlMeans => "gap between chunks with tokens, weighted by their tokens",
+            Label::InterChunkMeans => {
+                "gap between chunks with tokens; chunks are not tokens here, because the tokens \
+                 in each are not known"
+            }
+            Label::MaxGapMeans => "largest gap between two chunks of a request: shows stalls",
+            Label::E2eMeansOpen => {
+                "last token or finishing chunk minus the time at which the request was due"
+            }
+            Label::E2eMeansClosed => "last token or finishing chunk minus the time of sending",
+            Label::ConnectMeans => "time to open a connection, TLS included; not part of lag",
+            Label::LagMeans => {
+                "sent minus due, without cap wait and connecting: the client's own lateness"
+            }
+            Label::CapWaitMeans => {
+                "wait at --max-concurrency; part of TTFT and E2E, because a user would feel it"
+            }
+            Label::InFlightMeans => {
+                "requests under way, from an exact sweep over begins and ends, weighted by time"
+            }
+            Label::Percentiles => "Percentiles",
+            Label::PercentilesMeans => {
+                "linear interpolation (Hyndman-Fan type 7); a tail needs 44 samples for p90, 90 \
+                 for p95, 459 for p99 to be claimed with 99 % confidence"
+            }
+            Label::IntervalMeans => "block bootstrap over requests in order of their start",
+
+            Label::RunName => "name",
+            Label::RunLabel => "label",
+            Label::When => "when",
+            Label::Verdict => "verdict",
+            Label::NoRuns => "No runs here yet.",
+        }
+    }
+}
