@@ -124,7 +124,7 @@ fn stream_cost(streams: usize, itl: Duration) -> io::Result<Cost> {
     });
     let mut clients = Vec::new();
     let before = resident_kib()?;
-    let request = request(1_000_000_000_u32.min(32_000));
+    let request = request(32_000);
     for _ in 0..streams {
         let mut stream = TcpStream::connect(address)?;
         stream.write_all(request.as_bytes())?;

@@ -2,7 +2,7 @@
 
 use std::{io, net::SocketAddr, path::PathBuf, time::Duration};
 
-use crate::fault::Faults;
+use crate::{fault::Faults, tls::Tls};
 
 /// How the simulated engine serves. No `Debug`: it may hold an API key.
 #[derive(Clone)]
@@ -28,6 +28,8 @@ pub struct Config {
     /// A path before every endpoint, as behind a gateway: `/team-a` serves
     /// `/team-a/v1/models`, and nothing else.
     pub path_prefix: Option<String>,
+    /// Where set, the server speaks HTTPS.
+    pub tls: Option<Tls>,
 }
 
 impl Default for Config {
@@ -43,6 +45,7 @@ impl Default for Config {
             api_key: None,
             max_model_len: 32_768,
             path_prefix: None,
+            tls: None,
         }
     }
 }
@@ -57,6 +60,14 @@ pub enum SimError {
         listen: SocketAddr,
         /// What the system said.
         source: io::Error,
+    },
+    /// The certificates or the key are of no use.
+    #[error("TLS: {part}: {why}")]
+    Tls {
+        /// Which of the inputs.
+        part: &'static str,
+        /// What is wrong with it.
+        why: String,
     },
     /// The listening socket broke while serving.
     #[error("cannot accept connections: {0}")]

@@ -11,7 +11,13 @@ use std::{
     time::Duration,
 };
 
-use tokio::{net::TcpListener, sync::Notify, task::JoinSet, time::sleep};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Notify,
+    task::JoinSet,
+    time::sleep,
+};
+use tokio_rustls::TlsAcceptor;
 
 use crate::{
     config::{Config, SimError},
@@ -19,6 +25,7 @@ use crate::{
     listen::{is_passing, listen},
     metrics::Metrics,
     timing::FixedTiming,
+    tls::Tls,
     truth::{TruthLog, TruthSink},
     wire::Wire,
 };
@@ -31,6 +38,7 @@ pub(crate) struct Shared {
     pub(crate) truth: TruthSink,
     /// Requests for tokens so far; their order decides on faults and lengths.
     pub(crate) requests: AtomicU64,
+    tls: Option<TlsAcceptor>,
     answered: AtomicU64,
     dying: Notify,
 }
@@ -60,8 +68,10 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If the address cannot be bound or the truth log cannot be created.
+    /// If the address cannot be bound, the truth log cannot be created, or the certificates
+    /// are of no use.
     pub fn bind(address: SocketAddr, config: Config) -> Result<Server, SimError> {
+        let tls = config.tls.as_ref().map(Tls::acceptor).transpose()?;
         let listener = listen(address)?;
         let address = listener.local_addr().map_err(|source| SimError::Listen {
             listen: address,
@@ -80,6 +90,7 @@ impl Server {
             metrics: Metrics::new(),
             truth: sink,
             requests: AtomicU64::new(0),
+            tls,
             answered: AtomicU64::new(0),
             dying: Notify::new(),
         };
@@ -124,6 +135,12 @@ impl Server {
     }
 }
 
+/// Serves one client; an error is the client's doing and ends nothing else.
+async fn serve_one(shared: Arc<Shared>, stream: TcpStream) -> io::Result<()> {
+    let wire = Wire::open(stream, shared.tls.as_ref()).await?;
+    connection::serve(shared, wire).await
+}
+
 async fn accept(
     listener: TcpListener,
     shared: &Arc<Shared>,
@@ -135,10 +152,7 @@ async fn accept(
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    // Fails only for a client that has already gone.
-                    if let Ok(wire) = Wire::new(stream) {
-                        connections.spawn(connection::serve(Arc::clone(shared), wire));
-                    }
+                    connections.spawn(serve_one(Arc::clone(shared), stream));
                 }
                 Err(error) if is_passing(&error) => sleep(Duration::from_millis(10)).await,
                 Err(error) => return Err(SimError::Accept(error)),

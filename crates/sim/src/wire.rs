@@ -1,9 +1,14 @@
 //! One accepted connection: reads into a buffer, writes with the time of the write.
 
-use std::{future, io, time::Duration};
+use std::{future, io, net::Shutdown, time::Duration};
 
 use socket2::SockRef;
-use tokio::{net::TcpStream, time::timeout};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::timeout,
+};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use crate::clock::Stamp;
 
@@ -11,12 +16,13 @@ use crate::clock::Stamp;
 const READ_ROOM: usize = 4 << 10;
 /// How much a client may send ahead while its request is being answered.
 const MAX_AHEAD: usize = 64 << 10;
-/// How long a refused client may go on sending before it is cut off.
+/// How long a client may go on sending after our last byte before it is cut off.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// The client's side of a connection.
-pub(crate) struct Wire {
-    stream: TcpStream,
+pub(crate) enum Wire {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
 }
 
 /// One `write()` that took at least a byte.
@@ -28,22 +34,38 @@ pub(crate) struct Written {
 }
 
 impl Wire {
-    pub(crate) fn new(stream: TcpStream) -> io::Result<Wire> {
+    /// Makes a connection ready; fails for a client that has gone or whose handshake fails.
+    pub(crate) async fn open(stream: TcpStream, tls: Option<&TlsAcceptor>) -> io::Result<Wire> {
         stream.set_nodelay(true)?;
-        Ok(Wire { stream })
+        Ok(match tls {
+            None => Wire::Plain(stream),
+            Some(acceptor) => Wire::Tls(Box::new(acceptor.accept(stream).await?)),
+        })
     }
 
-    /// Appends what has come; 0 at the end. Loses nothing when cancelled. Room is made only
-    /// once there is something to read: an idle connection holds no buffer.
+    fn socket(&self) -> SockRef<'_> {
+        match self {
+            Wire::Plain(stream) => SockRef::from(stream),
+            Wire::Tls(stream) => SockRef::from(stream.get_ref().0),
+        }
+    }
+
+    /// Appends what has come; 0 at the end. Loses nothing when cancelled.
     pub(crate) async fn read(&mut self, buf: &mut Vec<u8>) -> io::Result<usize> {
-        loop {
-            self.stream.readable().await?;
-            if buf.capacity() - buf.len() < READ_ROOM {
-                buf.reserve(READ_ROOM);
-            }
-            match self.stream.try_read_buf(buf) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                result => return result,
+        match self {
+            Wire::Plain(stream) => loop {
+                // Room is made only once there is something to read: an idle connection
+                // holds no buffer.
+                stream.readable().await?;
+                make_room(buf);
+                match stream.try_read_buf(buf) {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    result => return result,
+                }
+            },
+            Wire::Tls(stream) => {
+                make_room(buf);
+                stream.read_buf(buf).await
             }
         }
     }
@@ -58,16 +80,26 @@ impl Wire {
         future::pending().await
     }
 
-    /// Hands bytes to the kernel with one call, which may take only some of them.
+    /// Hands bytes to the kernel with one call, which may take only some of them. Under
+    /// TLS it takes all, and the time is that before the first call.
     pub(crate) async fn write(&mut self, bytes: &[u8]) -> io::Result<Written> {
-        loop {
-            self.stream.writable().await?;
-            let at = Stamp::now();
-            match self.stream.try_write(bytes) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(bytes) => return Ok(Written { at, bytes }),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(error),
+        match self {
+            Wire::Plain(stream) => loop {
+                stream.writable().await?;
+                let at = Stamp::now();
+                match stream.try_write(bytes) {
+                    Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                    Ok(bytes) => return Ok(Written { at, bytes }),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    Err(error) => return Err(error),
+                }
+            },
+            Wire::Tls(stream) => {
+                let at = Stamp::now();
+                stream.write_all(bytes).await?;
+                stream.flush().await?;
+                let bytes = bytes.len();
+                Ok(Written { at, bytes })
             }
         }
     }
@@ -87,16 +119,17 @@ impl Wire {
     /// Makes the coming close a reset instead of an orderly end.
     pub(crate) fn reset_on_close(&self) {
         // Failing leaves an orderly close, which the peer sees as a failure all the same.
-        let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+        let _ = self.socket().set_linger(Some(Duration::ZERO));
     }
 
     /// Ends our side and reads the rest of what the client sends: closing with unread bytes
     /// would reset the connection and could destroy the answer on its way.
     pub(crate) async fn close(mut self) {
-        if SockRef::from(&self.stream)
-            .shutdown(std::net::Shutdown::Write)
-            .is_err()
-        {
+        let ended = match &mut self {
+            Wire::Plain(_) => self.socket().shutdown(Shutdown::Write),
+            Wire::Tls(stream) => stream.shutdown().await,
+        };
+        if ended.is_err() {
             return;
         }
         let mut rest = Vec::new();
@@ -106,5 +139,11 @@ impl Wire {
             }
         };
         let _ = timeout(DRAIN, drain).await;
+    }
+}
+
+fn make_room(buf: &mut Vec<u8>) {
+    if buf.capacity() - buf.len() < READ_ROOM {
+        buf.reserve(READ_ROOM);
     }
 }
