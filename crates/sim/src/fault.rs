@@ -7,7 +7,10 @@
 
 use std::{fmt, num::NonZeroU32, str::FromStr, time::Duration};
 
-use crate::draw::Draw;
+use crate::{
+    draw::Draw,
+    notation::{Exact, Percent, Share, parse_duration, parse_share},
+};
 
 /// A spec of faults that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -64,14 +67,6 @@ const KNOWN: &[&str] = &[
     "usage=missing|finish|own|continuous",
     "reject-field=NAME",
 ];
-
-/// A part of all requests, in millionths: exact for any share that one would write.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Share(u32);
-
-impl Share {
-    const ALL: Share = Share(1_000_000);
-}
 
 /// What goes wrong with one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -370,49 +365,6 @@ fn parse<T: FromStr>(value: Option<&str>) -> Option<T> {
     value?.parse().ok()
 }
 
-/// A share in per cent with up to four decimals; no value at all means every request.
-fn parse_share(value: Option<&str>) -> Option<Share> {
-    let Some(text) = value else {
-        return Some(Share::ALL);
-    };
-    let (whole, decimals) = decimal(text.strip_suffix('%')?, 4)?;
-    let millionths = whole.checked_mul(10_000)?.checked_add(decimals)?;
-    let share = Share(u32::try_from(millionths).ok()?);
-    (share <= Share::ALL).then_some(share)
-}
-
-/// A number followed by `ns`, `us`, `ms`, `s`, `m` or `h`.
-fn parse_duration(text: &str) -> Option<Duration> {
-    let unit_at = text.find(|c: char| c.is_ascii_alphabetic())?;
-    let (number, unit) = text.split_at(unit_at);
-    let nanos_per_unit = UNITS.iter().find(|(name, _)| *name == unit)?.1;
-    let (whole, billionths) = decimal(number.trim(), 9)?;
-    let nanos = u128::from(whole) * u128::from(nanos_per_unit)
-        + u128::from(billionths) * u128::from(nanos_per_unit) / 1_000_000_000;
-    Some(Duration::from_nanos(u64::try_from(nanos).ok()?))
-}
-
-const UNITS: [(&str, u64); 6] = [
-    ("h", 3_600_000_000_000),
-    ("m", 60_000_000_000),
-    ("s", 1_000_000_000),
-    ("ms", 1_000_000),
-    ("us", 1_000),
-    ("ns", 1),
-];
-
-/// Splits `12.5` into the whole part and `places` decimals as an integer: exact, unlike a
-/// float, so that a share or a duration survives being written and read.
-fn decimal(text: &str, places: usize) -> Option<(u64, u64)> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(fraction) || fraction.len() > places {
-        return None;
-    }
-    let padded = format!("{fraction:0<places$}");
-    Some((whole.parse().ok()?, padded.parse().ok()?))
-}
-
 impl FromStr for Faults {
     type Err = FaultError;
 
@@ -429,35 +381,6 @@ impl FromStr for Faults {
             return Err(FaultError::Shares { total });
         }
         Ok(faults)
-    }
-}
-
-/// Millionths, written as per cent without trailing zeros.
-struct Percent(u64);
-
-impl fmt::Display for Percent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = format!("{}.{:04}", self.0 / 10_000, self.0 % 10_000);
-        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
-    }
-}
-
-/// A duration in the largest unit that divides it.
-struct Exact(Duration);
-
-impl fmt::Display for Exact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nanos = self.0.as_nanos();
-        let whole = |unit: &&(&str, u64)| nanos.is_multiple_of(u128::from(unit.1));
-        let (name, per_unit) = if nanos == 0 {
-            ("s", 1_000_000_000)
-        } else {
-            *UNITS
-                .iter()
-                .find(whole)
-                .expect("one nanosecond divides all")
-        };
-        write!(f, "{}{name}", nanos / u128::from(per_unit))
     }
 }
 

@@ -26,32 +26,39 @@ struct Identity {
 
 impl Authority {
     fn new() -> Authority {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        let mut params = CertificateParams::new(Vec::new()).expect("made here, so right");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        Authority(CertifiedIssuer::self_signed(params, key).unwrap())
+        let key = KeyPair::generate().expect("made here, so right");
+        Authority(CertifiedIssuer::self_signed(params, key).expect("made here, so right"))
     }
 
     fn issue(&self, name: &str) -> Identity {
-        let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-        let certificate = params.signed_by(&key, &self.0).unwrap();
+        let key = KeyPair::generate().expect("made here, so right");
+        let params = CertificateParams::new(vec![name.to_owned()]).expect("made here, so right");
+        let certificate = params
+            .signed_by(&key, &self.0)
+            .expect("made here, so right");
         Identity { certificate, key }
     }
 
     fn client(&self, identity: Option<&Identity>) -> ClientConfig {
         let mut roots = RootCertStore::empty();
-        roots.add(self.0.der().clone()).unwrap();
+        roots
+            .add(self.0.der().clone())
+            .expect("made here, so right");
         let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
-            .unwrap()
+            .expect("made here, so right")
             .with_root_certificates(roots);
         match identity {
             None => builder.with_no_client_auth(),
             Some(identity) => {
-                let key = PrivateKeyDer::try_from(identity.key.serialize_der()).unwrap();
+                let key = PrivateKeyDer::try_from(identity.key.serialize_der())
+                    .expect("made here, so right");
                 let chain = vec![identity.certificate.der().clone()];
-                builder.with_client_auth_cert(chain, key).unwrap()
+                builder
+                    .with_client_auth_cert(chain, key)
+                    .expect("made here, so right")
             }
         }
     }
@@ -68,8 +75,8 @@ fn server_tls(authority: &Authority) -> Tls {
 
 /// One request, and everything until the end of the connection.
 fn ask(sim: &Sim, client: ClientConfig) -> std::io::Result<String> {
-    let name = ServerName::try_from("localhost").unwrap();
-    let connection = ClientConnection::new(Arc::new(client), name).unwrap();
+    let name = ServerName::try_from("localhost").expect("made here, so right");
+    let connection = ClientConnection::new(Arc::new(client), name).expect("made here, so right");
     let mut stream = StreamOwned::new(connection, TcpStream::connect(sim.address)?);
     let body = chat(4).to_string();
     let request = format!(
