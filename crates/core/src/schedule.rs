@@ -1,0 +1,183 @@
+//! The schedule of an open loop: every arrival, computed from the seed before the first byte
+//! is sent. *When* to send is data, never control flow.
+//!
+//! Gaps are drawn at unit rate and then mapped through the inverse of the accumulated rate,
+//! so that constant, Poisson and gamma arrivals, with and without a ramp, are one formula.
+//! Nothing is rescaled to hit a total.
+
+use crate::scenario::{Arrival, Extent, Ramp, RampCurve, Rate};
+use crate::seed::{Dimension, rng};
+use crate::units::Offset;
+use rand_distr::{Distribution, Exp1, Gamma};
+use std::time::Duration;
+
+/// Due times from the beginning of the measured part, in order.
+pub fn arrivals(
+    rate: Rate,
+    arrival: Arrival,
+    ramp: Option<Ramp>,
+    extent: Extent,
+    seed: u64,
+) -> Vec<Offset> {
+    let most = extent.requests().unwrap_or(u64::MAX);
+    let end = extent.duration().map(|span| span.0.as_secs_f64());
+    if rate.is_infinite() {
+        return vec![Offset(0); usize::try_from(most).unwrap_or(usize::MAX)];
+    }
+    let mut gaps = UnitGaps::new(arrival, seed);
+    let mut accumulated = 0.0;
+    let mut due = Vec::new();
+    while (due.len() as u64) < most {
+        accumulated += gaps.next_gap();
+        let seconds = time_of(accumulated, rate.0, ramp);
+        if end.is_some_and(|end| seconds >= end) {
+            break;
+        }
+        due.push(Offset::after(Duration::from_secs_f64(seconds)));
+    }
+    due
+}
+
+/// Gaps of mean 1.
+struct UnitGaps {
+    arrival: Arrival,
+    gamma: Option<Gamma<f64>>,
+    rng: rand_chacha::ChaCha8Rng,
+    first: bool,
+}
+
+impl UnitGaps {
+    fn new(arrival: Arrival, seed: u64) -> Self {
+        let gamma = match arrival {
+            Arrival::Gamma(shape) => {
+                Some(Gamma::new(shape, 1.0 / shape).expect("options checked that burstiness > 0"))
+            }
+            Arrival::Constant | Arrival::Poisson => None,
+        };
+        UnitGaps {
+            arrival,
+            gamma,
+            rng: rng(seed, Dimension::Arrival, 0),
+            first: true,
+        }
+    }
+
+    fn next_gap(&mut self) -> f64 {
+        let first = std::mem::replace(&mut self.first, false);
+        match (self.arrival, &self.gamma) {
+            // An even rhythm begins on the first beat.
+            (Arrival::Constant, _) => f64::from(u8::from(!first)),
+            (_, Some(gamma)) => gamma.sample(&mut self.rng),
+            (_, None) => Exp1.sample(&mut self.rng),
+        }
+    }
+}
+
+/// The time, in seconds, at which `accumulated` arrivals are expected.
+fn time_of(accumulated: f64, rate: f64, ramp: Option<Ramp>) -> f64 {
+    let Some(Ramp { curve, from, over }) = ramp else {
+        return accumulated / rate;
+    };
+    let over = over.0.as_secs_f64();
+    if over == 0.0 || from == rate {
+        return accumulated / rate;
+    }
+    let growth = (rate / from).ln();
+    let in_ramp = match curve {
+        RampCurve::Linear => (from + rate) / 2.0 * over,
+        RampCurve::Exponential => (rate - from) / growth * over,
+    };
+    if accumulated >= in_ramp {
+        return over + (accumulated - in_ramp) / rate;
+    }
+    match curve {
+        RampCurve::Linear => {
+            // from·t + slope·t²/2 = accumulated, in the form that does not cancel.
+            let slope = (rate - from) / over;
+            let root = (from * from + 2.0 * slope * accumulated).max(0.0).sqrt();
+            2.0 * accumulated / (from + root)
+        }
+        RampCurve::Exponential => over / growth * (accumulated * growth / (from * over)).ln_1p(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Span;
+
+    fn seconds(due: &[Offset]) -> Vec<f64> {
+        due.iter().map(|at| at.as_duration().as_secs_f64()).collect()
+    }
+
+    fn plan(rate: f64, arrival: Arrival, requests: u64, seed: u64) -> Vec<f64> {
+        seconds(&arrivals(Rate(rate), arrival, None, Extent::Requests(requests), seed))
+    }
+
+    #[test]
+    fn constant_arrivals_are_evenly_spaced_from_zero() {
+        assert_eq!(plan(4.0, Arrival::Constant, 4, 0), [0.0, 0.25, 0.5, 0.75]);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_arrivals_and_another_seed_others() {
+        assert_eq!(plan(5.0, Arrival::Poisson, 50, 1), plan(5.0, Arrival::Poisson, 50, 1));
+        assert_ne!(plan(5.0, Arrival::Poisson, 50, 1), plan(5.0, Arrival::Poisson, 50, 2));
+    }
+
+    #[test]
+    fn poisson_and_gamma_gaps_have_the_asked_mean_and_spread() {
+        for (arrival, variation) in [
+            (Arrival::Poisson, 1.0),
+            (Arrival::Gamma(0.25), 2.0),
+            (Arrival::Gamma(4.0), 0.5),
+        ] {
+            let times = plan(10.0, arrival, 20_000, 3);
+            let gaps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+            let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+            assert!((mean * 10.0 - 1.0).abs() < 0.06, "{arrival:?}: mean {mean}");
+            assert!((variance.sqrt() / mean / variation - 1.0).abs() < 0.08, "{arrival:?}");
+        }
+    }
+
+    #[test]
+    fn a_duration_ends_the_arrivals_and_an_infinite_rate_has_them_all_at_once() {
+        let due = arrivals(
+            Rate(10.0),
+            Arrival::Constant,
+            None,
+            Extent::Duration(Span(Duration::from_secs(2))),
+            0,
+        );
+        assert_eq!(due.len(), 20);
+        let at_once = arrivals(Rate(f64::INFINITY), Arrival::Poisson, None, Extent::Requests(3), 0);
+        assert_eq!(at_once, vec![Offset(0); 3]);
+    }
+
+    #[test]
+    fn ramps_rise_from_the_first_rate_to_the_last() {
+        for curve in [RampCurve::Linear, RampCurve::Exponential] {
+            let ramp = Ramp { curve, from: 2.0, over: Span(Duration::from_secs(10)) };
+            let times = seconds(&arrivals(
+                Rate(20.0),
+                Arrival::Constant,
+                Some(ramp),
+                Extent::Requests(400),
+                0,
+            ));
+            let rate_at = |begin: f64, end: f64| {
+                times.iter().filter(|&&t| t >= begin && t < end).count() as f64 / (end - begin)
+            };
+            assert!(times.is_sorted());
+            assert!((rate_at(0.0, 1.0) - 2.5).abs() < 1.1, "{curve}: {}", rate_at(0.0, 1.0));
+            assert!((rate_at(11.0, 15.0) - 20.0).abs() < 0.5, "{curve}");
+            let middle = rate_at(4.5, 5.5);
+            let expected = match curve {
+                RampCurve::Linear => 11.0,
+                RampCurve::Exponential => 40f64.sqrt(),
+            };
+            assert!((middle - expected).abs() < 1.1, "{curve}: {middle}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! API dialects: path, body and event. Bytes in, values out, no I/O.
+
+mod chat;
+mod completions;
+mod decoder;
+mod wire;
+
+pub use decoder::Decoder;
+
+use inferometer_core::environment::LimitField;
+use inferometer_core::record::Usage;
+use serde_json::{Map, Value};
+use std::ops::Range;
+
+/// What to ask for, apart from the prompt: the same for every request of a run but for the
+/// limit.
+#[derive(Clone, Debug, Default)]
+pub struct Ask {
+    /// Model as served.
+    pub model: String,
+    /// Ask for a stream.
+    pub stream: bool,
+    /// Ask for usage in the stream.
+    pub stream_usage: bool,
+    /// Ask for usage in every chunk.
+    pub chunk_usage: bool,
+    /// Ask to ignore end-of-sequence.
+    pub ignore_eos: bool,
+    /// Least number of output tokens.
+    pub min_tokens: Option<u32>,
+    /// Name of the limit.
+    pub limit_field: LimitField,
+    /// Sampling temperature.
+    pub temperature: Option<f64>,
+    /// Nucleus sampling.
+    pub top_p: Option<f64>,
+    /// Stop sequences.
+    pub stop: Vec<String>,
+    /// Further fields, which win over all others.
+    pub extra: Map<String, Value>,
+}
+
+impl Ask {
+    /// The fields that every dialect shares.
+    fn fields(&self, limit: Option<u32>) -> Map<String, Value> {
+        let mut body = Map::new();
+        body.insert("model".into(), self.model.as_str().into());
+        body.insert("stream".into(), self.stream.into());
+        if self.stream && self.stream_usage {
+            let mut options = Map::new();
+            options.insert("include_usage".into(), true.into());
+            if self.chunk_usage {
+                options.insert("continuous_usage_stats".into(), true.into());
+            }
+            body.insert("stream_options".into(), options.into());
+        }
+        if self.ignore_eos {
+            body.insert("ignore_eos".into(), true.into());
+        }
+        if let Some(least) = self.min_tokens {
+            body.insert("min_tokens".into(), least.into());
+        }
+        if let Some(limit) = limit {
+            body.insert(self.limit_field.word().into(), limit.into());
+        }
+        if let Some(temperature) = self.temperature {
+            body.insert("temperature".into(), temperature.into());
+        }
+        if let Some(top_p) = self.top_p {
+            body.insert("top_p".into(), top_p.into());
+        }
+        if !self.stop.is_empty() {
+            body.insert("stop".into(), self.stop.clone().into());
+        }
+        body
+    }
+
+    fn render(&self, mut body: Map<String, Value>) -> Vec<u8> {
+        body.extend(self.extra.clone());
+        serde_json::to_vec(&body).expect("a map of JSON values is always JSON")
+    }
+}
+
+/// An API that a server speaks.
+pub trait Dialect: Send + Sync {
+    /// Its name: `chat` or `completions`.
+    fn name(&self) -> &'static str;
+
+    /// Its path below the base (`/v1`).
+    fn path(&self) -> &'static str;
+
+    /// The body that asks for an answer to a prompt.
+    fn body(&self, ask: &Ask, prompt: &str, limit: Option<u32>) -> Vec<u8>;
+
+    /// One message of a stream, or a whole answer.
+    fn message(&self, json: &[u8]) -> Result<Message, BadMessage>;
+}
+
+/// `/chat/completions`.
+pub static CHAT: &dyn Dialect = &chat::Chat;
+
+/// `/completions`.
+pub static COMPLETIONS: &dyn Dialect = &completions::Completions;
+
+/// What a message of a stream, or a whole answer, says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Message {
+    /// It has a choice.
+    pub has_choice: bool,
+    /// Characters of text: answer, reasoning and tool calls.
+    pub chars: u64,
+    /// Some of the text is not reasoning.
+    pub has_answer: bool,
+    /// Why the server stopped.
+    pub finish: Option<String>,
+    /// Token counts.
+    pub usage: Option<Usage>,
+    /// An error in place of an answer.
+    pub error: Option<String>,
+    /// Where in the bytes the only text is (between its quotes), if the rest of the message
+    /// says nothing but that it is text: then the next message likely differs only there.
+    pub only_text: Option<Range<usize>>,
+}
+
+impl Message {
+    /// It carries a token.
+    pub fn has_text(&self) -> bool {
+        self.chars > 0
+    }
+}
+
+/// A message that cannot be understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadMessage(pub String);

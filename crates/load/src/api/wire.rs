@@ -1,0 +1,330 @@
+//! The JSON that servers send, read without a copy and with patience: what engines leave out,
+//! set to null or spell in their own way is no error; what is no JSON is.
+
+use super::{BadMessage, Message};
+use inferometer_core::record::Usage;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+#[derive(Deserialize)]
+struct Wire<'a> {
+    #[serde(borrow, default)]
+    choices: Option<Vec<Choice<'a>>>,
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    object: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    detail: Option<&'a RawValue>,
+}
+
+/// One choice of a message.
+#[derive(Deserialize)]
+pub(super) struct Choice<'a> {
+    #[serde(borrow, default)]
+    pub delta: Option<Said<'a>>,
+    #[serde(borrow, default)]
+    pub message: Option<Said<'a>>,
+    #[serde(borrow, default)]
+    pub text: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    finish_reason: Option<&'a RawValue>,
+}
+
+/// What the assistant said in a choice.
+#[derive(Deserialize)]
+pub(super) struct Said<'a> {
+    #[serde(borrow, default)]
+    pub content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub reasoning_content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub reasoning: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub refusal: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub tool_calls: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub function_call: Option<&'a RawValue>,
+}
+
+/// Text found in a message so far.
+pub(super) struct Found {
+    message: Message,
+    /// Start of the JSON, to tell where in it a text lies.
+    base: usize,
+    texts: u32,
+}
+
+impl Found {
+    /// Text of the answer: a string, or a list of parts.
+    pub fn answer(&mut self, text: Option<&RawValue>) -> Result<(), BadMessage> {
+        let chars = self.text(text)?;
+        self.message.has_answer |= chars > 0;
+        Ok(())
+    }
+
+    /// Text of the model's reasoning.
+    pub fn reasoning(&mut self, text: Option<&RawValue>) -> Result<(), BadMessage> {
+        self.text(text).map(|_| ())
+    }
+
+    /// Calls of tools: names and arguments are tokens too.
+    pub fn tool_calls(&mut self, calls: Option<&RawValue>) -> Result<(), BadMessage> {
+        let Some(calls) = calls.filter(|calls| calls.get() != "null") else {
+            return Ok(());
+        };
+        let calls: Vec<Value> = serde_json::from_str(calls.get()).unwrap_or_default();
+        for call in &calls {
+            self.call(&call["function"]);
+        }
+        Ok(())
+    }
+
+    /// The older form of a single call.
+    pub fn tool_call(&mut self, call: Option<&RawValue>) -> Result<(), BadMessage> {
+        if let Some(call) = call.and_then(|call| serde_json::from_str::<Value>(call.get()).ok()) {
+            self.call(&call);
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, function: &Value) {
+        for part in [&function["name"], &function["arguments"]] {
+            let chars = part.as_str().map_or(0, |text| text.chars().count() as u64);
+            if chars > 0 {
+                self.message.chars += chars;
+                self.message.has_answer = true;
+                self.texts += 2; // Never "only text": a call differs in more than one place.
+            }
+        }
+    }
+
+    fn text(&mut self, text: Option<&RawValue>) -> Result<u64, BadMessage> {
+        let Some(text) = text.map(RawValue::get).filter(|&text| text != "null") else {
+            return Ok(0);
+        };
+        let chars = match text.as_bytes()[0] {
+            b'"' => {
+                let inside = &text[1..text.len() - 1];
+                let chars = string_chars(inside.as_bytes())
+                    .ok_or_else(|| BadMessage(format!("a text with a bad escape: {inside}")))?;
+                if chars > 0 {
+                    let begin = inside.as_ptr() as usize - self.base;
+                    self.message.only_text = Some(begin..begin + inside.len());
+                    self.texts += 1;
+                }
+                chars
+            }
+            b'[' => {
+                let parts: Vec<Value> = serde_json::from_str(text).unwrap_or_default();
+                self.texts += 2;
+                parts
+                    .iter()
+                    .filter_map(|part| part["text"].as_str().or(part.as_str()))
+                    .map(|text| text.chars().count() as u64)
+                    .sum()
+            }
+            _ => 0,
+        };
+        self.message.chars += chars;
+        Ok(chars)
+    }
+}
+
+/// Reads a message; `visit` knows where a choice has its text.
+pub(super) fn read(
+    json: &[u8],
+    visit: impl Fn(&Choice<'_>, &mut Found) -> Result<(), BadMessage>,
+) -> Result<Message, BadMessage> {
+    let text = std::str::from_utf8(json).map_err(|_| BadMessage("text that is no UTF-8".into()))?;
+    if text.trim() == "null" {
+        return Ok(Message::default());
+    }
+    let wire: Wire<'_> = serde_json::from_str(text)
+        .map_err(|error| BadMessage(format!("no JSON object of a known form ({error}): {text}")))?;
+    if let Some(error) = error_of(&wire, text) {
+        return Ok(Message {
+            error: Some(error),
+            ..Message::default()
+        });
+    }
+    let mut found = Found {
+        message: Message::default(),
+        base: json.as_ptr() as usize,
+        texts: 0,
+    };
+    for choice in wire.choices.iter().flatten() {
+        found.message.has_choice = true;
+        visit(choice, &mut found)?;
+        if let Some(reason) = choice.finish_reason.map(RawValue::get).filter(|&r| r != "null") {
+            found.message.finish = Some(reason.trim_matches('"').to_owned());
+        }
+    }
+    let usage = wire.usage.map(RawValue::get).filter(|&usage| usage != "null");
+    found.message.usage = usage.and_then(usage_of);
+    if found.texts != 1 || found.message.finish.is_some() || usage.is_some() {
+        found.message.only_text = None;
+    }
+    Ok(found.message)
+}
+
+/// The message of an error, in any of the forms that engines use.
+fn error_of(wire: &Wire<'_>, whole: &str) -> Option<String> {
+    let said = |raw: Option<&RawValue>| {
+        let raw = raw.map(RawValue::get).filter(|&raw| raw != "null" && raw != "false")?;
+        match serde_json::from_str(raw).ok()? {
+            Value::String(text) => Some(text),
+            value => Some(match value["message"].as_str() {
+                Some(message) => message.to_owned(),
+                None => raw.to_owned(),
+            }),
+        }
+    };
+    if let Some(error) = said(wire.error) {
+        return Some(error);
+    }
+    if wire.choices.is_some() || wire.usage.is_some() {
+        return None;
+    }
+    if wire.object.is_some_and(|object| object.get() == "\"error\"") {
+        return said(wire.message).or_else(|| Some(whole.to_owned()));
+    }
+    said(wire.detail).or_else(|| said(wire.message))
+}
+
+/// Token counts: absent, null and fractional numbers are all met in the wild.
+fn usage_of(raw: &str) -> Option<Usage> {
+    let value: Value = serde_json::from_str(raw).ok()?;
+    let count = |value: &Value| {
+        let number = value.as_f64()?;
+        (number >= 0.0 && number <= f64::from(u32::MAX)).then_some(number as u32)
+    };
+    Some(Usage {
+        input: count(&value["prompt_tokens"]),
+        output: count(&value["completion_tokens"]),
+        cached: count(&value["prompt_tokens_details"]["cached_tokens"]),
+    })
+}
+
+/// Characters of the inside of a JSON string, or `None` if it is no such inside.
+pub(super) fn string_chars(inside: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(inside).ok()?;
+    if memchr::memchr2(b'\\', b'"', inside).is_none() {
+        return Some(text.chars().count() as u64);
+    }
+    let mut chars = 0;
+    let mut bytes = text.chars();
+    while let Some(c) = bytes.next() {
+        chars += 1;
+        match c {
+            '"' => return None,
+            '\\' => match bytes.next()? {
+                '"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' => {}
+                'u' => {
+                    let mut unit = 0;
+                    for _ in 0..4 {
+                        unit = unit << 4 | bytes.next()?.to_digit(16)?;
+                    }
+                    // The second half of a pair is no character of its own.
+                    if (0xDC00..0xE000).contains(&unit) {
+                        chars -= 1;
+                    }
+                }
+                _ => return None,
+            },
+            _ => {}
+        }
+    }
+    Some(chars)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CHAT, COMPLETIONS};
+    use super::*;
+
+    fn chat(json: &str) -> Message {
+        CHAT.message(json.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn role_only_empty_and_usage_only_messages_carry_no_token() {
+        for json in [
+            r#"{"choices":[{"delta":{"role":"assistant","content":""}}]}"#,
+            r#"{"choices":[{"delta":{"role":"assistant","content":null}}]}"#,
+            r#"{"choices":[{"delta":{"role":"assistant"}}]}"#,
+            r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#,
+            r#"{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#,
+            "null",
+        ] {
+            assert!(!chat(json).has_text(), "{json}");
+        }
+    }
+
+    #[test]
+    fn content_reasoning_and_tool_calls_carry_tokens() {
+        let content = chat(r#"{"choices":[{"delta":{"content":" the"}}]}"#);
+        assert!(content.has_text() && content.has_answer);
+        for field in ["reasoning", "reasoning_content"] {
+            let json = format!(r#"{{"choices":[{{"delta":{{"{field}":"hm"}}}}]}}"#);
+            let message = chat(&json);
+            assert!(message.has_text() && !message.has_answer, "{field}");
+        }
+        let call = chat(
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{\"a"}}]}}]}"#,
+        );
+        assert_eq!((call.chars, call.has_answer, call.only_text), (4, true, None));
+    }
+
+    #[test]
+    fn usage_is_taken_from_any_message_and_may_be_null_or_partial() {
+        let message = chat(
+            r#"{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":7,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":3}}}"#,
+        );
+        let usage = message.usage.unwrap();
+        assert_eq!((usage.input, usage.output, usage.cached), (Some(7), Some(1), Some(3)));
+        assert_eq!(chat(r#"{"choices":[],"usage":null}"#).usage, None);
+        let partial = chat(r#"{"choices":[],"usage":{"prompt_tokens":7,"prompt_tokens_details":null}}"#);
+        assert_eq!(partial.usage.unwrap().output, None);
+    }
+
+    #[test]
+    fn errors_are_found_in_every_form_that_engines_use() {
+        for (json, said) in [
+            (r#"{"error":{"message":"bad","code":400}}"#, "bad"),
+            (r#"{"error":"bad","error_type":"x"}"#, "bad"),
+            (r#"{"object":"error","message":"bad","code":400}"#, "bad"),
+            (r#"{"message":"bad","type":"x","code":400}"#, "bad"),
+            (r#"{"detail":"bad"}"#, "bad"),
+            (r#"{"error":{"code":7}}"#, r#"{"code":7}"#),
+        ] {
+            assert_eq!(chat(json).error.as_deref(), Some(said), "{json}");
+        }
+        assert_eq!(chat(r#"{"error":null,"choices":[{"delta":{"content":"a"}}]}"#).error, None);
+    }
+
+    #[test]
+    fn whole_answers_are_read_by_the_same_rules() {
+        let answer = chat(
+            r#"{"choices":[{"message":{"role":"assistant","content":"héllo"},"finish_reason":"length"}],"usage":{"completion_tokens":2}}"#,
+        );
+        assert_eq!((answer.chars, answer.finish.as_deref()), (5, Some("length")));
+        let text = COMPLETIONS
+            .message(br#"{"choices":[{"text":"a\n\ud83e\udd80"}]}"#)
+            .unwrap();
+        assert_eq!(text.chars, 3);
+    }
+
+    #[test]
+    fn what_is_no_json_is_an_error_and_never_a_panic() {
+        for json in [&b"{"[..], b"[1,2]", b"\"x\"", b"\xff\xfe", b"{\"choices\":5}", b""] {
+            assert!(CHAT.message(json).is_err(), "{json:?}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Heads: rendering a request's, reading an answer's.
+
+use super::body::BodyDecoder;
+
+/// Longest head of an answer that is taken.
+pub const LONGEST_HEAD: usize = 64 << 10;
+
+/// Most headers of an answer that are taken.
+const MOST_HEADERS: usize = 128;
+
+/// What a request's head says, apart from its body.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// `GET` or `POST`.
+    pub method: &'a str,
+    /// Path, or whole URL when it goes to a proxy.
+    pub path: &'a str,
+    /// The `Host` header.
+    pub host: &'a str,
+    /// Further headers.
+    pub headers: &'a [(String, String)],
+}
+
+impl Request<'_> {
+    /// The bytes of the request.
+    pub fn render(&self, extra: &[(&str, &str)], body: Option<&[u8]>) -> Vec<u8> {
+        let mut out = Vec::with_capacity(512 + body.map_or(0, <[u8]>::len));
+        let mut line = |parts: &[&str]| {
+            for part in parts {
+                out.extend_from_slice(part.as_bytes());
+            }
+            out.extend_from_slice(b"\r\n");
+        };
+        line(&[self.method, " ", self.path, " HTTP/1.1"]);
+        line(&["Host: ", self.host]);
+        for (name, value) in self.headers {
+            line(&[name, ": ", value]);
+        }
+        for (name, value) in extra {
+            line(&[name, ": ", value]);
+        }
+        if let Some(body) = body {
+            line(&["Content-Type: application/json"]);
+            line(&["Content-Length: ", &body.len().to_string()]);
+        }
+        line(&[]);
+        out.extend_from_slice(body.unwrap_or_default());
+        out
+    }
+}
+
+/// The head of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Status code.
+    pub status: u16,
+    /// `Content-Type`, in lower case.
+    pub content_type: String,
+    /// `Location`, of a redirection.
+    pub location: Option<String>,
+    /// `Server`.
+    pub server: Option<String>,
+    /// The connection can be used again.
+    pub keep_alive: bool,
+    /// Length of the head in bytes.
+    pub length: usize,
+    framing: FramingHeader,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FramingHeader {
+    Length(u64),
+    Chunked,
+    None,
+}
+
+/// What is wrong with a head.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HeadError {
+    /// It is no HTTP.
+    #[error("no HTTP answer: {0}")]
+    NotHttp(String),
+    /// It does not end.
+    #[error("an answer whose headers do not end")]
+    TooLong,
+}
+
+impl Head {
+    /// Reads a head from what has come so far; `None` if more must come.
+    pub fn read(bytes: &[u8]) -> Result<Option<Head>, HeadError> {
+        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+        let mut response = httparse::Response::new(&mut headers);
+        let length = match response.parse(bytes) {
+            Ok(httparse::Status::Complete(length)) => length,
+            Ok(httparse::Status::Partial) if bytes.len() > LONGEST_HEAD => {
+                return Err(HeadError::TooLong);
+            }
+            Ok(httparse::Status::Partial) => return Ok(None),
+            Err(error) => return Err(HeadError::NotHttp(error.to_string())),
+        };
+        let mut head = Head {
+            status: response.code.unwrap_or_default(),
+            content_type: String::new(),
+            location: None,
+            server: None,
+            keep_alive: response.version == Some(1),
+            length,
+            framing: FramingHeader::None,
+        };
+        for header in response.headers.iter() {
+            let value = String::from_utf8_lossy(header.value);
+            let value = value.trim();
+            match header.name.to_ascii_lowercase().as_str() {
+                "content-type" => head.content_type = value.to_ascii_lowercase(),
+                "location" => head.location = Some(value.to_owned()),
+                "server" => head.server = Some(value.to_owned()),
+                "connection" => match value.to_ascii_lowercase().as_str() {
+                    "close" => head.keep_alive = false,
+                    "keep-alive" => head.keep_alive = true,
+                    _ => {}
+                },
+                // Chunked wins over a length, as the standard says.
+                "transfer-encoding" if value.to_ascii_lowercase().ends_with("chunked") => {
+                    head.framing = FramingHeader::Chunked;
+                }
+                "content-length" if head.framing != FramingHeader::Chunked => {
+                    let length = value
+                        .parse()
+                        .map_err(|_| HeadError::NotHttp(format!("Content-Length {value}")))?;
+                    head.framing = FramingHeader::Length(length);
+                }
+                _ => {}
+            }
+        }
+        Ok(Some(head))
+    }
+
+    /// An answer that only announces the real one.
+    pub fn is_interim(&self) -> bool {
+        (100..200).contains(&self.status)
+    }
+
+    /// How the body is framed.
+    pub fn body(&self) -> BodyDecoder {
+        match self.framing {
+            _ if matches!(self.status, 204 | 304) => BodyDecoder::length(0),
+            FramingHeader::Length(length) => BodyDecoder::length(length),
+            FramingHeader::Chunked => BodyDecoder::chunked(),
+            FramingHeader::None => BodyDecoder::until_close(),
+        }
+    }
+
+    /// The body is a stream of events.
+    pub fn is_event_stream(&self) -> bool {
+        self.content_type.starts_with("text/event-stream")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_read_once_it_is_whole() {
+        let bytes = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\nrest";
+        for end in 0..bytes.len() - 4 {
+            assert_eq!(Head::read(&bytes[..end]).unwrap(), None);
+        }
+        let head = Head::read(bytes).unwrap().unwrap();
+        assert_eq!((head.status, head.length), (200, bytes.len() - 4));
+        assert!(head.is_event_stream() && head.keep_alive);
+        assert!(!head.body().may_close());
+    }
+
+    #[test]
+    fn http_1_0_and_close_end_the_connection() {
+        let old = Head::read(b"HTTP/1.0 200 OK\r\n\r\n").unwrap().unwrap();
+        assert!(!old.keep_alive && old.body().may_close());
+        let close = Head::read(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n").unwrap().unwrap();
+        assert!(!close.keep_alive);
+    }
+
+    #[test]
+    fn what_is_no_http_is_said_to_be_none() {
+        assert!(matches!(Head::read(b"SSH-2.0-OpenSSH\r\n"), Err(HeadError::NotHttp(_))));
+        assert!(matches!(
+            Head::read(b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n"),
+            Err(HeadError::NotHttp(_))
+        ));
+    }
+
+    #[test]
+    fn a_request_carries_its_length_and_headers() {
+        let headers = [("X-A".to_owned(), "b".to_owned())];
+        let request = Request { method: "POST", path: "/v1", host: "h:1", headers: &headers };
+        let text = String::from_utf8(request.render(&[("x-request-id", "7")], Some(b"{}"))).unwrap();
+        assert_eq!(
+            text,
+            "POST /v1 HTTP/1.1\r\nHost: h:1\r\nX-A: b\r\nx-request-id: 7\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+        );
+    }
+}

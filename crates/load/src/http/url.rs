@@ -1,0 +1,153 @@
+//! Where a server is: scheme, host, port and path prefix, from what the user typed.
+
+use std::fmt;
+
+/// A server's address.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Target {
+    /// TLS is spoken.
+    pub tls: bool,
+    /// Name or address, without brackets.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// Path as given, without a slash at the end.
+    pub path: String,
+    /// `user:password` of the URL, a secret.
+    pub credentials: Option<String>,
+}
+
+/// A text that is no URL of a server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{url}' is no address of a server: {why}; write http://HOST:PORT")]
+pub struct UrlError {
+    url: String,
+    why: &'static str,
+}
+
+impl Target {
+    /// Reads `http://host:8000/v1`, `https://host`, `host:8000`, `[::1]:8000` and the like.
+    pub fn parse(text: &str) -> Result<Target, UrlError> {
+        let bad = |why| UrlError {
+            // A password must not come back in an error message.
+            url: text.rsplit_once('@').map_or(text, |(_, after)| after).to_owned(),
+            why,
+        };
+        let (scheme, rest) = text.trim().split_once("://").unwrap_or(("http", text.trim()));
+        let tls = match scheme.to_ascii_lowercase().as_str() {
+            "http" => false,
+            "https" => true,
+            _ => return Err(bad("only http and https are spoken")),
+        };
+        let (authority, path) = rest.find('/').map_or((rest, ""), |slash| rest.split_at(slash));
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let (credentials, authority) = match authority.rsplit_once('@') {
+            Some((credentials, authority)) => (Some(credentials.to_owned()), authority),
+            None => (None, authority),
+        };
+        let (host, port) = match authority.strip_prefix('[') {
+            Some(v6) => {
+                let (host, port) = v6.split_once(']').ok_or_else(|| bad("']' is missing"))?;
+                (host, port.strip_prefix(':'))
+            }
+            None => match authority.split_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (authority, None),
+            },
+        };
+        if host.is_empty() {
+            return Err(bad("the host is missing"));
+        }
+        let plausible = |c: char| !c.is_whitespace() && !c.is_control() && !"\"<>\\^`{|}".contains(c);
+        if !host.chars().all(plausible) || !path.chars().all(plausible) {
+            return Err(bad("it has a character that no address has"));
+        }
+        let port = match port {
+            None if tls => 443,
+            None => 80,
+            Some(port) => port
+                .parse()
+                .ok()
+                .filter(|&port| port > 0)
+                .ok_or_else(|| bad("the port is no number from 1 to 65535"))?,
+        };
+        Ok(Target {
+            tls,
+            host: host.to_owned(),
+            port,
+            path: path.trim_end_matches('/').to_owned(),
+            credentials,
+        })
+    }
+
+    /// The `Host` header: with the port unless it is the scheme's own.
+    pub fn authority(&self) -> String {
+        let host = match self.host.contains(':') {
+            true => format!("[{}]", self.host),
+            false => self.host.clone(),
+        };
+        match (self.tls, self.port) {
+            (false, 80) | (true, 443) => host,
+            (_, port) => format!("{host}:{port}"),
+        }
+    }
+
+    /// The address without path or secret.
+    pub fn origin(&self) -> String {
+        let scheme = if self.tls { "https" } else { "http" };
+        format!("{scheme}://{}", self.authority())
+    }
+
+    /// A whole URL on this server, without a secret.
+    pub fn url(&self, path: &str) -> String {
+        self.origin() + path
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.url(&self.path))
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.url(&self.path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_read_with_and_without_scheme_port_and_path() {
+        for (text, shown) in [
+            ("http://h:8000", "http://h:8000"),
+            ("h:8000", "http://h:8000"),
+            ("https://h/prefix/v1/", "https://h/prefix/v1"),
+            ("http://[::1]:8000/v1", "http://[::1]:8000/v1"),
+            ("localhost", "http://localhost"),
+            ("http://h/v1?x=1#y", "http://h/v1"),
+        ] {
+            assert_eq!(Target::parse(text).unwrap().to_string(), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn credentials_are_read_and_never_shown() {
+        let target = Target::parse("http://user:secret@h:1/v1").unwrap();
+        assert_eq!(target.credentials.as_deref(), Some("user:secret"));
+        assert!(!format!("{target} {target:?}").contains("secret"));
+        let error = Target::parse("http://user:secret@h:99999").unwrap_err();
+        assert!(!error.to_string().contains("secret"));
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_the_remedy() {
+        for text in ["", "ftp://h", "http://", "http://h:0", "http://h:port", "http://[::1", "a b"] {
+            let message = Target::parse(text).unwrap_err().to_string();
+            assert!(message.contains("http://HOST:PORT"), "{text}: {message}");
+        }
+    }
+}
