@@ -19,21 +19,38 @@ use rustix::time::{ClockId, clock_gettime};
 const ANY_PORT: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 
 fn main() -> io::Result<()> {
-    let mut out = io::stdout();
+    let wanted = |name: &str| {
+        let mut filters = std::env::args().skip(1).filter(|arg| !arg.starts_with('-'));
+        filters.next().is_none_or(|filter| name.contains(&filter))
+    };
+    if wanted("null") {
+        report_null()?;
+    }
+    if wanted("streams") {
+        report_streams()?;
+    }
+    Ok(())
+}
+
+fn report_null() -> io::Result<()> {
     for events_per_write in [1, 4, 16, 64] {
         for connections in [1, 8] {
             let rate = null_rate(events_per_write, connections)?;
             writeln!(
-                out,
+                io::stdout(),
                 "null server, {events_per_write} events a write, {connections} connections: \
                  {rate:.0} events/s"
             )?;
         }
     }
+    Ok(())
+}
+
+fn report_streams() -> io::Result<()> {
     for (streams, itl) in [(1024, 21), (9000, 200)] {
         let cost = stream_cost(streams, Duration::from_millis(itl))?;
         writeln!(
-            out,
+            io::stdout(),
             "simulated engine, {streams} streams, a token each {itl} ms: {:.0} tokens/s at {:.0} % \
              of a core, {:.1} KiB a stream",
             cost.tokens_per_s,
