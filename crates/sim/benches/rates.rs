@@ -101,7 +101,8 @@ fn null_rate(events_per_write: u32, connections: u32) -> io::Result<f64> {
         };
         let readers: Vec<_> = (0..connections).map(|_| scope.spawn(drain)).collect();
         for reader in readers {
-            reader.join().expect("no panic")?;
+            let bytes = reader.join().expect("no panic")?;
+            assert!(bytes > tokens as usize * 200, "the answer came whole");
         }
         let took = begun.elapsed();
         stop.store(true, Relaxed);
