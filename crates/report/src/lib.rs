@@ -1,1 +1,13 @@
-//! inferometer-report
+//! Reports of Inferometer: a run's stored data becomes a [`doc::Doc`], and a document becomes
+//! text; other tools' blocks and files come straight from the records ([`dialect`]).
+//!
+//! Everything here is a pure function of stored data: no clock, no files, no printing.
+
+pub mod csv;
+pub mod dialect;
+pub mod doc;
+pub mod json;
+mod number;
+pub mod run;
+pub mod runs;
+pub mod text;

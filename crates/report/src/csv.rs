@@ -1,0 +1,248 @@
+//! A run as CSV: a header and one row, with names of columns that do not change, so that rows
+//! of many runs can be put under each other.
+
+use crate::run::RunReport;
+use inferometer_core::scenario::{Arrival, Shape};
+use inferometer_core::summary::Distribution;
+
+/// The run as two lines of RFC 4180.
+pub fn render(report: &RunReport<'_>) -> String {
+    let columns = columns(report);
+    let names: Vec<String> = columns.iter().map(|(name, _)| field(name)).collect();
+    let values: Vec<String> = columns.iter().map(|(_, value)| value.shown()).collect();
+    format!("{}\r\n{}\r\n", names.join(","), values.join(","))
+}
+
+enum Value {
+    Text(String),
+    Real(Option<f64>),
+    Whole(Option<u64>),
+    Truth(Option<bool>),
+}
+
+impl Value {
+    fn shown(&self) -> String {
+        match self {
+            Value::Text(text) => field(&harmless(text)),
+            Value::Real(Some(value)) if value.is_finite() => value.to_string(),
+            Value::Whole(Some(value)) => value.to_string(),
+            Value::Truth(Some(value)) => value.to_string(),
+            // What is not known is empty, never 0.
+            Value::Real(_) | Value::Whole(None) | Value::Truth(None) => String::new(),
+        }
+    }
+}
+
+/// A text that a spreadsheet does not take for a formula.
+fn harmless(text: &str) -> String {
+    let text = inferometer_core::hostile::printable(text, usize::MAX);
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => format!("'{text}"),
+        false => text,
+    }
+}
+
+/// A field, in quotes where it needs them.
+fn field(text: &str) -> String {
+    match text.contains([',', '"', '\r', '\n']) || text != text.trim() {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}
+
+fn columns(report: &RunReport<'_>) -> Vec<(String, Value)> {
+    let mut columns = Columns(Vec::new());
+    columns.identity(report);
+    columns.load(&report.scenario.load.shape);
+    columns.summary(report);
+    columns.0
+}
+
+struct Columns(Vec<(String, Value)>);
+
+impl Columns {
+    fn text(&mut self, name: &str, value: &str) {
+        self.0
+            .push((name.to_owned(), Value::Text(value.to_owned())));
+    }
+
+    fn real(&mut self, name: &str, value: Option<f64>) {
+        self.0.push((name.to_owned(), Value::Real(value)));
+    }
+
+    fn whole(&mut self, name: &str, value: Option<u64>) {
+        self.0.push((name.to_owned(), Value::Whole(value)));
+    }
+
+    fn truth(&mut self, name: &str, value: Option<bool>) {
+        self.0.push((name.to_owned(), Value::Truth(value)));
+    }
+
+    fn identity(&mut self, report: &RunReport<'_>) {
+        let summary = report.summary;
+        self.text("label", summary.label.as_deref().unwrap_or_default());
+        let tags: Vec<String> = (summary.tags.iter())
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        self.text("tags", &tags.join(";"));
+        self.text("started", &report.environment.started);
+        self.text("url", &report.environment.server.endpoints.join(" "));
+        self.text("model", &report.environment.server.model);
+        self.text("api", &report.environment.server.api);
+        self.truth("streamed", Some(report.scenario.connection.stream));
+        self.truth("valid", Some(summary.valid));
+        let doubts: Vec<&str> = summary
+            .doubts
+            .iter()
+            .map(|doubt| doubt.code.word())
+            .collect();
+        self.text("doubts", &doubts.join(";"));
+    }
+
+    fn load(&mut self, shape: &Shape) {
+        let (word, rate, arrival, concurrency, cap) = match shape {
+            Shape::Closed { concurrency, .. } => ("closed", None, None, Some(*concurrency), None),
+            Shape::Open {
+                rate,
+                arrival,
+                max_concurrency,
+                ..
+            } => ("open", Some(*rate), Some(*arrival), None, *max_concurrency),
+        };
+        self.text("load", word);
+        self.whole("concurrency", concurrency.map(u64::from));
+        self.text(
+            "rate_per_s",
+            &rate.map(|rate| rate.to_string()).unwrap_or_default(),
+        );
+        self.text(
+            "arrival",
+            match arrival {
+                Some(Arrival::Constant) => "constant",
+                Some(Arrival::Poisson) => "poisson",
+                Some(Arrival::Gamma(_)) => "gamma",
+                None => "",
+            },
+        );
+        self.whole("max_concurrency", cap.map(u64::from));
+    }
+
+    fn summary(&mut self, report: &RunReport<'_>) {
+        let summary = report.summary;
+        let requests = summary.requests;
+        for (name, value) in [
+            ("planned", requests.planned),
+            ("ok", requests.ok),
+            ("failed", requests.failed),
+            ("cut", requests.cut),
+            ("unsent", requests.unsent),
+        ] {
+            self.whole(name, Some(value));
+        }
+        self.real("window_s", summary.window_s);
+        self.real("steady_s", summary.steady_s);
+        let throughput = summary.throughput;
+        self.real("requests_per_s", throughput.requests_per_s);
+        self.interval("requests_per_s", throughput.requests_per_s_interval);
+        self.real("input_tokens_per_s", throughput.input_tokens_per_s);
+        self.real("output_tokens_per_s", throughput.output_tokens_per_s);
+        self.interval(
+            "output_tokens_per_s",
+            throughput.output_tokens_per_s_interval,
+        );
+        self.real("total_tokens_per_s", throughput.total_tokens_per_s);
+        self.real("input_chars_per_s", throughput.input_chars_per_s);
+        self.real("output_chars_per_s", throughput.output_chars_per_s);
+        let steady = summary.steady;
+        self.real(
+            "steady_requests_per_s",
+            steady.and_then(|steady| steady.requests_per_s),
+        );
+        self.real(
+            "steady_output_tokens_per_s",
+            steady.and_then(|steady| steady.output_tokens_per_s),
+        );
+        let concurrency = summary.concurrency;
+        self.real("in_flight_mean", concurrency.mean);
+        self.whole("in_flight_peak", concurrency.peak);
+        self.whole("tokens_input", summary.tokens.input);
+        self.whole("tokens_output", summary.tokens.output);
+        self.whole("tokens_cached", summary.tokens.cached);
+        self.text("tokens_source", summary.tokens.source.word());
+        let latency = &summary.latency;
+        for (name, sample) in [
+            ("ttft_ms", &latency.ttft_ms),
+            ("ttft_from_sent_ms", &latency.ttft_from_sent_ms),
+            ("first_answer_ms", &latency.first_answer_ms),
+            ("second_token_ms", &latency.second_token_ms),
+            ("tpot_ms", &latency.tpot_ms),
+            ("itl_ms", &latency.itl_ms),
+            ("inter_chunk_ms", &latency.inter_chunk_ms),
+            ("max_gap_ms", &latency.max_gap_ms),
+            ("e2e_ms", &latency.e2e_ms),
+            ("connect_ms", &latency.connect_ms),
+            ("lag_ms", &latency.lag_ms),
+            ("cap_wait_ms", &latency.cap_wait_ms),
+        ] {
+            self.sample(name, sample.as_ref());
+        }
+        self.truth("itl_is_per_token", Some(latency.itl_is_per_token));
+        let slo = summary.slo.as_ref();
+        self.real("attainment", slo.and_then(|slo| slo.attainment));
+        self.real("goodput_per_s", slo.and_then(|slo| slo.goodput_per_s));
+        self.truth("objectives_met", slo.and_then(|slo| slo.met));
+        self.real("client_cpu_share", summary.client.cpu_share);
+        self.real("client_lag_p99_ms", summary.client.lag_p99_ms);
+    }
+
+    fn interval(&mut self, name: &str, interval: Option<[f64; 2]>) {
+        self.real(&format!("{name}_low"), interval.map(|[low, _]| low));
+        self.real(&format!("{name}_high"), interval.map(|[_, high]| high));
+    }
+
+    fn sample(&mut self, name: &str, sample: Option<&Distribution>) {
+        self.whole(&format!("{name}_n"), sample.map(|sample| sample.n));
+        let values: [(&str, fn(&Distribution) -> Option<f64>); 9] = [
+            ("mean", |sample| Some(sample.mean)),
+            ("std", |sample| sample.std),
+            ("min", |sample| Some(sample.min)),
+            ("p50", |sample| Some(sample.p50)),
+            ("p75", |sample| Some(sample.p75)),
+            ("p90", |sample| Some(sample.p90)),
+            ("p95", |sample| Some(sample.p95)),
+            ("p99", |sample| Some(sample.p99)),
+            ("max", |sample| Some(sample.max)),
+        ];
+        for (part, value) in values {
+            self.real(&format!("{name}_{part}"), sample.and_then(value));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spreadsheet_takes_no_text_for_a_formula() {
+        for text in ["=1+1", "+1", "-1", "@SUM(A1)", "=HYPERLINK(\"x\")"] {
+            assert!(harmless(text).starts_with('\''), "{text}");
+        }
+        assert_eq!(harmless("a=1"), "a=1");
+    }
+
+    #[test]
+    fn quotes_commas_and_outer_blanks_are_quoted() {
+        assert_eq!(field("a,b"), "\"a,b\"");
+        assert_eq!(field("say \"no\""), "\"say \"\"no\"\"\"");
+        assert_eq!(field(" a"), "\" a\"");
+        assert_eq!(field("plain"), "plain");
+    }
+
+    #[test]
+    fn what_is_not_known_is_empty_and_never_nought() {
+        assert_eq!(Value::Real(None).shown(), "");
+        assert_eq!(Value::Real(Some(f64::NAN)).shown(), "");
+        assert_eq!(Value::Whole(Some(0)).shown(), "0");
+    }
+}

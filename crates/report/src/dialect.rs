@@ -1,0 +1,289 @@
+//! Other tools' numbers from the same records, in their own words, so that old notes and
+//! dashboards can be compared with. Dialects are never translated.
+//!
+//! A dialect reproduces its tool, weaknesses included: where the tool prints 0 for what is
+//! not known, so does the dialect. Our own report never does.
+
+mod block;
+mod object;
+pub mod sglang;
+pub mod vllm;
+
+use inferometer_core::environment::{Ending, Environment};
+use inferometer_core::record::Record;
+use inferometer_core::scenario::{Arrival, Scenario, Shape};
+use inferometer_core::slo::{SloMetric, SloScope};
+use inferometer_core::units::Offset;
+use std::time::Duration;
+
+/// Whose definitions and words a report uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// Inferometer's own.
+    #[default]
+    Ours,
+    /// `vllm bench serve`.
+    Vllm,
+    /// `sglang.bench_serving`.
+    Sglang,
+}
+
+impl Dialect {
+    /// Every dialect.
+    pub const ALL: &'static [Dialect] = &[Dialect::Ours, Dialect::Vllm, Dialect::Sglang];
+
+    /// The word that `--dialect` takes.
+    pub fn word(self) -> &'static str {
+        match self {
+            Dialect::Ours => "ours",
+            Dialect::Vllm => "vllm",
+            Dialect::Sglang => "sglang",
+        }
+    }
+
+    /// The dialect of a word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|dialect| dialect.word() == word)
+    }
+}
+
+/// What a dialect is computed from.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The records of the run; those of the warm-up are left out here.
+    pub records: &'a [Record],
+    /// What was asked for.
+    pub scenario: &'a Scenario,
+    /// Where and against what it ran.
+    pub environment: &'a Environment,
+    /// How it ended.
+    pub ending: &'a Ending,
+}
+
+/// Why a dialect has nothing to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DialectError {
+    /// The tool itself breaks off in this case.
+    #[error("{0} has no block for a run without a single success; use --dialect ours")]
+    NoSuccess(&'static str),
+}
+
+/// A foreign dialect's text block.
+pub fn text(dialect: Foreign, source: &Source<'_>) -> Result<String, DialectError> {
+    match dialect {
+        Foreign::Vllm => {
+            Ok(vllm::measure(source, vllm::Release::default()).text(&vllm::Selection::default()))
+        }
+        Foreign::Sglang => Ok(sglang::measure(source)?.text()),
+    }
+}
+
+/// A foreign dialect's result file, one line of JSON.
+pub fn json(dialect: Foreign, source: &Source<'_>) -> Result<String, DialectError> {
+    match dialect {
+        Foreign::Vllm => {
+            Ok(vllm::measure(source, vllm::Release::default()).json(&vllm::Selection::default()))
+        }
+        Foreign::Sglang => Ok(sglang::measure(source)?.json()),
+    }
+}
+
+/// A dialect that is not our own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    /// `vllm bench serve`.
+    Vllm,
+    /// `sglang.bench_serving`.
+    Sglang,
+}
+
+impl Dialect {
+    /// The foreign dialect; absent for our own, which is composed from the summary.
+    pub fn foreign(self) -> Option<Foreign> {
+        match self {
+            Dialect::Ours => None,
+            Dialect::Vllm => Some(Foreign::Vllm),
+            Dialect::Sglang => Some(Foreign::Sglang),
+        }
+    }
+}
+
+impl<'a> Source<'a> {
+    /// The measured records that were sent, in order of sending.
+    fn measured(&self) -> Vec<&'a Record> {
+        let records = self.records.iter();
+        let mut sent: Vec<&Record> = records
+            .filter(|record| !record.warmup && (record.sent.is_some() || record.end.is_some()))
+            .collect();
+        sent.sort_by_key(|record| (start(record), record.index));
+        sent
+    }
+
+    /// From the first arrival, as both tools count it, to the end of the last request.
+    fn duration(&self, records: &[&Record]) -> Duration {
+        let begin = records.iter().map(|record| start(record)).min();
+        let begin = begin.map(|first| match self.ending.measured_from {
+            from if from > Offset::default() => first.min(from),
+            _ => first,
+        });
+        let end = records
+            .iter()
+            .filter_map(|record| record.end.or(record.completed()))
+            .max();
+        match (begin, end) {
+            (Some(begin), Some(end)) => end.since(begin),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Arrivals a second; a closed loop is `inf` to both tools.
+    fn rate(&self) -> f64 {
+        match &self.scenario.load.shape {
+            Shape::Closed { .. } => f64::INFINITY,
+            Shape::Open { rate, .. } => rate.0,
+        }
+    }
+
+    /// The streams of a closed loop, or the cap of an open one.
+    fn max_concurrency(&self) -> Option<u32> {
+        match &self.scenario.load.shape {
+            Shape::Closed { concurrency, .. } => Some(*concurrency),
+            Shape::Open {
+                max_concurrency, ..
+            } => *max_concurrency,
+        }
+    }
+
+    /// Shape of the gamma distribution of gaps; 1 is Poisson.
+    fn burstiness(&self) -> f64 {
+        match &self.scenario.load.shape {
+            Shape::Closed { .. } => 1.0,
+            Shape::Open { arrival, .. } => match arrival {
+                Arrival::Constant => f64::INFINITY,
+                Arrival::Poisson => 1.0,
+                Arrival::Gamma(burstiness) => *burstiness,
+            },
+        }
+    }
+
+    fn is_chat(&self) -> bool {
+        self.environment.server.api != "completions"
+    }
+
+    fn model(&self) -> String {
+        let probed = &self.environment.server.model;
+        match probed.is_empty() {
+            true => self.scenario.connection.model.clone().unwrap_or_default(),
+            false => probed.clone(),
+        }
+    }
+
+    /// The objectives of single requests that both tools know, in their order.
+    fn goodput(&self) -> Vec<(GoodputMetric, Duration)> {
+        let slos = &self.scenario.objectives.slos;
+        let known = [
+            (SloMetric::Ttft, GoodputMetric::Ttft),
+            (SloMetric::Tpot, GoodputMetric::Tpot),
+            (SloMetric::E2e, GoodputMetric::E2el),
+        ];
+        let limits = known.into_iter().flat_map(|(ours, theirs)| {
+            let bound = move |slo: &&inferometer_core::slo::Slo| {
+                slo.metric == ours && slo.scope == SloScope::Request
+            };
+            slos.iter()
+                .filter(bound)
+                .map(move |slo| (theirs, slo.limit.0))
+        });
+        limits.collect()
+    }
+}
+
+/// Metrics that both tools take objectives for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GoodputMetric {
+    Ttft,
+    Tpot,
+    E2el,
+}
+
+impl GoodputMetric {
+    fn key(self) -> &'static str {
+        match self {
+            GoodputMetric::Ttft => "ttft",
+            GoodputMetric::Tpot => "tpot",
+            GoodputMetric::E2el => "e2el",
+        }
+    }
+}
+
+/// When both tools start the clock: after the gate, before the connection is there.
+fn start(record: &Record) -> Offset {
+    let sent = record.sent.or(record.due).unwrap_or_default();
+    sent - record.connect.unwrap_or_default()
+}
+
+/// One answered request as a tool sees it.
+#[derive(Clone, Debug, PartialEq)]
+struct Answer {
+    start: Offset,
+    /// Messages that the tool counts, in order.
+    messages: Vec<Offset>,
+    ttft: Duration,
+    latency: Duration,
+    output: u32,
+    input: u32,
+}
+
+impl Answer {
+    fn gaps(&self) -> impl Iterator<Item = Duration> + '_ {
+        self.messages.windows(2).map(|pair| pair[1].since(pair[0]))
+    }
+
+    /// (latency − TTFT) / (output − 1); absent for one token.
+    fn tpot(&self) -> Option<Duration> {
+        let gaps = self.output.checked_sub(1).filter(|&gaps| gaps > 0)?;
+        Some(self.latency.saturating_sub(self.ttft) / gaps)
+    }
+
+    /// Whether it meets a limit; an answer of one token meets any limit of TPOT.
+    fn meets(&self, metric: GoodputMetric, limit: Duration) -> bool {
+        let value = match metric {
+            GoodputMetric::Ttft => self.ttft,
+            GoodputMetric::Tpot => self.tpot().unwrap_or_default(),
+            GoodputMetric::E2el => self.latency,
+        };
+        value <= limit
+    }
+}
+
+/// The two peak figures: buckets of a second from the first start. Messages are counted, and
+/// requests that followed each other within a second count as concurrent.
+fn peaks(answers: &[Answer]) -> (u64, u64) {
+    let Some(first) = answers.iter().map(|answer| answer.start).min() else {
+        return (0, 0);
+    };
+    let bucket = |at: Offset| at.since(first).as_secs() as usize;
+    let ends = answers
+        .iter()
+        .map(|answer| bucket(answer.start + answer.latency));
+    let latest = answers
+        .iter()
+        .flat_map(|answer| &answer.messages)
+        .map(|&at| bucket(at));
+    let count = ends.chain(latest).max().unwrap_or(0) + 1;
+    let mut messages = vec![0u64; count];
+    let mut requests = vec![0u64; count];
+    for answer in answers {
+        for &at in &answer.messages {
+            messages[bucket(at)] += 1;
+        }
+        for request in &mut requests[bucket(answer.start)..=bucket(answer.start + answer.latency)] {
+            *request += 1;
+        }
+    }
+    let peak = |counts: Vec<u64>| counts.into_iter().max().unwrap_or(0);
+    (peak(messages), peak(requests))
+}

@@ -1,0 +1,62 @@
+//! A JSON object whose keys keep their order, spaced as Python spaces it.
+
+/// An object under construction.
+#[derive(Default)]
+pub(super) struct Object(Vec<String>);
+
+impl Object {
+    /// Adds a value that serde can write.
+    pub(super) fn put(&mut self, key: &str, value: impl Into<serde_json::Value>) {
+        let value = spaced(&value.into());
+        self.0.push(format!("{}: {value}", spaced(&key.into())));
+    }
+
+    /// Adds a number that may be infinite, which Python writes as `Infinity` and a strict
+    /// reader refuses.
+    pub(super) fn put_unbounded(&mut self, key: &str, value: f64) {
+        match value.is_infinite() {
+            true => self.0.push(format!("{}: Infinity", spaced(&key.into()))),
+            false => self.put(key, value),
+        }
+    }
+
+    /// The object on one line, with a line feed.
+    pub(super) fn finished(self) -> String {
+        format!("{{{}}}\n", self.0.join(", "))
+    }
+}
+
+/// A value with a blank after commas and colons.
+fn spaced(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(spaced).collect();
+            format!("[{}]", items.join(", "))
+        }
+        serde_json::Value::Object(entries) => {
+            let entries: Vec<String> = (entries.iter())
+                .map(|(key, value)| format!("{}: {}", spaced(&key.as_str().into()), spaced(value)))
+                .collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_keep_their_order_and_text_is_escaped() {
+        let mut object = Object::default();
+        object.put("z", "say \"a\"");
+        object.put_unbounded("rate", f64::INFINITY);
+        object.put("a", vec![1.0, 0.5]);
+        object.put("n", serde_json::Value::Null);
+        assert_eq!(
+            object.finished(),
+            "{\"z\": \"say \\\"a\\\"\", \"rate\": Infinity, \"a\": [1.0, 0.5], \"n\": null}\n"
+        );
+    }
+}

@@ -1,0 +1,329 @@
+//! The document: what a report says, without how it looks. One composition, many renderers.
+
+use crate::number;
+
+/// A report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Doc {
+    /// Its parts, in reading order.
+    pub sections: Vec<Section>,
+}
+
+/// A part of a report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Section {
+    /// Its heading, where it has one.
+    pub heading: Option<String>,
+    /// What it holds.
+    pub blocks: Vec<Block>,
+}
+
+impl Section {
+    /// A part with a heading.
+    pub fn headed(heading: &str, blocks: Vec<Block>) -> Self {
+        Section {
+            heading: Some(heading.to_owned()),
+            blocks,
+        }
+    }
+
+    /// A part without one.
+    pub fn plain(blocks: Vec<Block>) -> Self {
+        Section {
+            heading: None,
+            blocks,
+        }
+    }
+}
+
+/// A piece of a section.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    /// The judgement that everything else stands under; one line.
+    Verdict(Verdict),
+    /// Running text.
+    Paragraph(String),
+    /// Facts by name.
+    Pairs(Vec<Pair>),
+    /// A table.
+    Table(Table),
+    /// Remarks, each with a tag and a follow-up: doubts, failures.
+    Notes(Vec<Note>),
+    /// A command line.
+    Command(Command),
+}
+
+/// How something is meant, for renderers that have colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// As it is.
+    #[default]
+    Plain,
+    /// As it should be.
+    Good,
+    /// To be looked at.
+    Caution,
+    /// Wrong.
+    Bad,
+}
+
+/// One word and its reason.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// `VALID` or `INVALID`.
+    pub word: String,
+    /// How it is meant.
+    pub tone: Tone,
+    /// Why, in one line.
+    pub reason: String,
+}
+
+/// A named fact.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// Its name.
+    pub key: String,
+    /// The fact in words.
+    pub value: String,
+}
+
+impl Pair {
+    /// A named fact.
+    pub fn new(key: &str, value: impl Into<String>) -> Self {
+        Pair {
+            key: key.to_owned(),
+            value: value.into(),
+        }
+    }
+}
+
+/// A remark.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Note {
+    /// A word or number that sorts it.
+    pub tag: String,
+    /// How it is meant.
+    pub tone: Tone,
+    /// What it is about: a doubt's code, a failure's class.
+    pub subject: String,
+    /// What is to be said; may be empty.
+    pub text: String,
+    /// What follows from it.
+    pub follow: Option<Follow>,
+}
+
+/// What follows a remark.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Follow {
+    /// What to do.
+    Remedy(String),
+    /// Words of somebody else, which renderers may shorten.
+    Quote(String),
+}
+
+/// A command line to copy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// What it is for.
+    pub caption: String,
+    /// Its words, quoted for a shell; a line may be broken only between them.
+    pub words: Vec<String>,
+}
+
+/// A table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Columns.
+    pub columns: Vec<Column>,
+    /// Rows; each has as many cells as there are columns.
+    pub rows: Vec<Vec<Cell>>,
+    /// Remarks under the table.
+    pub footnotes: Vec<String>,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its title; may be empty.
+    pub title: String,
+    /// To which side it is set.
+    pub align: Align,
+    /// What may happen to it on a narrow page.
+    pub fit: Fit,
+}
+
+impl Column {
+    /// A column of names.
+    pub fn left(title: &str) -> Self {
+        Column {
+            title: title.to_owned(),
+            align: Align::Left,
+            fit: Fit::Whole,
+        }
+    }
+
+    /// A column of numbers.
+    pub fn right(title: &str) -> Self {
+        Column {
+            align: Align::Right,
+            ..Column::left(title)
+        }
+    }
+
+    /// A column of texts that may be broken over lines.
+    pub fn wrapped(title: &str) -> Self {
+        Column {
+            fit: Fit::Wrap,
+            ..Column::left(title)
+        }
+    }
+}
+
+/// To which side a column is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// Text.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// What may happen to a column on a narrow page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// It stays as it is.
+    Whole,
+    /// Its cells may be broken over lines.
+    Wrap,
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Text; an empty one means that nothing belongs here.
+    Text(String),
+    /// Text that is good or bad news.
+    Toned(String, Tone),
+    /// A number.
+    Number(Number),
+    /// From one number to another.
+    Range(Number, Number),
+    /// A value that should be here and is not known: `n/a`.
+    Absent,
+}
+
+impl Cell {
+    /// Text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Cell::Text(text.into())
+    }
+
+    /// A cell to which nothing belongs.
+    pub fn blank() -> Self {
+        Cell::Text(String::new())
+    }
+
+    /// A number where there is one.
+    pub fn number(value: Option<f64>, unit: Unit, decimals: usize) -> Self {
+        match value.filter(|value| value.is_finite()) {
+            Some(value) => Cell::Number(Number {
+                value,
+                unit,
+                decimals,
+                support: Support::Enough,
+            }),
+            None => Cell::Absent,
+        }
+    }
+
+    /// A count.
+    pub fn count(value: u64) -> Self {
+        Cell::number(Some(value as f64), Unit::Count, 0)
+    }
+
+    /// An interval; blank where there is none.
+    pub fn range(interval: Option<[f64; 2]>, unit: Unit, decimals: usize) -> Self {
+        let number = |value| Number {
+            value,
+            unit,
+            decimals,
+            support: Support::Enough,
+        };
+        match interval {
+            Some([low, high]) if low.is_finite() && high.is_finite() => {
+                Cell::Range(number(low), number(high))
+            }
+            _ => Cell::blank(),
+        }
+    }
+
+    /// The cell in words, without its unit: tables say the unit in a column or a title.
+    pub fn shown(&self) -> String {
+        match self {
+            Cell::Text(text) | Cell::Toned(text, _) => text.clone(),
+            Cell::Number(number) => number.shown(),
+            Cell::Range(low, high) => format!("{} – {}", low.shown(), high.shown()),
+            Cell::Absent => number::ABSENT.to_owned(),
+        }
+    }
+}
+
+/// A number that knows what it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Number {
+    /// Its value, in `unit`.
+    pub value: f64,
+    /// Its unit.
+    pub unit: Unit,
+    /// Digits after the point that are worth printing.
+    pub decimals: usize,
+    /// Whether the sample can bear it.
+    pub support: Support,
+}
+
+impl Number {
+    fn shown(&self) -> String {
+        let mark = match self.support {
+            Support::Enough => "",
+            Support::TooFew => "*",
+        };
+        format!("{}{mark}", number::grouped(self.value, self.decimals))
+    }
+}
+
+/// Whether a sample is large enough for what is claimed of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// It is.
+    Enough,
+    /// It is not; printed with `*`.
+    TooFew,
+}
+
+/// Units of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A plain number of things.
+    Count,
+    /// Milliseconds.
+    Milliseconds,
+    /// Seconds.
+    Seconds,
+    /// Requests a second.
+    RequestsPerSecond,
+    /// Tokens a second.
+    TokensPerSecond,
+}
+
+impl Unit {
+    /// Its sign, the same in every language.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Unit::Count => "",
+            Unit::Milliseconds => "ms",
+            Unit::Seconds => "s",
+            Unit::RequestsPerSecond => "req/s",
+            Unit::TokensPerSecond => "tok/s",
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The report of one run, for people: the verdict, what was done, the few numbers that
+//! matter, the latencies, and whatever speaks against them.
+
+mod definitions;
+mod latency;
+mod numbers;
+mod setup;
+mod trouble;
+
+use crate::doc::{Block, Command, Doc, Pair, Section, Tone, Verdict};
+use crate::number;
+use inferometer_core::doubt::Severity;
+use inferometer_core::environment::{Ending, Environment};
+use inferometer_core::message::labels::Label;
+use inferometer_core::message::{Lang, fill};
+use inferometer_core::scenario::{Scenario, Shape};
+use inferometer_core::summary::{SloResult, Summary};
+use std::path::Path;
+
+/// What a report of a run is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct RunReport<'a> {
+    /// The numbers.
+    pub summary: &'a Summary,
+    /// What was asked for.
+    pub scenario: &'a Scenario,
+    /// Where and against what it ran.
+    pub environment: &'a Environment,
+    /// How it ended.
+    pub ending: &'a Ending,
+    /// The run directory, where the run is stored.
+    pub directory: Option<&'a Path>,
+    /// Language of the report.
+    pub lang: Lang,
+    /// How much it says.
+    pub detail: Detail,
+}
+
+/// How much a report says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// The numbers.
+    #[default]
+    Numbers,
+    /// The numbers, and how each is defined.
+    Definitions,
+}
+
+impl RunReport<'_> {
+    fn say(&self, label: Label) -> &'static str {
+        label.text(self.lang)
+    }
+
+    /// A template with its values. Text that others wrote goes last, so that braces in it are
+    /// not taken for names.
+    fn fill(&self, label: Label, values: &[(&str, String)]) -> String {
+        fill(self.say(label), values)
+    }
+
+    /// Requests have planned times.
+    fn is_open(&self) -> bool {
+        matches!(self.scenario.load.shape, Shape::Open { .. })
+    }
+}
+
+/// The report of a run. An invalid run says why before it says anything else.
+pub fn compose(report: &RunReport<'_>) -> Doc {
+    let verdict = Section::plain(vec![Block::Verdict(verdict(report))]);
+    let doubts = trouble::doubts(report);
+    let setup = setup::section(report);
+    let failures = trouble::failures(report);
+    let numbers = [
+        Some(numbers::section(report)),
+        trouble::objectives(report),
+        Some(latency::section(report)),
+    ];
+    let mut sections = vec![Some(verdict)];
+    if report.summary.valid {
+        sections.push(Some(setup));
+        sections.extend(numbers);
+        sections.extend([failures, doubts]);
+    } else {
+        sections.extend([doubts, failures, Some(setup)]);
+        sections.extend(numbers);
+    }
+    sections.push(trouble::drift(report));
+    if report.detail == Detail::Definitions {
+        sections.push(Some(definitions::section(report)));
+    }
+    sections.push(stored(report));
+    Doc {
+        sections: sections.into_iter().flatten().collect(),
+    }
+}
+
+fn verdict(report: &RunReport<'_>) -> Verdict {
+    let (word, tone, reason) = match report.summary.valid {
+        true => (Label::Valid, Tone::Good, valid_reason(report)),
+        false => (Label::Invalid, Tone::Bad, invalid_reason(report)),
+    };
+    let missed = report
+        .summary
+        .slo
+        .as_ref()
+        .is_some_and(|slo| slo.met == Some(false));
+    Verdict {
+        word: report.say(word).to_owned(),
+        tone: match missed {
+            true if tone == Tone::Good => Tone::Caution,
+            _ => tone,
+        },
+        reason,
+    }
+}
+
+/// What a reader of a valid run should still look at.
+fn valid_reason(report: &RunReport<'_>) -> String {
+    let doubts = &report.summary.doubts;
+    let of = |severity| {
+        doubts
+            .iter()
+            .filter(|doubt| doubt.severity == severity)
+            .count()
+    };
+    let counted = |count: usize, one, many| match count {
+        0 => None,
+        1 => Some(report.say(one).to_owned()),
+        _ => Some(report.fill(many, &[("count", number::count(count as u64))])),
+    };
+    let parts: Vec<String> = [
+        report
+            .summary
+            .slo
+            .as_ref()
+            .and_then(|slo| objectives_in_brief(report, slo)),
+        counted(of(Severity::Warn), Label::OneWarning, Label::Warnings),
+        counted(of(Severity::Note), Label::OneNote, Label::Notes),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    match parts.is_empty() {
+        true => report.say(Label::NoDoubts).to_owned(),
+        false => parts.join("; "),
+    }
+}
+
+fn objectives_in_brief(report: &RunReport<'_>, slo: &SloResult) -> Option<String> {
+    if slo.met? {
+        return Some(report.say(Label::ObjectivesMet).to_owned());
+    }
+    let missed = slo.objectives.iter().filter(|one| one.met == Some(false));
+    let mut missed: Vec<&str> = missed.map(|one| one.objective.as_str()).collect();
+    if missed.is_empty() {
+        missed.push(report.say(Label::AttainmentMissed));
+    }
+    Some(report.fill(Label::ObjectivesMissed, &[("list", missed.join(", "))]))
+}
+
+/// The first grave doubt in a sentence, and how many more there are.
+fn invalid_reason(report: &RunReport<'_>) -> String {
+    let doubts = report.summary.doubts.iter();
+    let mut grave = doubts.filter(|doubt| doubt.severity == Severity::Invalid);
+    let Some(first) = grave.next() else {
+        return report.say(Label::NoReasonStored).to_owned();
+    };
+    let sentence = first.text.split(". ").next().unwrap_or_default();
+    let sentence = sentence.trim_end_matches('.').to_owned();
+    match grave.count() {
+        0 => sentence,
+        1 => format!("{sentence}, {}", report.say(Label::OneMoreReason)),
+        more => {
+            let more = report.fill(Label::MoreReasons, &[("count", number::count(more as u64))]);
+            format!("{sentence}, {more}")
+        }
+    }
+}
+
+/// Where the run is, and the command that repeats it.
+fn stored(report: &RunReport<'_>) -> Option<Section> {
+    let directory = report.directory?;
+    let scenario = directory.join("scenario.toml");
+    let mut words: Vec<String> = ["inferometer", "run", "--config"].map(str::to_owned).into();
+    words.push(shell_word(&scenario.to_string_lossy()));
+    for header in &report.scenario.connection.headers {
+        // Values of headers are never stored, so the reader has to give them again.
+        words.push(format!("--header {}", shell_word(&format!("{header}=…"))));
+    }
+    Some(Section::plain(vec![
+        Block::Pairs(vec![Pair::new(
+            report.say(Label::Saved),
+            directory.to_string_lossy(),
+        )]),
+        Block::Command(Command {
+            caption: report.say(Label::Repeat).to_owned(),
+            words,
+        }),
+    ]))
+}
+
+/// A word as a shell takes it.
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%…".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_for_a_shell_only_where_it_is_needed() {
+        assert_eq!(
+            shell_word("runs/a-1/scenario.toml"),
+            "runs/a-1/scenario.toml"
+        );
+        assert_eq!(shell_word("my runs/it's"), r"'my runs/it'\''s'");
+        assert_eq!(shell_word("$(reboot)"), "'$(reboot)'");
+    }
+}

@@ -1,0 +1,164 @@
+//! The table of latencies.
+
+use super::{Detail, RunReport};
+use crate::doc::{Block, Cell, Column, Number, Section, Support, Table, Unit};
+use crate::number;
+use inferometer_core::message::labels::Label;
+use inferometer_core::quantile::least_samples;
+use inferometer_core::summary::Distribution;
+
+/// Milliseconds from which a row reads better in seconds, by its median and by its maximum.
+const LONG_MEDIAN: f64 = 10_000.0;
+const LONG_MAXIMUM: f64 = 1_000_000.0;
+
+/// Percentiles of the table, in percent.
+const PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
+
+pub(super) fn section(report: &RunReport<'_>) -> Section {
+    let rows = rows(report);
+    let block = match rows.iter().all(|(_, sample)| sample.is_none()) {
+        true => Block::Paragraph(report.say(Label::NothingAnswered).to_owned()),
+        false => Block::Table(table(report, &rows)),
+    };
+    Section::headed(report.say(Label::Latency), vec![block])
+}
+
+/// What is shown of this run: rows that cannot exist are left out, rows that should exist and
+/// do not are `n/a`.
+pub(super) fn rows<'a>(report: &RunReport<'a>) -> Vec<(Label, Option<&'a Distribution>)> {
+    let latency = &report.summary.latency;
+    let streamed = report.scenario.connection.stream;
+    let open = report.is_open();
+    let detailed = report.detail == Detail::Definitions;
+    let gap = match latency.itl_is_per_token {
+        true => Label::Itl,
+        false => Label::InterChunk,
+    };
+    let row = |label, sample: &'a Option<Distribution>, shown: bool| {
+        shown.then_some((label, sample.as_ref()))
+    };
+    [
+        row(Label::Ttft, &latency.ttft_ms, true),
+        row(
+            Label::TtftFromSent,
+            &latency.ttft_from_sent_ms,
+            open && detailed,
+        ),
+        row(
+            Label::FirstAnswer,
+            &latency.first_answer_ms,
+            latency.first_answer_ms.is_some(),
+        ),
+        row(Label::SecondToken, &latency.second_token_ms, streamed),
+        row(Label::Tpot, &latency.tpot_ms, true),
+        row(gap, &latency.itl_ms, streamed),
+        row(Label::MaxGap, &latency.max_gap_ms, streamed),
+        row(Label::E2e, &latency.e2e_ms, true),
+        row(
+            Label::Connect,
+            &latency.connect_ms,
+            detailed && latency.connect_ms.is_some(),
+        ),
+        row(
+            Label::Lag,
+            &latency.lag_ms,
+            open && latency.lag_ms.is_some(),
+        ),
+        row(
+            Label::CapWait,
+            &latency.cap_wait_ms,
+            open && latency.cap_wait_ms.is_some(),
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn table(report: &RunReport<'_>, rows: &[(Label, Option<&Distribution>)]) -> Table {
+    let mut columns = vec![Column::left(""), Column::left("")];
+    columns.push(Column::right(report.say(Label::Mean)));
+    columns.extend(PERCENTILES.map(|percent| Column::right(&format!("p{percent}"))));
+    columns.push(Column::right(report.say(Label::Max)));
+    let rows: Vec<Vec<Cell>> = rows
+        .iter()
+        .map(|&(label, sample)| cells(report.say(label), sample))
+        .collect();
+    let mut footnotes = Vec::new();
+    if !report.scenario.connection.stream {
+        footnotes.push(report.say(Label::WhyNotStreamed).to_owned());
+    }
+    footnotes.extend(too_few(report, &rows));
+    Table {
+        columns,
+        rows,
+        footnotes,
+    }
+}
+
+fn cells(name: &str, sample: Option<&Distribution>) -> Vec<Cell> {
+    let mut cells = vec![Cell::text(name)];
+    let Some(sample) = sample else {
+        cells.push(Cell::blank());
+        cells.extend([const { Cell::Absent }; PERCENTILES.len() + 2]);
+        return cells;
+    };
+    let (unit, scale, decimals) = row_unit(sample);
+    let plain = |value: f64| Cell::number(Some(value * scale), unit, decimals);
+    cells.push(Cell::text(unit.sign()));
+    cells.push(plain(sample.mean));
+    let values = [sample.p50, sample.p90, sample.p95, sample.p99];
+    for (value, percent) in values.into_iter().zip(PERCENTILES) {
+        cells.push(match plain(value) {
+            Cell::Number(number) if lacks_samples(percent, sample.n) => Cell::Number(Number {
+                support: Support::TooFew,
+                ..number
+            }),
+            cell => cell,
+        });
+    }
+    cells.push(plain(sample.max));
+    cells
+}
+
+/// A median describes the sample; only a tail claims something about what was not seen.
+fn lacks_samples(percent: f64, n: u64) -> bool {
+    percent > 50.0 && least_samples(percent).is_none_or(|least| n < least)
+}
+
+/// The unit, the factor from milliseconds to it, and the decimals that suit a whole row.
+pub(super) fn row_unit(sample: &Distribution) -> (Unit, f64, usize) {
+    let (unit, scale) = match sample.p50 >= LONG_MEDIAN || sample.max >= LONG_MAXIMUM {
+        true => (Unit::Seconds, 1e-3),
+        false => (Unit::Milliseconds, 1.0),
+    };
+    // Half of the gaps can be nought where chunks come together; the mean then says more.
+    let typical = if sample.p50 > 0.0 {
+        sample.p50
+    } else {
+        sample.mean
+    };
+    (unit, scale, number::decimals(typical * scale))
+}
+
+/// The footnote to starred percentiles.
+fn too_few(report: &RunReport<'_>, rows: &[Vec<Cell>]) -> Option<String> {
+    let first = 3;
+    let starred = |column: usize| {
+        rows.iter().any(|row| {
+            matches!(
+                row.get(column),
+                Some(Cell::Number(Number {
+                    support: Support::TooFew,
+                    ..
+                }))
+            )
+        })
+    };
+    let least: Vec<String> = (PERCENTILES.iter().enumerate())
+        .filter(|&(place, _)| starred(first + place))
+        .filter_map(|(_, &percent)| Some(format!("p{percent}: {}", least_samples(percent)?)))
+        .collect();
+    let least = ("least", least.join(", "));
+    (!least.1.is_empty()).then(|| report.fill(Label::TooFew, &[least]))
+}

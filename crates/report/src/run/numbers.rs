@@ -1,0 +1,263 @@
+//! The few numbers that matter, and the accounts that they rest on.
+
+use super::RunReport;
+use super::latency::row_unit;
+use crate::doc::{Block, Cell, Column, Pair, Section, Table, Unit};
+use crate::number;
+use inferometer_core::message::labels::Label;
+use inferometer_core::record::TokenSource;
+use inferometer_core::summary::Distribution;
+
+pub(super) fn section(report: &RunReport<'_>) -> Section {
+    let mut blocks = vec![Block::Table(table(report))];
+    blocks.push(Block::Pairs(accounts(report)));
+    Section::headed(report.say(Label::Result), blocks)
+}
+
+/// One row: name, value, unit, interval, steady value.
+type Row = [Cell; 5];
+
+fn table(report: &RunReport<'_>) -> Table {
+    let summary = report.summary;
+    let throughput = &summary.throughput;
+    let steady = summary.steady.as_ref();
+    let mut rows: Vec<Row> = vec![
+        rate(
+            report.say(Label::Requests),
+            throughput.requests_per_s,
+            Unit::RequestsPerSecond,
+            throughput.requests_per_s_interval,
+            steady.and_then(|steady| steady.requests_per_s),
+        ),
+        rate(
+            report.say(Label::OutputTokens),
+            throughput.output_tokens_per_s,
+            Unit::TokensPerSecond,
+            throughput.output_tokens_per_s_interval,
+            steady.and_then(|steady| steady.output_tokens_per_s),
+        ),
+        rate(
+            report.say(Label::TotalTokens),
+            throughput.total_tokens_per_s,
+            Unit::TokensPerSecond,
+            None,
+            None,
+        ),
+    ];
+    if let Some(slo) = &summary.slo
+        && slo.goodput_per_s.is_some()
+    {
+        let name = report.say(Label::Goodput);
+        rows.push(rate(
+            name,
+            slo.goodput_per_s,
+            Unit::RequestsPerSecond,
+            None,
+            None,
+        ));
+    }
+    let latency = &summary.latency;
+    for (metric, sample) in [
+        (Label::Ttft, &latency.ttft_ms),
+        (Label::Tpot, &latency.tpot_ms),
+        (Label::E2e, &latency.e2e_ms),
+    ] {
+        let metric = report.say(metric).to_owned();
+        let name = report.fill(Label::Median, &[("metric", metric)]);
+        rows.push(median(name, sample.as_ref()));
+    }
+    laid_out(report, rows)
+}
+
+fn rate(
+    name: &str,
+    value: Option<f64>,
+    unit: Unit,
+    interval: Option<[f64; 2]>,
+    steady: Option<f64>,
+) -> Row {
+    let decimals = value.map_or(0, number::decimals);
+    [
+        Cell::text(name),
+        Cell::number(value, unit, decimals),
+        Cell::text(unit.sign()),
+        Cell::range(interval, unit, decimals),
+        match steady {
+            Some(_) => Cell::number(steady, unit, decimals),
+            None => Cell::blank(),
+        },
+    ]
+}
+
+fn median(name: String, sample: Option<&Distribution>) -> Row {
+    let Some(sample) = sample else {
+        return [
+            Cell::text(name),
+            Cell::Absent,
+            Cell::blank(),
+            Cell::blank(),
+            Cell::blank(),
+        ];
+    };
+    let (unit, scale, decimals) = row_unit(sample);
+    let interval = sample.p50_interval.map(|ends| ends.map(|end| end * scale));
+    [
+        Cell::text(name),
+        Cell::number(Some(sample.p50 * scale), unit, decimals),
+        Cell::text(unit.sign()),
+        Cell::range(interval, unit, decimals),
+        Cell::blank(),
+    ]
+}
+
+/// The rows with only those columns that hold something.
+fn laid_out(report: &RunReport<'_>, rows: Vec<Row>) -> Table {
+    let length = report
+        .summary
+        .steady_s
+        .map(number::seconds)
+        .unwrap_or_default();
+    let columns = [
+        Column::left(""),
+        Column::right(""),
+        Column::left(""),
+        Column::right(report.say(Label::Interval)),
+        Column::right(&report.fill(Label::SteadyState, &[("time", length)])),
+    ];
+    let used: Vec<bool> = (0..columns.len())
+        .map(|column| rows.iter().any(|row| row[column] != Cell::blank()))
+        .collect();
+    let keep = |column: &usize| used[*column];
+    Table {
+        columns: (columns.into_iter().enumerate())
+            .filter_map(|(column, about)| keep(&column).then_some(about))
+            .collect(),
+        rows: (rows.into_iter())
+            .map(|row| {
+                (row.into_iter().enumerate())
+                    .filter_map(|(column, cell)| keep(&column).then_some(cell))
+                    .collect()
+            })
+            .collect(),
+        footnotes: Vec::new(),
+    }
+}
+
+fn accounts(report: &RunReport<'_>) -> Vec<Pair> {
+    let requests = report.summary.requests;
+    let values = [
+        ("ok", number::count(requests.ok)),
+        ("failed", number::count(requests.failed)),
+        ("cut", number::count(requests.cut)),
+        ("unsent", number::count(requests.unsent)),
+        ("planned", number::count(requests.planned)),
+    ];
+    let pair = |label, value| Pair::new(report.say(label), value);
+    let mut pairs = vec![pair(
+        Label::Accounts,
+        report.fill(Label::AccountsOf, &values),
+    )];
+    let further = [
+        (Label::InFlight, in_flight(report)),
+        (Label::Tokens, tokens(report)),
+        (Label::Lengths, lengths(report)),
+        (Label::Client, client(report)),
+    ];
+    pairs.extend(
+        further
+            .into_iter()
+            .filter_map(|(key, value)| Some(pair(key, value?))),
+    );
+    pairs
+}
+
+fn in_flight(report: &RunReport<'_>) -> Option<String> {
+    let concurrency = report.summary.concurrency;
+    let mut values = vec![
+        ("mean", number::mean(concurrency.mean?)),
+        (
+            "peak",
+            concurrency
+                .peak
+                .map_or(number::ABSENT.to_owned(), number::count),
+        ),
+    ];
+    Some(match concurrency.configured {
+        Some(configured) => {
+            values.push(("configured", number::count(u64::from(configured))));
+            report.fill(Label::InFlightOf, &values)
+        }
+        None => report.fill(Label::InFlightFree, &values),
+    })
+}
+
+fn tokens(report: &RunReport<'_>) -> Option<String> {
+    if report.summary.requests.ok == 0 {
+        return None;
+    }
+    let tokens = report.summary.tokens;
+    let count = |value: Option<u64>| value.map_or(number::ABSENT.to_owned(), number::count);
+    let totals = [
+        ("input", count(tokens.input)),
+        ("output", count(tokens.output)),
+    ];
+    let source = match tokens.source {
+        TokenSource::Usage => Label::CountedByServer,
+        TokenSource::Retokenized => Label::CountedByUs,
+        TokenSource::None => Label::NotCounted,
+    };
+    let mut parts = vec![
+        report.fill(Label::TokensOf, &totals),
+        report.say(source).to_owned(),
+    ];
+    if let (Some(cached), Some(input)) = (tokens.cached, tokens.input.filter(|&input| input > 0)) {
+        let share = number::percent(cached as f64 / input as f64);
+        parts.push(report.fill(Label::CachedShare, &[("share", share)]));
+    }
+    Some(parts.join("; "))
+}
+
+fn lengths(report: &RunReport<'_>) -> Option<String> {
+    let tokens = report.summary.tokens;
+    let said = |mean: Option<f64>, asked: Option<f64>, plain, against| {
+        let mean = ("mean", number::mean(mean?));
+        Some(match asked {
+            Some(asked) => report.fill(against, &[mean, ("asked", number::mean(asked))]),
+            None => report.fill(plain, &[mean]),
+        })
+    };
+    let parts: Vec<String> = [
+        said(
+            tokens.input_mean,
+            tokens.input_asked_mean,
+            Label::InputLength,
+            Label::InputLengthAsked,
+        ),
+        said(
+            tokens.output_mean,
+            tokens.output_asked_mean,
+            Label::OutputLength,
+            Label::OutputLengthAsked,
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn client(report: &RunReport<'_>) -> Option<String> {
+    let client = report.summary.client;
+    let share =
+        |label, share: Option<f64>| Some(report.fill(label, &[("share", number::percent(share?))]));
+    let lag = client.lag_p99_ms.filter(|_| report.is_open());
+    let parts: Vec<String> = [
+        lag.map(|lag| report.fill(Label::ClientLag, &[("lag", number::millis(lag))])),
+        share(Label::ClientCpu, client.cpu_share),
+        share(Label::ClientCeiling, client.ceiling_share),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}

@@ -1,0 +1,220 @@
+//! What was done: server, model, load, work, extent; only what matters.
+
+use super::RunReport;
+use crate::doc::{Block, Pair, Section};
+use crate::number;
+use inferometer_core::environment::EndCause;
+use inferometer_core::hostile::printable;
+use inferometer_core::message::labels::Label;
+use inferometer_core::scenario::{
+    Arrival, Extent, Load, Output, PromptSource, Ramp, RampCurve, Shape, Warmup, Work,
+};
+use std::time::Duration;
+
+/// Characters of a prompt that are shown.
+const PROMPT_CHARS: usize = 60;
+
+pub(super) fn section(report: &RunReport<'_>) -> Section {
+    let pair = |label, value: String| Pair::new(report.say(label), value);
+    let mut pairs = vec![
+        pair(Label::Run, run(report)),
+        pair(Label::Server, server(report)),
+        pair(Label::Model, model(report)),
+        pair(Label::Api, api(report)),
+        pair(Label::Load, load(report, &report.scenario.load)),
+        pair(Label::Work, work(report, &report.scenario.work)),
+        pair(Label::Extent, extent(report, &report.scenario.load)),
+    ];
+    let notes = report.environment.notes.iter();
+    pairs.extend(notes.map(|note| pair(Label::Note, note.clone())));
+    pairs.retain(|pair| !pair.value.is_empty());
+    Section::plain(vec![Block::Pairs(pairs)])
+}
+
+/// Name, tags and time.
+fn run(report: &RunReport<'_>) -> String {
+    let tags: Vec<String> = (report.summary.tags.iter())
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    let mut parts: Vec<String> = report.summary.label.iter().cloned().collect();
+    parts.extend(tags);
+    if !report.environment.started.is_empty() {
+        parts.push(report.environment.started.replacen('T', " ", 1));
+    }
+    parts.join(", ")
+}
+
+fn server(report: &RunReport<'_>) -> String {
+    let probed = &report.environment.server;
+    let endpoints = match probed.endpoints.is_empty() {
+        true => &report.scenario.connection.urls,
+        false => &probed.endpoints,
+    };
+    let mut text = endpoints.join(", ");
+    if report.scenario.connection.urls.is_empty() {
+        text = format!("{} {text}", report.say(Label::SimulatedEngine));
+    }
+    match &probed.software {
+        Some(software) => format!("{text} ({software})"),
+        None => text,
+    }
+}
+
+fn model(report: &RunReport<'_>) -> String {
+    match report.environment.server.model.is_empty() {
+        true => report.scenario.connection.model.clone().unwrap_or_default(),
+        false => report.environment.server.model.clone(),
+    }
+}
+
+fn api(report: &RunReport<'_>) -> String {
+    let spoken = match report.environment.server.api.as_str() {
+        "" => report.scenario.connection.api.word(),
+        api => api,
+    };
+    let streamed = match report.scenario.connection.stream {
+        true => Label::Streamed,
+        false => Label::NotStreamed,
+    };
+    format!("{spoken}, {}", report.say(streamed))
+}
+
+fn load(report: &RunReport<'_>, load: &Load) -> String {
+    let mut parts = Vec::new();
+    match &load.shape {
+        Shape::Closed { concurrency, .. } => {
+            let streams = number::count(u64::from(*concurrency));
+            parts.push(report.fill(Label::ClosedLoop, &[("streams", streams)]));
+            match report.ending.stagger_ns {
+                _ if *concurrency == 1 => {}
+                Some(spread) => {
+                    let time = number::time(Duration::from_nanos(spread));
+                    parts.push(report.fill(Label::Spread, &[("time", time)]));
+                }
+                None => parts.push(report.say(Label::AllAtOnce).to_owned()),
+            }
+        }
+        Shape::Open {
+            rate,
+            arrival,
+            ramp,
+            max_concurrency,
+        } => {
+            if rate.is_infinite() {
+                parts.push(report.say(Label::OpenLoopAtOnce).to_owned());
+            } else {
+                let rate = number::exact(rate.0);
+                parts.push(report.fill(Label::OpenLoop, &[("rate", rate)]));
+                parts.push(arrivals(report, *arrival));
+            }
+            parts.extend(ramp.map(|ramp| risen(report, ramp)));
+            parts.extend(
+                max_concurrency
+                    .map(|cap| report.fill(Label::Cap, &[("cap", number::count(u64::from(cap)))])),
+            );
+        }
+    }
+    parts.join(", ")
+}
+
+fn arrivals(report: &RunReport<'_>, arrival: Arrival) -> String {
+    match arrival {
+        Arrival::Constant => report.say(Label::ArrivalConstant).to_owned(),
+        Arrival::Poisson => report.say(Label::ArrivalPoisson).to_owned(),
+        Arrival::Gamma(burstiness) => report.fill(
+            Label::ArrivalGamma,
+            &[("burstiness", number::exact(burstiness))],
+        ),
+    }
+}
+
+fn risen(report: &RunReport<'_>, ramp: Ramp) -> String {
+    let label = match ramp.curve {
+        RampCurve::Linear => Label::RampLinear,
+        RampCurve::Exponential => Label::RampExponential,
+    };
+    let values = [
+        ("rate", number::exact(ramp.from)),
+        ("time", ramp.over.to_string()),
+    ];
+    report.fill(label, &values)
+}
+
+fn work(report: &RunReport<'_>, work: &Work) -> String {
+    let mut parts = vec![match &work.prompts {
+        PromptSource::Synthetic(length) => {
+            report.fill(Label::SyntheticPrompts, &[("length", length.to_string())])
+        }
+        PromptSource::Lines(file) => {
+            report.fill(Label::LinePrompts, &[("file", file.display().to_string())])
+        }
+        PromptSource::Text(text) => {
+            let text = format!("“{}”", printable(text, PROMPT_CHARS));
+            report.fill(Label::OnePrompt, &[("text", text)])
+        }
+    }];
+    match report.environment.distinct_prompts {
+        Some(count) if !matches!(work.prompts, PromptSource::Text(_)) => {
+            let count = number::count(count);
+            parts.push(report.fill(Label::DistinctPrompts, &[("count", count)]));
+        }
+        _ => {}
+    }
+    if report.environment.nonce.is_some() {
+        parts.push(report.say(Label::NewPrompts).to_owned());
+    }
+    let exact = work.ignore_eos && report.environment.server.ignore_eos != Some(false);
+    parts.push(match work.output {
+        Output::Tokens(length) if exact => {
+            report.fill(Label::AnswersExact, &[("length", length.to_string())])
+        }
+        Output::Tokens(length) => {
+            report.fill(Label::AnswersUpTo, &[("length", length.to_string())])
+        }
+        Output::AtMost(limit) => report.fill(Label::AnswersUpTo, &[("length", limit.to_string())]),
+    });
+    let sampling = [
+        (Label::Temperature, work.temperature),
+        (Label::TopP, work.top_p),
+    ];
+    parts.extend(sampling.into_iter().filter_map(|(label, value)| {
+        Some(report.fill(label, &[("value", number::exact(value?))]))
+    }));
+    parts.join(", ")
+}
+
+fn extent(report: &RunReport<'_>, load: &Load) -> String {
+    let count = |count| ("count", number::count(count));
+    let mut parts = vec![match load.extent {
+        Extent::Requests(requests) => report.fill(Label::ExtentRequests, &[count(requests)]),
+        Extent::Duration(span) => report.fill(Label::ExtentDuration, &[("time", span.to_string())]),
+        Extent::Either(requests, span) => report.fill(
+            Label::ExtentEither,
+            &[count(requests), ("time", span.to_string())],
+        ),
+        Extent::Soak(span) => report.fill(Label::ExtentSoak, &[("time", span.to_string())]),
+    }];
+    parts.push(match load.warmup {
+        Warmup::Requests(0) => report.say(Label::NoWarmup).to_owned(),
+        Warmup::Requests(requests) => report.fill(
+            Label::WarmupRequests,
+            &[("warmup", number::count(requests))],
+        ),
+        Warmup::Time(span) => report.fill(Label::WarmupTime, &[("time", span.to_string())]),
+    });
+    parts.extend(
+        report
+            .summary
+            .window_s
+            .map(|window| report.fill(Label::MeasuredFor, &[("time", number::seconds(window))])),
+    );
+    let early = match report.ending.cause {
+        EndCause::Complete => None,
+        EndCause::Signal => Some(Label::EndedBySignal),
+        EndCause::StopCondition => Some(Label::EndedByCondition),
+        EndCause::Watchdog => Some(Label::EndedByWatchdog),
+        EndCause::Killed => Some(Label::EndedByKill),
+    };
+    parts.extend(early.map(|label| report.say(label).to_owned()));
+    parts.join(", ")
+}

@@ -1,0 +1,157 @@
+//! What went wrong or may mislead: doubts, failures, missed objectives, drift.
+
+use super::RunReport;
+use crate::doc::{Block, Cell, Column, Follow, Note, Pair, Section, Table, Tone, Unit};
+use crate::number;
+use inferometer_core::doubt::Severity;
+use inferometer_core::message::labels::Label;
+use inferometer_core::summary::{FailureCount, ObjectiveResult, StatedDoubt};
+
+pub(super) fn doubts(report: &RunReport<'_>) -> Option<Section> {
+    let doubts = &report.summary.doubts;
+    if doubts.is_empty() {
+        return None;
+    }
+    let heading = match report.summary.valid {
+        true => Label::Doubts,
+        false => Label::WhyInvalid,
+    };
+    let notes = doubts.iter().map(|doubt| stated(report, doubt)).collect();
+    Some(Section::headed(
+        report.say(heading),
+        vec![Block::Notes(notes)],
+    ))
+}
+
+fn stated(report: &RunReport<'_>, doubt: &StatedDoubt) -> Note {
+    let (tag, tone) = match doubt.severity {
+        Severity::Note => (Label::SeverityNote, Tone::Plain),
+        Severity::Warn => (Label::SeverityWarn, Tone::Caution),
+        Severity::Invalid => (Label::SeverityInvalid, Tone::Bad),
+    };
+    Note {
+        tag: report.say(tag).to_owned(),
+        tone,
+        subject: doubt.code.word().to_owned(),
+        text: doubt.text.clone(),
+        follow: (!doubt.remedy.is_empty()).then(|| Follow::Remedy(doubt.remedy.clone())),
+    }
+}
+
+pub(super) fn failures(report: &RunReport<'_>) -> Option<Section> {
+    let failures = &report.summary.failures;
+    if failures.is_empty() {
+        return None;
+    }
+    let notes = failures
+        .iter()
+        .map(|failure| counted(report, failure))
+        .collect();
+    Some(Section::headed(
+        report.say(Label::Failures),
+        vec![Block::Notes(notes)],
+    ))
+}
+
+fn counted(report: &RunReport<'_>, failure: &FailureCount) -> Note {
+    let mut subject = format!("{} ({}", failure.class, failure.phase);
+    if let Some(status) = failure.status {
+        let status = report.fill(Label::HttpStatus, &[("status", status.to_string())]);
+        subject.push_str(&format!(", {status}"));
+    }
+    subject.push(')');
+    Note {
+        tag: format!("{} ×", number::count(failure.count)),
+        tone: Tone::Bad,
+        subject,
+        text: String::new(),
+        follow: (!failure.sample.is_empty()).then(|| Follow::Quote(failure.sample.clone())),
+    }
+}
+
+pub(super) fn objectives(report: &RunReport<'_>) -> Option<Section> {
+    let slo = report.summary.slo.as_ref()?;
+    let table = Table {
+        columns: vec![Column::left(""), Column::right(""), Column::left("")],
+        rows: slo
+            .objectives
+            .iter()
+            .map(|one| objective(report, one))
+            .collect(),
+        footnotes: Vec::new(),
+    };
+    let attainment = slo.attainment.map(|share| {
+        let share = ("share", number::percent(share));
+        let text = match report.scenario.objectives.attainment {
+            Some(asked) => {
+                let asked = ("asked", number::percent(asked));
+                report.fill(Label::AttainmentAsked, &[share, asked])
+            }
+            None => report.fill(Label::AttainmentOf, &[share]),
+        };
+        Block::Pairs(vec![Pair::new(report.say(Label::Attainment), text)])
+    });
+    let mut blocks = vec![Block::Table(table)];
+    blocks.extend(attainment);
+    Some(Section::headed(report.say(Label::Objectives), blocks))
+}
+
+fn objective(report: &RunReport<'_>, one: &ObjectiveResult) -> Vec<Cell> {
+    let seen = match (one.value_ms, one.share) {
+        (Some(value), _) => number::millis(value),
+        (None, Some(share)) => {
+            report.fill(Label::ShareOfRequests, &[("share", number::percent(share))])
+        }
+        (None, None) => number::ABSENT.to_owned(),
+    };
+    let (outcome, tone) = match one.met {
+        Some(true) => (Label::Met, Tone::Good),
+        Some(false) => (Label::Missed, Tone::Bad),
+        None => (Label::Undecided, Tone::Caution),
+    };
+    vec![
+        Cell::text(&one.objective),
+        Cell::text(seen),
+        Cell::Toned(report.say(outcome).to_owned(), tone),
+    ]
+}
+
+pub(super) fn drift(report: &RunReport<'_>) -> Option<Section> {
+    let parts = report
+        .summary
+        .drift
+        .as_ref()
+        .filter(|parts| !parts.is_empty())?;
+    let rows = parts.iter().map(|part| {
+        let rate = part.output_tokens_per_s;
+        vec![
+            Cell::text(number::seconds(part.from_s)),
+            Cell::count(part.ok),
+            Cell::count(part.failed),
+            Cell::number(
+                rate,
+                Unit::TokensPerSecond,
+                rate.map_or(0, number::decimals),
+            ),
+            match part.ttft_p50_ms {
+                Some(median) => Cell::text(number::millis(median)),
+                None => Cell::Absent,
+            },
+        ]
+    });
+    let table = Table {
+        columns: vec![
+            Column::right(report.say(Label::From)),
+            Column::right(report.say(Label::Ok)),
+            Column::right(report.say(Label::Failed)),
+            Column::right(report.say(Label::OutputRate)),
+            Column::right(report.say(Label::TtftMedian)),
+        ],
+        rows: rows.collect(),
+        footnotes: Vec::new(),
+    };
+    Some(Section::headed(
+        report.say(Label::Drift),
+        vec![Block::Table(table)],
+    ))
+}

@@ -1,0 +1,133 @@
+//! The list that `inferometer runs` shows: one line a run, the newest first.
+
+use crate::doc::{Block, Cell, Column, Doc, Section, Table, Tone, Unit};
+use crate::number;
+use inferometer_core::message::Lang;
+use inferometer_core::message::labels::Label;
+use inferometer_core::scenario::Shape;
+
+/// One stored run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunLine {
+    /// Name of its directory.
+    pub name: String,
+    /// The user's name for it.
+    pub label: Option<String>,
+    /// Wall time of its beginning, RFC 3339; absent where it cannot be read.
+    pub started: Option<String>,
+    /// What came of it.
+    pub state: RunState,
+    /// When requests were sent; absent where it cannot be read.
+    pub load: Option<Shape>,
+    /// Complete answers a second.
+    pub requests_per_s: Option<f64>,
+    /// Output tokens a second.
+    pub output_tokens_per_s: Option<f64>,
+    /// Median time to first token.
+    pub ttft_p50_ms: Option<f64>,
+}
+
+/// What came of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunState {
+    /// It has a summary without a grave doubt.
+    Valid,
+    /// It has a summary with one.
+    Invalid,
+    /// It has no summary: still running, or killed.
+    Unfinished,
+}
+
+/// The list as a document; without runs, it says so.
+pub fn compose(runs: &[RunLine], lang: Lang) -> Doc {
+    let block = match runs.is_empty() {
+        true => Block::Paragraph(Label::NoRuns.text(lang).to_owned()),
+        false => Block::Table(table(runs, lang)),
+    };
+    Doc {
+        sections: vec![Section::plain(vec![block])],
+    }
+}
+
+fn table(runs: &[RunLine], lang: Lang) -> Table {
+    let mut runs: Vec<&RunLine> = runs.iter().collect();
+    runs.sort_by(|a, b| (&b.started, &b.name).cmp(&(&a.started, &a.name)));
+    // Names of directories end with the label unless the user chose the directory.
+    let labels = (runs.iter())
+        .any(|run| (run.label.as_ref()).is_some_and(|label| !run.name.contains(label.as_str())));
+    let mut columns = vec![
+        Column::left(Label::When.text(lang)),
+        Column::left(Label::Verdict.text(lang)),
+        Column::right(&Label::Load.text(lang).to_lowercase()),
+        Column::right(Unit::RequestsPerSecond.sign()),
+        Column::right(Unit::TokensPerSecond.sign()),
+        Column::right(Label::TtftMedian.text(lang)),
+        Column::wrapped(Label::RunName.text(lang)),
+    ];
+    if labels {
+        columns.push(Column::wrapped(Label::RunLabel.text(lang)));
+    }
+    let rows = runs.into_iter().map(|run| {
+        let mut row = row(run, lang);
+        if labels {
+            row.push(Cell::text(run.label.clone().unwrap_or_default()));
+        }
+        row
+    });
+    Table {
+        columns,
+        rows: rows.collect(),
+        footnotes: Vec::new(),
+    }
+}
+
+fn row(run: &RunLine, lang: Lang) -> Vec<Cell> {
+    let (state, tone) = match run.state {
+        RunState::Valid => (Label::Valid, Tone::Plain),
+        RunState::Invalid => (Label::Invalid, Tone::Bad),
+        RunState::Unfinished => (Label::Unfinished, Tone::Caution),
+    };
+    let rate =
+        |value: Option<f64>, unit| Cell::number(value, unit, value.map_or(0, number::decimals));
+    vec![
+        Cell::text(run.started.as_deref().map(minute).unwrap_or_default()),
+        Cell::Toned(state.text(lang).to_owned(), tone),
+        Cell::text(run.load.as_ref().map(load).unwrap_or_default()),
+        rate(run.requests_per_s, Unit::RequestsPerSecond),
+        rate(run.output_tokens_per_s, Unit::TokensPerSecond),
+        match run.ttft_p50_ms {
+            Some(median) => Cell::text(number::millis(median)),
+            None => Cell::Absent,
+        },
+        Cell::text(&run.name),
+    ]
+}
+
+/// `2026-11-15T02:23:34Z` as `11-15 02:23`: the directory's name has the rest.
+fn minute(started: &str) -> String {
+    match (started.get(5..10), started.get(11..16)) {
+        (Some(day), Some(minute)) => format!("{day} {minute}"),
+        _ => started.to_owned(),
+    }
+}
+
+/// The load in a few characters: `c64`, `5/s`, `inf`, `5/s c32`.
+fn load(shape: &Shape) -> String {
+    match shape {
+        Shape::Closed { concurrency, .. } => format!("c{concurrency}"),
+        Shape::Open {
+            rate,
+            max_concurrency,
+            ..
+        } => {
+            let rate = match rate.is_infinite() {
+                true => "inf".to_owned(),
+                false => format!("{}/s", number::exact(rate.0)),
+            };
+            match max_concurrency {
+                Some(cap) => format!("{rate} c{cap}"),
+                None => rate,
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Tables in columns.
+
+use super::lines::{pad_left, pad_right, shorten, width, wrap};
+use super::{INDENT, TextStyle, clean, paint, paint_tone};
+use crate::doc::{Align, Cell, Fit, Number, Support, Table, Tone};
+
+/// Blanks between columns, and where the page is too narrow for them.
+const GAP: usize = 2;
+const NARROW_GAP: usize = 1;
+
+/// Narrowest a column of texts may become.
+const NARROWEST_TEXT: usize = 8;
+
+/// The table as lines; a heading stands before the titles of the columns.
+pub(super) fn lines(table: &Table, heading: Option<&str>, style: TextStyle) -> Vec<String> {
+    let cells: Vec<Vec<String>> = (table.rows.iter()).map(|row| shown(table, row)).collect();
+    let (widths, gap) = widths(table, &cells, heading, style.width);
+    let mut lines = Vec::new();
+    if let Some(titles) = titles(table, heading, &widths, gap) {
+        let titles = shorten(&titles, style.width);
+        lines.push(paint(style.paint, "1", titles.trim_end()));
+    }
+    for (row, texts) in table.rows.iter().zip(&cells) {
+        lines.extend(row_lines(table, row, texts, &widths, gap, style));
+    }
+    for footnote in &table.footnotes {
+        for line in wrap(&clean(footnote), style.width.saturating_sub(INDENT)) {
+            lines.push(format!("{:INDENT$}{line}", ""));
+        }
+    }
+    lines
+}
+
+/// A row's cells in words. Where a column has a starred number, the others get a blank, so
+/// that digits stand under digits.
+fn shown(table: &Table, row: &[Cell]) -> Vec<String> {
+    (row.iter().enumerate())
+        .map(|(column, cell)| {
+            let right = (table.columns.get(column)).is_some_and(|at| at.align == Align::Right);
+            let mut text = clean(&cell.shown());
+            if right && !starred(cell) && column_has_star(table, column) {
+                text.push(' ');
+            }
+            text
+        })
+        .collect()
+}
+
+fn starred(cell: &Cell) -> bool {
+    matches!(
+        cell,
+        Cell::Number(Number {
+            support: Support::TooFew,
+            ..
+        })
+    )
+}
+
+fn column_has_star(table: &Table, column: usize) -> bool {
+    (table.rows.iter()).any(|row| row.get(column).is_some_and(starred))
+}
+
+/// Widths of the columns, and the gap between them.
+fn widths(
+    table: &Table,
+    cells: &[Vec<String>],
+    heading: Option<&str>,
+    page: usize,
+) -> (Vec<usize>, usize) {
+    let mut widths: Vec<usize> = (table.columns.iter().enumerate())
+        .map(|(column, about)| {
+            let texts = cells.iter().filter_map(|row| row.get(column));
+            let widest = texts.map(|text| width(text)).max().unwrap_or(0);
+            let star = usize::from(about.align == Align::Right && column_has_star(table, column));
+            let title = width(&clean(&about.title)) + star;
+            let heading = match (column, heading) {
+                (0, Some(heading)) => width(heading).saturating_sub(INDENT),
+                _ => 0,
+            };
+            widest.max(title).max(heading)
+        })
+        .collect();
+    let gaps = widths.len().saturating_sub(1);
+    let total = |widths: &[usize], gap: usize| INDENT + widths.iter().sum::<usize>() + gaps * gap;
+    let shrinks = |column: usize| table.columns[column].fit == Fit::Wrap;
+    let gap = match total(&widths, GAP) <= page || (0..widths.len()).any(shrinks) {
+        true => GAP,
+        false => NARROW_GAP,
+    };
+    while total(&widths, gap) > page {
+        let widest = (0..widths.len())
+            .filter(|&column| shrinks(column) && widths[column] > NARROWEST_TEXT)
+            .max_by_key(|&column| widths[column]);
+        match widest {
+            Some(column) => widths[column] -= 1,
+            None => break,
+        }
+    }
+    (widths, gap)
+}
+
+fn titles(table: &Table, heading: Option<&str>, widths: &[usize], gap: usize) -> Option<String> {
+    let titles = table.columns.iter().map(|column| clean(&column.title));
+    let titles: Vec<String> = titles.collect();
+    if heading.is_none() && titles.iter().all(String::is_empty) {
+        return None;
+    }
+    let mut line = match heading {
+        Some(heading) => pad_right(heading, INDENT + widths.first().copied().unwrap_or(0)),
+        None => {
+            let first = titles.first().map(String::as_str).unwrap_or_default();
+            let columns = widths.first().copied().unwrap_or(0);
+            format!("{:INDENT$}{}", "", pad_right(first, columns))
+        }
+    };
+    for (column, title) in titles.iter().enumerate().skip(1) {
+        line.push_str(&" ".repeat(gap));
+        line.push_str(&match table.columns[column].align {
+            Align::Left => pad_right(title, widths[column]),
+            Align::Right if column_has_star(table, column) => {
+                pad_left(&format!("{title} "), widths[column])
+            }
+            Align::Right => pad_left(title, widths[column]),
+        });
+    }
+    Some(line)
+}
+
+fn row_lines(
+    table: &Table,
+    row: &[Cell],
+    texts: &[String],
+    widths: &[usize],
+    gap: usize,
+    style: TextStyle,
+) -> Vec<String> {
+    let broken: Vec<Vec<String>> = (texts.iter().zip(widths).enumerate())
+        .map(
+            |(column, (text, &columns))| match table.columns[column].fit {
+                Fit::Whole => vec![text.clone()],
+                Fit::Wrap => wrap(text, columns),
+            },
+        )
+        .collect();
+    let height = broken.iter().map(Vec::len).max().unwrap_or(0);
+    (0..height)
+        .map(|place| {
+            let mut line = " ".repeat(INDENT);
+            for (column, parts) in broken.iter().enumerate() {
+                if column > 0 {
+                    line.push_str(&" ".repeat(gap));
+                }
+                let text = parts.get(place).map(String::as_str).unwrap_or_default();
+                let padded = match table.columns[column].align {
+                    Align::Left => pad_right(text, widths[column]),
+                    Align::Right => pad_left(text, widths[column]),
+                };
+                let tone = match row.get(column) {
+                    Some(Cell::Toned(_, tone)) => *tone,
+                    _ => Tone::Plain,
+                };
+                line.push_str(&paint_tone(style.paint, tone, &padded));
+            }
+            line
+        })
+        .collect()
+}
