@@ -35,7 +35,11 @@ impl InFlight {
         let mut steps = Vec::with_capacity(events.len());
         let mut number = 0u64;
         for (at, begins) in events {
-            number = if begins { number + 1 } else { number.saturating_sub(1) };
+            number = if begins {
+                number + 1
+            } else {
+                number.saturating_sub(1)
+            };
             match steps.last_mut() {
                 // Begins after ends of one moment: the highest number of the moment is the last.
                 Some((last, value)) if *last == at => *value = number,
@@ -79,12 +83,15 @@ impl InFlight {
         let width = (to.0 - from.0) as f64 / count as f64;
         let mut bins = vec![0.0; count];
         let mut index = self.steps.partition_point(|step| step.0 <= from.0);
-        let mut number = index.checked_sub(1).map_or(0, |before| self.steps[before].1);
+        let mut number = index
+            .checked_sub(1)
+            .map_or(0, |before| self.steps[before].1);
         let mut at = 0.0;
         while at < width * count as f64 {
-            let next = self.steps.get(index).map_or(f64::INFINITY, |step| {
-                (step.0.saturating_sub(from.0)) as f64
-            });
+            let next = self
+                .steps
+                .get(index)
+                .map_or(f64::INFINITY, |step| (step.0.saturating_sub(from.0)) as f64);
             let until = next.min(width * count as f64);
             spread(&mut bins, width, at, until, number as f64);
             at = until;

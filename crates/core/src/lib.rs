@@ -4,7 +4,9 @@
 pub mod concurrency;
 pub mod doubt;
 pub mod environment;
+pub mod fold;
 pub mod hostile;
+pub mod judge;
 pub mod length;
 pub mod message;
 pub mod options;

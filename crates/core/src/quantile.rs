@@ -56,7 +56,12 @@ impl Distribution {
         let n = sorted.len() as f64;
         let mean = sorted.iter().sum::<f64>() / n;
         let square = sorted.iter().map(|value| (value - mean).powi(2)).sum();
-        Self::from_ranks(sorted.len() as u64, |rank| sorted[rank as usize], mean, square)
+        Self::from_ranks(
+            sorted.len() as u64,
+            |rank| sorted[rank as usize],
+            mean,
+            square,
+        )
     }
 
     /// From ranks, the mean and the sum of squared differences from it.

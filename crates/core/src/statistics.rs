@@ -181,12 +181,15 @@ pub fn kolmogorov_smirnov(values: &[f64], cdf: impl Fn(f64) -> f64) -> Option<Te
     let mut sorted = values.to_vec();
     sort(&mut sorted);
     let n = sorted.len() as f64;
-    let distance = sorted.iter().enumerate().fold(0f64, |largest, (i, &value)| {
-        let expected = cdf(value);
-        let above = (i + 1) as f64 / n - expected;
-        let below = expected - i as f64 / n;
-        largest.max(above).max(below)
-    });
+    let distance = sorted
+        .iter()
+        .enumerate()
+        .fold(0f64, |largest, (i, &value)| {
+            let expected = cdf(value);
+            let above = (i + 1) as f64 / n - expected;
+            let below = expected - i as f64 / n;
+            largest.max(above).max(below)
+        });
     let lambda = (n.sqrt() + 0.12 + 0.11 / n.sqrt()) * distance;
     Some(Test {
         statistic: distance,
@@ -221,10 +224,16 @@ pub fn gap_cdf(arrival: Arrival, rate: f64) -> impl Fn(f64) -> f64 {
 
 /// Tests whether arrivals (in seconds, in order) have the spacing that was asked.
 pub fn arrivals_fit(arrivals_s: &[f64], arrival: Arrival, rate: f64) -> Option<Test> {
-    let gaps: Vec<f64> = arrivals_s.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let gaps: Vec<f64> = arrivals_s
+        .windows(2)
+        .map(|pair| pair[1] - pair[0])
+        .collect();
     if let Arrival::Constant = arrival {
         // A step function has no density for the test: count the gaps off the value instead.
-        let off = gaps.iter().filter(|&&gap| (gap * rate - 1.0).abs() > 1e-6).count();
+        let off = gaps
+            .iter()
+            .filter(|&&gap| (gap * rate - 1.0).abs() > 1e-6)
+            .count();
         let share = off as f64 / gaps.len() as f64;
         return (!gaps.is_empty()).then_some(Test {
             statistic: share,
@@ -280,9 +289,8 @@ fn ln_gamma(a: f64) -> f64 {
         x += 1.0;
     }
     let inverse = 1.0 / (x * x);
-    let series = (1.0 / 12.0
-        - inverse * (1.0 / 360.0 - inverse * (1.0 / 1260.0 - inverse / 1680.0)))
-        / x;
+    let series =
+        (1.0 / 12.0 - inverse * (1.0 / 360.0 - inverse * (1.0 / 1260.0 - inverse / 1680.0))) / x;
     (x - 0.5) * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI).ln() + series - shift
 }
 
@@ -474,7 +482,9 @@ mod tests {
     #[test]
     fn a_warm_up_is_cut_and_a_ramp_never_settles() {
         let mut random = rng(3, Dimension::Words, 1);
-        let mut warm: Vec<f64> = (0..100).map(|_| 10.0 + random.random_range(0.0..1.0)).collect();
+        let mut warm: Vec<f64> = (0..100)
+            .map(|_| 10.0 + random.random_range(0.0..1.0))
+            .collect();
         for (i, value) in warm.iter_mut().take(12).enumerate() {
             *value = i as f64 / 2.0;
         }

@@ -139,9 +139,8 @@ pub fn overload(course: &Course<'_>, significance: f64) -> Option<Overload> {
         .iter()
         .filter(|(start, _)| *start >= from && *start < to)
         .count();
-    let rises = |series: &[f64]| {
-        rising_trend(series).is_some_and(|test| test.p_value < significance)
-    };
+    let rises =
+        |series: &[f64]| rising_trend(series).is_some_and(|test| test.p_value < significance);
     if inside < LEAST_TREND_VALUES || !rises(&in_flight) || !rises(&ttft) {
         return None;
     }
@@ -174,7 +173,9 @@ mod tests {
             from: at(i * 50),
             to: Some(at(i * 50 + latency(i))),
         });
-        let ttft = (0..n).map(|i| (at(i * 50), latency(i) as f64 / 10.0)).collect();
+        let ttft = (0..n)
+            .map(|i| (at(i * 50), latency(i) as f64 / 10.0))
+            .collect();
         (InFlight::sweep(requests), ttft)
     }
 

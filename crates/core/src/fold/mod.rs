@@ -1,0 +1,556 @@
+//! Records in, summary out. Records stream by once; of each only scalars are kept, so that a
+//! run may have a million of them.
+
+mod objectives;
+mod pool;
+mod tally;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+use crate::concurrency::InFlight;
+use crate::environment::{EndCause, Ending, Environment};
+use crate::judge::{self, Evidence, InFlightEvidence, Thresholds};
+use crate::message::Lang;
+use crate::quantile::{quantile, sort};
+use crate::record::{Record, TokenSource};
+use crate::scenario::{Extent, Scenario, Shape, Stagger};
+use crate::slo::SloMetric;
+use crate::statistics::Bootstrap;
+use crate::steady::{self, Course, Steady};
+use crate::summary::*;
+use crate::units::Offset;
+use pool::Ordered;
+use std::time::Duration;
+use tally::{Answer, Row, Tally, ms};
+use timeline::Accumulated;
+
+/// What surrounds the records.
+#[derive(Clone, Copy, Debug)]
+pub struct RunContext<'a> {
+    /// What was asked.
+    pub scenario: &'a Scenario,
+    /// Where it ran.
+    pub environment: &'a Environment,
+    /// How it ended.
+    pub ending: &'a Ending,
+    /// Language of the doubts.
+    pub lang: Lang,
+}
+
+/// Folds the records of a run, in any order, to its summary.
+pub fn summarize(context: &RunContext<'_>, records: impl IntoIterator<Item = Record>) -> Summary {
+    summarize_with(context, &Thresholds::default(), records)
+}
+
+/// The same with other thresholds of doubt.
+pub fn summarize_with(
+    context: &RunContext<'_>,
+    thresholds: &Thresholds,
+    records: impl IntoIterator<Item = Record>,
+) -> Summary {
+    let mut tally = Tally::new(&context.scenario.objectives.slos, thresholds);
+    for record in records {
+        tally.add(&record);
+    }
+    tally.rows.sort_by_key(|row| (row.start, row.index));
+    let token_gaps = tally.token_gaps().map(pool::Pool::into_ordered);
+    let chunk_gaps = std::mem::take(&mut tally.chunk_gaps).into_ordered();
+    let run = Run::new(context, &tally.rows);
+    let itl = token_gaps.as_ref().unwrap_or(&chunk_gaps);
+    let events = tally.timeline.accumulate();
+    let requests = accounts(context, &tally);
+    let course = run.course();
+    let steady = steady::find(&course, |from, to, count| events.bins(from, to, count));
+    let tokens = tokens(&run, &tally);
+    let throughput = throughput(&run, &tally, &tokens);
+    let scale = tokens_per_event(&run.answers);
+    let mut summary = Summary {
+        schema: SCHEMA.to_owned(),
+        label: context.scenario.label.clone(),
+        tags: context
+            .scenario
+            .tags
+            .iter()
+            .map(|tag| (tag.key.clone(), tag.value.clone()))
+            .collect(),
+        valid: true,
+        doubts: Vec::new(),
+        requests,
+        window_s: run.window_s(),
+        steady_s: steady.map(|steady| steady.seconds()),
+        throughput,
+        steady: steady.map(|steady| steady_throughput(&run, steady, &events, scale)),
+        concurrency: run.concurrency(),
+        latency: latencies(&run, &tally, itl, &chunk_gaps),
+        tokens,
+        failures: failures(&tally),
+        slo: objectives::judge(
+            &context.scenario.objectives,
+            &tally,
+            run.window_s(),
+            |metric, p| of_run(&run, itl, metric, p),
+        ),
+        client: client(context, &tally, &events),
+        server: None,
+        drift: drift(&run, &events, scale),
+    };
+    let evidence = Evidence {
+        duplicates: duplicates(&tally.rows),
+        in_flight: run.in_flight_evidence(),
+        overload: match context.scenario.load.shape {
+            Shape::Open { .. } => steady::overload(&course, thresholds.significance),
+            Shape::Closed { .. } => None,
+        },
+        without_count: run.answers.iter().filter(|a| a.output.is_none()).count() as u64,
+        tokens_per_event: scale,
+        lengths: tally.lengths,
+        stalls: tally.stalls,
+    };
+    let mut doubts = judge::judge(context, thresholds, &summary, &evidence);
+    doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.severity()));
+    summary.doubts = doubts
+        .iter()
+        .map(|doubt| doubt.state(context.lang))
+        .collect();
+    summary.valid = doubts
+        .iter()
+        .all(|doubt| doubt.severity() < crate::doubt::Severity::Invalid);
+    summary
+}
+
+/// The requests of a run with their window.
+struct Run<'a> {
+    context: &'a RunContext<'a>,
+    rows: &'a [Row],
+    /// Complete answers, ordered by start.
+    answers: Vec<&'a Answer>,
+    /// First send to last completion.
+    window: Option<(Offset, Offset)>,
+    in_flight: InFlight,
+    ttft: Vec<(Offset, f64)>,
+}
+
+impl<'a> Run<'a> {
+    fn new(context: &'a RunContext<'a>, rows: &'a [Row]) -> Self {
+        let answers: Vec<&Answer> = rows.iter().filter_map(|row| row.answer.as_ref()).collect();
+        let from = rows.iter().filter_map(|row| row.sent).min();
+        // A failure that hangs until its timeout must not stretch the window of the others.
+        let completed = answers.iter().map(|answer| answer.completed).max();
+        let to = completed.or_else(|| rows.iter().filter_map(|row| row.end).max());
+        let ttft = rows
+            .iter()
+            .filter_map(|row| Some((row.start?, row.answer.as_ref()?.ttft?)))
+            .collect();
+        Run {
+            context,
+            rows,
+            window: from.zip(to).filter(|(from, to)| from < to),
+            in_flight: InFlight::sweep(rows.iter().filter_map(|row| row.under_way(row.sent))),
+            answers,
+            ttft,
+        }
+    }
+
+    fn window_s(&self) -> Option<f64> {
+        self.window.map(|(from, to)| to.since(from).as_secs_f64())
+    }
+
+    fn configured(&self) -> Option<u32> {
+        match self.context.scenario.load.shape {
+            Shape::Closed { concurrency, .. } => Some(concurrency),
+            Shape::Open {
+                max_concurrency, ..
+            } => max_concurrency,
+        }
+    }
+
+    fn concurrency(&self) -> Concurrency {
+        Concurrency {
+            configured: self.configured(),
+            mean: self
+                .window
+                .and_then(|(from, to)| self.in_flight.mean(from, to)),
+            peak: self
+                .window
+                .and_then(|(from, to)| self.in_flight.peak(from, to)),
+        }
+    }
+
+    fn last_sent(&self) -> Option<Offset> {
+        self.rows.iter().filter_map(|row| row.sent).max()
+    }
+
+    /// When sending ended. A run that was killed could not say, so its last send must do.
+    fn sending_ended(&self) -> Offset {
+        match self.context.ending.cause {
+            EndCause::Killed => self.last_sent().unwrap_or_default(),
+            _ => self.context.ending.sending_ended,
+        }
+    }
+
+    /// The course up to the drain: until sending ended, or until a closed loop began to thin
+    /// out for good.
+    fn course(&self) -> Course<'_> {
+        let (from, to) = self.window.unwrap_or_default();
+        let mut ended = self.sending_ended().min(to);
+        if let Shape::Closed { concurrency, .. } = self.context.scenario.load.shape {
+            let full = (u64::from(concurrency) * 9).div_ceil(10);
+            ended = ended.min(self.in_flight.last_at_least(full).unwrap_or(ended));
+        }
+        Course {
+            from,
+            sending_ended: ended,
+            in_flight: &self.in_flight,
+            ttft_ms: &self.ttft,
+        }
+    }
+
+    fn bootstrap(&self) -> Bootstrap {
+        let under_way = self.concurrency().mean.unwrap_or(1.0);
+        Bootstrap::new(self.context.scenario.seed, under_way)
+    }
+
+    /// Requests under way against those that a closed loop should have had: between the end
+    /// of the staggered start and the last send, all streams that still have work are busy,
+    /// so there should be as many as streams, or as requests that had not ended.
+    fn in_flight_evidence(&self) -> Option<InFlightEvidence> {
+        let Shape::Closed {
+            concurrency,
+            stagger,
+        } = self.context.scenario.load.shape
+        else {
+            return None;
+        };
+        let spread = match (self.context.ending.stagger_ns, stagger) {
+            (Some(nanos), _) => Duration::from_nanos(nanos),
+            (None, Stagger::Over(span)) => span.0,
+            (None, Stagger::Auto | Stagger::None) => Duration::ZERO,
+        };
+        let from = self.window?.0 + spread;
+        let sent = self.rows.iter().filter(|row| row.sent.is_some()).count() as u64;
+        let all_sent = |count| sent >= count;
+        let to = match self.context.scenario.load.extent.requests() {
+            Some(count) if !all_sent(count) => self.sending_ended(),
+            Some(_) => self.last_sent()?,
+            None => self.sending_ended(),
+        };
+        // In less than a part of one answer nothing can be told.
+        let lengths = self.answers.iter().filter_map(|answer| answer.e2e);
+        let mean_ms = lengths.sum::<f64>() / self.answers.len() as f64;
+        if to <= from || ms(to.since(from)) < mean_ms * LEAST_PART_OF_AN_ANSWER {
+            return None;
+        }
+        let bins = |sweep: &InFlight| sweep.bins(from, to, IN_FLIGHT_BINS);
+        let busy = InFlight::sweep(self.rows.iter().filter_map(|r| r.under_way(r.busy_from)));
+        let left = InFlight::sweep(
+            self.rows
+                .iter()
+                .filter(|row| row.sent.is_some())
+                .filter_map(|row| row.under_way(Some(from.min(row.sent?)))),
+        );
+        let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+        let streams = f64::from(concurrency);
+        let expected = bins(&left).into_iter().map(|left| left.min(streams));
+        Some(InFlightEvidence {
+            seen: mean(bins(&busy)),
+            expected: mean(expected.collect()),
+        })
+    }
+}
+
+const LEAST_PART_OF_AN_ANSWER: f64 = 0.1;
+const IN_FLIGHT_BINS: usize = 500;
+
+/// planned = ok + failed + cut + unsent. A run that was killed left no ending: what its
+/// scenario planned and no record tells of was not sent, as far as anyone knows.
+fn accounts(context: &RunContext<'_>, tally: &Tally<'_>) -> Accounts {
+    let ended = tally.rows.len() as u64;
+    let failed = tally.failures.values().map(|kind| kind.count).sum();
+    let ending = context.ending;
+    let (planned, unsent) = match ending.cause {
+        EndCause::Killed => {
+            let asked = context.scenario.load.extent.requests().unwrap_or(ended);
+            let planned = ending.planned.max(asked).max(ended);
+            (planned, planned - ended)
+        }
+        _ => (ending.planned, ending.unsent),
+    };
+    Accounts {
+        planned,
+        ok: ended - failed - tally.cut,
+        failed,
+        cut: tally.cut,
+        unsent,
+    }
+}
+
+/// Records whose number in the schedule another record has too.
+fn duplicates(rows: &[Row]) -> u64 {
+    let mut indices: Vec<u64> = rows.iter().map(|row| row.index).collect();
+    indices.sort_unstable();
+    indices.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64
+}
+
+fn failures(tally: &Tally<'_>) -> Vec<FailureCount> {
+    let mut kinds: Vec<FailureCount> = tally.failures.values().cloned().collect();
+    kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
+    kinds
+}
+
+/// Share of answers that may lack a count before the total is called unknown.
+const UNCOUNTED: f64 = 0.01;
+
+/// The sum where (nearly) all are known.
+fn total(values: impl ExactSizeIterator<Item = Option<u32>>) -> Option<u64> {
+    let n = values.len();
+    let (mut sum, mut known) = (0, 0);
+    for value in values.flatten() {
+        sum += u64::from(value);
+        known += 1;
+    }
+    (known > 0 && (n - known) as f64 <= UNCOUNTED * n as f64).then_some(sum)
+}
+
+fn tokens(run: &Run<'_>, tally: &Tally<'_>) -> Tokens {
+    let answers = &run.answers;
+    let mean = |of: fn(&Answer) -> Option<u32>| {
+        let known: Vec<f64> = answers
+            .iter()
+            .filter_map(|a| of(a))
+            .map(f64::from)
+            .collect();
+        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+    };
+    let output = total(answers.iter().map(|answer| answer.output));
+    let retokenized = answers
+        .iter()
+        .any(|answer| answer.source == TokenSource::Retokenized);
+    Tokens {
+        input: total(answers.iter().map(|answer| answer.input)),
+        output,
+        source: match output {
+            None => TokenSource::None,
+            Some(_) if retokenized => TokenSource::Retokenized,
+            Some(_) => TokenSource::Usage,
+        },
+        cached: tally.lengths.cached,
+        input_asked_mean: tally.input_asked.value(),
+        input_mean: mean(|answer| answer.input),
+        output_asked_mean: tally.output_asked.value(),
+        output_mean: mean(|answer| answer.output),
+    }
+}
+
+/// Over the window. Intervals are of the ratio of each answer's tokens to its share of the
+/// time (since the completion before it), which adds up to the window.
+fn throughput(run: &Run<'_>, tally: &Tally<'_>, tokens: &Tokens) -> Throughput {
+    let Some((from, _)) = run.window.filter(|_| !run.answers.is_empty()) else {
+        return Throughput::default();
+    };
+    let per_s = |amount: f64| run.window_s().map(|seconds| amount / seconds);
+    let token_rate = |tokens: Option<u64>| tokens.and_then(|tokens| per_s(tokens as f64));
+    let mut ended: Vec<&&Answer> = run.answers.iter().collect();
+    ended.sort_by_key(|answer| answer.completed);
+    let mut before = from;
+    let shares: Vec<f64> = ended
+        .iter()
+        .map(|answer| {
+            let share = answer.completed.since(before).as_secs_f64();
+            before = answer.completed;
+            share
+        })
+        .collect();
+    let output: Vec<f64> = ended
+        .iter()
+        .map(|answer| f64::from(answer.output.unwrap_or_default()))
+        .collect();
+    let bootstrap = run.bootstrap();
+    Throughput {
+        requests_per_s: per_s(run.answers.len() as f64),
+        input_tokens_per_s: token_rate(tokens.input),
+        output_tokens_per_s: token_rate(tokens.output),
+        total_tokens_per_s: token_rate(tokens.input.zip(tokens.output).map(|(i, o)| i + o)),
+        input_chars_per_s: per_s(tally.input_chars as f64),
+        output_chars_per_s: per_s(tally.output_chars as f64),
+        requests_per_s_interval: bootstrap.ratio(&vec![1.0; shares.len()], &shares, 101),
+        output_tokens_per_s_interval: tokens
+            .output
+            .and_then(|_| bootstrap.ratio(&output, &shares, 102)),
+    }
+}
+
+/// Output tokens for each event of a stream.
+fn tokens_per_event(answers: &[&Answer]) -> Option<f64> {
+    let (mut tokens, mut events) = (0.0, 0.0);
+    for answer in answers {
+        if let Some(output) = answer.output {
+            tokens += f64::from(output);
+            events += f64::from(answer.events);
+        }
+    }
+    (events > 0.0).then(|| tokens / events)
+}
+
+fn steady_throughput(
+    run: &Run<'_>,
+    steady: Steady,
+    events: &Accumulated,
+    scale: Option<f64>,
+) -> SteadyThroughput {
+    let seconds = steady.seconds();
+    let inside = |at: Offset| steady.from <= at && at < steady.to;
+    let completed = run.answers.iter().filter(|a| inside(a.completed)).count();
+    let count = events.between(steady.from, steady.to);
+    SteadyThroughput {
+        requests_per_s: Some(completed as f64 / seconds),
+        output_tokens_per_s: scale.map(|scale| count * scale / seconds),
+        span_s: [steady.from, steady.to].map(|at| at.as_duration().as_secs_f64()),
+    }
+}
+
+/// A sample in numbers with its intervals.
+fn described(values: &[f64], bootstrap: &Bootstrap, series: u64) -> Option<Distribution> {
+    let mut found = Distribution::of(values.to_vec())?;
+    let intervals = bootstrap.intervals(values, series);
+    found.mean_interval = intervals.mean;
+    found.p50_interval = intervals.p50;
+    found.p99_interval = intervals.p99;
+    Some(found)
+}
+
+/// A sample over tokens: its mean has an interval by requests; for its percentiles that would
+/// need every token again in every resample, so they have none.
+fn pooled(
+    pool: &Ordered,
+    per_request: impl Iterator<Item = (f64, u32)>,
+    bootstrap: &Bootstrap,
+    series: u64,
+) -> Option<Distribution> {
+    let mut found = pool.distribution()?;
+    let (sums, counts): (Vec<f64>, Vec<f64>) = per_request
+        .map(|(sum, count)| (sum, f64::from(count)))
+        .unzip();
+    found.mean_interval = bootstrap.ratio(&sums, &counts, series);
+    Some(found)
+}
+
+fn column(answers: &[&Answer], of: impl Fn(&Answer) -> Option<f64>) -> Vec<f64> {
+    answers.iter().filter_map(|answer| of(answer)).collect()
+}
+
+fn latencies(run: &Run<'_>, tally: &Tally<'_>, itl: &Ordered, chunk_gaps: &Ordered) -> Latencies {
+    let answers = &run.answers;
+    let bootstrap = run.bootstrap();
+    let of = |series: u64, of: fn(&Answer) -> Option<f64>| {
+        described(&column(answers, of), &bootstrap, series)
+    };
+    let ttft_ms = of(1, |answer| answer.ttft);
+    let ttft_from_sent_ms = match run.context.scenario.load.shape {
+        // Without a schedule both bases are one.
+        Shape::Closed { .. } => ttft_ms,
+        Shape::Open { .. } => of(2, |answer| answer.ttft_from_sent),
+    };
+    let itl_is_per_token = tally.per_token && itl.quantile(0.5).is_some();
+    let by_chunk = answers.iter().map(|answer| answer.chunk_gaps);
+    let by_token = answers.iter().map(|answer| answer.token_gaps);
+    let inter_chunk_ms = pooled(chunk_gaps, by_chunk, &bootstrap, 7);
+    Latencies {
+        ttft_ms,
+        ttft_from_sent_ms,
+        first_answer_ms: of(3, |answer| answer.first_answer).filter(|_| tally.reasoned),
+        second_token_ms: of(4, |answer| answer.second_token),
+        tpot_ms: of(5, |answer| answer.tpot),
+        itl_ms: match std::ptr::eq(itl, chunk_gaps) {
+            true => inter_chunk_ms,
+            false => pooled(itl, by_token, &bootstrap, 6),
+        },
+        inter_chunk_ms,
+        max_gap_ms: of(8, |answer| answer.max_gap),
+        e2e_ms: of(9, |answer| answer.e2e),
+        connect_ms: Distribution::of(tally.connect.clone()),
+        lag_ms: Distribution::of(tally.lag.clone()),
+        cap_wait_ms: Distribution::of(tally.cap_wait.clone()),
+        itl_is_per_token,
+    }
+}
+
+/// A percentile, or the mean, of a metric over the run.
+fn of_run(run: &Run<'_>, itl: &Ordered, metric: SloMetric, p: Option<f64>) -> Option<f64> {
+    let of: fn(&Answer) -> Option<f64> = match metric {
+        SloMetric::Ttft => |answer| answer.ttft,
+        SloMetric::FirstAnswer => |answer| answer.first_answer,
+        SloMetric::Tpot => |answer| answer.tpot,
+        SloMetric::MaxGap => |answer| answer.max_gap,
+        SloMetric::E2e => |answer| answer.e2e,
+        SloMetric::Itl => {
+            return match p {
+                Some(p) => itl.quantile(p),
+                None => itl.distribution().map(|found| found.mean),
+            };
+        }
+    };
+    let mut values = column(&run.answers, of);
+    match p {
+        Some(p) => {
+            sort(&mut values);
+            quantile(&values, p)
+        }
+        None => Distribution::of(values).map(|found| found.mean),
+    }
+}
+
+fn client(context: &RunContext<'_>, tally: &Tally<'_>, events: &Accumulated) -> Client {
+    let workers = f64::from(context.environment.workers.max(1));
+    let ceiling = context
+        .environment
+        .ceiling_tokens_per_s
+        .map(|each| each * workers);
+    let mut lag = tally.lag.clone();
+    sort(&mut lag);
+    let shares = &context.ending.thread_cpu_shares;
+    Client {
+        cpu_share: shares.iter().copied().reduce(f64::max),
+        lag_p99_ms: quantile(&lag, 0.99),
+        ceiling_tokens_per_s: ceiling,
+        ceiling_share: ceiling
+            .filter(|&ceiling| ceiling > 0.0)
+            .and_then(|ceiling| Some(events.peak_per_second()? / ceiling)),
+    }
+}
+
+const DRIFT_PARTS: u32 = 10;
+
+/// Change over a soak, in parts of equal time.
+fn drift(run: &Run<'_>, events: &Accumulated, scale: Option<f64>) -> Option<Vec<DriftPart>> {
+    let Extent::Soak(_) = run.context.scenario.load.extent else {
+        return None;
+    };
+    let (from, to) = run.window?;
+    let width = to.since(from) / DRIFT_PARTS;
+    let part = |index: u32| {
+        let (begin, end) = (from + width * index, from + width * (index + 1));
+        let last = index + 1 == DRIFT_PARTS;
+        let inside = |at: Offset| begin <= at && (at < end || last);
+        let mut ttft: Vec<f64> = column(&run.answers, |answer| {
+            answer.ttft.filter(|_| inside(answer.completed))
+        });
+        sort(&mut ttft);
+        let answered = run.answers.iter().filter(|a| inside(a.completed));
+        let failed = run
+            .rows
+            .iter()
+            .filter(|row| row.failed && row.end.or(row.start).is_some_and(inside));
+        DriftPart {
+            from_s: begin.since(from).as_secs_f64(),
+            ok: answered.count() as u64,
+            failed: failed.count() as u64,
+            output_tokens_per_s: scale
+                .map(|scale| events.between(begin, end) * scale / width.as_secs_f64()),
+            ttft_p50_ms: quantile(&ttft, 0.5),
+        }
+    };
+    Some((0..DRIFT_PARTS).map(part).collect())
+}

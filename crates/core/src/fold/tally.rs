@@ -1,0 +1,326 @@
+//! What is kept of each record while they stream by: scalars, never the record itself.
+
+use super::pool::Pool;
+use super::timeline::Timeline;
+use crate::concurrency::UnderWay;
+use crate::judge::{LengthEvidence, StallEvidence, Thresholds};
+use crate::quantile::{quantile, sort};
+use crate::record::{FailureClass, Phase, Record, TokenSource};
+use crate::slo::{Slo, SloScope};
+use crate::summary::FailureCount;
+use crate::units::Offset;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Milliseconds of a span.
+pub(super) fn ms(span: Duration) -> f64 {
+    span.as_nanos() as f64 / 1e6
+}
+
+/// One measured request.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) index: u64,
+    pub(super) start: Option<Offset>,
+    pub(super) sent: Option<Offset>,
+    /// Sent, or the begin of the connection that it needed.
+    pub(super) busy_from: Option<Offset>,
+    /// Over; absent if it was cut.
+    pub(super) end: Option<Offset>,
+    pub(super) failed: bool,
+    /// Of a complete answer.
+    pub(super) answer: Option<Answer>,
+}
+
+impl Row {
+    pub(super) fn under_way(&self, from: Option<Offset>) -> Option<UnderWay> {
+        Some(UnderWay {
+            from: from?,
+            to: self.end,
+        })
+    }
+}
+
+/// A complete answer; times in milliseconds.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub(super) completed: Offset,
+    pub(super) ttft: Option<f64>,
+    pub(super) ttft_from_sent: Option<f64>,
+    pub(super) first_answer: Option<f64>,
+    pub(super) second_token: Option<f64>,
+    pub(super) tpot: Option<f64>,
+    pub(super) max_gap: Option<f64>,
+    pub(super) e2e: Option<f64>,
+    pub(super) input: Option<u32>,
+    pub(super) output: Option<u32>,
+    pub(super) source: TokenSource,
+    /// Token-bearing chunks, or one for an answer that came whole.
+    pub(super) events: u32,
+    /// Sum and number of the gaps between chunks.
+    pub(super) chunk_gaps: (f64, u32),
+    /// Sum and number of the gaps between tokens, as far as known.
+    pub(super) token_gaps: (f64, u32),
+}
+
+/// Everything that streams by, folded.
+#[derive(Clone, Debug)]
+pub(super) struct Tally<'a> {
+    slos: Vec<&'a Slo>,
+    thresholds: &'a Thresholds,
+    pub(super) rows: Vec<Row>,
+    pub(super) cut: u64,
+    pub(super) failures: BTreeMap<(Phase, FailureClass), FailureCount>,
+    pub(super) lag: Vec<f64>,
+    pub(super) cap_wait: Vec<f64>,
+    pub(super) connect: Vec<f64>,
+    pub(super) timeline: Timeline,
+    pub(super) chunk_gaps: Pool,
+    /// Only once it differs from `chunk_gaps`.
+    token_gaps: Option<Pool>,
+    /// The tokens of every chunk of every answer are known.
+    pub(super) per_token: bool,
+    pub(super) reasoned: bool,
+    pub(super) input_chars: u64,
+    pub(super) output_chars: u64,
+    pub(super) input_asked: MeanOf,
+    pub(super) output_asked: MeanOf,
+    pub(super) lengths: LengthEvidence,
+    pub(super) stalls: StallEvidence,
+    /// Requests that met each request objective, and all of them.
+    pub(super) met: Vec<u64>,
+    pub(super) met_all: u64,
+}
+
+/// A running mean.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MeanOf {
+    sum: f64,
+    n: u64,
+}
+
+impl MeanOf {
+    fn add(&mut self, value: Option<u32>) {
+        if let Some(value) = value {
+            self.sum += f64::from(value);
+            self.n += 1;
+        }
+    }
+
+    pub(super) fn value(self) -> Option<f64> {
+        (self.n > 0).then(|| self.sum / self.n as f64)
+    }
+}
+
+impl<'a> Tally<'a> {
+    pub(super) fn new(slos: &'a [Slo], thresholds: &'a Thresholds) -> Self {
+        let slos: Vec<&Slo> = slos
+            .iter()
+            .filter(|slo| slo.scope == SloScope::Request)
+            .collect();
+        Tally {
+            met: vec![0; slos.len()],
+            slos,
+            thresholds,
+            rows: Vec::new(),
+            cut: 0,
+            failures: BTreeMap::new(),
+            lag: Vec::new(),
+            cap_wait: Vec::new(),
+            connect: Vec::new(),
+            timeline: Timeline::default(),
+            chunk_gaps: Pool::default(),
+            token_gaps: None,
+            per_token: true,
+            reasoned: false,
+            input_chars: 0,
+            output_chars: 0,
+            input_asked: MeanOf::default(),
+            output_asked: MeanOf::default(),
+            lengths: LengthEvidence::default(),
+            stalls: StallEvidence::default(),
+            met_all: 0,
+        }
+    }
+
+    /// Takes a record; one of the warm-up leaves no trace.
+    pub(super) fn add(&mut self, record: &Record) {
+        if record.warmup {
+            return;
+        }
+        self.lag.extend(record.lag().map(ms));
+        self.connect.extend(record.connect.map(ms));
+        if record.sent.is_some() {
+            self.cap_wait.extend(record.cap_wait.map(ms));
+        }
+        for &at in &record.chunks.at {
+            self.timeline.add(at);
+        }
+        self.add_objectives(record);
+        let answer = record.is_done().then(|| self.answer(record)).flatten();
+        if let Some(failure) = record.failure() {
+            let kind = self
+                .failures
+                .entry((failure.phase, failure.class))
+                .or_insert_with(|| FailureCount {
+                    phase: failure.phase,
+                    class: failure.class,
+                    count: 0,
+                    status: record.status,
+                    sample: failure.detail.clone(),
+                });
+            kind.count += 1;
+        } else if answer.is_none() {
+            self.cut += 1;
+        }
+        let failed = record.failure().is_some();
+        let over = failed || answer.is_some();
+        self.rows.push(Row {
+            index: record.index,
+            start: record.start(),
+            sent: record.sent,
+            busy_from: record
+                .sent
+                .map(|sent| sent - record.connect.unwrap_or_default()),
+            end: record
+                .end
+                .or(record.completed().filter(|_| over))
+                .or(record.sent.filter(|_| over)),
+            failed,
+            answer,
+        });
+    }
+
+    fn add_objectives(&mut self, record: &Record) {
+        let mut all = true;
+        for (slo, met) in self.slos.iter().zip(&mut self.met) {
+            let meets = slo.met_by(record);
+            *met += u64::from(meets);
+            all &= meets;
+        }
+        self.met_all += u64::from(all);
+    }
+
+    /// The scalars of a complete answer; absent only if its end is not known.
+    fn answer(&mut self, record: &Record) -> Option<Answer> {
+        let completed = record.completed().or(record.end)?;
+        self.input_chars += record.input_chars;
+        self.output_chars += record.output_chars;
+        self.input_asked.add(record.input_tokens_asked);
+        self.output_asked.add(record.output_tokens_asked);
+        self.lengths.add(record, self.thresholds);
+        let streamed = record.streamed;
+        let time = |span: Option<Duration>| span.filter(|_| streamed).map(ms);
+        let (mut chunk_gaps, mut token_gaps) = ((0.0, 0), (0.0, 0));
+        if streamed {
+            (chunk_gaps, token_gaps) = self.add_gaps(record);
+            self.reasoned |= record.first_answer != record.first_token();
+        } else {
+            self.timeline.add(completed);
+        }
+        Some(Answer {
+            completed,
+            ttft: time(record.ttft()),
+            ttft_from_sent: time(record.ttft_from_sent()),
+            first_answer: time(record.first_answer()),
+            second_token: time(record.second_token()),
+            tpot: time(record.tpot()),
+            max_gap: time(record.max_gap()),
+            e2e: record.start().map(|start| ms(completed.since(start))),
+            input: record.input_tokens(),
+            output: record.output_tokens(),
+            source: record.token_source(),
+            events: if streamed {
+                record.chunks.len() as u32
+            } else {
+                1
+            },
+            chunk_gaps,
+            token_gaps,
+        })
+    }
+
+    /// Adds the gaps of a stream to both pools; returns sum and number for chunks and tokens.
+    fn add_gaps(&mut self, record: &Record) -> ((f64, u32), (f64, u32)) {
+        let gaps: Vec<f64> = record.gaps().map(ms).collect();
+        let tokens = record
+            .chunks
+            .tokens
+            .as_deref()
+            .filter(|tokens| tokens.len() == record.chunks.len());
+        self.per_token &= tokens.is_some() || a_token_a_chunk(record);
+        // The two pools part at the first chunk that does not hold one token.
+        let weighted = tokens.filter(|tokens| tokens.iter().skip(1).any(|&k| k != 1));
+        if weighted.is_some() && self.token_gaps.is_none() {
+            self.token_gaps = Some(self.chunk_gaps.clone());
+        }
+        let chunk_sum = (gaps.iter().sum(), gaps.len() as u32);
+        for &gap in &gaps {
+            self.chunk_gaps.add(gap, 1);
+        }
+        let mut token_sum = chunk_sum;
+        if let Some(pool) = &mut self.token_gaps {
+            match weighted {
+                None => gaps.iter().for_each(|&gap| pool.add(gap, 1)),
+                Some(tokens) => {
+                    token_sum = (0.0, 0);
+                    for (gap, k) in per_token(&gaps, &tokens[1..]) {
+                        pool.add(gap, k);
+                        token_sum.0 += gap * f64::from(k);
+                        token_sum.1 += k;
+                    }
+                }
+            }
+        }
+        self.stalls.add(&gaps, self.thresholds);
+        (chunk_sum, token_sum)
+    }
+
+    /// Gaps between tokens, where known.
+    pub(super) fn token_gaps(&mut self) -> Option<Pool> {
+        self.token_gaps.take().filter(|_| self.per_token)
+    }
+}
+
+/// Each gap shared by the tokens that ended it; a chunk without a whole token passes its time
+/// on to the next.
+fn per_token(gaps: &[f64], tokens: &[u32]) -> Vec<(f64, u32)> {
+    let mut waiting = 0.0;
+    let shared = gaps.iter().zip(tokens).filter_map(|(gap, &k)| {
+        waiting += gap;
+        (k > 0).then(|| (std::mem::take(&mut waiting) / f64::from(k), k))
+    });
+    shared.collect()
+}
+
+/// As many chunks as tokens; an end-of-sequence token has no text and so no chunk.
+fn a_token_a_chunk(record: &Record) -> bool {
+    let chunks = record.chunks.len() as u64;
+    record.output_tokens().is_some_and(|tokens| {
+        let tokens = u64::from(tokens);
+        chunks == tokens || chunks + 1 == tokens
+    })
+}
+
+impl StallEvidence {
+    fn add(&mut self, gaps: &[f64], thresholds: &Thresholds) {
+        if gaps.len() < thresholds.stall_gaps {
+            return;
+        }
+        self.requests += 1;
+        let largest = gaps.iter().copied().fold(0.0, f64::max);
+        if largest < thresholds.stall_floor_ms {
+            return;
+        }
+        let mut sorted = gaps.to_vec();
+        sort(&mut sorted);
+        let median = quantile(&sorted, 0.5).unwrap_or_default();
+        if largest >= thresholds.stall_factor * median {
+            self.stalled += 1;
+            if self.worst_ms.is_none_or(|worst| largest > worst) {
+                self.worst_ms = Some(largest);
+                self.its_median_ms = Some(median);
+            }
+        }
+    }
+}
