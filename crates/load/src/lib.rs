@@ -1,7 +1,21 @@
 //! The measuring instrument: driver, HTTP, SSE, API dialects, snapshots.
 //!
-//! This is the only hot path of Inferometer, kept small enough to audit.
+//! This is the only hot path of Inferometer, kept small enough to audit. The way of a token:
+//! `exchange` reads the socket and takes the time, `answer` takes off the framing (`http`),
+//! finds events (`sse`) and their meaning (`api`), and the `flight`'s record gets a chunk.
 
+pub mod answer;
 pub mod api;
+pub mod clock;
+pub mod connect;
+pub mod exchange;
+pub mod failure;
+pub mod flight;
 pub mod http;
+pub mod instrument;
+pub mod live;
+pub mod pace;
+pub mod recorder;
+pub mod setup;
 pub mod sse;
+pub mod worker;

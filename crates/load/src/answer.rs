@@ -1,0 +1,513 @@
+//! Reads one answer from the bytes of the socket into a record. No I/O: bytes and their time
+//! in, facts out.
+
+use crate::api::{Decoder, Dialect, Message};
+use crate::failure::{failure, of_status};
+use crate::http::{BodyDecoder, Head};
+use crate::sse::{Event, SseParser};
+use inferometer_core::hostile::printable;
+use inferometer_core::record::{
+    BareChunk, BareKind, Failure, FailureClass, Outcome, Phase, Record, Usage,
+};
+use inferometer_core::units::Offset;
+
+/// Longest body that is kept whole: an answer without a stream, or an error.
+const LONGEST_BODY: usize = 64 << 20;
+
+/// Longest error body that is kept.
+const LONGEST_ERROR: usize = 16 << 10;
+
+/// How far the answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// More must come.
+    More,
+    /// `[DONE]` has come, but not the end of the body.
+    Ending,
+    /// The answer is over and its outcome is in the record.
+    Over {
+        /// The connection can carry another request.
+        reusable: bool,
+    },
+}
+
+/// Reader of one answer.
+pub struct AnswerReader {
+    decoder: Decoder,
+    part: Part,
+    /// Number of the current read, and of the read that completed the last message.
+    read: u64,
+    last_message_read: u64,
+    /// Output tokens by the last message that said so, for counts per chunk.
+    tokens_so_far: Option<u32>,
+    /// Every token-bearing chunk came with a count.
+    counts_known: bool,
+    done_marker: bool,
+    trouble: Option<Failure>,
+}
+
+enum Part {
+    /// Waiting for the whole head.
+    Head(Vec<u8>),
+    /// Inside a body.
+    Body {
+        head: Head,
+        frame: BodyDecoder,
+        content: Content,
+    },
+}
+
+enum Content {
+    Events(SseParser),
+    /// Whole answer or error, kept until it ends.
+    Whole(Vec<u8>),
+}
+
+impl AnswerReader {
+    /// A reader for the next answer of this dialect.
+    pub fn new(dialect: &'static dyn Dialect) -> Self {
+        AnswerReader {
+            decoder: Decoder::new(dialect),
+            part: Part::Head(Vec::new()),
+            read: 0,
+            last_message_read: 0,
+            tokens_so_far: None,
+            counts_known: true,
+            done_marker: false,
+            trouble: None,
+        }
+    }
+
+    /// Takes what one read of the socket gave.
+    pub fn take(&mut self, piece: &[u8], now: Offset, record: &mut Record) -> Progress {
+        self.read += 1;
+        record.first_byte.get_or_insert(now);
+        match &mut self.part {
+            Part::Head(kept) if kept.is_empty() => {
+                // As a rule the whole head comes in one read.
+                match Head::read(piece) {
+                    Ok(Some(head)) => self.take_head(head, piece, now, record),
+                    Ok(None) => {
+                        kept.extend_from_slice(piece);
+                        Progress::More
+                    }
+                    Err(error) => self.not_http(&error.to_string(), now, record),
+                }
+            }
+            Part::Head(kept) => {
+                kept.extend_from_slice(piece);
+                let kept = std::mem::take(kept);
+                match Head::read(&kept) {
+                    Ok(Some(head)) => self.take_head(head, &kept, now, record),
+                    Ok(None) => {
+                        self.part = Part::Head(kept);
+                        Progress::More
+                    }
+                    Err(error) => self.not_http(&error.to_string(), now, record),
+                }
+            }
+            Part::Body { .. } => self.take_body(piece, now, record),
+        }
+    }
+
+    fn take_head(
+        &mut self,
+        head: Head,
+        bytes: &[u8],
+        now: Offset,
+        record: &mut Record,
+    ) -> Progress {
+        let rest = &bytes[head.length..];
+        if head.is_interim() {
+            self.part = Part::Head(Vec::new());
+            return match rest {
+                [] => Progress::More,
+                rest => self.take(rest, now, record),
+            };
+        }
+        record.status = Some(head.status);
+        let streams = head.status == 200 && head.is_event_stream();
+        // A server that answers whole where a stream was asked has no first token to time.
+        record.streamed &= streams || head.status != 200;
+        let content = match streams {
+            true => Content::Events(SseParser::default()),
+            false => Content::Whole(Vec::new()),
+        };
+        let frame = head.body();
+        self.part = Part::Body {
+            head,
+            frame,
+            content,
+        };
+        self.take_body(rest, now, record)
+    }
+
+    fn take_body(&mut self, piece: &[u8], now: Offset, record: &mut Record) -> Progress {
+        // Taken out so that the parsers and `self` can be borrowed side by side.
+        let mut part = std::mem::replace(&mut self.part, Part::Head(Vec::new()));
+        let Part::Body {
+            head,
+            frame,
+            content,
+        } = &mut part
+        else {
+            return self.not_http("a body without a head", now, record);
+        };
+        let used = frame.decode(piece, |data| match content {
+            Content::Events(parser) => {
+                let fed = parser.feed(data, |event| self.take_event(event, now, record));
+                if let Err(error) = fed {
+                    self.bad_stream(error.to_string());
+                }
+            }
+            Content::Whole(body) => {
+                let longest = if head.status == 200 { LONGEST_BODY } else { LONGEST_ERROR };
+                let room = longest.saturating_sub(body.len()).min(data.len());
+                body.extend_from_slice(&data[..room]);
+            }
+        });
+        let used = used.unwrap_or_else(|error| {
+            self.bad_stream(error.to_string());
+            piece.len()
+        });
+        let clean = used == piece.len();
+        let progress = if frame.is_done() || self.trouble.is_some() {
+            let reusable = head.keep_alive && clean && self.trouble.is_none();
+            self.conclude(&mut part, now, record);
+            Progress::Over { reusable }
+        } else if self.done_marker {
+            Progress::Ending
+        } else {
+            Progress::More
+        };
+        self.part = part;
+        progress
+    }
+
+    /// The connection was closed by the other side, or given up after `[DONE]`.
+    pub fn close(&mut self, now: Offset, record: &mut Record) {
+        let mut part = std::mem::replace(&mut self.part, Part::Head(Vec::new()));
+        match &part {
+            Part::Head(kept) => {
+                let detail = match kept.len() {
+                    0 => "the server closed the connection without an answer",
+                    _ => "the server closed the connection inside the headers",
+                };
+                let failure = failure(Phase::Status, FailureClass::Disconnected, detail);
+                finish(record, now, Outcome::Failed(failure));
+            }
+            Part::Body { frame, .. } => {
+                if !frame.may_close() && !self.done_marker {
+                    self.trouble.get_or_insert_with(|| {
+                        failure(
+                            Phase::Truncated,
+                            FailureClass::CutStream,
+                            "the connection was closed inside the answer",
+                        )
+                    });
+                }
+                self.conclude(&mut part, now, record);
+            }
+        }
+        self.part = part;
+    }
+
+    fn take_event(&mut self, event: Event<'_>, now: Offset, record: &mut Record) {
+        if self.trouble.is_some() || self.done_marker {
+            return;
+        }
+        let data = event.data.trim_ascii();
+        if data == b"[DONE]" {
+            self.done_marker = true;
+            return;
+        }
+        match self.decoder.decode(data) {
+            Ok(message) if message.error.is_some() => {
+                let said = message.error.unwrap_or_default();
+                self.trouble = Some(failure(Phase::Stream, FailureClass::InBandError, said));
+            }
+            Ok(_) if event.name == Some("error") => {
+                let said = String::from_utf8_lossy(data).into_owned();
+                self.trouble = Some(failure(Phase::Stream, FailureClass::InBandError, said));
+            }
+            Ok(message) => self.take_message(message, now, record),
+            Err(error) => self.bad_stream(error.to_string()),
+        }
+    }
+
+    fn take_message(&mut self, message: Message, now: Offset, record: &mut Record) {
+        let same_read = std::mem::replace(&mut self.last_message_read, self.read) == self.read;
+        let counted = message.usage.and_then(|usage| usage.output);
+        if message.has_text() {
+            record.output_chars += message.chars;
+            record.chunks.at.push(now);
+            record.chunks.same_read.push(same_read);
+            if message.has_answer {
+                record.first_answer.get_or_insert(now);
+            }
+            self.count_tokens(counted, record);
+        } else {
+            let kind = match (message.has_choice, &message.finish) {
+                (true, Some(_)) => BareKind::Finish,
+                (true, None) => BareKind::Empty,
+                (false, _) => BareKind::NoChoice,
+            };
+            record.bare.push(BareChunk { at: now, kind });
+        }
+        take_facts(message, record);
+    }
+
+    /// Tokens of a chunk, from the counts that servers give per chunk when asked.
+    fn count_tokens(&mut self, counted: Option<u32>, record: &mut Record) {
+        let Some(counted) = counted.filter(|_| self.counts_known) else {
+            self.counts_known = false;
+            record.chunks.tokens = None;
+            return;
+        };
+        let before = self.tokens_so_far.replace(counted).unwrap_or(0);
+        record
+            .chunks
+            .tokens
+            .get_or_insert_default()
+            .push(counted.saturating_sub(before));
+    }
+
+    fn bad_stream(&mut self, detail: String) {
+        self.trouble
+            .get_or_insert_with(|| failure(Phase::Stream, FailureClass::BadStream, detail));
+    }
+
+    fn not_http(&mut self, detail: &str, now: Offset, record: &mut Record) -> Progress {
+        let failure = failure(Phase::Status, FailureClass::BadStream, detail);
+        finish(record, now, Outcome::Failed(failure));
+        Progress::Over { reusable: false }
+    }
+
+    /// The body is over: decides how the request ended.
+    fn conclude(&mut self, part: &mut Part, now: Offset, record: &mut Record) {
+        let Part::Body { head, content, .. } = part else {
+            return;
+        };
+        match content {
+            Content::Events(parser) => {
+                let fed = parser.finish(|event| self.take_event(event, now, record));
+                if let Err(error) = fed {
+                    self.bad_stream(error.to_string());
+                }
+                let trouble = self.trouble.take().or_else(|| self.incomplete(record));
+                finish(record, now, trouble.map_or(Outcome::Done, Outcome::Failed));
+            }
+            Content::Whole(body) => {
+                let outcome = match (self.trouble.take(), head.status) {
+                    (Some(trouble), _) => Outcome::Failed(trouble),
+                    (None, 200) => self.take_whole(body, record),
+                    (None, status) => {
+                        let mut said = String::from_utf8_lossy(body).trim().to_owned();
+                        if let Some(location) = &head.location {
+                            said = format!("redirected to {location} {said}");
+                        }
+                        Outcome::Failed(of_status(status, &said))
+                    }
+                };
+                finish(record, now, outcome);
+            }
+        }
+    }
+
+    /// What a stream that ended without trouble still lacks.
+    fn incomplete(&self, record: &Record) -> Option<Failure> {
+        if record.finish.is_some() || (self.done_marker && !record.chunks.is_empty()) {
+            return None;
+        }
+        Some(match record.chunks.is_empty() {
+            true => failure(
+                Phase::Stream,
+                FailureClass::EmptyStream,
+                "status 200, and a stream without a token or a finish",
+            ),
+            false => failure(
+                Phase::Truncated,
+                FailureClass::CutStream,
+                "the stream ended without a finish reason or [DONE]",
+            ),
+        })
+    }
+
+    fn take_whole(&mut self, body: &[u8], record: &mut Record) -> Outcome {
+        let bad = |detail: String| {
+            Outcome::Failed(failure(Phase::Stream, FailureClass::BadStream, detail))
+        };
+        match self.decoder.decode(body.trim_ascii()) {
+            Err(error) => bad(error.to_string()),
+            Ok(Message {
+                error: Some(said), ..
+            }) => Outcome::Failed(failure(Phase::Stream, FailureClass::InBandError, said)),
+            Ok(message) if !message.has_choice => Outcome::Failed(failure(
+                Phase::Stream,
+                FailureClass::EmptyStream,
+                "status 200, and an answer without a choice",
+            )),
+            Ok(message) => {
+                record.output_chars = message.chars;
+                take_facts(message, record);
+                Outcome::Done
+            }
+        }
+    }
+}
+
+/// Facts that may come with any message; the last one wins.
+fn take_facts(message: Message, record: &mut Record) {
+    if let Some(finish) = message.finish {
+        record.finish = Some(printable(&finish, 40));
+    }
+    if let Some(new) = message.usage {
+        let old = record.usage.unwrap_or_default();
+        record.usage = Some(Usage {
+            input: new.input.or(old.input),
+            output: new.output.or(old.output),
+            cached: new.cached.or(old.cached),
+        });
+    }
+}
+
+fn finish(record: &mut Record, now: Offset, outcome: Outcome) {
+    record.end = Some(now);
+    record.outcome = outcome;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::CHAT;
+
+    /// The record of an answer that comes in the given pieces, one a millisecond.
+    fn read(pieces: &[&str]) -> (Record, Progress) {
+        let mut record = Record {
+            streamed: true,
+            ..Record::default()
+        };
+        let mut reader = AnswerReader::new(CHAT);
+        let mut progress = Progress::More;
+        for (i, piece) in pieces.iter().enumerate() {
+            progress = reader.take(piece.as_bytes(), at(i as u64 + 1), &mut record);
+            if matches!(progress, Progress::Over { .. }) {
+                break;
+            }
+        }
+        if !matches!(progress, Progress::Over { .. }) {
+            reader.close(at(pieces.len() as u64 + 1), &mut record);
+        }
+        (record, progress)
+    }
+
+    fn at(millis: u64) -> Offset {
+        Offset(millis * 1_000_000)
+    }
+
+    const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+
+    fn token(text: &str) -> String {
+        format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
+    }
+
+    const FINISH: &str = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+
+    fn class(record: &Record) -> Option<FailureClass> {
+        record.failure().map(|failure| failure.class)
+    }
+
+    #[test]
+    fn the_first_token_is_the_first_chunk_with_text_and_not_the_role() {
+        let role = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n";
+        let (record, _) = read(&[HEAD, role, &token("a"), &token("b"), FINISH, "data: [DONE]\n\n"]);
+        assert_eq!(record.first_token(), Some(at(3)));
+        assert_eq!(record.chunks.len(), 2);
+        assert_eq!(record.bare.len(), 2);
+        assert!(record.is_done());
+    }
+
+    #[test]
+    fn chunks_of_one_read_share_its_time_and_say_so() {
+        let both = token("a") + &token("b");
+        let (record, _) = read(&[HEAD, &both, &token("c"), FINISH]);
+        assert_eq!(record.chunks.at, [at(2), at(2), at(3)]);
+        assert_eq!(record.chunks.same_read, [false, true, false]);
+    }
+
+    #[test]
+    fn a_stream_may_end_with_a_finish_and_without_done() {
+        let (record, _) = read(&[HEAD, &token("a"), FINISH]);
+        assert!(record.is_done());
+    }
+
+    #[test]
+    fn streams_that_look_like_success_but_are_none_have_their_own_class() {
+        let (cut, _) = read(&[HEAD, &token("a")]);
+        assert_eq!(class(&cut), Some(FailureClass::CutStream));
+        let (empty, _) = read(&[HEAD]);
+        assert_eq!(class(&empty), Some(FailureClass::EmptyStream));
+        let (empty_done, _) = read(&[HEAD, "data: [DONE]\n\n"]);
+        assert_eq!(class(&empty_done), Some(FailureClass::EmptyStream));
+        let error = "data: {\"error\":{\"message\":\"boom\"}}\n\n";
+        let (in_band, _) = read(&[HEAD, &token("a"), error, &token("b"), "data: [DONE]\n\n"]);
+        assert_eq!(class(&in_band), Some(FailureClass::InBandError));
+        assert_eq!(in_band.failure().unwrap().detail, "boom");
+        let (bad, _) = read(&[HEAD, &token("a"), "data: {oops\n\n", FINISH]);
+        assert_eq!(class(&bad), Some(FailureClass::BadStream));
+    }
+
+    #[test]
+    fn a_chunked_body_that_breaks_off_is_cut_even_after_tokens() {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len());
+        let (record, _) = read(&[head, &chunk(&token("a"))]);
+        assert_eq!(class(&record), Some(FailureClass::CutStream));
+        assert_eq!(record.failure().unwrap().phase, Phase::Truncated);
+        let (whole, progress) = read(&[head, &chunk(&token("a")), &chunk(FINISH), "0\r\n\r\n"]);
+        assert!(whole.is_done());
+        assert_eq!(progress, Progress::Over { reusable: true });
+    }
+
+    #[test]
+    fn a_whole_answer_to_a_request_for_a_stream_has_no_first_token() {
+        let body = r#"{"choices":[{"message":{"content":"hello"},"finish_reason":"stop"}],"usage":{"completion_tokens":2}}"#;
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let (record, progress) = read(&[&head, body]);
+        assert!(record.is_done() && !record.streamed);
+        assert_eq!((record.ttft(), record.output_tokens()), (None, Some(2)));
+        assert_eq!(progress, Progress::Over { reusable: true });
+    }
+
+    #[test]
+    fn an_error_status_keeps_the_body_and_what_is_no_http_is_a_bad_stream() {
+        let (record, _) = read(&["HTTP/1.1 503 No\r\nContent-Length: 7\r\n\r\n", "loading"]);
+        assert_eq!(class(&record), Some(FailureClass::ServerError));
+        assert_eq!(record.failure().unwrap().detail, "loading");
+        let (noise, _) = read(&["220 mail.example ESMTP\r\n"]);
+        assert_eq!(class(&noise), Some(FailureClass::BadStream));
+        let (nothing, _) = read(&[]);
+        assert_eq!(class(&nothing), Some(FailureClass::Disconnected));
+    }
+
+    #[test]
+    fn counts_per_chunk_are_kept_only_if_every_chunk_has_one() {
+        let counted = |text: &str, count: u32| {
+            format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}],\"usage\":{{\"completion_tokens\":{count}}}}}\n\n")
+        };
+        let (record, _) = read(&[HEAD, &counted("a", 1), &counted("b", 4), FINISH]);
+        assert_eq!(record.chunks.tokens, Some(vec![1, 3]));
+        let (record, _) = read(&[HEAD, &token("a"), &counted("b", 4), FINISH]);
+        assert_eq!(record.chunks.tokens, None);
+    }
+
+    #[test]
+    fn an_interim_answer_is_passed_over() {
+        let (record, _) = read(&["HTTP/1.1 100 Continue\r\n\r\n", HEAD, &token("a"), FINISH]);
+        assert_eq!(record.status, Some(200));
+        assert!(record.is_done());
+    }
+}

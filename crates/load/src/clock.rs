@@ -1,0 +1,50 @@
+//! One monotonic clock a run.
+
+use inferometer_core::units::Offset;
+use rustix::time::{ClockId, clock_gettime};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The run's clock: everything is told as time since its origin.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    origin: Instant,
+    origin_monotonic_ns: u64,
+}
+
+impl Clock {
+    /// A clock whose origin is now.
+    pub fn start() -> Self {
+        let time = clock_gettime(ClockId::Monotonic);
+        let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+        let nanos = u64::try_from(time.tv_nsec).unwrap_or_default();
+        Clock {
+            origin: Instant::now(),
+            origin_monotonic_ns: seconds * 1_000_000_000 + nanos,
+        }
+    }
+
+    /// Time since the origin.
+    pub fn now(&self) -> Offset {
+        Offset::after(self.origin.elapsed())
+    }
+
+    /// The moment of an offset, for timers.
+    pub fn instant(&self, at: Offset) -> Instant {
+        self.origin + at.as_duration()
+    }
+
+    /// The origin on CLOCK_MONOTONIC, which other programs on this host read too.
+    pub fn origin_monotonic_ns(&self) -> u64 {
+        self.origin_monotonic_ns
+    }
+}
+
+/// CPU time that the calling thread has used.
+pub fn thread_cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or_default(),
+        u32::try_from(time.tv_nsec).unwrap_or_default(),
+    )
+}

@@ -1,0 +1,420 @@
+//! Opening connections: addresses, TCP, proxies and TLS, each with its own phase of failure.
+
+use crate::failure::{failure, of_io};
+use crate::http::{Head, Target};
+use inferometer_core::record::{Failure, FailureClass, Phase};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+/// Opens connections to one server. The driver's tests use one in memory.
+pub trait Transport: 'static {
+    /// What it opens.
+    type Stream: AsyncRead + AsyncWrite + Unpin + 'static;
+
+    /// Opens a connection.
+    fn open(&self) -> impl Future<Output = Result<Self::Stream, Failure>>;
+
+    /// Whether the other side has not closed an idle connection.
+    fn is_open(stream: &mut Self::Stream) -> bool;
+}
+
+/// How to trust and be trusted.
+#[derive(Clone, Debug, Default)]
+pub struct TlsSettings {
+    /// Further authority to trust.
+    pub ca: Option<PathBuf>,
+    /// Certificate and key to show.
+    pub client: Option<(PathBuf, PathBuf)>,
+    /// Trust anything.
+    pub insecure: bool,
+}
+
+/// TLS that cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read or holds no such thing.
+    #[error("{path}: {why}; give a PEM file with {what}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What was wrong.
+        why: String,
+        /// What is needed.
+        what: &'static str,
+    },
+    /// The host has no authorities.
+    #[error("this host has no certificate authorities to trust; give one with --ca FILE")]
+    NoRoots,
+    /// Certificate and key do not go together, or another trouble of the library.
+    #[error("TLS cannot be set up: {0}")]
+    Setup(#[from] rustls::Error),
+}
+
+impl TlsSettings {
+    /// The connector for these settings.
+    pub fn connector(&self) -> Result<TlsConnector, TlsError> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()?;
+        let builder = match self.insecure {
+            true => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(TrustAnything(provider))),
+            false => builder.with_root_certificates(self.roots()?),
+        };
+        let config = match &self.client {
+            None => builder.with_no_client_auth(),
+            Some((cert, key)) => {
+                let chain = certificates(cert)?;
+                let key = PrivateKeyDer::from_pem_file(key)
+                    .map_err(|error| bad_file(key, &error.to_string(), "a private key"))?;
+                builder.with_client_auth_cert(chain, key)?
+            }
+        };
+        Ok(TlsConnector::from(Arc::new(config)))
+    }
+
+    fn roots(&self) -> Result<rustls::RootCertStore, TlsError> {
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if let Some(ca) = &self.ca {
+            for certificate in certificates(ca)? {
+                roots
+                    .add(certificate)
+                    .map_err(|error| bad_file(ca, &error.to_string(), "certificates"))?;
+            }
+        }
+        match roots.is_empty() {
+            true => Err(TlsError::NoRoots),
+            false => Ok(roots),
+        }
+    }
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let bad = |why: &str| bad_file(path, why, "certificates");
+    let found: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path)
+        .map_err(|error| bad(&error.to_string()))?
+        .collect();
+    match found {
+        Ok(found) if found.is_empty() => Err(bad("no certificate in it")),
+        Ok(found) => Ok(found),
+        Err(error) => Err(bad(&error.to_string())),
+    }
+}
+
+fn bad_file(path: &Path, why: &str, what: &'static str) -> TlsError {
+    TlsError::File {
+        path: path.to_owned(),
+        why: why.to_owned(),
+        what,
+    }
+}
+
+/// `--insecure`.
+#[derive(Debug)]
+struct TrustAnything(Arc<rustls::crypto::CryptoProvider>);
+
+impl rustls::client::danger::ServerCertVerifier for TrustAnything {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: rustls::pki_types::UnixTime,
+    ) -> Result<rustls::client::danger::ServerCertVerified, rustls::Error> {
+        Ok(rustls::client::danger::ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// The way to one server, with its addresses looked up once, so that no lookup falls into a
+/// measured request.
+#[derive(Clone)]
+pub struct Network {
+    target: Target,
+    proxy: Option<Target>,
+    addresses: Vec<SocketAddr>,
+    tls: Option<TlsConnector>,
+    connect_timeout: Duration,
+}
+
+impl Network {
+    /// Looks up the addresses of the server, or of the proxy before it.
+    pub async fn resolve(
+        target: Target,
+        proxy: Option<Target>,
+        tls: Option<TlsConnector>,
+        connect_timeout: Duration,
+    ) -> Result<Network, Failure> {
+        let first = proxy.as_ref().unwrap_or(&target);
+        let (host, port) = (first.host.clone(), first.port);
+        let lookup = tokio::net::lookup_host((host.as_str(), port));
+        let looked_up = tokio::time::timeout(connect_timeout, lookup).await;
+        let not_found = |why: &str| {
+            let detail = format!("{host}: {why}");
+            failure(Phase::Resolve, FailureClass::NameNotFound, detail)
+        };
+        let addresses: Vec<SocketAddr> = match looked_up {
+            Ok(Ok(found)) => found.collect(),
+            Ok(Err(error)) => return Err(not_found(&error.to_string())),
+            Err(_) => return Err(not_found("the lookup took too long")),
+        };
+        if addresses.is_empty() {
+            return Err(not_found("the name has no address"));
+        }
+        Ok(Network {
+            target,
+            proxy,
+            addresses,
+            tls,
+            connect_timeout,
+        })
+    }
+
+    /// The server at the end of the way.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// What stands in the request line: a proxy for plain HTTP wants the whole URL.
+    pub fn request_path(&self, path: &str) -> String {
+        match self.proxy.is_some() && !self.target.tls {
+            true => self.target.url(path),
+            false => path.to_owned(),
+        }
+    }
+
+    /// Headers for the proxy, where plain HTTP goes through one.
+    pub fn proxy_headers(&self) -> Option<(String, String)> {
+        let credentials = self.proxy.as_ref()?.credentials.as_ref()?;
+        (!self.target.tls).then(|| proxy_authorization(credentials))
+    }
+
+    async fn connect(&self) -> Result<TcpStream, Failure> {
+        let mut last = None;
+        for address in &self.addresses {
+            match TcpStream::connect(address).await {
+                Ok(stream) => {
+                    // Without it the kernel may hold the request back.
+                    stream
+                        .set_nodelay(true)
+                        .map_err(|error| of_io(Phase::Connect, &error))?;
+                    return Ok(stream);
+                }
+                Err(error) => last = Some((address, error)),
+            }
+        }
+        Err(match last {
+            Some((address, error)) => {
+                let mut failure = of_io(Phase::Connect, &error);
+                failure.detail = format!("{address}: {}", failure.detail);
+                failure
+            }
+            None => failure(Phase::Connect, FailureClass::Network, "no address"),
+        })
+    }
+
+    async fn open_all(&self) -> Result<Stream, Failure> {
+        let mut tcp = self.connect().await?;
+        let Some(tls) = self.tls.as_ref().filter(|_| self.target.tls) else {
+            return Ok(Stream::Plain(tcp));
+        };
+        if let Some(proxy) = &self.proxy {
+            tunnel(&mut tcp, &self.target, proxy).await?;
+        }
+        let name = ServerName::try_from(self.target.host.clone()).map_err(|error| {
+            failure(Phase::Tls, FailureClass::TlsFailed, error.to_string())
+        })?;
+        match tls.connect(name, tcp).await {
+            Ok(stream) => Ok(Stream::Tls(Box::new(stream))),
+            Err(error) => Err(match of_io(Phase::Tls, &error) {
+                // A server that does not speak TLS resets or answers in plain text.
+                known if known.class == FailureClass::Disconnected => known,
+                other => Failure { class: FailureClass::TlsFailed, ..other },
+            }),
+        }
+    }
+}
+
+impl Transport for Network {
+    type Stream = Stream;
+
+    async fn open(&self) -> Result<Stream, Failure> {
+        match tokio::time::timeout(self.connect_timeout, self.open_all()).await {
+            Ok(opened) => opened,
+            Err(_) => Err(failure(
+                Phase::Timeout,
+                FailureClass::ConnectTimeout,
+                format!("no connection within {:?}", self.connect_timeout),
+            )),
+        }
+    }
+
+    fn is_open(stream: &mut Stream) -> bool {
+        let tcp = match stream {
+            Stream::Plain(tcp) => &*tcp,
+            Stream::Tls(tls) => tls.get_ref().0,
+        };
+        // Nothing to read is a connection at rest. Bytes before a question are none of ours,
+        // except in TLS, where the server may send tickets.
+        match socket2::SockRef::from(tcp).peek(&mut [std::mem::MaybeUninit::uninit()]) {
+            Ok(0) => false,
+            Ok(_) => matches!(stream, Stream::Tls(_)),
+            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+        }
+    }
+}
+
+fn proxy_authorization(credentials: &str) -> (String, String) {
+    let value = format!("Basic {}", base64(credentials.as_bytes()));
+    ("Proxy-Authorization".into(), value)
+}
+
+/// Asks a proxy for a way through to the server.
+async fn tunnel(tcp: &mut TcpStream, target: &Target, proxy: &Target) -> Result<(), Failure> {
+    let name = format!("{}:{}", target.host, target.port);
+    let mut request = format!("CONNECT {name} HTTP/1.1\r\nHost: {name}\r\n");
+    if let Some(credentials) = &proxy.credentials {
+        let (header, value) = proxy_authorization(credentials);
+        request += &format!("{header}: {value}\r\n");
+    }
+    request += "\r\n";
+    tcp.write_all(request.as_bytes())
+        .await
+        .map_err(|error| of_io(Phase::Connect, &error))?;
+    let mut answer = Vec::new();
+    loop {
+        let mut byte = [0];
+        let read = tcp.read(&mut byte).await.map_err(|error| of_io(Phase::Connect, &error))?;
+        answer.extend_from_slice(&byte[..read]);
+        match Head::read(&answer) {
+            Ok(Some(head)) if head.status == 200 => return Ok(()),
+            Ok(None) if read > 0 => {}
+            Ok(Some(head)) => {
+                let detail = format!("the proxy {proxy} refused the way to {name}: status {}", head.status);
+                return Err(failure(Phase::Connect, FailureClass::Refused, detail));
+            }
+            Ok(None) | Err(_) => {
+                let detail = format!("the proxy {proxy} gave no HTTP answer");
+                return Err(failure(Phase::Connect, FailureClass::Disconnected, detail));
+            }
+        }
+    }
+}
+
+/// A connection to a server.
+pub enum Stream {
+    /// Plain TCP.
+    Plain(TcpStream),
+    /// TLS over TCP.
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Plain(tcp) => Pin::new(tcp).poll_read(cx, buf),
+            Stream::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Stream::Plain(tcp) => Pin::new(tcp).poll_write(cx, buf),
+            Stream::Tls(tls) => Pin::new(tls).poll_write(cx, buf),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
+            Stream::Tls(tls) => Pin::new(tls).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
+            Stream::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+        }
+    }
+}
+
+/// Base64, for the two headers that carry credentials.
+pub fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::new();
+    for three in bytes.chunks(3) {
+        let group = three
+            .iter()
+            .fold(0u32, |group, &byte| group << 8 | u32::from(byte))
+            << (8 * (3 - three.len()));
+        for place in 0..4 {
+            out.push(match place <= three.len() {
+                true => LETTERS[(group >> (18 - 6 * place) & 63) as usize] as char,
+                false => '=',
+            });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_pads_as_the_standard_says() {
+        for (text, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("user:pass", "dXNlcjpwYXNz")] {
+            assert_eq!(base64(text.as_bytes()), coded);
+        }
+    }
+
+    #[test]
+    fn a_file_without_certificates_is_named_with_what_it_should_hold() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let settings = TlsSettings { ca: Some(file.path().to_owned()), ..TlsSettings::default() };
+        let message = settings.connector().map(|_| ()).unwrap_err().to_string();
+        assert!(message.contains("PEM file with certificates"), "{message}");
+    }
+}

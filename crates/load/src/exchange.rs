@@ -1,0 +1,218 @@
+//! One request and its answer on an open connection.
+
+use crate::answer::{AnswerReader, Progress};
+use crate::api::Dialect;
+use crate::clock::Clock;
+use crate::failure::{failure, of_io};
+use crate::flight::Flight;
+use inferometer_core::record::{Failure, FailureClass, Outcome, Phase};
+use inferometer_core::units::Offset;
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::time::Sleep;
+
+/// Bytes taken by one read. One such buffer serves all connections of a worker: what is read
+/// is parsed before anything else runs.
+pub const READ_SIZE: usize = 64 << 10;
+
+/// How long the end of the body may take after `[DONE]`.
+const AFTER_DONE: Duration = Duration::from_millis(250);
+
+/// The timeouts that hold on an open connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    /// Silence between bytes.
+    pub read: Duration,
+    /// The whole request, from sending.
+    pub request: Duration,
+}
+
+/// What every exchange of a worker shares.
+pub struct Bench {
+    /// The run's clock.
+    pub clock: Clock,
+    /// The API spoken.
+    pub dialect: &'static dyn Dialect,
+    /// The timeouts.
+    pub timeouts: Timeouts,
+    /// The read buffer.
+    pub scratch: RefCell<Box<[u8]>>,
+}
+
+impl Bench {
+    /// A bench with its own buffer.
+    pub fn new(clock: Clock, dialect: &'static dyn Dialect, timeouts: Timeouts) -> Self {
+        Bench {
+            clock,
+            dialect,
+            timeouts,
+            scratch: RefCell::new(vec![0; READ_SIZE].into()),
+        }
+    }
+
+    /// Sends a request and reads the answer into the flight's record, which then has its
+    /// outcome. Says whether the connection can be used again.
+    pub async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        stream: &mut S,
+        request: &[u8],
+        flight: &mut Flight,
+    ) -> bool {
+        let sent = self.clock.now();
+        flight.sent(sent);
+        let deadline = self.clock.instant(sent + self.timeouts.request);
+        let written = tokio::time::timeout_at(deadline, async {
+            stream.write_all(request).await?;
+            stream.flush().await
+        })
+        .await;
+        match written {
+            Ok(Ok(())) => self.read_answer(stream, sent, flight).await,
+            Ok(Err(error)) => self.fail(flight, of_io(Phase::Send, &error)),
+            Err(_) => self.fail(flight, self.timed_out(Silence::WholeRequest)),
+        }
+    }
+
+    async fn read_answer<S: AsyncRead + Unpin>(
+        &self,
+        stream: &mut S,
+        sent: Offset,
+        flight: &mut Flight,
+    ) -> bool {
+        let mut reader = AnswerReader::new(self.dialect);
+        let mut watch = Watch::new(self, sent);
+        loop {
+            // The buffer is borrowed and the bytes are parsed inside one poll, so that no
+            // other request can come between.
+            let step = poll_fn(|cx| {
+                let mut scratch = self.scratch.borrow_mut();
+                let mut buffer = ReadBuf::new(&mut scratch);
+                match Pin::new(&mut *stream).poll_read(cx, &mut buffer) {
+                    Poll::Pending => {
+                        drop(scratch);
+                        Poll::Ready(Step::Silent(ready!(watch.poll(cx))))
+                    }
+                    Poll::Ready(Err(error)) => Poll::Ready(Step::Broken(error)),
+                    Poll::Ready(Ok(())) if buffer.filled().is_empty() => Poll::Ready(Step::Closed),
+                    Poll::Ready(Ok(())) => {
+                        let now = self.clock.now();
+                        watch.heard = now;
+                        let chunks = flight.record.chunks.len();
+                        let progress = reader.take(buffer.filled(), now, &mut flight.record);
+                        flight.read(now, chunks);
+                        Poll::Ready(Step::Read(progress))
+                    }
+                }
+            })
+            .await;
+            match step {
+                Step::Read(Progress::More) => {}
+                Step::Read(Progress::Ending) => watch.limit = AFTER_DONE,
+                Step::Read(Progress::Over { reusable }) => return reusable,
+                Step::Closed => {
+                    reader.close(self.clock.now(), &mut flight.record);
+                    return false;
+                }
+                Step::Silent(_) if watch.limit == AFTER_DONE => {
+                    reader.close(self.clock.now(), &mut flight.record);
+                    return false;
+                }
+                Step::Silent(silence) => return self.fail(flight, self.timed_out(silence)),
+                Step::Broken(error) => {
+                    let phase = match flight.record.status {
+                        Some(_) => Phase::Truncated,
+                        None => Phase::Status,
+                    };
+                    let mut failure = of_io(phase, &error);
+                    if phase == Phase::Truncated {
+                        failure.class = FailureClass::CutStream;
+                    }
+                    return self.fail(flight, failure);
+                }
+            }
+        }
+    }
+
+    fn fail(&self, flight: &mut Flight, failure: Failure) -> bool {
+        flight.record.end = Some(self.clock.now());
+        flight.record.outcome = Outcome::Failed(failure);
+        false
+    }
+
+    fn timed_out(&self, silence: Silence) -> Failure {
+        let (class, limit, name) = match silence {
+            Silence::BetweenBytes => {
+                (FailureClass::ReadTimeout, self.timeouts.read, "silence for longer than --read-timeout")
+            }
+            Silence::WholeRequest => {
+                (FailureClass::RequestTimeout, self.timeouts.request, "not complete within --request-timeout")
+            }
+        };
+        failure(Phase::Timeout, class, format!("{name} {limit:?}"))
+    }
+}
+
+enum Step {
+    Read(Progress),
+    Closed,
+    Broken(std::io::Error),
+    Silent(Silence),
+}
+
+/// Which of the two limits has passed.
+#[derive(Clone, Copy)]
+enum Silence {
+    BetweenBytes,
+    WholeRequest,
+}
+
+/// The two timeouts of reading with one timer that is moved only when it fires, so that a
+/// token costs no timer operation.
+struct Watch<'a> {
+    bench: &'a Bench,
+    sleep: Pin<Box<Sleep>>,
+    sent: Offset,
+    /// When the last byte came.
+    heard: Offset,
+    /// Longest silence.
+    limit: Duration,
+}
+
+impl<'a> Watch<'a> {
+    fn new(bench: &'a Bench, sent: Offset) -> Self {
+        let limit = bench.timeouts.read;
+        let first = (sent + limit).min(sent + bench.timeouts.request);
+        Watch {
+            bench,
+            sleep: Box::pin(tokio::time::sleep_until(bench.clock.instant(first))),
+            sent,
+            heard: sent,
+            limit,
+        }
+    }
+
+    fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Silence> {
+        loop {
+            let silence_ends = self.heard + self.limit;
+            let request_ends = self.sent + self.bench.timeouts.request;
+            let due = self.bench.clock.instant(silence_ends.min(request_ends));
+            // The limit shrinks after `[DONE]`; a timer that is set too far is moved back.
+            if self.sleep.deadline() > due {
+                self.sleep.as_mut().reset(due);
+            }
+            ready!(self.sleep.as_mut().poll(cx));
+            let now = self.bench.clock.now();
+            if now >= request_ends {
+                return Poll::Ready(Silence::WholeRequest);
+            }
+            if now >= silence_ends {
+                return Poll::Ready(Silence::BetweenBytes);
+            }
+            self.sleep.as_mut().reset(due);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! From what went wrong to a failure with its phase and class.
+
+use inferometer_core::record::{Failure, FailureClass, Phase};
+use std::io;
+
+/// A failure of the given kind.
+pub fn failure(phase: Phase, class: FailureClass, detail: impl Into<String>) -> Failure {
+    Failure {
+        phase,
+        class,
+        detail: detail.into(),
+    }
+}
+
+/// A failure of the system's network calls.
+pub fn of_io(phase: Phase, error: &io::Error) -> Failure {
+    use io::ErrorKind::*;
+    let class = match error.kind() {
+        ConnectionRefused => FailureClass::Refused,
+        ConnectionReset | ConnectionAborted | BrokenPipe | UnexpectedEof | NotConnected => {
+            FailureClass::Disconnected
+        }
+        TimedOut => FailureClass::ConnectTimeout,
+        InvalidData => FailureClass::TlsFailed,
+        _ => FailureClass::Network,
+    };
+    let phase = match class {
+        FailureClass::ConnectTimeout => Phase::Timeout,
+        _ => phase,
+    };
+    failure(phase, class, error.to_string())
+}
+
+/// A failure of an answer whose status is no success.
+pub fn of_status(status: u16, body: &str) -> Failure {
+    let class = match status {
+        401 | 403 | 407 => FailureClass::Unauthorized,
+        404 | 405 => FailureClass::NotFound,
+        429 => FailureClass::RateLimited,
+        300..=399 => FailureClass::Redirected,
+        400..=499 if speaks_of_context(body) => FailureClass::ContextExceeded,
+        400..=499 => FailureClass::BadRequest,
+        _ => FailureClass::ServerError,
+    };
+    failure(Phase::Status, class, body)
+}
+
+/// Engines say in many words that a prompt is too long.
+pub fn speaks_of_context(body: &str) -> bool {
+    const WORDS: [&str; 12] = [
+        "context length",
+        "context_length_exceeded",
+        "context size",
+        "exceed_context_size",
+        "maximum context",
+        "max_model_len",
+        "max_seq_len",
+        "maximum input length",
+        "maxinputtokenlen",
+        "longer than the maximum",
+        "too long",
+        "inputs tokens",
+    ];
+    let body = body.to_ascii_lowercase();
+    WORDS.iter().any(|words| body.contains(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_beyond_the_context_is_told_from_other_bad_requests() {
+        let body = r#"{"error":{"message":"This model's maximum context length is 4096 tokens."}}"#;
+        assert_eq!(of_status(400, body).class, FailureClass::ContextExceeded);
+        assert_eq!(of_status(400, "{}").class, FailureClass::BadRequest);
+        assert_eq!(of_status(503, "loading").class, FailureClass::ServerError);
+        assert_eq!(of_status(307, "").class, FailureClass::Redirected);
+    }
+}

@@ -1,0 +1,116 @@
+//! A request under way: its record, and the promise that it is recorded however it ends.
+
+use crate::live::Live;
+use crate::recorder::Entries;
+use inferometer_core::hostile::Secrets;
+use inferometer_core::journal::{Entry, Progress};
+use inferometer_core::record::{Chunks, Outcome, Record};
+use inferometer_core::slo::Slo;
+use inferometer_core::units::Offset;
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What is lost at most when the process is killed, with the recorder's own rest.
+const JOURNAL_EVERY: Duration = Duration::from_millis(700);
+
+/// Where the records of one worker go.
+#[derive(Clone)]
+pub struct Sink {
+    /// To the recorder.
+    pub entries: Entries,
+    /// To views.
+    pub live: Arc<Live>,
+    /// Objectives that are counted while the run goes on.
+    pub slos: Arc<[Slo]>,
+    /// Never to be written.
+    pub secrets: Arc<Secrets>,
+}
+
+/// A request under way. Dropped in any way, it is recorded: as `Cut` unless it was ended.
+pub struct Flight {
+    /// The facts so far.
+    pub record: Record,
+    sink: Sink,
+    journaled: Journaled,
+}
+
+/// What the journal has of the request already.
+#[derive(Default)]
+struct Journaled {
+    at: Offset,
+    chunks: usize,
+    bare: usize,
+    chars: u64,
+}
+
+impl Flight {
+    /// Begins a request.
+    pub fn begin(record: Record, sink: Sink) -> Flight {
+        sink.live.start();
+        Flight {
+            record,
+            sink,
+            journaled: Journaled::default(),
+        }
+    }
+
+    /// It goes out now.
+    pub fn sent(&mut self, now: Offset) {
+        self.record.sent = Some(now);
+        self.journaled.at = now;
+        self.leave(Entry::Begin(Cow::Owned(self.record.clone())));
+    }
+
+    /// A read gave something; from time to time the journal is told.
+    pub fn read(&mut self, now: Offset, chunks_before: usize) {
+        let new = self.record.chunks.len() - chunks_before;
+        self.sink.live.read(new as u64);
+        if now.since(self.journaled.at) >= JOURNAL_EVERY {
+            self.journal(now);
+        }
+    }
+
+    fn journal(&mut self, now: Offset) {
+        let record = &self.record;
+        let done = &self.journaled;
+        let progress = Progress {
+            index: record.index,
+            warmup: record.warmup,
+            sent: None,
+            first_byte: record.first_byte,
+            first_answer: record.first_answer,
+            status: record.status,
+            chunks: Chunks {
+                at: record.chunks.at[done.chunks..].to_vec(),
+                tokens: record.chunks.tokens.as_ref().map(|all| all[done.chunks..].to_vec()),
+                same_read: record.chunks.same_read[done.chunks..].to_vec(),
+            },
+            bare: record.bare[done.bare..].to_vec(),
+            output_chars: record.output_chars - done.chars,
+        };
+        self.journaled = Journaled {
+            at: now,
+            chunks: record.chunks.len(),
+            bare: record.bare.len(),
+            chars: record.output_chars,
+        };
+        self.leave(Entry::Progress(progress));
+    }
+
+    fn leave(&self, entry: Entry<'static>) {
+        // The recorder outlives every worker unless the process is ending.
+        let _ = self.sink.entries.send(entry);
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        let mut record = std::mem::take(&mut self.record);
+        if let Outcome::Failed(failure) = &mut record.outcome {
+            failure.detail = self.sink.secrets.keep(&failure.detail);
+        }
+        self.sink.live.end(&record, &self.sink.slos);
+        self.leave(Entry::End(Cow::Owned(record)));
+    }
+}

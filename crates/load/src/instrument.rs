@@ -1,0 +1,408 @@
+//! The instrument: workers on their threads, phases that they run together, and the watch
+//! over both.
+
+use crate::clock::thread_cpu_time;
+use crate::connect::Transport;
+use crate::flight::Sink;
+use crate::live::{Live, Snapshot};
+use crate::pace::Pacer;
+use crate::recorder::Entries;
+use crate::setup::Setup;
+use crate::worker::{Part, Rhythm, Stop, Worker};
+use inferometer_core::environment::EndCause;
+use inferometer_core::hostile::Secrets;
+use inferometer_core::scenario::StopWhen;
+use inferometer_core::slo::{Slo, SloScope};
+use inferometer_core::units::Offset;
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::{Semaphore, mpsc, watch};
+
+/// Requests that are made ahead of need, for each worker.
+const AHEAD: usize = 1024;
+
+/// Time for the first requests to be made before the phase begins.
+const LEAD: Duration = Duration::from_millis(5);
+
+/// How often the run is looked at.
+const TICK: Duration = Duration::from_millis(25);
+
+/// Requests that must have ended before a condition on shares is believed.
+const LEAST_FOR_A_SHARE: u64 = 20;
+
+/// How long workers may take to leave when told to.
+const LEAVING: Duration = Duration::from_secs(5);
+
+/// Stops a run from another thread, such as a signal's.
+#[derive(Clone)]
+pub struct Control {
+    stop: Arc<watch::Sender<Stop>>,
+    cause: Arc<Mutex<Option<EndCause>>>,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        Control { stop: Arc::new(watch::Sender::new(Stop::Go)), cause: Arc::default() }
+    }
+}
+
+impl Control {
+    /// Sends nothing more and waits for answers; the second time, leaves at once.
+    pub fn interrupt(&self) {
+        let next = match *self.stop.borrow() {
+            Stop::Go => Stop::Drain,
+            Stop::Drain | Stop::Leave => Stop::Leave,
+        };
+        self.end(next, EndCause::Signal);
+    }
+
+    /// What has been wished so far.
+    pub fn state(&self) -> Stop {
+        *self.stop.borrow()
+    }
+
+    fn end(&self, stop: Stop, cause: EndCause) {
+        self.cause.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(cause);
+        self.stop.send_if_modified(|state| {
+            let further = stop > *state;
+            *state = stop.max(*state);
+            further
+        });
+    }
+
+    fn cause(&self) -> EndCause {
+        self.cause.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).unwrap_or_default()
+    }
+}
+
+/// A part of the run that all workers begin and end together: warm-up, or measured.
+pub struct Phase {
+    /// Kept apart from the measured part.
+    pub warmup: bool,
+    /// How it sends.
+    pub load: PhaseLoad,
+    /// Number of requests, if it limits the phase.
+    pub requests: Option<u64>,
+    /// Time of sending, if it limits the phase.
+    pub duration: Option<Duration>,
+    /// What answers get once sending has ended.
+    pub drain: Option<Duration>,
+}
+
+/// How a phase sends.
+pub enum PhaseLoad {
+    /// Streams, whose beginnings are spread over a time.
+    Closed {
+        /// How many.
+        streams: u32,
+        /// The time.
+        stagger: Duration,
+    },
+    /// Arrivals at due times, with a cap.
+    Open {
+        /// Due times from the beginning of the phase.
+        due: Arc<[Offset]>,
+        /// Requests under way at once.
+        cap: Option<u32>,
+    },
+}
+
+/// What is known of a phase when it has ended.
+#[derive(Clone, Debug)]
+pub struct PhaseReport {
+    /// Planned requests.
+    pub planned: u64,
+    /// Of these, never begun.
+    pub unsent: u64,
+    /// When it began.
+    pub started: Offset,
+    /// When the last request was begun.
+    pub sending_ended: Offset,
+    /// Why it ended.
+    pub cause: EndCause,
+    /// CPU use of each worker's thread, from 0 to 1.
+    pub cpu_shares: Vec<f64>,
+    /// Its numbers.
+    pub totals: Snapshot,
+}
+
+/// Conditions under which a phase ends early, and its limits.
+#[derive(Clone, Debug, Default)]
+pub struct Watchfulness {
+    /// Conditions of the user.
+    pub stop_when: Vec<StopWhen>,
+    /// Objectives that they speak of.
+    pub slos: Vec<Slo>,
+    /// Share of requests that must meet the request objectives.
+    pub attainment: Option<f64>,
+    /// Longest time without any movement while requests are under way.
+    pub standstill: Option<Duration>,
+}
+
+/// Workers on their threads.
+pub struct Instrument<T: Transport + Send + Sync> {
+    setup: Arc<Setup<T>>,
+    workers: Vec<Handle>,
+    control: Control,
+    reports: Receiver<Done>,
+}
+
+struct Handle {
+    orders: Sender<Part>,
+    live: Arc<Live>,
+    thread: JoinHandle<()>,
+}
+
+struct Done {
+    worker: usize,
+    last_sent: Offset,
+    cpu_share: f64,
+}
+
+impl<T: Transport + Send + Sync> Instrument<T> {
+    /// Starts the workers.
+    pub fn start(
+        setup: Setup<T>,
+        workers: u32,
+        control: Control,
+        entries: &Entries,
+        slos: &[Slo],
+        secrets: &Secrets,
+    ) -> Self {
+        let setup = Arc::new(setup);
+        let slos: Arc<[Slo]> = slos.into();
+        let secrets = Arc::new(secrets.clone());
+        let (report, reports) = channel();
+        let workers = (0..workers.max(1) as usize)
+            .map(|worker| {
+                let live = Arc::new(Live::new(slos.len()));
+                let sink = Sink {
+                    entries: entries.clone(),
+                    live: Arc::clone(&live),
+                    slos: Arc::clone(&slos),
+                    secrets: Arc::clone(&secrets),
+                };
+                let (orders, parts) = channel();
+                let setup = Arc::clone(&setup);
+                let stop = control.stop.subscribe();
+                let report = report.clone();
+                let thread = std::thread::Builder::new()
+                    .name(format!("worker-{worker}"))
+                    .spawn(move || work(worker, setup, sink, &parts, &stop, &report))
+                    .expect("the system gives a thread");
+                Handle { orders, live, thread }
+            })
+            .collect();
+        Instrument { setup, workers, control, reports }
+    }
+
+    /// Numbers at this moment, since the start.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::of(self.workers.iter().map(|worker| &*worker.live))
+    }
+
+    /// Runs a phase to its end. `observe` is shown the phase's numbers a few times a second.
+    pub fn run_phase(
+        &mut self,
+        phase: Phase,
+        watchfulness: &Watchfulness,
+        mut observe: impl FnMut(&Snapshot),
+    ) -> PhaseReport {
+        let before = self.snapshot();
+        let start = self.setup.clock.now() + LEAD;
+        let known = match (&phase.load, phase.requests) {
+            (PhaseLoad::Open { due, .. }, _) => Some(due.len() as u64),
+            (PhaseLoad::Closed { .. }, requests) => requests,
+        };
+        let warmup = phase.warmup;
+        let makers = self.hand_out(phase, start);
+        let mut done: Vec<Done> = Vec::new();
+        let mut still = Still::new();
+        let mut leave_by = None;
+        while done.len() < self.workers.len() {
+            match self.reports.recv_timeout(TICK) {
+                Ok(report) => done.push(report),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = self.snapshot().since(&before);
+            observe(&now);
+            if !warmup && watchfulness.wants_end(&now, known) {
+                self.control.end(Stop::Drain, EndCause::StopCondition);
+            }
+            if still.longer_than(watchfulness.standstill, &now) {
+                self.control.end(Stop::Leave, EndCause::Watchdog);
+            }
+            if self.control.state() == Stop::Leave {
+                let by = *leave_by.get_or_insert_with(|| Instant::now() + LEAVING);
+                if Instant::now() > by {
+                    break;
+                }
+            }
+        }
+        for maker in makers {
+            let _ = maker.join();
+        }
+        done.sort_by_key(|report| report.worker);
+        let totals = self.snapshot().since(&before);
+        let planned = known.unwrap_or(totals.started).max(totals.started);
+        PhaseReport {
+            planned,
+            unsent: planned - totals.started,
+            started: start,
+            sending_ended: done.iter().map(|report| report.last_sent).max().unwrap_or(start),
+            cause: self.control.cause(),
+            cpu_shares: done.iter().map(|report| report.cpu_share).collect(),
+            totals,
+        }
+    }
+
+    /// Gives each worker its part, and a thread that makes its requests ahead of need.
+    fn hand_out(&self, phase: Phase, start: Offset) -> Vec<JoinHandle<()>> {
+        let count = self.workers.len() as u64;
+        let cap = match &phase.load {
+            PhaseLoad::Open { cap: Some(cap), .. } => Some(Arc::new(Semaphore::new(*cap as usize))),
+            _ => None,
+        };
+        self.workers
+            .iter()
+            .zip(0u64..)
+            .map(|(handle, worker)| {
+                let (requests, receiver) = mpsc::channel(AHEAD);
+                let (rhythm, share) = match &phase.load {
+                    PhaseLoad::Closed { streams, stagger } => {
+                        let streams = u64::from(*streams);
+                        let mine = move |slot: &u64| slot % count == worker;
+                        let begins = (0..streams)
+                            .filter(mine)
+                            .map(|slot| start + stagger.mul_f64(slot as f64 / streams as f64))
+                            .collect();
+                        // A request belongs to a stream's place, so that each worker gets
+                        // requests in proportion to its streams.
+                        let indices = (0..phase.requests.unwrap_or(u64::MAX))
+                            .filter(move |index| mine(&(index % streams)));
+                        let share: Box<dyn Iterator<Item = (u64, Option<Offset>)> + Send> =
+                            Box::new(indices.map(|index| (index, None)));
+                        (Rhythm::Closed(begins), share)
+                    }
+                    PhaseLoad::Open { due, .. } => {
+                        let due = Arc::clone(due);
+                        let indices = (worker..due.len() as u64).step_by(count as usize);
+                        let share: Box<dyn Iterator<Item = (u64, Option<Offset>)> + Send> =
+                            Box::new(indices.map(move |index| (index, Some(due[index as usize]))));
+                        (Rhythm::Open { cap: cap.clone() }, share)
+                    }
+                };
+                let setup = Arc::clone(&self.setup);
+                let warmup = phase.warmup;
+                let maker = std::thread::Builder::new()
+                    .name("maker".into())
+                    .spawn(move || {
+                        for (index, due) in share {
+                            if requests.blocking_send(setup.prepare(index, warmup, due)).is_err() {
+                                return;
+                            }
+                        }
+                    })
+                    .expect("the system gives a thread");
+                let part = Part {
+                    rhythm,
+                    requests: receiver,
+                    start,
+                    send_until: phase.duration.map(|duration| start + duration),
+                    drain: phase.drain,
+                };
+                handle.orders.send(part).expect("a worker lives until it is finished");
+                maker
+            })
+            .collect()
+    }
+
+    /// Ends the workers and closes their connections.
+    pub fn finish(self) {
+        for Handle { orders, thread, .. } in self.workers {
+            drop(orders);
+            // A worker that hangs was given its time already; the process is about to end.
+            if self.control.state() != Stop::Leave || thread.is_finished() {
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+/// A worker's thread.
+fn work<T: Transport + Send + Sync>(
+    worker: usize,
+    setup: Arc<Setup<T>>,
+    sink: Sink,
+    parts: &Receiver<Part>,
+    stop: &watch::Receiver<Stop>,
+    report: &Sender<Done>,
+) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("the system gives an event queue");
+    let guard = runtime.enter();
+    let this = Rc::new(Worker::new(setup, sink, Pacer::precise()));
+    drop(guard);
+    while let Ok(part) = parts.recv() {
+        let (cpu, wall) = (thread_cpu_time(), Instant::now());
+        let done = this.run(&runtime, part, stop.clone());
+        let busy = thread_cpu_time().saturating_sub(cpu).as_secs_f64();
+        let cpu_share = busy / wall.elapsed().as_secs_f64().max(f64::MIN_POSITIVE);
+        let _ = report.send(Done { worker, last_sent: done.last_sent, cpu_share });
+    }
+}
+
+impl Watchfulness {
+    /// Whether a condition of the user has come true.
+    fn wants_end(&self, now: &Snapshot, planned: Option<u64>) -> bool {
+        self.stop_when.iter().any(|condition| match condition {
+            StopWhen::FailuresAbove(share) => {
+                now.ended() >= LEAST_FOR_A_SHARE && now.failed as f64 > share * now.ended() as f64
+            }
+            StopWhen::SloMissed => self.is_missed(now, planned),
+        })
+    }
+
+    /// Whether the objectives cannot be met any more. A mean can always recover.
+    fn is_missed(&self, now: &Snapshot, planned: Option<u64>) -> bool {
+        // Without a known number, a share of what has ended stands in for that of the whole.
+        let whole = planned.unwrap_or(now.ended());
+        if planned.is_none() && now.ended() < LEAST_FOR_A_SHARE {
+            return false;
+        }
+        let beyond = |missed: u64, allowed: f64| missed as f64 > allowed * whole as f64;
+        let requests = self.attainment.is_some_and(|share| beyond(now.missed_any, 1.0 - share));
+        let percentiles = self.slos.iter().zip(&now.missed).any(|(slo, &missed)| match slo.scope {
+            SloScope::Percentile(percent) => beyond(missed, 1.0 - percent / 100.0),
+            SloScope::Request | SloScope::Mean => false,
+        });
+        requests || percentiles
+    }
+}
+
+/// Notices that nothing moves while something should.
+struct Still {
+    seen: (u64, u64, u64),
+    since: Instant,
+}
+
+impl Still {
+    fn new() -> Self {
+        Still { seen: (0, 0, 0), since: Instant::now() }
+    }
+
+    fn longer_than(&mut self, limit: Option<Duration>, now: &Snapshot) -> bool {
+        let seen = (now.reads, now.started, now.ended());
+        if seen != self.seen || now.in_flight() == 0 {
+            self.seen = seen;
+            self.since = Instant::now();
+        }
+        limit.is_some_and(|limit| self.since.elapsed() > limit)
+    }
+}

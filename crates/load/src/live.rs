@@ -1,0 +1,205 @@
+//! Numbers of the run while it goes on. Each worker owns one set and is the only one to write
+//! to it; views read them and cannot slow the driver.
+
+use inferometer_core::record::{Outcome, Record};
+use inferometer_core::slo::{Slo, SloScope};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Buckets an octave of the live TTFT histogram; enough for a progress line.
+const PER_OCTAVE: f64 = 8.0;
+const BUCKETS: usize = 256;
+
+/// One worker's numbers, on cache lines of their own.
+#[repr(align(128))]
+pub struct Live {
+    started: AtomicU64,
+    ok: AtomicU64,
+    failed: AtomicU64,
+    cut: AtomicU64,
+    tokens: AtomicU64,
+    reads: AtomicU64,
+    latency_ns: AtomicU64,
+    /// For each objective, requests that missed it.
+    missed: Vec<AtomicU64>,
+    /// Requests that missed a request objective.
+    missed_any: AtomicU64,
+    ttft: [AtomicU64; BUCKETS],
+}
+
+impl Live {
+    /// A set with one counter for each objective.
+    pub fn new(objectives: usize) -> Self {
+        Live {
+            started: AtomicU64::new(0),
+            ok: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            cut: AtomicU64::new(0),
+            tokens: AtomicU64::new(0),
+            reads: AtomicU64::new(0),
+            latency_ns: AtomicU64::new(0),
+            missed: (0..objectives).map(|_| AtomicU64::new(0)).collect(),
+            missed_any: AtomicU64::new(0),
+            ttft: [const { AtomicU64::new(0) }; BUCKETS],
+        }
+    }
+
+    pub(crate) fn start(&self) {
+        self.started.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn read(&self, tokens: u64) {
+        self.reads.fetch_add(1, Relaxed);
+        if tokens > 0 {
+            self.tokens.fetch_add(tokens, Relaxed);
+        }
+    }
+
+    pub(crate) fn end(&self, record: &Record, objectives: &[Slo]) {
+        let ended = match record.outcome {
+            Outcome::Done => &self.ok,
+            Outcome::Failed(_) => &self.failed,
+            Outcome::Cut => &self.cut,
+        };
+        ended.fetch_add(1, Relaxed);
+        if record.is_done()
+            && let Some(latency) = record.e2e()
+        {
+            let nanos = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
+            self.latency_ns.fetch_add(nanos, Relaxed);
+        }
+        if let Some(ttft) = record.ttft() {
+            self.ttft[bucket(ttft)].fetch_add(1, Relaxed);
+        }
+        let mut any = false;
+        for (objective, missed) in objectives.iter().zip(&self.missed) {
+            if !objective.met_by(record) {
+                missed.fetch_add(1, Relaxed);
+                any |= objective.scope == SloScope::Request;
+            }
+        }
+        if any {
+            self.missed_any.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// The sum over workers at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// Requests begun.
+    pub started: u64,
+    /// Answered completely.
+    pub ok: u64,
+    /// Went wrong.
+    pub failed: u64,
+    /// Given up at the end.
+    pub cut: u64,
+    /// Token-bearing chunks.
+    pub tokens: u64,
+    /// Reads of sockets: grows as long as anything moves.
+    pub reads: u64,
+    /// Mean latency of complete answers.
+    pub mean_latency: Option<Duration>,
+    /// Median TTFT, to about a tenth.
+    pub ttft_p50: Option<Duration>,
+    /// For each objective, requests that missed it.
+    pub missed: Vec<u64>,
+    /// Requests that missed a request objective.
+    pub missed_any: u64,
+}
+
+impl Snapshot {
+    /// Sums up the workers.
+    pub fn of<'a>(workers: impl IntoIterator<Item = &'a Live>) -> Snapshot {
+        let mut sum = Snapshot::default();
+        let mut ttft = [0u64; BUCKETS];
+        let mut latency = 0;
+        for live in workers {
+            sum.started += live.started.load(Relaxed);
+            sum.ok += live.ok.load(Relaxed);
+            sum.failed += live.failed.load(Relaxed);
+            sum.cut += live.cut.load(Relaxed);
+            sum.tokens += live.tokens.load(Relaxed);
+            sum.reads += live.reads.load(Relaxed);
+            sum.missed_any += live.missed_any.load(Relaxed);
+            latency += live.latency_ns.load(Relaxed);
+            sum.missed.resize(live.missed.len(), 0);
+            for (sum, missed) in sum.missed.iter_mut().zip(&live.missed) {
+                *sum += missed.load(Relaxed);
+            }
+            for (sum, count) in ttft.iter_mut().zip(&live.ttft) {
+                *sum += count.load(Relaxed);
+            }
+        }
+        sum.mean_latency = (sum.ok > 0).then(|| Duration::from_nanos(latency / sum.ok));
+        sum.ttft_p50 = median(&ttft);
+        sum
+    }
+
+    /// Requests that have ended.
+    pub fn ended(&self) -> u64 {
+        self.ok + self.failed + self.cut
+    }
+
+    /// Requests under way.
+    pub fn in_flight(&self) -> u64 {
+        self.started.saturating_sub(self.ended())
+    }
+
+    /// What came since an earlier snapshot; medians stay those of the whole.
+    pub fn since(&self, earlier: &Snapshot) -> Snapshot {
+        let minus = |now: u64, then: u64| now.saturating_sub(then);
+        Snapshot {
+            started: minus(self.started, earlier.started),
+            ok: minus(self.ok, earlier.ok),
+            failed: minus(self.failed, earlier.failed),
+            cut: minus(self.cut, earlier.cut),
+            tokens: minus(self.tokens, earlier.tokens),
+            reads: minus(self.reads, earlier.reads),
+            missed_any: minus(self.missed_any, earlier.missed_any),
+            missed: self
+                .missed
+                .iter()
+                .enumerate()
+                .map(|(i, &now)| minus(now, earlier.missed.get(i).copied().unwrap_or(0)))
+                .collect(),
+            mean_latency: self.mean_latency,
+            ttft_p50: self.ttft_p50,
+        }
+    }
+}
+
+fn bucket(span: Duration) -> usize {
+    let micros = span.as_secs_f64() * 1e6;
+    ((micros.max(1.0).log2() * PER_OCTAVE) as usize).min(BUCKETS - 1)
+}
+
+fn median(buckets: &[u64; BUCKETS]) -> Option<Duration> {
+    let total: u64 = buckets.iter().sum();
+    if total == 0 {
+        return None;
+    }
+    let mut seen = 0;
+    let middle = buckets.iter().position(|&count| {
+        seen += count;
+        seen * 2 >= total
+    })?;
+    let micros = 2f64.powf((middle as f64 + 0.5) / PER_OCTAVE);
+    Some(Duration::from_secs_f64(micros / 1e6))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_live_median_is_within_a_tenth() {
+        let mut buckets = [0; BUCKETS];
+        for millis in [50, 200, 900] {
+            buckets[bucket(Duration::from_millis(millis))] += 1;
+        }
+        let median = median(&buckets).unwrap().as_secs_f64();
+        assert!((median / 0.2 - 1.0).abs() < 0.1, "{median}");
+    }
+}

@@ -1,0 +1,302 @@
+//! A worker: one thread with its own runtime, connections, buffer and recorder. It shares
+//! nothing with other workers but the cap of an open loop and the wish to stop.
+
+use crate::clock::Clock;
+use crate::connect::Transport;
+use crate::exchange::Bench;
+use crate::flight::{Flight, Sink};
+use crate::pace::Pacer;
+use crate::setup::{Prepared, Setup};
+use inferometer_core::record::Outcome;
+use inferometer_core::units::Offset;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Mutex, Notify, Semaphore, mpsc, watch};
+use tokio::task::LocalSet;
+
+/// The wish to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stop {
+    /// Go on.
+    Go,
+    /// Send nothing more, let answers come.
+    Drain,
+    /// Leave at once; what is under way is cut.
+    Leave,
+}
+
+/// A worker's part of a phase.
+pub struct Part {
+    /// How it sends.
+    pub rhythm: Rhythm,
+    /// The requests, made ahead of need.
+    pub requests: mpsc::Receiver<Prepared>,
+    /// When the phase begins.
+    pub start: Offset,
+    /// When sending ends, if time limits it.
+    pub send_until: Option<Offset>,
+    /// What answers get after that.
+    pub drain: Option<Duration>,
+}
+
+/// How a worker sends.
+pub enum Rhythm {
+    /// One request after the other on each stream; the streams begin at these times.
+    Closed(Vec<Offset>),
+    /// Each request at its due time.
+    Open {
+        /// Requests under way at once, over all workers.
+        cap: Option<Arc<Semaphore>>,
+    },
+}
+
+/// What a worker says of its part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartReport {
+    /// When the last request was taken up.
+    pub last_sent: Offset,
+}
+
+/// The worker's own things.
+pub struct Worker<T: Transport> {
+    setup: Arc<Setup<T>>,
+    bench: Bench,
+    /// Open connections at rest, for each way.
+    pools: Vec<RefCell<Vec<T::Stream>>>,
+    sink: Sink,
+    pacer: Pacer,
+    last_sent: Cell<Offset>,
+}
+
+impl<T: Transport> Worker<T> {
+    /// A worker; must be made on its own runtime.
+    pub fn new(setup: Arc<Setup<T>>, sink: Sink, pacer: Pacer) -> Self {
+        Worker {
+            bench: Bench::new(setup.clock, setup.dialect, setup.timeouts),
+            pools: setup.ways.iter().map(|_| RefCell::default()).collect(),
+            setup,
+            sink,
+            pacer,
+            last_sent: Cell::default(),
+        }
+    }
+
+    /// Runs a part to its end. What is still under way then is cut, and recorded so.
+    pub fn run(self: &Rc<Self>, runtime: &tokio::runtime::Runtime, part: Part, stop: watch::Receiver<Stop>) -> PartReport {
+        let tasks = LocalSet::new();
+        runtime.block_on(tasks.run_until(Rc::clone(self).run_part(part, stop)));
+        // Dropping the tasks drops their flights, which record themselves as cut.
+        drop(tasks);
+        PartReport { last_sent: self.last_sent.get() }
+    }
+
+    /// Sends and waits for answers. To be run inside a `LocalSet`.
+    pub async fn run_part(self: Rc<Self>, part: Part, mut stop: watch::Receiver<Stop>) {
+        let tasks = Rc::new(Tasks::default());
+        let gate = Gate {
+            clock: self.setup.clock,
+            send_until: part.send_until,
+            stop: stop.clone(),
+            tasks: Rc::clone(&tasks),
+        };
+        match part.rhythm {
+            Rhythm::Closed(begins) => {
+                let requests = Rc::new(Mutex::new(part.requests));
+                for begin in begins {
+                    let stream = Rc::clone(&self).stream(begin, Rc::clone(&requests), gate.clone());
+                    Tasks::spawn(&tasks, stream);
+                }
+            }
+            Rhythm::Open { cap } => {
+                let arrivals = Rc::clone(&self).arrivals(part.requests, part.start, cap, gate.clone());
+                Tasks::spawn(&tasks, arrivals);
+            }
+        }
+        let give_up = async {
+            gate.sending_over().await;
+            match part.drain {
+                Some(drain) => tokio::time::sleep(drain).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = tasks.all_done() => {}
+            () = give_up => {}
+            _ = stop.wait_for(|stop| *stop == Stop::Leave) => {}
+        }
+    }
+
+    /// One stream of a closed loop: the next request when the last answer is complete.
+    async fn stream(
+        self: Rc<Self>,
+        begin: Offset,
+        requests: Rc<Mutex<mpsc::Receiver<Prepared>>>,
+        gate: Gate,
+    ) {
+        tokio::select! {
+            () = tokio::time::sleep_until(self.setup.clock.instant(begin)) => {}
+            () = gate.sending_over() => return,
+        }
+        while gate.is_open() {
+            let Some(request) = requests.lock().await.recv().await else {
+                gate.tasks.exhausted();
+                return;
+            };
+            if !gate.is_open() {
+                return;
+            }
+            self.send(request).await;
+        }
+    }
+
+    /// The arrivals of an open loop: each request at its due time, whatever the others do.
+    async fn arrivals(
+        self: Rc<Self>,
+        mut requests: mpsc::Receiver<Prepared>,
+        start: Offset,
+        cap: Option<Arc<Semaphore>>,
+        gate: Gate,
+    ) {
+        while let Some(mut request) = requests.recv().await {
+            let due = start + request.record.due.unwrap_or_default().as_duration();
+            request.record.due = Some(due);
+            tokio::select! {
+                biased;
+                () = self.pacer.until(&self.setup.clock, due) => {}
+                () = gate.stopped() => return,
+            }
+            Tasks::spawn(&gate.tasks, Rc::clone(&self).arrival(request, cap.clone(), gate.clone()));
+        }
+        gate.tasks.exhausted();
+    }
+
+    /// One arrival: waits for a place under the cap, if there is one, and sends.
+    async fn arrival(self: Rc<Self>, mut request: Prepared, cap: Option<Arc<Semaphore>>, gate: Gate) {
+        let Some(cap) = cap else {
+            return self.send(request).await;
+        };
+        let asked = self.setup.clock.now();
+        let _place = tokio::select! {
+            biased;
+            () = gate.stopped() => return,
+            place = cap.acquire() => place,
+        };
+        request.record.cap_wait = Some(self.setup.clock.now().since(asked));
+        self.send(request).await;
+    }
+
+    /// Sends one request and reads its answer. It is recorded however it ends.
+    async fn send(&self, request: Prepared) {
+        let Prepared { record, bytes, way } = request;
+        let clock = self.setup.clock;
+        let mut flight = Flight::begin(record, self.sink.clone());
+        let begun = clock.now();
+        self.last_sent.set(self.last_sent.get().max(begun));
+        let mut stream = match self.rested(way) {
+            Some(stream) => stream,
+            None => match self.setup.ways[way].transport.open().await {
+                Ok(stream) => {
+                    flight.record.connect = Some(clock.now().since(begun));
+                    stream
+                }
+                Err(failure) => {
+                    flight.record.end = Some(clock.now());
+                    flight.record.outcome = Outcome::Failed(failure);
+                    return;
+                }
+            },
+        };
+        if self.bench.exchange(&mut stream, &bytes, &mut flight).await {
+            self.pools[way].borrow_mut().push(stream);
+        }
+    }
+
+    /// A connection that the server has not closed meanwhile.
+    fn rested(&self, way: usize) -> Option<T::Stream> {
+        let mut pool = self.pools[way].borrow_mut();
+        while let Some(mut stream) = pool.pop() {
+            if T::is_open(&mut stream) {
+                return Some(stream);
+            }
+        }
+        None
+    }
+}
+
+/// Whether sending goes on.
+#[derive(Clone)]
+struct Gate {
+    clock: Clock,
+    send_until: Option<Offset>,
+    stop: watch::Receiver<Stop>,
+    tasks: Rc<Tasks>,
+}
+
+impl Gate {
+    fn is_open(&self) -> bool {
+        *self.stop.borrow() == Stop::Go && self.send_until.is_none_or(|end| self.clock.now() < end)
+    }
+
+    /// Somebody wants an end.
+    async fn stopped(&self) {
+        let _ = self.stop.clone().wait_for(|stop| *stop >= Stop::Drain).await;
+    }
+
+    /// Nothing more will be sent: the time is over, somebody wants an end, or all is sent.
+    async fn sending_over(&self) {
+        let time_over = async {
+            match self.send_until {
+                Some(end) => tokio::time::sleep_until(self.clock.instant(end)).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = time_over => {}
+            () = self.stopped() => {}
+            () = self.tasks.when_exhausted() => {}
+        }
+    }
+}
+
+/// The tasks of a phase, counted so that their end can be awaited.
+#[derive(Default)]
+struct Tasks {
+    running: Cell<usize>,
+    exhausted: Cell<bool>,
+    changed: Notify,
+}
+
+impl Tasks {
+    fn spawn(tasks: &Rc<Tasks>, work: impl Future<Output = ()> + 'static) {
+        tasks.running.set(tasks.running.get() + 1);
+        let tasks = Rc::clone(tasks);
+        tokio::task::spawn_local(async move {
+            work.await;
+            tasks.running.set(tasks.running.get() - 1);
+            if tasks.running.get() == 0 {
+                tasks.changed.notify_waiters();
+            }
+        });
+    }
+
+    async fn all_done(&self) {
+        while self.running.get() > 0 {
+            self.changed.notified().await;
+        }
+    }
+
+    /// There is nothing left to send.
+    fn exhausted(&self) {
+        if !self.exhausted.replace(true) {
+            self.changed.notify_waiters();
+        }
+    }
+
+    async fn when_exhausted(&self) {
+        while !self.exhausted.get() {
+            self.changed.notified().await;
+        }
+    }
+}
