@@ -1,0 +1,193 @@
+//! The cells of one column over a batch of rows, in the form in which Parquet stores them: the
+//! values that are there, and levels that say to which row they belong.
+
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::writer::SerializedColumnWriter;
+
+/// One column. Whether its rows hold one value, perhaps one, or many is fixed by the schema;
+/// each of these has its `push_…` and its `take_…`.
+pub(super) struct Cells<T: DataType> {
+    values: Vec<T::T>,
+    definitions: Vec<i16>,
+    repetitions: Vec<i16>,
+    next_value: usize,
+    next_level: usize,
+    source: Option<ColumnReaderImpl<T>>,
+}
+
+impl<T: DataType> Default for Cells<T> {
+    fn default() -> Self {
+        Cells {
+            values: Vec::new(),
+            definitions: Vec::new(),
+            repetitions: Vec::new(),
+            next_value: 0,
+            next_level: 0,
+            source: None,
+        }
+    }
+}
+
+impl<T: DataType> Cells<T> {
+    /// A row of a required column.
+    pub(super) fn push_one(&mut self, value: T::T) {
+        self.values.push(value);
+    }
+
+    /// A row of an optional column.
+    pub(super) fn push_maybe(&mut self, value: Option<T::T>) {
+        self.definitions.push(i16::from(value.is_some()));
+        self.values.extend(value);
+    }
+
+    /// A row of a required list.
+    pub(super) fn push_many(&mut self, values: impl Iterator<Item = T::T>) {
+        self.push_list(values, 0);
+    }
+
+    /// A row of an optional list.
+    pub(super) fn push_maybe_many(&mut self, values: Option<impl Iterator<Item = T::T>>) {
+        match values {
+            Some(values) => self.push_list(values, 1),
+            None => self.push_levels(0, 0),
+        }
+    }
+
+    /// A list; `empty` is the definition level of an empty one, an element has one more.
+    fn push_list(&mut self, values: impl Iterator<Item = T::T>, empty: i16) {
+        let before = self.values.len();
+        self.values.extend(values);
+        let count = self.values.len() - before;
+        if count == 0 {
+            return self.push_levels(empty, 0);
+        }
+        self.push_levels(empty + 1, 0);
+        let levels = self.definitions.len() + count - 1;
+        self.definitions.resize(levels, empty + 1);
+        self.repetitions.resize(levels, 1);
+    }
+
+    fn push_levels(&mut self, definition: i16, repetition: i16) {
+        self.definitions.push(definition);
+        self.repetitions.push(repetition);
+    }
+
+    /// The next row of a required column.
+    pub(super) fn take_one(&mut self) -> Result<T::T> {
+        let value = self.values.get_mut(self.next_value).ok_or_else(too_short)?;
+        self.next_value += 1;
+        Ok(std::mem::take(value))
+    }
+
+    /// The next row of an optional column.
+    pub(super) fn take_maybe(&mut self) -> Result<Option<T::T>> {
+        let definition = *self
+            .definitions
+            .get(self.next_level)
+            .ok_or_else(too_short)?;
+        self.next_level += 1;
+        (definition > 0).then(|| self.take_one()).transpose()
+    }
+
+    /// The next row of a required list.
+    pub(super) fn take_many(&mut self) -> Result<Vec<T::T>> {
+        self.take_list(0)
+    }
+
+    /// The next row of an optional list.
+    pub(super) fn take_maybe_many(&mut self) -> Result<Option<Vec<T::T>>> {
+        match self.definitions.get(self.next_level) {
+            Some(0) => {
+                self.next_level += 1;
+                Ok(None)
+            }
+            _ => self.take_list(1).map(Some),
+        }
+    }
+
+    fn take_list(&mut self, empty: i16) -> Result<Vec<T::T>> {
+        let definition = *self
+            .definitions
+            .get(self.next_level)
+            .ok_or_else(too_short)?;
+        let further = self
+            .repetitions
+            .get(self.next_level + 1..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(|&&repetition| repetition > 0)
+            .count();
+        self.next_level += 1 + further;
+        if definition <= empty {
+            return Ok(Vec::new());
+        }
+        let range = self.next_value..self.next_value + 1 + further;
+        self.next_value = range.end;
+        let values = self.values.get_mut(range).ok_or_else(too_short)?;
+        Ok(values.iter_mut().map(std::mem::take).collect())
+    }
+
+    fn clear(&mut self) {
+        self.values.clear();
+        self.definitions.clear();
+        self.repetitions.clear();
+        self.next_value = 0;
+        self.next_level = 0;
+    }
+}
+
+fn too_short() -> ParquetError {
+    ParquetError::General("a column has fewer rows than the others".to_owned())
+}
+
+/// What all columns can, whatever their values are.
+pub(super) trait Column {
+    /// Writes all rows and forgets them.
+    fn write(&mut self, to: &mut SerializedColumnWriter<'_>) -> Result<()>;
+
+    /// Reads from this column of a row group from now on.
+    fn open(&mut self, from: ColumnReader) -> Result<()>;
+
+    /// Replaces the rows by the next ones of the row group.
+    fn fill(&mut self, rows: usize) -> Result<()>;
+}
+
+impl<T: DataType> Column for Cells<T>
+where
+    T::T: Default,
+{
+    fn write(&mut self, to: &mut SerializedColumnWriter<'_>) -> Result<()> {
+        to.typed::<T>().write_batch(
+            &self.values,
+            Some(&self.definitions[..]).filter(|levels| !levels.is_empty()),
+            Some(&self.repetitions[..]).filter(|levels| !levels.is_empty()),
+        )?;
+        self.clear();
+        Ok(())
+    }
+
+    fn open(&mut self, from: ColumnReader) -> Result<()> {
+        let source = T::get_column_reader(from)
+            .ok_or_else(|| ParquetError::General("a column has another type".to_owned()))?;
+        self.source = Some(source);
+        Ok(())
+    }
+
+    fn fill(&mut self, rows: usize) -> Result<()> {
+        self.clear();
+        let source = self.source.as_mut().ok_or_else(too_short)?;
+        let (found, _, _) = source.read_records(
+            rows,
+            Some(&mut self.definitions),
+            Some(&mut self.repetitions),
+            &mut self.values,
+        )?;
+        if found == rows {
+            Ok(())
+        } else {
+            Err(too_short())
+        }
+    }
+}
