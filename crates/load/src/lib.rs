@@ -15,6 +15,8 @@ pub mod http;
 pub mod instrument;
 pub mod live;
 pub mod pace;
+pub mod plain;
+pub mod preflight;
 pub mod recorder;
 pub mod setup;
 pub mod sse;

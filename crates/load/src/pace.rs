@@ -20,9 +20,12 @@ impl Pacer {
         {
             use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-            if let Ok(timer) = timerfd_create(TimerfdClockId::Monotonic, flags)
-                && let Ok(timer) = tokio::io::unix::AsyncFd::register(timer)
-            {
+            // Deprecated because some types may change their descriptor under tokio's feet; an
+            // `OwnedFd` cannot, and the successor is unsafe.
+            #[allow(deprecated)]
+            let registered = timerfd_create(TimerfdClockId::Monotonic, flags)
+                .map(tokio::io::unix::AsyncFd::new);
+            if let Ok(Ok(timer)) = registered {
                 return Pacer::Precise(timer);
             }
         }

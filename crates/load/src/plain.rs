@@ -1,0 +1,103 @@
+//! A plain GET: for what is asked before and after a measurement.
+
+use crate::connect::Transport;
+use crate::exchange::Timeouts;
+use crate::failure::{failure, of_io};
+use crate::http::{Head, Request};
+use crate::setup::Way;
+use inferometer_core::record::{Failure, FailureClass, Phase};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// Longest answer that is kept.
+const LONGEST: usize = 4 << 20;
+
+/// An answer to a GET.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// Status code.
+    pub status: u16,
+    /// `Server` header.
+    pub server: Option<String>,
+    /// `Content-Type`.
+    pub content_type: String,
+    /// The body as text.
+    pub body: String,
+}
+
+/// Gets a path on the server of a way, on a connection of its own.
+pub async fn get<T: Transport>(
+    way: &Way<T>,
+    path: &str,
+    timeouts: Timeouts,
+) -> Result<Reply, Failure> {
+    let limit = timeouts.read.min(timeouts.request);
+    match tokio::time::timeout(limit, get_unlimited(way, path)).await {
+        Ok(reply) => reply,
+        Err(_) => Err(failure(
+            Phase::Timeout,
+            FailureClass::ReadTimeout,
+            format!("no answer within {limit:?}"),
+        )),
+    }
+}
+
+async fn get_unlimited<T: Transport>(way: &Way<T>, path: &str) -> Result<Reply, Failure> {
+    let mut stream = way.transport.open().await?;
+    let request = Request {
+        method: "GET",
+        path,
+        host: &way.host,
+        headers: &way.headers,
+    };
+    let bytes = request.render(&[("Connection", "close")], None);
+    let sent = async {
+        stream.write_all(&bytes).await?;
+        stream.flush().await
+    };
+    sent.await.map_err(|error| of_io(Phase::Send, &error))?;
+    let mut kept = Vec::new();
+    let mut piece = vec![0; 16 << 10];
+    let mut body = Vec::new();
+    let mut open = None;
+    loop {
+        let read = stream
+            .read(&mut piece)
+            .await
+            .map_err(|error| of_io(Phase::Status, &error))?;
+        let mut fresh = &piece[..read];
+        if open.is_none() {
+            kept.extend_from_slice(fresh);
+            let head = Head::read(&kept).map_err(|error| {
+                failure(Phase::Status, FailureClass::BadStream, error.to_string())
+            })?;
+            match head {
+                None if read == 0 => {
+                    let detail = "the server closed the connection without an answer";
+                    return Err(failure(Phase::Status, FailureClass::Disconnected, detail));
+                }
+                None => continue,
+                Some(head) => {
+                    fresh = &kept[head.length..];
+                    open = Some((head.body(), head));
+                }
+            }
+        }
+        let Some((frame, head)) = &mut open else {
+            continue;
+        };
+        frame
+            .decode(fresh, |data| {
+                let room = LONGEST.saturating_sub(body.len()).min(data.len());
+                body.extend_from_slice(&data[..room]);
+            })
+            .map_err(|error| failure(Phase::Stream, FailureClass::BadStream, error.to_string()))?;
+        if read == 0 || frame.is_done() {
+            return Ok(Reply {
+                status: head.status,
+                server: head.server.clone(),
+                content_type: head.content_type.clone(),
+                body: String::from_utf8_lossy(&body).into_owned(),
+            });
+        }
+    }
+}
