@@ -3,6 +3,7 @@
 
 mod objectives;
 mod pool;
+mod run;
 mod tally;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -10,21 +11,20 @@ pub(crate) mod testing;
 mod tests;
 mod timeline;
 
-use crate::concurrency::InFlight;
 use crate::environment::{EndCause, Ending, Environment};
-use crate::judge::{self, Evidence, InFlightEvidence, Thresholds};
+use crate::judge::{self, Evidence, Thresholds};
 use crate::message::Lang;
 use crate::quantile::{quantile, sort};
 use crate::record::{Record, TokenSource};
-use crate::scenario::{Extent, Scenario, Shape, Stagger};
+use crate::scenario::{Extent, Scenario, Shape};
 use crate::slo::SloMetric;
 use crate::statistics::Bootstrap;
-use crate::steady::{self, Course, Steady};
+use crate::steady::{self, Steady};
 use crate::summary::*;
 use crate::units::Offset;
 use pool::Ordered;
-use std::time::Duration;
-use tally::{Answer, Row, Tally, ms};
+use run::Run;
+use tally::{Answer, Row, Tally};
 use timeline::Accumulated;
 
 /// What surrounds the records.
@@ -120,149 +120,6 @@ pub fn summarize_with(
         .all(|doubt| doubt.severity() < crate::doubt::Severity::Invalid);
     summary
 }
-
-/// The requests of a run with their window.
-struct Run<'a> {
-    context: &'a RunContext<'a>,
-    rows: &'a [Row],
-    /// Complete answers, ordered by start.
-    answers: Vec<&'a Answer>,
-    /// First send to last completion.
-    window: Option<(Offset, Offset)>,
-    in_flight: InFlight,
-    ttft: Vec<(Offset, f64)>,
-}
-
-impl<'a> Run<'a> {
-    fn new(context: &'a RunContext<'a>, rows: &'a [Row]) -> Self {
-        let answers: Vec<&Answer> = rows.iter().filter_map(|row| row.answer.as_ref()).collect();
-        let from = rows.iter().filter_map(|row| row.sent).min();
-        // A failure that hangs until its timeout must not stretch the window of the others.
-        let completed = answers.iter().map(|answer| answer.completed).max();
-        let to = completed.or_else(|| rows.iter().filter_map(|row| row.end).max());
-        let ttft = rows
-            .iter()
-            .filter_map(|row| Some((row.start?, row.answer.as_ref()?.ttft?)))
-            .collect();
-        Run {
-            context,
-            rows,
-            window: from.zip(to).filter(|(from, to)| from < to),
-            in_flight: InFlight::sweep(rows.iter().filter_map(|row| row.under_way(row.sent))),
-            answers,
-            ttft,
-        }
-    }
-
-    fn window_s(&self) -> Option<f64> {
-        self.window.map(|(from, to)| to.since(from).as_secs_f64())
-    }
-
-    fn configured(&self) -> Option<u32> {
-        match self.context.scenario.load.shape {
-            Shape::Closed { concurrency, .. } => Some(concurrency),
-            Shape::Open {
-                max_concurrency, ..
-            } => max_concurrency,
-        }
-    }
-
-    fn concurrency(&self) -> Concurrency {
-        Concurrency {
-            configured: self.configured(),
-            mean: self
-                .window
-                .and_then(|(from, to)| self.in_flight.mean(from, to)),
-            peak: self
-                .window
-                .and_then(|(from, to)| self.in_flight.peak(from, to)),
-        }
-    }
-
-    fn last_sent(&self) -> Option<Offset> {
-        self.rows.iter().filter_map(|row| row.sent).max()
-    }
-
-    /// When sending ended. A run that was killed could not say, so its last send must do.
-    fn sending_ended(&self) -> Offset {
-        match self.context.ending.cause {
-            EndCause::Killed => self.last_sent().unwrap_or_default(),
-            _ => self.context.ending.sending_ended,
-        }
-    }
-
-    /// The course up to the drain: until sending ended, or until a closed loop began to thin
-    /// out for good.
-    fn course(&self) -> Course<'_> {
-        let (from, to) = self.window.unwrap_or_default();
-        let mut ended = self.sending_ended().min(to);
-        if let Shape::Closed { concurrency, .. } = self.context.scenario.load.shape {
-            let full = (u64::from(concurrency) * 9).div_ceil(10);
-            ended = ended.min(self.in_flight.last_at_least(full).unwrap_or(ended));
-        }
-        Course {
-            from,
-            sending_ended: ended,
-            in_flight: &self.in_flight,
-            ttft_ms: &self.ttft,
-        }
-    }
-
-    fn bootstrap(&self) -> Bootstrap {
-        let under_way = self.concurrency().mean.unwrap_or(1.0);
-        Bootstrap::new(self.context.scenario.seed, under_way)
-    }
-
-    /// Requests under way against those that a closed loop should have had: between the end
-    /// of the staggered start and the last send, all streams that still have work are busy,
-    /// so there should be as many as streams, or as requests that had not ended.
-    fn in_flight_evidence(&self) -> Option<InFlightEvidence> {
-        let Shape::Closed {
-            concurrency,
-            stagger,
-        } = self.context.scenario.load.shape
-        else {
-            return None;
-        };
-        let spread = match (self.context.ending.stagger_ns, stagger) {
-            (Some(nanos), _) => Duration::from_nanos(nanos),
-            (None, Stagger::Over(span)) => span.0,
-            (None, Stagger::Auto | Stagger::None) => Duration::ZERO,
-        };
-        let from = self.window?.0 + spread;
-        let sent = self.rows.iter().filter(|row| row.sent.is_some()).count() as u64;
-        let all_sent = |count| sent >= count;
-        let to = match self.context.scenario.load.extent.requests() {
-            Some(count) if !all_sent(count) => self.sending_ended(),
-            Some(_) => self.last_sent()?,
-            None => self.sending_ended(),
-        };
-        // In less than a part of one answer nothing can be told.
-        let lengths = self.answers.iter().filter_map(|answer| answer.e2e);
-        let mean_ms = lengths.sum::<f64>() / self.answers.len() as f64;
-        if to <= from || ms(to.since(from)) < mean_ms * LEAST_PART_OF_AN_ANSWER {
-            return None;
-        }
-        let bins = |sweep: &InFlight| sweep.bins(from, to, IN_FLIGHT_BINS);
-        let busy = InFlight::sweep(self.rows.iter().filter_map(|r| r.under_way(r.busy_from)));
-        let left = InFlight::sweep(
-            self.rows
-                .iter()
-                .filter(|row| row.sent.is_some())
-                .filter_map(|row| row.under_way(Some(from.min(row.sent?)))),
-        );
-        let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
-        let streams = f64::from(concurrency);
-        let expected = bins(&left).into_iter().map(|left| left.min(streams));
-        Some(InFlightEvidence {
-            seen: mean(bins(&busy)),
-            expected: mean(expected.collect()),
-        })
-    }
-}
-
-const LEAST_PART_OF_AN_ANSWER: f64 = 0.1;
-const IN_FLIGHT_BINS: usize = 500;
 
 /// planned = ok + failed + cut + unsent. A run that was killed left no ending: what its
 /// scenario planned and no record tells of was not sent, as far as anyone knows.

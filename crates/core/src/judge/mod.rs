@@ -1,307 +1,22 @@
 //! The judgement: which doubts a run raises, from its summary and what the fold gathered.
 
+mod doubt;
 mod evidence;
 #[cfg(test)]
 mod tests;
+mod thresholds;
 
+pub use doubt::Doubt;
 pub use evidence::{Evidence, InFlightEvidence, LengthEvidence, StallEvidence};
+pub use thresholds::Thresholds;
 
-use crate::doubt::{DoubtCode, Severity};
+use crate::doubt::Severity;
 use crate::environment::{EndCause, Health};
 use crate::fold::RunContext;
-use crate::message::{Lang, doubts};
 use crate::quantile::{least_samples, quantile, sort};
-use crate::record::{FailureClass, Phase};
+use crate::record::{FailureClass, Phase, TokenSource};
 use crate::scenario::{Shape, Stagger};
-use crate::steady::Overload;
-use crate::summary::{Accounts, Distribution, StatedDoubt, Summary};
-
-/// From where on a sight becomes a doubt. Shares are from 0 to 1.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Thresholds {
-    /// Lag p99 of a late client, in milliseconds.
-    pub lag_ms: f64,
-    /// The same as a share of the median TTFT.
-    pub lag_ttft_share: f64,
-    /// Least lag that counts by the share: timers are no better.
-    pub lag_floor_ms: f64,
-    /// How many times its limit makes a late client's run invalid.
-    pub lag_invalid_factor: f64,
-    /// Share of the client's ceiling.
-    pub ceiling_share: f64,
-    /// CPU use of a client thread.
-    pub thread_cpu_share: f64,
-    /// Requests under way as a share of those expected.
-    pub in_flight_share: f64,
-    /// Share of failures that warns.
-    pub failures_warn: f64,
-    /// Share of failures that makes the run invalid.
-    pub failures_invalid: f64,
-    /// Difference of lengths received and asked.
-    pub length_share: f64,
-    /// Share of answers that end at one length.
-    pub capped_share: f64,
-    /// Fewest answers for such a share.
-    pub capped_requests: u64,
-    /// Prompt tokens that a chat template may add or share.
-    pub template_tokens: f64,
-    /// Share of the prompt that it may add.
-    pub template_share: f64,
-    /// Spread of prompt lengths that two tokenizers may have by chance, in tokens.
-    pub input_spread_tokens: f64,
-    /// Prompt tokens found in the cache.
-    pub cache_share: f64,
-    /// Distinct prompts as a share of requests.
-    pub distinct_share: f64,
-    /// Largest gap of a request over its median gap.
-    pub stall_factor: f64,
-    /// Least gap that is a stall, in milliseconds: shorter ones nobody sees.
-    pub stall_floor_ms: f64,
-    /// Fewest gaps of a request with a stall.
-    pub stall_gaps: usize,
-    /// Share of requests with a stall.
-    pub stall_share: f64,
-    /// Probability below which a trend is one.
-    pub significance: f64,
-    /// Fewest answers from which a steady state is expected.
-    pub steady_requests: u64,
-}
-
-impl Default for Thresholds {
-    fn default() -> Self {
-        Thresholds {
-            lag_ms: 5.0,
-            lag_ttft_share: 0.05,
-            lag_floor_ms: 0.5,
-            lag_invalid_factor: 10.0,
-            ceiling_share: 0.7,
-            thread_cpu_share: 0.9,
-            in_flight_share: 0.8,
-            failures_warn: 0.01,
-            failures_invalid: 0.2,
-            length_share: 0.05,
-            capped_share: 0.5,
-            capped_requests: 10,
-            template_tokens: 64.0,
-            template_share: 0.2,
-            input_spread_tokens: 8.0,
-            cache_share: 0.05,
-            distinct_share: 0.1,
-            stall_factor: 20.0,
-            stall_floor_ms: 50.0,
-            stall_gaps: 10,
-            stall_share: 0.01,
-            significance: 0.01,
-            steady_requests: 50,
-        }
-    }
-}
-
-/// A doubt with what was seen.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Doubt {
-    /// The accounts do not add up, or a request has two records.
-    LostRequests {
-        /// The accounts.
-        accounts: Accounts,
-        /// Records too many.
-        duplicates: u64,
-    },
-    /// Fewer requests under way than configured.
-    ShrunkConcurrency {
-        /// Configured streams.
-        configured: u32,
-        /// What was seen.
-        in_flight: InFlightEvidence,
-    },
-    /// The client sent late.
-    ClientLate {
-        /// 99th percentile of the lag.
-        lag_p99_ms: f64,
-        /// What was allowed.
-        limit_ms: f64,
-        /// Ten times too late.
-        severity: Severity,
-    },
-    /// The client was near its ceiling.
-    ClientBusy {
-        /// Share of the ceiling at the peak second, if that is the reason.
-        ceiling_share: Option<f64>,
-        /// CPU use of the busiest thread, if that is the reason.
-        cpu_share: Option<f64>,
-        /// Together with a late client, invalid.
-        severity: Severity,
-    },
-    /// It did not end by itself.
-    Interrupted {
-        /// Why it ended.
-        cause: EndCause,
-    },
-    /// Too many failures.
-    Failures {
-        /// Failed requests.
-        failed: u64,
-        /// All that ended.
-        ended: u64,
-        /// The most frequent kind and its number.
-        most: Option<(Phase, FailureClass, u64)>,
-        /// By their share.
-        severity: Severity,
-    },
-    /// Percentiles are printed that the sample cannot support.
-    FewSamples {
-        /// Smallest sample of the latency table.
-        n: u64,
-        /// Percentiles and the samples that they need.
-        lacking: Vec<(u32, u64)>,
-    },
-    /// Answers have other lengths than asked.
-    OutputLengths {
-        /// Mean relative difference.
-        mean_difference: f64,
-        /// Answers off.
-        off: u64,
-        /// Answers with an exact length.
-        exact: u64,
-    },
-    /// Most answers end at one length.
-    OutputCapped {
-        /// That length.
-        tokens: u32,
-        /// Answers that end there.
-        at: u64,
-        /// Of so many.
-        of: u64,
-    },
-    /// Prompt counts differ by more than a constant.
-    InputLengths {
-        /// 5th and 95th percentile of the server's count minus ours.
-        differences: [f64; 2],
-        /// Mean length that was aimed at.
-        asked_mean: f64,
-    },
-    /// The server gave no usage.
-    TokenSource {
-        /// Counts were made by us after the run.
-        retokenized: bool,
-        /// Answers without any count.
-        without_count: u64,
-    },
-    /// Several tokens a chunk.
-    ChunkNotToken {
-        /// How many, where known.
-        tokens_per_chunk: Option<f64>,
-    },
-    /// Prompts were in the server's cache.
-    WarmCache {
-        /// Cached prompt tokens.
-        cached: u64,
-        /// Of so many.
-        of: u64,
-    },
-    /// The same prompts again and again.
-    RepeatedPrompts {
-        /// Distinct prompts.
-        distinct: u64,
-        /// Requests.
-        requests: u64,
-    },
-    /// No steady state was found.
-    NoSteadyState {
-        /// Complete answers.
-        answers: u64,
-    },
-    /// The queue grew.
-    Overload(Overload),
-    /// Long gaps inside answers.
-    Stalls(StallEvidence),
-    /// All requests started together.
-    AllAtOnce {
-        /// Streams of a closed loop; absent in an open one.
-        streams: Option<u32>,
-    },
-    /// The server did not answer after the run.
-    ServerDied {
-        /// What was seen.
-        seen: String,
-    },
-    /// No answer was complete.
-    NothingMeasured {
-        /// The accounts.
-        accounts: Accounts,
-        /// The most frequent failure.
-        most: Option<(Phase, FailureClass, u64)>,
-    },
-}
-
-impl Doubt {
-    /// Its code.
-    pub fn code(&self) -> DoubtCode {
-        match self {
-            Doubt::LostRequests { .. } => DoubtCode::LostRequests,
-            Doubt::ShrunkConcurrency { .. } => DoubtCode::ShrunkConcurrency,
-            Doubt::ClientLate { .. } => DoubtCode::ClientLate,
-            Doubt::ClientBusy { .. } => DoubtCode::ClientBusy,
-            Doubt::Interrupted { .. } => DoubtCode::Interrupted,
-            Doubt::Failures { .. } => DoubtCode::Failures,
-            Doubt::FewSamples { .. } => DoubtCode::FewSamples,
-            Doubt::OutputLengths { .. } => DoubtCode::OutputLengths,
-            Doubt::OutputCapped { .. } => DoubtCode::OutputCapped,
-            Doubt::InputLengths { .. } => DoubtCode::InputLengths,
-            Doubt::TokenSource { .. } => DoubtCode::TokenSource,
-            Doubt::ChunkNotToken { .. } => DoubtCode::ChunkNotToken,
-            Doubt::WarmCache { .. } => DoubtCode::WarmCache,
-            Doubt::RepeatedPrompts { .. } => DoubtCode::RepeatedPrompts,
-            Doubt::NoSteadyState { .. } => DoubtCode::NoSteadyState,
-            Doubt::Overload(_) => DoubtCode::Overload,
-            Doubt::Stalls(_) => DoubtCode::Stalls,
-            Doubt::AllAtOnce { .. } => DoubtCode::AllAtOnce,
-            Doubt::ServerDied { .. } => DoubtCode::ServerDied,
-            Doubt::NothingMeasured { .. } => DoubtCode::NothingMeasured,
-        }
-    }
-
-    /// How much it matters.
-    pub fn severity(&self) -> Severity {
-        match self {
-            Doubt::ClientLate { severity, .. }
-            | Doubt::ClientBusy { severity, .. }
-            | Doubt::Failures { severity, .. } => *severity,
-            // That end is what the user asked for.
-            Doubt::Interrupted {
-                cause: EndCause::StopCondition,
-            } => Severity::Note,
-            Doubt::LostRequests { .. }
-            | Doubt::ShrunkConcurrency { .. }
-            | Doubt::Interrupted { .. }
-            | Doubt::ServerDied { .. }
-            | Doubt::NothingMeasured { .. } => Severity::Invalid,
-            Doubt::OutputLengths { .. }
-            | Doubt::InputLengths { .. }
-            | Doubt::WarmCache { .. }
-            | Doubt::RepeatedPrompts { .. }
-            | Doubt::NoSteadyState { .. }
-            | Doubt::Overload(_) => Severity::Warn,
-            Doubt::FewSamples { .. }
-            | Doubt::OutputCapped { .. }
-            | Doubt::TokenSource { .. }
-            | Doubt::ChunkNotToken { .. }
-            | Doubt::Stalls(_)
-            | Doubt::AllAtOnce { .. } => Severity::Note,
-        }
-    }
-
-    /// In words.
-    pub fn state(&self, lang: Lang) -> StatedDoubt {
-        let (text, remedy) = doubts::words(self, lang);
-        StatedDoubt {
-            code: self.code(),
-            severity: self.severity(),
-            text,
-            remedy,
-        }
-    }
-}
+use crate::summary::{Distribution, Summary};
 
 /// Every doubt that a run raises.
 pub fn judge(
@@ -432,7 +147,7 @@ impl Case<'_> {
             .ttft_ms
             .map(|ttft| (ttft.p50 * thresholds.lag_ttft_share).max(thresholds.lag_floor_ms));
         let limit_ms = by_ttft.unwrap_or(thresholds.lag_ms).min(thresholds.lag_ms);
-        (lag_p99_ms > limit_ms).then(|| Doubt::ClientLate {
+        (lag_p99_ms > limit_ms).then_some(Doubt::ClientLate {
             lag_p99_ms,
             limit_ms,
             severity: if lag_p99_ms > limit_ms * thresholds.lag_invalid_factor {
@@ -576,7 +291,7 @@ impl Case<'_> {
     }
 
     fn token_source(&self) -> Option<Doubt> {
-        let retokenized = self.summary.tokens.source == crate::record::TokenSource::Retokenized;
+        let retokenized = self.summary.tokens.source == TokenSource::Retokenized;
         let without_count = self.evidence.without_count;
         (retokenized || without_count > 0).then_some(Doubt::TokenSource {
             retokenized,

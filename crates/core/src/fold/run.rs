@@ -1,0 +1,158 @@
+//! The requests of a run, ordered by start, with the window that they span.
+
+use super::RunContext;
+use super::tally::{Answer, Row, ms};
+use crate::concurrency::InFlight;
+use crate::environment::EndCause;
+use crate::judge::InFlightEvidence;
+use crate::scenario::{Shape, Stagger};
+use crate::statistics::Bootstrap;
+use crate::steady::Course;
+use crate::summary::Concurrency;
+use crate::units::Offset;
+use std::time::Duration;
+
+/// Least span, in mean answers, in which requests under way can be judged.
+const LEAST_PART_OF_AN_ANSWER: f64 = 0.1;
+/// Parts of that span: the work that is left shrinks inside it.
+const IN_FLIGHT_BINS: usize = 500;
+
+/// The requests of a run with their window.
+pub(super) struct Run<'a> {
+    pub(super) context: &'a RunContext<'a>,
+    pub(super) rows: &'a [Row],
+    /// Complete answers, ordered by start.
+    pub(super) answers: Vec<&'a Answer>,
+    /// First send to last completion.
+    pub(super) window: Option<(Offset, Offset)>,
+    in_flight: InFlight,
+    ttft: Vec<(Offset, f64)>,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(context: &'a RunContext<'a>, rows: &'a [Row]) -> Self {
+        let answers: Vec<&Answer> = rows.iter().filter_map(|row| row.answer.as_ref()).collect();
+        let from = rows.iter().filter_map(|row| row.sent).min();
+        // A failure that hangs until its timeout must not stretch the window of the others.
+        let completed = answers.iter().map(|answer| answer.completed).max();
+        let to = completed.or_else(|| rows.iter().filter_map(|row| row.end).max());
+        let ttft = rows
+            .iter()
+            .filter_map(|row| Some((row.start?, row.answer.as_ref()?.ttft?)))
+            .collect();
+        Run {
+            context,
+            rows,
+            window: from.zip(to).filter(|(from, to)| from < to),
+            in_flight: InFlight::sweep(rows.iter().filter_map(|row| row.under_way(row.sent))),
+            answers,
+            ttft,
+        }
+    }
+
+    pub(super) fn window_s(&self) -> Option<f64> {
+        self.window.map(|(from, to)| to.since(from).as_secs_f64())
+    }
+
+    fn configured(&self) -> Option<u32> {
+        match self.context.scenario.load.shape {
+            Shape::Closed { concurrency, .. } => Some(concurrency),
+            Shape::Open {
+                max_concurrency, ..
+            } => max_concurrency,
+        }
+    }
+
+    pub(super) fn concurrency(&self) -> Concurrency {
+        Concurrency {
+            configured: self.configured(),
+            mean: self
+                .window
+                .and_then(|(from, to)| self.in_flight.mean(from, to)),
+            peak: self
+                .window
+                .and_then(|(from, to)| self.in_flight.peak(from, to)),
+        }
+    }
+
+    fn last_sent(&self) -> Option<Offset> {
+        self.rows.iter().filter_map(|row| row.sent).max()
+    }
+
+    /// When sending ended. A run that was killed could not say, so its last send must do.
+    fn sending_ended(&self) -> Offset {
+        match self.context.ending.cause {
+            EndCause::Killed => self.last_sent().unwrap_or_default(),
+            _ => self.context.ending.sending_ended,
+        }
+    }
+
+    /// The course up to the drain: until sending ended, or until a closed loop began to thin
+    /// out for good.
+    pub(super) fn course(&self) -> Course<'_> {
+        let (from, to) = self.window.unwrap_or_default();
+        let mut ended = self.sending_ended().min(to);
+        if let Shape::Closed { concurrency, .. } = self.context.scenario.load.shape {
+            let full = (u64::from(concurrency) * 9).div_ceil(10);
+            ended = ended.min(self.in_flight.last_at_least(full).unwrap_or(ended));
+        }
+        Course {
+            from,
+            sending_ended: ended,
+            in_flight: &self.in_flight,
+            ttft_ms: &self.ttft,
+        }
+    }
+
+    pub(super) fn bootstrap(&self) -> Bootstrap {
+        let under_way = self.concurrency().mean.unwrap_or(1.0);
+        Bootstrap::new(self.context.scenario.seed, under_way)
+    }
+
+    /// Requests under way against those that a closed loop should have had: between the end
+    /// of the staggered start and the last send, all streams that still have work are busy,
+    /// so there should be as many as streams, or as requests that had not ended.
+    pub(super) fn in_flight_evidence(&self) -> Option<InFlightEvidence> {
+        let Shape::Closed {
+            concurrency,
+            stagger,
+        } = self.context.scenario.load.shape
+        else {
+            return None;
+        };
+        let spread = match (self.context.ending.stagger_ns, stagger) {
+            (Some(nanos), _) => Duration::from_nanos(nanos),
+            (None, Stagger::Over(span)) => span.0,
+            (None, Stagger::Auto | Stagger::None) => Duration::ZERO,
+        };
+        let from = self.window?.0 + spread;
+        let sent = self.rows.iter().filter(|row| row.sent.is_some()).count() as u64;
+        let all_sent = |count| sent >= count;
+        let to = match self.context.scenario.load.extent.requests() {
+            Some(count) if !all_sent(count) => self.sending_ended(),
+            Some(_) => self.last_sent()?,
+            None => self.sending_ended(),
+        };
+        // In less than a part of one answer nothing can be told.
+        let lengths = self.answers.iter().filter_map(|answer| answer.e2e);
+        let mean_ms = lengths.sum::<f64>() / self.answers.len() as f64;
+        if to <= from || ms(to.since(from)) < mean_ms * LEAST_PART_OF_AN_ANSWER {
+            return None;
+        }
+        let bins = |sweep: &InFlight| sweep.bins(from, to, IN_FLIGHT_BINS);
+        let busy = InFlight::sweep(self.rows.iter().filter_map(|r| r.under_way(r.busy_from)));
+        let left = InFlight::sweep(
+            self.rows
+                .iter()
+                .filter(|row| row.sent.is_some())
+                .filter_map(|row| row.under_way(Some(from.min(row.sent?)))),
+        );
+        let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+        let streams = f64::from(concurrency);
+        let expected = bins(&left).into_iter().map(|left| left.min(streams));
+        Some(InFlightEvidence {
+            seen: mean(bins(&busy)),
+            expected: mean(expected.collect()),
+        })
+    }
+}

@@ -1,0 +1,82 @@
+//! From where on a sight becomes a doubt.
+
+/// The limits, each with its default. Shares are from 0 to 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thresholds {
+    /// Lag p99 of a late client, in milliseconds.
+    pub lag_ms: f64,
+    /// The same as a share of the median TTFT.
+    pub lag_ttft_share: f64,
+    /// Least lag that counts by the share: timers are no better.
+    pub lag_floor_ms: f64,
+    /// How many times its limit makes a late client's run invalid.
+    pub lag_invalid_factor: f64,
+    /// Share of the client's ceiling.
+    pub ceiling_share: f64,
+    /// CPU use of a client thread.
+    pub thread_cpu_share: f64,
+    /// Requests under way as a share of those expected.
+    pub in_flight_share: f64,
+    /// Share of failures that warns.
+    pub failures_warn: f64,
+    /// Share of failures that makes the run invalid.
+    pub failures_invalid: f64,
+    /// Difference of lengths received and asked.
+    pub length_share: f64,
+    /// Share of answers that end at one length.
+    pub capped_share: f64,
+    /// Fewest answers for such a share.
+    pub capped_requests: u64,
+    /// Prompt tokens that a chat template may add or share.
+    pub template_tokens: f64,
+    /// Share of the prompt that it may add.
+    pub template_share: f64,
+    /// Spread of prompt lengths that two tokenizers may have by chance, in tokens.
+    pub input_spread_tokens: f64,
+    /// Prompt tokens found in the cache.
+    pub cache_share: f64,
+    /// Distinct prompts as a share of requests.
+    pub distinct_share: f64,
+    /// Largest gap of a request over its median gap.
+    pub stall_factor: f64,
+    /// Least gap that is a stall, in milliseconds: shorter ones nobody sees.
+    pub stall_floor_ms: f64,
+    /// Fewest gaps of a request with a stall.
+    pub stall_gaps: usize,
+    /// Share of requests with a stall.
+    pub stall_share: f64,
+    /// Probability below which a trend is one.
+    pub significance: f64,
+    /// Fewest answers from which a steady state is expected.
+    pub steady_requests: u64,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Thresholds {
+            lag_ms: 5.0,
+            lag_ttft_share: 0.05,
+            lag_floor_ms: 0.5,
+            lag_invalid_factor: 10.0,
+            ceiling_share: 0.7,
+            thread_cpu_share: 0.9,
+            in_flight_share: 0.8,
+            failures_warn: 0.01,
+            failures_invalid: 0.2,
+            length_share: 0.05,
+            capped_share: 0.5,
+            capped_requests: 10,
+            template_tokens: 64.0,
+            template_share: 0.2,
+            input_spread_tokens: 8.0,
+            cache_share: 0.05,
+            distinct_share: 0.1,
+            stall_factor: 20.0,
+            stall_floor_ms: 50.0,
+            stall_gaps: 10,
+            stall_share: 0.01,
+            significance: 0.01,
+            steady_requests: 50,
+        }
+    }
+}
