@@ -74,8 +74,10 @@ pub struct Verdict {
     pub word: String,
     /// How it is meant.
     pub tone: Tone,
-    /// Why, in one line.
+    /// Why, in one line; a narrow page may shorten it.
     pub reason: String,
+    /// What else there is; kept on a narrow page. May be empty.
+    pub rest: String,
 }
 
 /// A named fact.

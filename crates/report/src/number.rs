@@ -82,6 +82,9 @@ pub(crate) fn percent(share: f64) -> String {
 /// hours.
 pub(crate) fn time(span: Duration) -> String {
     let seconds = span.as_secs_f64();
+    if span.is_zero() {
+        return "0 s".to_owned();
+    }
     if seconds < 10.0 {
         return format!("{} ms", brief(seconds * 1e3));
     }
@@ -89,7 +92,7 @@ pub(crate) fn time(span: Duration) -> String {
         return format!("{} s", grouped(seconds, 1));
     }
     let whole = seconds.round() as u64;
-    if whole < 7_200 {
+    if whole < 3_600 {
         format!("{} min {} s", whole / 60, whole % 60)
     } else {
         format!("{} h {} min", count(whole / 3_600), whole % 3_600 / 60)

@@ -72,7 +72,7 @@ pub fn compose(report: &RunReport<'_>) -> Doc {
     let numbers = [
         Some(numbers::section(report)),
         trouble::objectives(report),
-        Some(latency::section(report)),
+        latency::section(report),
     ];
     let mut sections = vec![Some(verdict)];
     if report.summary.valid {
@@ -95,9 +95,14 @@ pub fn compose(report: &RunReport<'_>) -> Doc {
 
 fn verdict(report: &RunReport<'_>) -> Verdict {
     let (word, tone, reason) = match report.summary.valid {
-        true => (Label::Valid, Tone::Good, valid_reason(report)),
+        true => (
+            Label::Valid,
+            Tone::Good,
+            (valid_reason(report), String::new()),
+        ),
         false => (Label::Invalid, Tone::Bad, invalid_reason(report)),
     };
+    let (reason, rest) = reason;
     let missed = report
         .summary
         .slo
@@ -110,6 +115,7 @@ fn verdict(report: &RunReport<'_>) -> Verdict {
             _ => tone,
         },
         reason,
+        rest,
     }
 }
 
@@ -158,21 +164,27 @@ fn objectives_in_brief(report: &RunReport<'_>, slo: &SloResult) -> Option<String
 }
 
 /// The first grave doubt in a sentence, and how many more there are.
-fn invalid_reason(report: &RunReport<'_>) -> String {
+fn invalid_reason(report: &RunReport<'_>) -> (String, String) {
     let doubts = report.summary.doubts.iter();
     let mut grave = doubts.filter(|doubt| doubt.severity == Severity::Invalid);
     let Some(first) = grave.next() else {
-        return report.say(Label::NoReasonStored).to_owned();
+        let reason = report.say(Label::NoReasonStored);
+        return (reason.to_owned(), String::new());
     };
     let sentence = first.text.split(". ").next().unwrap_or_default();
-    let sentence = sentence.trim_end_matches('.').to_owned();
-    match grave.count() {
-        0 => sentence,
-        1 => format!("{sentence}, {}", report.say(Label::OneMoreReason)),
-        more => {
-            let more = report.fill(Label::MoreReasons, &[("count", number::count(more as u64))]);
-            format!("{sentence}, {more}")
-        }
+    let more = match grave.count() {
+        0 => String::new(),
+        1 => report.say(Label::OneMoreReason).to_owned(),
+        more => report.fill(Label::MoreReasons, &[("count", number::count(more as u64))]),
+    };
+    (sentence.trim_end_matches('.').to_owned(), more)
+}
+
+/// A heading that says of an invalid run that it is, wherever its numbers are copied to.
+fn heading(report: &RunReport<'_>, label: Label) -> String {
+    match report.summary.valid {
+        true => report.say(label).to_owned(),
+        false => format!("{} ({})", report.say(label), report.say(Label::Invalid)),
     }
 }
 

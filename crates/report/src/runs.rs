@@ -62,16 +62,18 @@ fn table(runs: &[RunLine], lang: Lang) -> Table {
         Column::right(Unit::RequestsPerSecond.sign()),
         Column::right(Unit::TokensPerSecond.sign()),
         Column::right(Label::TtftMedian.text(lang)),
-        Column::wrapped(Label::RunName.text(lang)),
     ];
     if labels {
         columns.push(Column::wrapped(Label::RunLabel.text(lang)));
     }
+    // Names are there to be copied: never broken, and last, so that a long one hurts least.
+    columns.push(Column::left(Label::RunName.text(lang)));
     let rows = runs.into_iter().map(|run| {
         let mut row = row(run, lang);
         if labels {
             row.push(Cell::text(run.label.clone().unwrap_or_default()));
         }
+        row.push(Cell::text(&run.name));
         row
     });
     Table {
@@ -99,7 +101,6 @@ fn row(run: &RunLine, lang: Lang) -> Vec<Cell> {
             Some(median) => Cell::text(number::millis(median)),
             None => Cell::Absent,
         },
-        Cell::text(&run.name),
     ]
 }
 

@@ -8,7 +8,7 @@ mod lines;
 
 use crate::doc::{Block, Command, Doc, Follow, Note, Pair, Section, Tone, Verdict};
 use inferometer_core::hostile;
-use lines::{pad_right, shorten, width, wrap};
+use lines::{pad_left, pad_right, shorten, width, wrap};
 
 /// How the text is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,9 +124,16 @@ impl Page {
 
     fn verdict(&mut self, verdict: &Verdict) {
         let word = clean(&verdict.word);
-        let room = self.style.width.saturating_sub(width(&word) + 2);
-        let reason = shorten(&clean(&verdict.reason), room);
-        let line = format!("{}  {reason}", self.paint(verdict.tone, &word));
+        let rest = match verdict.rest.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", clean(&verdict.rest)),
+        };
+        let taken = width(&word) + 2 + width(&rest);
+        let reason = shorten(
+            &clean(&verdict.reason),
+            self.style.width.saturating_sub(taken),
+        );
+        let line = format!("{}  {reason}{rest}", self.paint(verdict.tone, &word));
         self.line(line.trim_end());
     }
 
@@ -167,7 +174,11 @@ impl Page {
         let tags = notes.iter().map(|note| width(&clean(&note.tag))).max();
         let tag_width = tags.unwrap_or(0);
         for note in notes {
-            let tag = pad_right(&clean(&note.tag), tag_width);
+            let tag = clean(&note.tag);
+            let tag = match tag.starts_with(|c: char| c.is_ascii_digit()) {
+                true => pad_left(&tag, tag_width),
+                false => pad_right(&tag, tag_width),
+            };
             let subject = clean(&note.subject);
             let text = match note.text.is_empty() {
                 true => subject.clone(),

@@ -210,21 +210,15 @@ pub enum Label {
     CapWait,
     /// Footnote to a percentile with too few samples; `{least}`.
     TooFew,
-    /// In place of a table of latencies.
+    /// In place of the numbers of a run without an answer.
     NothingAnswered,
     /// Footnote where no stream was asked for.
     WhyNotStreamed,
 
     /// Heading: objectives.
     Objectives,
-    /// Column: the objective.
-    Objective,
-    /// Column: what was seen.
-    Seen,
     /// `{share}` of the requests.
     ShareOfRequests,
-    /// Column: met or missed.
-    Outcome,
     /// Met.
     Met,
     /// Missed.
@@ -342,7 +336,7 @@ impl Label {
         match self {
             Label::Valid => "VALID",
             Label::Invalid => "INVALID",
-            Label::Unfinished => "unfinished",
+            Label::Unfinished => "no end",
             Label::NoDoubts => "nothing speaks against these numbers",
             Label::OneWarning => "1 warning",
             Label::Warnings => "{count} warnings",
@@ -402,9 +396,9 @@ impl Label {
             Label::Result => "Result",
             Label::Interval => "95 % interval",
             Label::SteadyState => "steady ({time})",
-            Label::Requests => "Requests",
-            Label::OutputTokens => "Output tokens",
-            Label::TotalTokens => "Total tokens",
+            Label::Requests => "Request throughput",
+            Label::OutputTokens => "Output throughput",
+            Label::TotalTokens => "Total throughput",
             Label::Goodput => "Goodput",
             Label::Median => "{metric}, median",
             Label::Accounts => "Requests",
@@ -446,16 +440,15 @@ impl Label {
             Label::Lag => "lag",
             Label::CapWait => "cap wait",
             Label::TooFew => "* too few samples for this percentile ({least})",
-            Label::NothingAnswered => "No request was answered, so there is no latency to report.",
+            Label::NothingAnswered => {
+                "No request was answered: there is no throughput and no latency."
+            }
             Label::WhyNotStreamed => {
                 "n/a: without a stream, only the end of an answer can be timed"
             }
 
             Label::Objectives => "Objectives",
-            Label::Objective => "objective",
-            Label::Seen => "seen",
             Label::ShareOfRequests => "{share} of requests",
-            Label::Outcome => "outcome",
             Label::Met => "met",
             Label::Missed => "MISSED",
             Label::Undecided => "undecided",

@@ -1,6 +1,6 @@
 //! The table of latencies.
 
-use super::{Detail, RunReport};
+use super::{Detail, RunReport, heading};
 use crate::doc::{Block, Cell, Column, Number, Section, Support, Table, Unit};
 use crate::number;
 use inferometer_core::message::labels::Label;
@@ -14,13 +14,17 @@ const LONG_MAXIMUM: f64 = 1_000_000.0;
 /// Percentiles of the table, in percent.
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 
-pub(super) fn section(report: &RunReport<'_>) -> Section {
+/// The section; none where nothing was answered.
+pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
     let rows = rows(report);
-    let block = match rows.iter().all(|(_, sample)| sample.is_none()) {
-        true => Block::Paragraph(report.say(Label::NothingAnswered).to_owned()),
-        false => Block::Table(table(report, &rows)),
-    };
-    Section::headed(report.say(Label::Latency), vec![block])
+    if rows.iter().all(|(_, sample)| sample.is_none()) {
+        return None;
+    }
+    let table = Block::Table(table(report, &rows));
+    Some(Section::headed(
+        &heading(report, Label::Latency),
+        vec![table],
+    ))
 }
 
 /// What is shown of this run: rows that cannot exist are left out, rows that should exist and

@@ -1,7 +1,7 @@
 //! The few numbers that matter, and the accounts that they rest on.
 
-use super::RunReport;
 use super::latency::row_unit;
+use super::{RunReport, heading};
 use crate::doc::{Block, Cell, Column, Pair, Section, Table, Unit};
 use crate::number;
 use inferometer_core::message::labels::Label;
@@ -9,9 +9,12 @@ use inferometer_core::record::TokenSource;
 use inferometer_core::summary::Distribution;
 
 pub(super) fn section(report: &RunReport<'_>) -> Section {
-    let mut blocks = vec![Block::Table(table(report))];
-    blocks.push(Block::Pairs(accounts(report)));
-    Section::headed(report.say(Label::Result), blocks)
+    let first = match report.summary.requests.ok {
+        0 => Block::Paragraph(report.say(Label::NothingAnswered).to_owned()),
+        _ => Block::Table(table(report)),
+    };
+    let blocks = vec![first, Block::Pairs(accounts(report))];
+    Section::headed(&heading(report, Label::Result), blocks)
 }
 
 /// One row: name, value, unit, interval, steady value.

@@ -104,16 +104,14 @@ fn objective(report: &RunReport<'_>, one: &ObjectiveResult) -> Vec<Cell> {
         }
         (None, None) => number::ABSENT.to_owned(),
     };
-    let (outcome, tone) = match one.met {
-        Some(true) => (Label::Met, Tone::Good),
-        Some(false) => (Label::Missed, Tone::Bad),
-        None => (Label::Undecided, Tone::Caution),
+    let outcome = match one.met {
+        Some(true) => Cell::Toned(report.say(Label::Met).to_owned(), Tone::Good),
+        Some(false) => Cell::Toned(report.say(Label::Missed).to_owned(), Tone::Bad),
+        // Objectives of a request are judged together, by the attainment.
+        None if one.share.is_some() => Cell::blank(),
+        None => Cell::Toned(report.say(Label::Undecided).to_owned(), Tone::Caution),
     };
-    vec![
-        Cell::text(&one.objective),
-        Cell::text(seen),
-        Cell::Toned(report.say(outcome).to_owned(), tone),
-    ]
+    vec![Cell::text(&one.objective), Cell::text(seen), outcome]
 }
 
 pub(super) fn drift(report: &RunReport<'_>) -> Option<Section> {

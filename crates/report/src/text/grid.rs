@@ -17,8 +17,8 @@ pub(super) fn lines(table: &Table, heading: Option<&str>, style: TextStyle) -> V
     let (widths, gap) = widths(table, &cells, heading, style.width);
     let mut lines = Vec::new();
     if let Some(titles) = titles(table, heading, &widths, gap) {
-        let titles = shorten(&titles, style.width);
-        lines.push(paint(style.paint, "1", titles.trim_end()));
+        let titles = shorten(titles.trim_end(), style.width);
+        lines.push(paint(style.paint, "1", &titles));
     }
     for (row, texts) in table.rows.iter().zip(&cells) {
         lines.extend(row_lines(table, row, texts, &widths, gap, style));
@@ -83,9 +83,10 @@ fn widths(
     let gaps = widths.len().saturating_sub(1);
     let total = |widths: &[usize], gap: usize| INDENT + widths.iter().sum::<usize>() + gaps * gap;
     let shrinks = |column: usize| table.columns[column].fit == Fit::Wrap;
-    let gap = match total(&widths, GAP) <= page || (0..widths.len()).any(shrinks) {
-        true => GAP,
-        false => NARROW_GAP,
+    let narrow = total(&widths, GAP) > page && total(&widths, NARROW_GAP) <= page;
+    let gap = match narrow && !(0..widths.len()).any(shrinks) {
+        true => NARROW_GAP,
+        false => GAP,
     };
     while total(&widths, gap) > page {
         let widest = (0..widths.len())

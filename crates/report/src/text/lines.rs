@@ -94,7 +94,9 @@ fn atoms(text: &str) -> Vec<&str> {
     let mut atoms = Vec::new();
     let mut start = 0;
     for (at, c) in text.char_indices() {
-        if c == ' ' || char_width(c) > 1 {
+        // A per cent sign stays with its number.
+        let glued = c == ' ' && text[at + 1..].starts_with('%');
+        if (c == ' ' && !glued) || char_width(c) > 1 {
             if start < at {
                 atoms.push(&text[start..at]);
             }
@@ -142,6 +144,7 @@ mod tests {
         assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
         assert_eq!(wrap("错误：模型", 6), ["错误：", "模型"]);
         assert_eq!(wrap("", 5), [""]);
+        assert_eq!(wrap("about 99 %", 8), ["about", "99 %"]);
     }
 
     #[test]

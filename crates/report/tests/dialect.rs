@@ -1,0 +1,284 @@
+//! Other tools' numbers, checked by hand on a few records.
+
+use inferometer_core::environment::{Ending, Environment, Probe};
+use inferometer_core::options::Options;
+use inferometer_core::record::{
+    BareChunk, BareKind, Chunks, Failure, FailureClass, Outcome, Phase, Record, Usage,
+};
+use inferometer_core::scenario::Scenario;
+use inferometer_core::units::Offset;
+use inferometer_report::dialect::vllm::{Metric, Release, Selection};
+use inferometer_report::dialect::{self, Dialect, DialectError, Foreign, Source, sglang, vllm};
+use std::time::Duration;
+
+fn scenario(toml: &str) -> Scenario {
+    Options::from_toml(toml).unwrap().resolve().unwrap()
+}
+
+fn ms(millis: u64) -> Offset {
+    Offset::after(Duration::from_millis(millis))
+}
+
+fn bare(at: u64, kind: BareKind) -> BareChunk {
+    BareChunk { at: ms(at), kind }
+}
+
+/// A chat answer: role chunk, tokens, finish, usage, end.
+fn chat(index: u64, sent: u64, tokens: &[u64], output: u32) -> Record {
+    let first = tokens[0];
+    let last = *tokens.last().unwrap();
+    Record {
+        index,
+        sent: Some(ms(sent)),
+        chunks: Chunks {
+            at: tokens.iter().copied().map(ms).collect(),
+            tokens: None,
+            same_read: vec![false; tokens.len()],
+        },
+        bare: vec![
+            bare(first - 10, BareKind::Empty),
+            bare(last + 5, BareKind::Finish),
+            bare(last + 7, BareKind::NoChoice),
+        ],
+        end: Some(ms(last + 8)),
+        outcome: Outcome::Done,
+        status: Some(200),
+        usage: Some(Usage {
+            input: Some(41),
+            output: Some(output),
+            cached: None,
+        }),
+        input_tokens_asked: Some(32),
+        output_tokens_asked: Some(4),
+        streamed: true,
+        ..Record::default()
+    }
+}
+
+fn failed(index: u64, sent: u64, end: u64, class: FailureClass) -> Record {
+    Record {
+        index,
+        sent: Some(ms(sent)),
+        end: Some(ms(end)),
+        outcome: Outcome::Failed(Failure {
+            phase: Phase::Status,
+            class,
+            detail: "no".to_owned(),
+        }),
+        streamed: true,
+        ..Record::default()
+    }
+}
+
+struct Run {
+    records: Vec<Record>,
+    scenario: Scenario,
+    environment: Environment,
+    ending: Ending,
+}
+
+impl Run {
+    fn source(&self) -> Source<'_> {
+        Source {
+            records: &self.records,
+            scenario: &self.scenario,
+            environment: &self.environment,
+            ending: &self.ending,
+        }
+    }
+}
+
+/// Two answers, one failure and a warm-up. By hand, for vllm (ms):
+/// a: sent 1000, messages 1090 1100 1120 1140 1145 → TTFT 90, gaps 10 20 20 5, E2EL 145,
+///    3 tokens: TPOT 55 / 2 = 27.5
+/// b: sent 1100, messages 1290 1300 1350 1355 → TTFT 190, gaps 10 50 5, E2EL 255,
+///    2 tokens: TPOT 65
+/// duration: 1000 … 3000 = 2 s.
+fn two_answers() -> Run {
+    let warmup = Record {
+        warmup: true,
+        ..chat(0, 10, &[500, 600], 2)
+    };
+    Run {
+        records: vec![
+            failed(3, 1200, 3000, FailureClass::ServerError),
+            chat(2, 1100, &[1300, 1350], 2),
+            chat(1, 1000, &[1100, 1120, 1140], 3),
+            warmup,
+        ],
+        scenario: scenario(
+            "[run]\nlabel = \"two\"\n[load]\nconcurrency = 8\n[objectives]\n\
+             slo = [\"ttft=100ms\", \"tpot=50ms\", \"e2e.p99=1s\"]\n",
+        ),
+        environment: Environment {
+            started: "2026-11-15T02:23:34+08:00".to_owned(),
+            server: Probe {
+                api: "chat".to_owned(),
+                model: "tiny".to_owned(),
+                ..Probe::default()
+            },
+            ..Environment::default()
+        },
+        ending: Ending {
+            planned: 3,
+            measured_from: ms(1000),
+            ..Ending::default()
+        },
+    }
+}
+
+#[test]
+fn the_vllm_block_has_the_tool_s_numbers_to_the_column() {
+    let text = dialect::text(Foreign::Vllm, &two_answers().source()).unwrap();
+    // Trailing blanks are part of the block.
+    insta::assert_snapshot!("vllm_block", text.replace(" \n", "·\n"));
+    for line in text.lines() {
+        let length = if line.contains("--") || line.contains("==") {
+            50
+        } else {
+            51
+        };
+        assert_eq!(line.len(), length, "{line}");
+    }
+}
+
+#[test]
+fn vllm_sections_follow_the_tool_s_order_and_percentiles_the_user_s() {
+    let selection = Selection {
+        metrics: vec![
+            Metric::QueueInclusive,
+            Metric::ClientQueueTime,
+            Metric::E2el,
+        ],
+        percentiles: vec![25.0, 99.9],
+    };
+    let numbers = vllm::measure(&two_answers().source(), Release::Current);
+    let text = numbers.text(&selection);
+    let from = text.find("----------------End-to-end").unwrap();
+    // A closed loop has no finite rate, so there is no queue-inclusive section.
+    insta::assert_snapshot!("vllm_selected_sections", text[from..].replace(" \n", "·\n"));
+}
+
+#[test]
+fn until_2025_the_usage_message_ended_a_chat_answer() {
+    let selection = Selection {
+        metrics: vec![Metric::E2el],
+        percentiles: vec![],
+    };
+    let mean = |run: &Run, release| {
+        let text = vllm::measure(&run.source(), release).text(&selection);
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("Mean E2EL"))
+            .unwrap();
+        line[41..].trim().to_owned()
+    };
+    let mut run = two_answers();
+    assert_eq!(mean(&run, Release::Current), "200.00");
+    assert_eq!(mean(&run, Release::Until2025), "202.00");
+    run.environment.server.api = "completions".to_owned();
+    assert_eq!(mean(&run, Release::Until2025), "200.00");
+}
+
+#[test]
+fn vllm_s_clock_starts_before_connecting() {
+    let mut run = two_answers();
+    run.records.retain(|record| record.index == 1);
+    run.records[0].connect = Some(Duration::from_millis(30));
+    let text = dialect::text(Foreign::Vllm, &run.source()).unwrap();
+    assert!(
+        text.contains("Mean TTFT (ms):                          120.00"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_error_inside_a_stream_is_a_success_to_vllm() {
+    let mut run = two_answers();
+    run.records[2].outcome = Outcome::Failed(Failure {
+        phase: Phase::Stream,
+        class: FailureClass::InBandError,
+        detail: "engine died".to_owned(),
+    });
+    let text = dialect::text(Foreign::Vllm, &run.source()).unwrap();
+    assert!(
+        text.contains("Successful requests:                     2 "),
+        "{text}"
+    );
+}
+
+#[test]
+fn vllm_prints_nought_where_nothing_succeeded() {
+    let mut run = two_answers();
+    run.records.truncate(1);
+    let text = dialect::text(Foreign::Vllm, &run.source()).unwrap();
+    assert!(text.contains("Mean TTFT (ms):                          0.00"));
+    assert!(text.contains("Failed requests:                         1 "));
+}
+
+#[test]
+fn the_vllm_object_has_the_tool_s_keys_in_their_order() {
+    let text = dialect::json(Foreign::Vllm, &two_answers().source()).unwrap();
+    insta::assert_snapshot!("vllm_json", text);
+    let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(read["std_ttft_ms"], 50.0);
+    assert_eq!(read["request_goodput"], 0.5);
+}
+
+#[test]
+fn an_open_loop_states_its_rate_and_cap() {
+    let mut run = two_answers();
+    run.scenario = scenario("[load]\nrate = 5\narrival = \"constant\"\nmax-concurrency = 8\n");
+    let text = dialect::text(Foreign::Vllm, &run.source()).unwrap();
+    assert!(text.contains("Request rate configured (RPS):           5.00      \n"));
+    let object = dialect::json(Foreign::Vllm, &run.source()).unwrap();
+    assert!(
+        object.contains("\"request_rate\": 5.0, \"burstiness\": Infinity, \"max_concurrency\": 8")
+    );
+}
+
+/// By hand, for sglang (ms): a: TTFT 100, gaps 20 20, E2E 148, TPOT 24; b: TTFT 200, gap 50,
+/// E2E 258, TPOT 58; concurrency (148 + 258) / 2000.
+#[test]
+fn the_sglang_block_has_the_tool_s_numbers_to_the_column() {
+    let text = dialect::text(Foreign::Sglang, &two_answers().source()).unwrap();
+    insta::assert_snapshot!("sglang_block", text.replace(" \n", "·\n"));
+}
+
+#[test]
+fn the_sglang_line_has_the_tool_s_keys_in_their_order() {
+    let text = dialect::json(Foreign::Sglang, &two_answers().source()).unwrap();
+    insta::assert_snapshot!("sglang_json", text);
+}
+
+#[test]
+fn sglang_counts_the_asked_length_where_the_server_says_none() {
+    let mut run = two_answers();
+    for record in &mut run.records {
+        record.usage = None;
+    }
+    let text = dialect::text(Foreign::Sglang, &run.source()).unwrap();
+    assert!(
+        text.contains("Total generated tokens:                  8 "),
+        "{text}"
+    );
+}
+
+#[test]
+fn sglang_has_no_block_without_a_success() {
+    let mut run = two_answers();
+    run.records.truncate(1);
+    assert_eq!(
+        sglang::measure(&run.source()).unwrap_err(),
+        DialectError::NoSuccess("sglang")
+    );
+}
+
+#[test]
+fn dialects_are_known_by_their_words() {
+    for &dialect in Dialect::ALL {
+        assert_eq!(Dialect::from_word(dialect.word()), Some(dialect));
+    }
+    assert_eq!(Dialect::Ours.foreign(), None);
+    assert_eq!(Dialect::from_word("evalscope"), None);
+}
