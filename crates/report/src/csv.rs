@@ -202,20 +202,18 @@ impl Columns {
 
     fn sample(&mut self, name: &str, sample: Option<&Distribution>) {
         self.whole(&format!("{name}_n"), sample.map(|sample| sample.n));
-        let values: [(&str, fn(&Distribution) -> Option<f64>); 9] = [
-            ("mean", |sample| Some(sample.mean)),
-            ("std", |sample| sample.std),
-            ("min", |sample| Some(sample.min)),
-            ("p50", |sample| Some(sample.p50)),
-            ("p75", |sample| Some(sample.p75)),
-            ("p90", |sample| Some(sample.p90)),
-            ("p95", |sample| Some(sample.p95)),
-            ("p99", |sample| Some(sample.p99)),
-            ("max", |sample| Some(sample.max)),
-        ];
-        for (part, value) in values {
+        let mut part = |part: &str, value: fn(&Distribution) -> Option<f64>| {
             self.real(&format!("{name}_{part}"), sample.and_then(value));
-        }
+        };
+        part("mean", |sample| Some(sample.mean));
+        part("std", |sample| sample.std);
+        part("min", |sample| Some(sample.min));
+        part("p50", |sample| Some(sample.p50));
+        part("p75", |sample| Some(sample.p75));
+        part("p90", |sample| Some(sample.p90));
+        part("p95", |sample| Some(sample.p95));
+        part("p99", |sample| Some(sample.p99));
+        part("max", |sample| Some(sample.max));
     }
 }
 
