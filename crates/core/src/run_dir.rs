@@ -19,7 +19,7 @@ pub use error::StorageError;
 pub use list::{ListedRun, latest, list};
 
 use crate::environment::{EndCause, Ending, Environment};
-use crate::journal::{self, Header, JournalRecords, JournalWriter};
+use crate::journal::{self, Damage, Header, JournalRecords, JournalWriter};
 use crate::options::Options;
 use crate::parquet_file::{self, ParquetRecords, RecordsWriter};
 use crate::record::Record;
@@ -280,6 +280,15 @@ pub enum Records {
 }
 
 impl Records {
+    /// What could not be read so far; the whole of it once the records are used up. Only a
+    /// journal can be damaged in part: of a Parquet file, any damage is an error.
+    pub fn damage(&self) -> Damage {
+        match self {
+            Records::Journal(records) => records.damage(),
+            Records::Parquet(_) | Records::NeverSent => Damage::default(),
+        }
+    }
+
     /// Planned requests, where the journal's header says so.
     fn planned(&self) -> Option<u64> {
         match self {

@@ -205,3 +205,26 @@ fn a_folder_without_runs_says_how_to_make_one() {
     let message = latest(missing).unwrap_err().to_string();
     assert!(message.contains("inferometer run"), "{message}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_said_and_the_old_file_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = begun(folder.path(), Some(8));
+    let partial = |name: &str| folder.path().join(format!("{name}.partial"));
+    run.write_ending(&Ending::default()).unwrap();
+    std::os::unix::fs::symlink("/dev/full", partial(ENDING)).unwrap();
+    let ending = Ending {
+        planned: 8,
+        ..Ending::default()
+    };
+    let message = run.write_ending(&ending).unwrap_err().to_string();
+    assert!(message.contains("no space left"), "{message}");
+    assert_eq!(run.ending().unwrap(), Ending::default());
+    assert!(!partial(ENDING).is_symlink());
+    let records = all(&run);
+    std::os::unix::fs::symlink("/dev/full", partial(PARQUET)).unwrap();
+    let message = run.seal().unwrap_err().to_string();
+    assert!(message.contains("no space left"), "{message}");
+    assert_eq!(all(&run), records, "the journal stays");
+}
