@@ -1,5 +1,7 @@
 //! Other tools' numbers, checked by hand on a few records.
 
+#![allow(clippy::unwrap_used)]
+
 use inferometer_core::environment::{Ending, Environment, Probe};
 use inferometer_core::options::Options;
 use inferometer_core::record::{

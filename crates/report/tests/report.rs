@@ -1,5 +1,7 @@
 //! Reports as people see them.
 
+#![allow(clippy::unwrap_used)]
+
 mod samples;
 
 use inferometer_core::message::Lang;
