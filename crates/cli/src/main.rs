@@ -1,1 +1,86 @@
-fn main() {}
+//! The binary `inferometer`: parses, runs one command, and turns its end into an exit code.
+
+mod arguments;
+mod certificate;
+mod command;
+mod embedded;
+mod host;
+mod keys;
+mod measure;
+mod output;
+mod progress;
+
+use arguments::{Cli, Command};
+use clap::{CommandFactory, FromArgMatches};
+use std::process::ExitCode;
+
+/// How a command ended. Errors are the fourth way: 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: fine.
+    Fine,
+    /// 1: ran, but invalid or an objective missed.
+    Doubtful,
+    /// 130: interrupted, results saved.
+    Interrupted,
+}
+
+fn main() -> ExitCode {
+    let cli = match parse() {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
+    let ended = match cli.command {
+        Command::Run(arguments) => command::run::run(*arguments),
+        Command::Report(arguments) => command::report::run(&arguments),
+        Command::Runs(arguments) => command::runs::run(&arguments),
+        Command::Sim(arguments) => command::sim::run(*arguments),
+        Command::Doctor(arguments) => command::doctor::run(*arguments),
+        Command::NullServer(arguments) => command::null_server::run(arguments),
+    };
+    match ended {
+        Ok(Exit::Fine) => ExitCode::SUCCESS,
+        Ok(Exit::Doubtful) => ExitCode::from(1),
+        Ok(Exit::Interrupted) => ExitCode::from(130),
+        // The reader of our output left; that is no failure of the measurement.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", one_line(&format!("{error:#}")));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Parses the command line and the environment. Help and version are printed here; an error is
+/// printed as one line with its remedy.
+fn parse() -> Result<Cli, ExitCode> {
+    let parsed = arguments::with_environment(Cli::command())
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    parsed.map_err(|error| {
+        if !error.use_stderr() {
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        let text = error.render().to_string();
+        if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            eprint!("{text}");
+            return ExitCode::from(2);
+        }
+        let end = text.find("\n\nUsage:").or_else(|| text.find("\n\nFor more"));
+        let said = one_line(&text[..end.unwrap_or(text.len())]);
+        eprintln!("{said}; see inferometer help");
+        ExitCode::from(2)
+    })
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+}

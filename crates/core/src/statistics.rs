@@ -340,9 +340,15 @@ fn normal_tail(z: f64) -> f64 {
     if z >= 0.0 { tail } else { 1.0 - tail }
 }
 
+/// How much better a cut of half must be than one of a third for a series to be unsettled. A
+/// steady ramp gains 1.4; noise on a settled series rarely gains a tenth.
+const GAIN_OF_HALF: f64 = 1.3;
+/// Deviation, as a share of the mean, below which a series is as good as constant.
+const CONSTANT: f64 = 0.01;
+
 /// MSER-5: how many values to cut from the beginning of a series so that the mean of the rest
-/// is best known, in batches of five. Absent if the series is short, or if the best cut is
-/// half of it: then it has not settled.
+/// is best known, in batches of five. Absent if the series is short, or if it gains by a cut
+/// of half of it: then it has not settled.
 pub fn mser5(values: &[f64]) -> Option<usize> {
     let batches: Vec<f64> = values
         .chunks_exact(5)
@@ -356,19 +362,23 @@ pub fn mser5(values: &[f64]) -> Option<usize> {
     // From the end, so that each cut needs one step.
     let (mut sum, mut squares) = (0.0, 0.0);
     let shift = batches[n - 1];
-    let mut best: Option<(f64, usize)> = None;
+    let mut errors = vec![0.0; n];
+    let level = batches[limit..].iter().sum::<f64>() / (n - limit) as f64;
+    let floor = (CONSTANT * level).powi(2);
     for (cut, value) in batches.iter().enumerate().rev() {
         sum += value - shift;
         squares += (value - shift).powi(2);
         let rest = (n - cut) as f64;
-        let error = (squares - sum * sum / rest).max(0.0) / (rest * rest);
-        // Ties go to the smaller cut.
-        if cut <= limit && best.is_none_or(|(least, _)| error <= least) {
-            best = Some((error, cut));
-        }
+        errors[cut] = ((squares - sum * sum / rest).max(0.0) / rest + floor) / rest;
     }
-    let (_, cut) = best?;
-    (cut < limit).then_some(cut * 5)
+    // The first of equals: ties go to the smaller cut.
+    let best = |most: usize| (0..=most).min_by(|&a, &b| errors[a].total_cmp(&errors[b]));
+    let cut = best(limit)?;
+    if cut < limit {
+        return Some(cut * 5);
+    }
+    let early = best(n / 3)?;
+    (errors[early] < GAIN_OF_HALF * errors[limit]).then_some(early * 5)
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use inferometer_core::scenario::StopWhen;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::units::Offset;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -41,11 +42,16 @@ const LEAVING: Duration = Duration::from_secs(5);
 pub struct Control {
     stop: Arc<watch::Sender<Stop>>,
     cause: Arc<Mutex<Option<EndCause>>>,
+    measuring: Arc<AtomicBool>,
 }
 
 impl Default for Control {
     fn default() -> Self {
-        Control { stop: Arc::new(watch::Sender::new(Stop::Go)), cause: Arc::default() }
+        Control {
+            stop: Arc::new(watch::Sender::new(Stop::Go)),
+            cause: Arc::default(),
+            measuring: Arc::default(),
+        }
     }
 }
 
@@ -57,6 +63,11 @@ impl Control {
             Stop::Drain | Stop::Leave => Stop::Leave,
         };
         self.end(next, EndCause::Signal);
+    }
+
+    /// Whether there are workers that a wish to stop would reach, and results to keep.
+    pub fn is_measuring(&self) -> bool {
+        self.measuring.load(Ordering::Relaxed)
     }
 
     /// What has been wished so far.
@@ -176,6 +187,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let slos: Arc<[Slo]> = slos.into();
         let secrets = Arc::new(secrets.clone());
         let (report, reports) = channel();
+        control.measuring.store(true, Ordering::Relaxed);
         let workers = (0..workers.max(1) as usize)
             .map(|worker| {
                 let live = Arc::new(Live::new(slos.len()));

@@ -267,7 +267,7 @@ impl<'a> Tally<'a> {
                     for (gap, k) in per_token(&gaps, &tokens[1..]) {
                         pool.add(gap, k);
                         token_sum.0 += gap * f64::from(k);
-                        token_sum.1 += k;
+                        token_sum.1 = token_sum.1.saturating_add(k);
                     }
                 }
             }

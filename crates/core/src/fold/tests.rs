@@ -2,6 +2,7 @@
 
 use super::testing::{MadeUp, TOKENS, answer, at, scenario};
 use crate::record::{Outcome, Record, TokenSource};
+use crate::units::Offset;
 
 fn close(a: Option<f64>, b: f64) -> bool {
     a.is_some_and(|a| (a - b).abs() < 1e-6 * b.abs().max(1.0))
@@ -276,11 +277,14 @@ fn strange_records_are_survived() {
         },
         Record {
             index: u64::MAX,
-            sent: Some(crate::units::Offset(u64::MAX)),
+            sent: Some(Offset(u64::MAX)),
             ..Record::default()
         },
     ];
-    for record in odd {
+    let mut far = answer(1, 5.0, 100.0, 3, 10.0);
+    far.chunks.at[2] = Offset(u64::MAX);
+    far.chunks.tokens = Some(vec![1, u32::MAX, 7]);
+    for record in odd.into_iter().chain([far]) {
         MadeUp::of(scenario(""), vec![record]).summary();
     }
 }

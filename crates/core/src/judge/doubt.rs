@@ -125,7 +125,12 @@ pub enum Doubt {
     /// The queue grew.
     Overload(Overload),
     /// Long gaps inside answers.
-    Stalls(StallEvidence),
+    Stalls {
+        /// What was seen.
+        seen: StallEvidence,
+        /// Largest gap over median gap that is a stall.
+        factor: f64,
+    },
     /// All requests started together.
     AllAtOnce {
         /// Streams of a closed loop; absent in an open one.
@@ -165,7 +170,7 @@ impl Doubt {
             Doubt::RepeatedPrompts { .. } => DoubtCode::RepeatedPrompts,
             Doubt::NoSteadyState { .. } => DoubtCode::NoSteadyState,
             Doubt::Overload(_) => DoubtCode::Overload,
-            Doubt::Stalls(_) => DoubtCode::Stalls,
+            Doubt::Stalls { .. } => DoubtCode::Stalls,
             Doubt::AllAtOnce { .. } => DoubtCode::AllAtOnce,
             Doubt::ServerDied { .. } => DoubtCode::ServerDied,
             Doubt::NothingMeasured { .. } => DoubtCode::NothingMeasured,
@@ -197,7 +202,7 @@ impl Doubt {
             | Doubt::OutputCapped { .. }
             | Doubt::TokenSource { .. }
             | Doubt::ChunkNotToken { .. }
-            | Doubt::Stalls(_)
+            | Doubt::Stalls { .. }
             | Doubt::AllAtOnce { .. } => Severity::Note,
         }
     }

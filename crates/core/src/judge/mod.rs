@@ -308,9 +308,12 @@ impl Case<'_> {
     }
 
     fn stalls(&self) -> Option<Doubt> {
-        let stalls = self.evidence.stalls;
-        let share = self.thresholds.stall_share * stalls.requests as f64;
-        (stalls.stalled as f64 > share).then_some(Doubt::Stalls(stalls))
+        let seen = self.evidence.stalls;
+        let allowed = self.thresholds.stall_share * seen.requests as f64;
+        (seen.stalled as f64 > allowed).then_some(Doubt::Stalls {
+            seen,
+            factor: self.thresholds.stall_factor,
+        })
     }
 }
 

@@ -75,6 +75,37 @@ fn a_run_by_duration_whose_last_requests_are_cut_raises_nothing_serious() {
 }
 
 #[test]
+fn streams_with_their_own_share_of_the_work_are_not_shrunk() {
+    for (streams, requests) in [(64u64, 70u64), (64, 200), (8, 20)] {
+        let mut run = MadeUp::closed(streams as u32, requests);
+        run.records.clear();
+        for stream in 0..streams {
+            let mut sent = 360.0 * stream as f64 / streams as f64;
+            for index in (stream..requests).step_by(streams as usize) {
+                let record = healthy(index, sent);
+                sent = record.end.unwrap().0 as f64 / 1e6;
+                run.records.push(record);
+            }
+        }
+        assert_eq!(
+            run.doubt(Code::ShrunkConcurrency),
+            None,
+            "{streams} {requests}"
+        );
+    }
+}
+
+#[test]
+fn a_run_by_duration_with_one_long_wave_is_not_shrunk() {
+    let records = (0..16u64).map(|index| answer(index, index as f64 * 100.0, 500.0, 600, 100.0));
+    let toml = "[load]\nconcurrency = 16\nduration = '30s'";
+    let mut run = MadeUp::of(scenario(toml), records.collect());
+    run.ending.sending_ended = at(30_000.0);
+    run.ending.stagger_ns = Some(1_500_000_000);
+    assert_eq!(serious(&run), []);
+}
+
+#[test]
 fn streams_that_die_silently_shrink_the_concurrency() {
     let half = MadeUp::closed_with(64, 1000, |stream, time| stream % 2 == 0 || time < 500.0);
     assert_eq!(half.doubt(Code::ShrunkConcurrency), Some(Severity::Invalid));

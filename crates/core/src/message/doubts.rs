@@ -177,7 +177,7 @@ fn english_text(doubt: &Doubt) -> String {
             millis(seen.ttft_ms[0]),
             millis(seen.ttft_ms[1])
         ),
-        Doubt::Stalls(seen) => {
+        Doubt::Stalls { seen, factor } => {
             let worst = seen.worst_ms.zip(seen.its_median_ms);
             let worst = worst.map_or(String::new(), |(worst, median)| {
                 format!(
@@ -187,7 +187,7 @@ fn english_text(doubt: &Doubt) -> String {
                 )
             });
             format!(
-                "{} of {} answers ({}) stalled for 20 times their median gap or more{worst}",
+                "{} of {} answers ({}) stalled for {factor} times their median gap or more{worst}",
                 seen.stalled,
                 seen.requests,
                 share(seen.stalled, seen.requests)
@@ -280,7 +280,7 @@ fn english_remedy(doubt: &Doubt) -> String {
         Doubt::Overload(_) => {
             "lower --rate; latencies grow with the length of such a run and say nothing about the server (`inferometer capacity` finds the highest rate that it sustains)"
         }
-        Doubt::Stalls(_) => {
+        Doubt::Stalls { .. } => {
             "read max gap beside ITL; look in the server's log for preemption, long prefills or swapping at those times"
         }
         Doubt::AllAtOnce { streams } => match streams {

@@ -1,0 +1,289 @@
+//! The command line. Options of a measurement are core's; here is what only a command has.
+
+use clap::{Args, Parser, Subcommand};
+use inferometer_core::message::Lang;
+use inferometer_core::options::{
+    ConnectionOptions, LoadOptions, ObjectiveOptions, Options, RunOptions, WorkOptions,
+};
+use inferometer_core::slo::Slo;
+use inferometer_core::units::Span;
+use inferometer_report::dialect::Dialect;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+/// A measuring instrument for LLM serving.
+#[derive(Parser)]
+#[command(name = "inferometer", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Measure one load point
+    #[command(after_help = "Example: inferometer run http://localhost:8000 --concurrency 32 --requests 500 \\\n         --input-tokens 512 --output-tokens 128 --slo ttft.p99=1s\nWithout a URL, the simulated engine is started and measured.")]
+    Run(Box<RunArguments>),
+    /// Show a stored run again, in any format, dialect or with other objectives
+    #[command(after_help = "Example: inferometer report --dialect vllm\nWithout a path, the latest run in inferometer-runs.")]
+    Report(ReportArguments),
+    /// List the stored runs
+    #[command(after_help = "Example: inferometer runs")]
+    Runs(RunsArguments),
+    /// Serve as a simulated engine
+    #[command(after_help = "Example: inferometer sim --listen 127.0.0.1:8000 --ttft 200ms --itl 20ms \\\n         --faults 'error500=1%,cut=0.5%,stall(2s)=1%'")]
+    Sim(Box<SimArguments>),
+    /// Measure this host's own ceiling and error as a client
+    #[command(after_help = "Example: inferometer doctor\nWith a URL: what that server understands.")]
+    Doctor(Box<DoctorArguments>),
+    /// Serve streams as fast as possible; what `doctor` measures the client against
+    #[command(hide = true)]
+    NullServer(NullServerArguments),
+}
+
+/// `inferometer run`.
+#[derive(Args)]
+pub struct RunArguments {
+    #[command(flatten)]
+    pub output: OutputOptions,
+    #[command(flatten)]
+    pub measurement: MeasurementOptions,
+    /// Folder for everything that is kept of the run [inferometer-runs/TIME-LABEL]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+    /// Say nothing while it runs
+    #[arg(long, help_heading = "Output")]
+    pub quiet: bool,
+    /// An engine's command line, after --
+    #[arg(last = true, value_name = "ENGINE COMMAND", hide = true)]
+    pub engine: Vec<String>,
+}
+
+/// The options of a measurement, from flags and from a file.
+#[derive(Args)]
+pub struct MeasurementOptions {
+    #[command(flatten)]
+    run: RunOptions,
+    #[command(flatten)]
+    connection: ConnectionOptions,
+    #[command(flatten)]
+    load: LoadOptions,
+    #[command(flatten)]
+    work: WorkOptions,
+    #[command(flatten)]
+    objectives: ObjectiveOptions,
+    /// Options from a file, such as the scenario.toml of a stored run; flags win over it
+    #[arg(long, value_name = "FILE.toml", help_heading = "Run")]
+    config: Option<PathBuf>,
+}
+
+impl MeasurementOptions {
+    /// Flags over environment over file.
+    pub fn layered(self) -> anyhow::Result<Options> {
+        use anyhow::Context;
+        let flags = Options {
+            run: self.run,
+            connection: self.connection,
+            load: self.load,
+            work: self.work,
+            objectives: self.objectives,
+        };
+        let Some(file) = self.config else {
+            return Ok(flags);
+        };
+        let text = std::fs::read_to_string(&file)
+            .with_context(|| format!("cannot read --config {}", file.display()))?;
+        let below = Options::from_toml(&text).with_context(|| format!("--config {}", file.display()))?;
+        Ok(flags.over(below))
+    }
+}
+
+/// How results are shown.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Output")]
+pub struct OutputOptions {
+    /// Format (repeatable); csv goes into the run directory unless -o says otherwise [text]
+    #[arg(long, value_name = "text|json|csv")]
+    pub format: Vec<Format>,
+    /// Whose definitions to use
+    #[arg(long, value_name = "ours|vllm|sglang", default_value = "ours", hide_default_value = true, value_parser = dialect)]
+    pub dialect: Dialect,
+    /// Language of the report [from the locale]
+    #[arg(long, value_name = "en", value_parser = lang)]
+    pub lang: Option<Lang>,
+    /// Where to write instead
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub to: Option<PathBuf>,
+    /// Show each metric's definition beside it
+    #[arg(long)]
+    pub definitions: bool,
+}
+
+/// Output formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// The summary, for programs.
+    Json,
+    /// One row, for spreadsheets.
+    Csv,
+}
+
+impl std::str::FromStr for Format {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "text" => Ok(Format::Text),
+            "json" => Ok(Format::Json),
+            "csv" => Ok(Format::Csv),
+            _ => Err("choose text, json or csv".into()),
+        }
+    }
+}
+
+fn dialect(text: &str) -> Result<Dialect, String> {
+    Dialect::from_word(text).ok_or_else(|| "choose ours, vllm or sglang".into())
+}
+
+fn lang(text: &str) -> Result<Lang, String> {
+    Lang::from_word(text).ok_or_else(|| "choose en".into())
+}
+
+/// `inferometer report`.
+#[derive(Args)]
+pub struct ReportArguments {
+    /// A run directory [the latest]
+    pub path: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputOptions,
+    /// Judge by these objectives instead of the run's own (repeatable)
+    #[arg(long, value_name = "METRIC[.pNN]=TIME")]
+    pub slo: Vec<Slo>,
+    /// Share of requests that must meet all request objectives
+    #[arg(long, value_name = "SHARE")]
+    pub attainment: Option<f64>,
+    /// Folder with the runs
+    #[arg(long, value_name = "DIR", default_value = RUNS)]
+    pub runs: PathBuf,
+}
+
+/// Where runs are kept.
+pub const RUNS: &str = "inferometer-runs";
+
+/// `inferometer runs`.
+#[derive(Args)]
+pub struct RunsArguments {
+    /// Folder with the runs
+    #[arg(default_value = RUNS)]
+    pub folder: PathBuf,
+}
+
+/// `inferometer sim`.
+#[derive(Args)]
+pub struct SimArguments {
+    /// Address to serve on; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8000")]
+    pub listen: SocketAddr,
+    /// Name of the model
+    #[arg(long, value_name = "NAME", default_value = "sim")]
+    pub model: String,
+    /// Time to the first token
+    #[arg(long, value_name = "TIME", default_value = "200ms")]
+    pub ttft: Span,
+    /// Time between tokens
+    #[arg(long, value_name = "TIME", default_value = "20ms")]
+    pub itl: Span,
+    /// Each gap varies by up to this much
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    pub jitter: Span,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Log for each request when it came and when each chunk was written
+    #[arg(long, value_name = "FILE")]
+    pub truth: Option<PathBuf>,
+    /// Faults by share, and habits: 'error500=1%,cut=0.5%,stall(2s)=1%,role-first,usage=missing'
+    #[arg(long, value_name = "SPEC")]
+    pub faults: Option<inferometer_sim::Faults>,
+    /// Longest context
+    #[arg(long, value_name = "TOKENS", default_value_t = 32768)]
+    pub max_model_len: u32,
+    /// Serve everything below this path
+    #[arg(long, value_name = "PATH")]
+    pub path_prefix: Option<String>,
+    /// Demand the API key in this environment variable
+    #[arg(long, value_name = "NAME")]
+    pub api_key_env: Option<String>,
+    /// Serve HTTPS with this certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Demand client certificates of this authority (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_client_ca: Option<PathBuf>,
+    /// End when standard input closes: a parent's way to leave no orphan
+    #[arg(long, hide = true)]
+    pub until_stdin_closes: bool,
+    /// An engine's command line, after --
+    #[arg(last = true, value_name = "ENGINE COMMAND", hide = true)]
+    pub engine: Vec<String>,
+}
+
+/// `inferometer doctor`.
+#[derive(Args)]
+pub struct DoctorArguments {
+    #[command(flatten)]
+    pub connection: ConnectionOptions,
+    /// Print the certificate as JSON
+    #[arg(long, value_name = "text|json", default_value = "text", hide_default_value = true)]
+    pub format: Format,
+}
+
+/// The hidden `inferometer null-server`.
+#[derive(Args)]
+pub struct NullServerArguments {
+    #[arg(long, default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
+    #[arg(long, default_value = "1")]
+    pub events_per_write: NonZeroU32,
+    #[arg(long)]
+    pub gap: Option<Span>,
+    #[arg(long)]
+    pub truth: Option<PathBuf>,
+}
+
+/// Lets every long option of every command be given as `INFEROMETER_NAME` in the environment.
+pub fn with_environment(command: clap::Command) -> clap::Command {
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|command| command.get_name().to_owned())
+        .collect();
+    names.into_iter().fold(command, |command, name| {
+        command.mut_subcommand(name, |command| {
+            command.mut_args(|argument| match argument.get_long() {
+                Some(long) if long != "help" => {
+                    let variable = format!("INFEROMETER_{}", long.to_uppercase().replace('-', "_"));
+                    argument.env(std::ffi::OsString::from(variable)).hide_env(true)
+                }
+                _ => argument,
+            })
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        with_environment(Cli::command()).debug_assert();
+    }
+}

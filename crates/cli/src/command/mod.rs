@@ -1,0 +1,8 @@
+//! One file a command.
+
+pub mod doctor;
+pub mod null_server;
+pub mod report;
+pub mod run;
+pub mod runs;
+pub mod sim;

@@ -1,0 +1,49 @@
+//! `inferometer report`: a stored run again.
+
+use crate::Exit;
+use crate::arguments::ReportArguments;
+use crate::measure::fold;
+use crate::output::{Shown, language, show};
+use anyhow::bail;
+use inferometer_core::fold::RunContext;
+use inferometer_core::run_dir::{RunDir, latest};
+
+/// Reads a run directory and shows it.
+pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
+    let directory = match &arguments.path {
+        Some(path) => RunDir::open(path)?,
+        None => latest(&arguments.runs)?,
+    };
+    let mut scenario = directory.scenario()?;
+    if let Some(bad) = arguments.attainment.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
+        bail!("--attainment {bad} is not possible: give a share above 0, at most 1, such as 0.95");
+    }
+    if !arguments.slo.is_empty() {
+        scenario.objectives.slos = arguments.slo.clone();
+    }
+    if arguments.attainment.is_some() {
+        scenario.objectives.attainment = arguments.attainment;
+    }
+    let environment = directory.environment()?;
+    let ending = directory.ending()?;
+    let context = RunContext {
+        scenario: &scenario,
+        environment: &environment,
+        ending: &ending,
+        lang: language(arguments.output.lang),
+    };
+    let summary = fold(&directory, &context)?;
+    let shown = Shown {
+        directory: &directory,
+        scenario: &scenario,
+        environment: &environment,
+        ending: &ending,
+        summary: &summary,
+    };
+    show(&shown, &arguments.output)?;
+    let missed = summary.slo.as_ref().is_some_and(|slo| slo.met == Some(false));
+    Ok(match summary.valid && !missed {
+        true => Exit::Fine,
+        false => Exit::Doubtful,
+    })
+}

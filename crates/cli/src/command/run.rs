@@ -1,0 +1,93 @@
+//! `inferometer run`: one load point.
+
+use crate::Exit;
+use crate::arguments::{RUNS, RunArguments};
+use crate::host;
+use crate::keys::Keys;
+use crate::measure::{Measured, measure};
+use crate::output::{Shown, language, show};
+use crate::progress::Progress;
+use anyhow::{Context, bail};
+use inferometer_core::environment::EndCause;
+use inferometer_core::scenario::Scenario;
+use inferometer_load::http::Target;
+use inferometer_load::instrument::Control;
+use std::path::PathBuf;
+
+/// Measures and shows the report.
+pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
+    if !arguments.engine.is_empty() {
+        bail!("this version does not start engines; start the server yourself and give its URL");
+    }
+    let mut options = arguments.measurement.layered()?;
+    let targets: Vec<Target> = options.connection.url.iter().flatten().map(|url| Target::parse(url)).collect::<Result<_, _>>()?;
+    let keys = Keys::read(&options, &targets)?;
+    // A password in a URL must not reach scenario.toml.
+    if let Some(urls) = &mut options.connection.url {
+        *urls = targets.iter().map(ToString::to_string).collect();
+    }
+    let scenario = options.resolve()?;
+    let out = arguments.out.unwrap_or_else(|| default_folder(&scenario));
+    let control = Control::default();
+    interrupt_on_signals(control.clone())?;
+    let mut progress = Progress::new(arguments.quiet);
+    let lang = language(arguments.output.lang);
+    let measured = measure(scenario, keys, &out, lang, &control, &mut progress);
+    progress.end();
+    let Measured { directory, scenario, environment, ending, summary } = measured?;
+    let shown = Shown {
+        directory: &directory,
+        scenario: &scenario,
+        environment: &environment,
+        ending: &ending,
+        summary: &summary,
+    };
+    show(&shown, &arguments.output)?;
+    let missed = summary.slo.as_ref().is_some_and(|slo| slo.met == Some(false));
+    Ok(match ending.cause {
+        EndCause::Signal => Exit::Interrupted,
+        _ if !summary.valid || missed => Exit::Doubtful,
+        _ => Exit::Fine,
+    })
+}
+
+/// `inferometer-runs/TIME-LABEL`, with a number if that is taken.
+fn default_folder(scenario: &Scenario) -> PathBuf {
+    let label: String = (scenario.label.as_deref().unwrap_or("run").chars())
+        .map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' })
+        .take(60)
+        .collect();
+    let name = format!("{}-{label}", host::folder_time());
+    let names = std::iter::once(name.clone()).chain((2..).map(|number| format!("{name}-{number}")));
+    let mut paths = names.map(|name| PathBuf::from(RUNS).join(name));
+    paths.find(|path| !path.exists()).expect("numbers do not end")
+}
+
+/// The first signal drains, the second leaves. Both keep what is recorded.
+fn interrupt_on_signals(control: Control) -> anyhow::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            runtime.block_on(async {
+                let (Ok(mut interrupt), Ok(mut terminate)) =
+                    (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+                else {
+                    return;
+                };
+                loop {
+                    tokio::select! {
+                        _ = interrupt.recv() => {}
+                        _ = terminate.recv() => {}
+                    }
+                    if !control.is_measuring() {
+                        std::process::exit(130);
+                    }
+                    control.interrupt();
+                }
+            });
+        })
+        .context("cannot watch for signals")?;
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! The host that measures: facts, limits, wall time and randomness.
+
+use inferometer_core::environment::Host;
+use rustix::process::{Resource, getrlimit, setrlimit};
+use std::hash::{BuildHasher, Hasher};
+
+/// Facts about this host.
+pub fn host() -> Host {
+    let name = rustix::system::uname();
+    let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+    Host {
+        system: format!("{} {}", text(name.sysname()), text(name.release())),
+        architecture: text(name.machine()),
+        cpu: cpu(),
+        cores: cores(),
+        open_files: getrlimit(Resource::Nofile).current,
+    }
+}
+
+/// Cores that this process may use.
+pub fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
+}
+
+fn cpu() -> Option<String> {
+    let facts = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = facts
+        .lines()
+        .find(|line| line.starts_with("model name") || line.starts_with("Hardware"))?;
+    line.split_once(':').map(|(_, name)| name.trim().to_owned())
+}
+
+/// Files that a process needs beside its connections.
+const OTHER_FILES: u64 = 64;
+
+/// Raises the limit of open files to what the streams need, as far as the hard limit allows.
+/// Says what a reader should know.
+pub fn raise_open_files(streams: u64) -> Result<Option<String>, String> {
+    let needed = streams + OTHER_FILES;
+    let mut limit = getrlimit(Resource::Nofile);
+    let Some(current) = limit.current else {
+        return Ok(None);
+    };
+    if current >= needed {
+        return Ok(None);
+    }
+    let hard = limit.maximum.unwrap_or(u64::MAX);
+    if hard < needed {
+        return Err(format!(
+            "{streams} streams need {needed} open files and this host allows {hard}; raise the hard limit (ulimit -Hn {needed}) or lower the concurrency"
+        ));
+    }
+    limit.current = limit.maximum.or(Some(needed));
+    match setrlimit(Resource::Nofile, limit) {
+        Ok(()) => Ok(Some(format!("the limit of open files was raised from {current} to {}", limit.current.unwrap_or(needed)))),
+        Err(error) => Err(format!(
+            "{streams} streams need {needed} open files, and the limit of {current} cannot be raised ({error}); run ulimit -n {needed} first"
+        )),
+    }
+}
+
+/// A random number, new in every process.
+pub fn random() -> u64 {
+    std::hash::RandomState::new().build_hasher().finish()
+}
+
+/// Wall time, RFC 3339 with the local offset.
+pub fn now() -> String {
+    jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+/// Wall time for the name of a folder.
+pub fn folder_time() -> String {
+    jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string()
+}

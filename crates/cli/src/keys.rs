@@ -1,0 +1,75 @@
+//! Secrets of a run: read here, handed to the requests, and known so that they are never
+//! written.
+
+use anyhow::{Context, bail};
+use inferometer_core::hostile::Secrets;
+use inferometer_core::options::Options;
+use inferometer_load::connect::base64;
+use inferometer_load::http::Target;
+
+/// Headers with their secrets, and what must never be written.
+pub struct Keys {
+    /// Headers of every request.
+    pub headers: Vec<(String, String)>,
+    /// Values to keep out of everything.
+    pub secrets: Secrets,
+}
+
+impl Keys {
+    /// Reads the API key and the user's headers.
+    pub fn read(options: &Options, targets: &[Target]) -> anyhow::Result<Keys> {
+        let mut keys = Keys {
+            headers: Vec::new(),
+            secrets: Secrets::default(),
+        };
+        for header in options.connection.header.iter().flatten() {
+            keys.header(&header.key, &header.value)?;
+        }
+        if keys.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
+            return Ok(keys);
+        }
+        if let Some(key) = api_key(options)? {
+            keys.header("Authorization", &format!("Bearer {key}"))?;
+            keys.secrets.add(&key);
+        } else if let Some(credentials) = targets.iter().find_map(|target| target.credentials.as_ref()) {
+            keys.header("Authorization", &format!("Basic {}", base64(credentials.as_bytes())))?;
+            keys.secrets.add(credentials);
+        }
+        Ok(keys)
+    }
+
+    fn header(&mut self, name: &str, value: &str) -> anyhow::Result<()> {
+        let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+        if name.is_empty() || !name.chars().all(token) {
+            bail!("--header '{name}' is no name of a header; write NAME=VALUE");
+        }
+        if value.chars().any(|c| c.is_control() && c != '\t') {
+            bail!("the value of --header {name} has a control character; write it on one line");
+        }
+        self.secrets.add(value);
+        self.headers.push((name.to_owned(), value.to_owned()));
+        Ok(())
+    }
+}
+
+/// The API key, from a file or from the environment.
+fn api_key(options: &Options) -> anyhow::Result<Option<String>> {
+    if let Some(file) = &options.connection.api_key_file {
+        let key = std::fs::read_to_string(file)
+            .with_context(|| format!("cannot read --api-key-file {}", file.display()))?;
+        return match key.trim() {
+            "" => bail!("--api-key-file {} is empty; put the key into it", file.display()),
+            key => Ok(Some(key.to_owned())),
+        };
+    }
+    let named = options.connection.api_key_env.as_deref();
+    let name = named.unwrap_or("OPENAI_API_KEY");
+    match std::env::var(name) {
+        Ok(key) if !key.trim().is_empty() => Ok(Some(key.trim().to_owned())),
+        // The default variable need not exist; one that was named must, unless it is the default.
+        _ if named.is_some_and(|name| name != "OPENAI_API_KEY") => {
+            bail!("the environment variable {name} of --api-key-env is not set; set it to the key")
+        }
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,127 @@
+//! From a run to what the user asked to see.
+
+use crate::arguments::{Format, OutputOptions};
+use crate::measure::records;
+use anyhow::Context;
+use inferometer_core::environment::{Ending, Environment};
+use inferometer_core::message::Lang;
+use inferometer_core::run_dir::RunDir;
+use inferometer_core::scenario::Scenario;
+use inferometer_core::summary::Summary;
+use inferometer_report::dialect::Source;
+use inferometer_report::run::{Detail, RunReport, compose};
+use inferometer_report::text::{Paint, TextStyle};
+use inferometer_report::{csv, dialect, json, text};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+/// A run to be shown.
+pub struct Shown<'a> {
+    /// Its folder.
+    pub directory: &'a RunDir,
+    /// What was asked.
+    pub scenario: &'a Scenario,
+    /// Where it ran.
+    pub environment: &'a Environment,
+    /// How it ended.
+    pub ending: &'a Ending,
+    /// The numbers.
+    pub summary: &'a Summary,
+}
+
+/// Shows a run in every format that was asked for.
+pub fn show(run: &Shown<'_>, options: &OutputOptions) -> anyhow::Result<()> {
+    let formats: &[Format] = match options.format.as_slice() {
+        [] => &[Format::Text],
+        formats => formats,
+    };
+    for format in formats {
+        let rendered = render(run, options, *format)?;
+        match target(run, options, *format, formats.len()) {
+            None => print(&rendered)?,
+            Some(file) => {
+                std::fs::write(&file, rendered).with_context(|| format!("cannot write {}", file.display()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Text and JSON go to standard output, CSV into the run directory, unless `-o` says otherwise.
+fn target(run: &Shown<'_>, options: &OutputOptions, format: Format, formats: usize) -> Option<PathBuf> {
+    let name = match format {
+        Format::Text => "report.txt",
+        Format::Json => "report.json",
+        Format::Csv => "report.csv",
+    };
+    match &options.to {
+        Some(to) if to == Path::new("-") => None,
+        Some(to) if to.is_dir() || formats > 1 => Some(to.join(name)),
+        Some(to) => Some(to.clone()),
+        None if format == Format::Csv => Some(run.directory.path().join(name)),
+        None => None,
+    }
+}
+
+fn render(run: &Shown<'_>, options: &OutputOptions, format: Format) -> anyhow::Result<String> {
+    let report = RunReport {
+        summary: run.summary,
+        scenario: run.scenario,
+        environment: run.environment,
+        ending: run.ending,
+        directory: Some(run.directory.path()),
+        lang: language(options.lang),
+        detail: match options.definitions {
+            true => Detail::Definitions,
+            false => Detail::Numbers,
+        },
+    };
+    if let Some(foreign) = options.dialect.foreign() {
+        let records = records(run.directory)?;
+        let source = Source {
+            records: &records,
+            scenario: run.scenario,
+            environment: run.environment,
+            ending: run.ending,
+        };
+        return Ok(match format {
+            Format::Text => dialect::text(foreign, &source)?,
+            Format::Json => dialect::json(foreign, &source)? + "\n",
+            Format::Csv => csv::render(&report),
+        });
+    }
+    Ok(match format {
+        Format::Text => text::render(&compose(&report), style()),
+        Format::Json => json::render(run.summary),
+        Format::Csv => csv::render(&report),
+    })
+}
+
+/// Colours on a terminal, unless the user wants none.
+pub fn style() -> TextStyle {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let paint = match std::io::stdout().is_terminal() && !plain {
+        true => Paint::Ansi,
+        false => Paint::Plain,
+    };
+    TextStyle { paint, ..TextStyle::default() }
+}
+
+/// The language asked for, else the locale's, else English.
+pub fn language(asked: Option<Lang>) -> Lang {
+    let from_locale = || {
+        let locale = ["LC_ALL", "LC_MESSAGES", "LANG"]
+            .into_iter()
+            .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))?;
+        Lang::from_word(locale.get(..2)?)
+    };
+    asked.or_else(from_locale).unwrap_or_default()
+}
+
+/// Writes to standard output.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! What is shown while a run goes on: one line that changes on a terminal, a plain line every
+//! ten seconds elsewhere, nothing when quiet. It reads snapshots and cannot slow the driver.
+
+use inferometer_load::live::Snapshot;
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// Time between lines where there is no terminal.
+const PLAIN_EVERY: Duration = Duration::from_secs(10);
+
+/// Time between changes on a terminal.
+const LIVE_EVERY: Duration = Duration::from_millis(250);
+
+/// Rates are over this much time, so that they follow the run without flickering.
+const WINDOW: Duration = Duration::from_secs(3);
+
+/// The view of a run under way.
+pub struct Progress {
+    mode: Mode,
+    title: &'static str,
+    requests: Option<u64>,
+    duration: Option<Duration>,
+    begun: Instant,
+    shown: Instant,
+    /// Earlier snapshots inside the window, for rates.
+    past: Vec<(Instant, Snapshot)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Live,
+    Plain,
+    Quiet,
+}
+
+impl Progress {
+    /// A view on standard error.
+    pub fn new(quiet: bool) -> Progress {
+        let mode = match (quiet, std::io::stderr().is_terminal()) {
+            (true, _) => Mode::Quiet,
+            (false, true) => Mode::Live,
+            (false, false) => Mode::Plain,
+        };
+        Progress {
+            mode,
+            title: "",
+            requests: None,
+            duration: None,
+            begun: Instant::now(),
+            shown: Instant::now(),
+            past: Vec::new(),
+        }
+    }
+
+    /// Says something once.
+    pub fn say(&self, text: &str) {
+        match self.mode {
+            Mode::Live => self.print(&format!("\r\x1b[2K{text}")),
+            Mode::Plain => self.print(&format!("{text}\n")),
+            Mode::Quiet => {}
+        }
+    }
+
+    /// A phase begins.
+    pub fn begin(&mut self, title: &'static str, requests: Option<u64>, duration: Option<Duration>) {
+        self.title = title;
+        self.requests = requests;
+        self.duration = duration;
+        self.begun = Instant::now();
+        self.shown = Instant::now();
+        self.past.clear();
+    }
+
+    /// The numbers of the phase at this moment.
+    pub fn show(&mut self, now: &Snapshot) {
+        let every = match self.mode {
+            Mode::Live => LIVE_EVERY,
+            Mode::Plain => PLAIN_EVERY,
+            Mode::Quiet => return,
+        };
+        if self.shown.elapsed() < every {
+            return;
+        }
+        self.shown = Instant::now();
+        let line = self.line(now);
+        self.past.push((Instant::now(), now.clone()));
+        self.past.retain(|(at, _)| at.elapsed() < WINDOW.max(every * 2));
+        match self.mode {
+            Mode::Live => self.print(&format!("\r\x1b[2K{line}")),
+            Mode::Plain => self.print(&format!("{line}\n")),
+            Mode::Quiet => {}
+        }
+    }
+
+    /// The run is over; the line makes room for the report.
+    pub fn end(&self) {
+        if self.mode == Mode::Live {
+            self.print("\r\x1b[2K");
+        }
+    }
+
+    fn line(&self, now: &Snapshot) -> String {
+        let (then, before) = self.past.first().cloned().unwrap_or((self.begun, Snapshot::default()));
+        let seconds = then.elapsed().as_secs_f64().max(1e-3);
+        let fresh = now.since(&before);
+        let done = match self.requests {
+            Some(all) => format!("{}/{all}", now.ended()),
+            None => now.ended().to_string(),
+        };
+        let ttft = now.ttft_p50.map_or("n/a".into(), |ttft| format!("{:.0} ms", ttft.as_secs_f64() * 1e3));
+        let left = self.left(now).map_or(String::new(), |left| format!(", {} left", clock(left)));
+        // Short enough for 80 columns.
+        format!(
+            "{}: {done} done, {} in flight, {:.1} req/s, {:.0} tok/s, TTFT {ttft}, {} failed{left}",
+            self.title,
+            now.in_flight(),
+            fresh.ended() as f64 / seconds,
+            fresh.tokens as f64 / seconds,
+            now.failed,
+        )
+    }
+
+    /// Time left: what remains of the duration, or of the requests at the pace so far.
+    fn left(&self, now: &Snapshot) -> Option<Duration> {
+        let spent = self.begun.elapsed();
+        let by_time = self.duration.map(|all| all.saturating_sub(spent));
+        let by_count = self.requests.filter(|_| now.ended() > 0).map(|all| {
+            let share = all.saturating_sub(now.ended()) as f64 / now.ended() as f64;
+            Duration::from_secs_f64((spent.as_secs_f64() * share).min(1e9))
+        });
+        match (by_time, by_count) {
+            (Some(time), Some(count)) => Some(time.min(count)),
+            (time, count) => time.or(count),
+        }
+    }
+
+    fn print(&self, text: &str) {
+        let mut out = std::io::stderr().lock();
+        let _ = out.write_all(text.as_bytes());
+        let _ = out.flush();
+    }
+}
+
+fn clock(span: Duration) -> String {
+    let seconds = span.as_secs_f64().round() as u64;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
