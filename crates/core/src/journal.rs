@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The form of journals that this version writes and reads.
@@ -197,17 +197,21 @@ pub fn is_being_written(path: &Path) -> bool {
     File::open(path).is_ok_and(locked)
 }
 
-/// Reads the records of a journal, a running one included.
+/// Reads the records of a journal as it is now; that of a run that goes on as well.
 pub fn read_records(path: &Path) -> Result<JournalRecords, StorageError> {
-    let file = File::open(path).map_err(|e| StorageError::io("read", path, e))?;
+    let opened = File::open(path).and_then(|file| {
+        // Only what is there now: a reader must not run after a writer that is as fast.
+        let length = file.metadata()?.len();
+        Ok(file.take(length))
+    });
+    let opened = opened.map_err(|e| StorageError::io("read", path, e))?;
     let mut records = JournalRecords {
         path: path.to_owned(),
-        lines: BufReader::with_capacity(BUFFER, file),
+        lines: BufReader::with_capacity(BUFFER, opened),
         line: Vec::new(),
         header: Header::new(None),
         open: BTreeMap::new(),
         damage: Damage::default(),
-        at_end: false,
     };
     if records.read_line()?
         && let Some(header) = records.parse_line::<Header>()
@@ -238,12 +242,11 @@ pub struct Damage {
 #[derive(Debug)]
 pub struct JournalRecords {
     path: PathBuf,
-    lines: BufReader<File>,
+    lines: BufReader<io::Take<File>>,
     line: Vec<u8>,
     header: Header,
     open: BTreeMap<(bool, u64), Record>,
     damage: Damage,
-    at_end: bool,
 }
 
 impl JournalRecords {
@@ -257,19 +260,14 @@ impl JournalRecords {
         self.damage
     }
 
-    /// Reads the next line; false at the end of the file. The end stays the end, even if a run
-    /// that goes on appends to it, so that no request is given twice.
+    /// Reads the next line; false at the end of the file.
     fn read_line(&mut self) -> Result<bool, StorageError> {
-        if self.at_end {
-            return Ok(false);
-        }
         self.line.clear();
         let count = self
             .lines
             .read_until(b'\n', &mut self.line)
             .map_err(|e| StorageError::io("read", &self.path, e))?;
-        self.at_end = count == 0;
-        Ok(!self.at_end)
+        Ok(count > 0)
     }
 
     /// The line as a value; a line that is none is counted.
@@ -442,6 +440,28 @@ mod tests {
                 torn_end: false
             }
         );
+    }
+
+    #[test]
+    fn what_is_appended_while_reading_is_left_to_the_next_reader() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.jsonl");
+        let mut writer = JournalWriter::create(&path, &Header::new(None)).unwrap();
+        let (begun, done) = (
+            request(0),
+            Record {
+                outcome: Outcome::Done,
+                ..request(0)
+            },
+        );
+        writer.append(&Entry::begin(&begun)).unwrap();
+        writer.flush().unwrap();
+        let mut records = read_records(&path).unwrap();
+        assert_eq!(records.next().unwrap().unwrap(), begun);
+        writer.append(&Entry::end(&done)).unwrap();
+        writer.flush().unwrap();
+        assert!(records.next().is_none(), "no request is given twice");
+        assert_eq!(read(&path).0, [done]);
     }
 
     #[test]

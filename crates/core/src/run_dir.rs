@@ -182,12 +182,16 @@ impl RunDir {
     }
 
     /// Turns the journal into Parquet and removes it; a run that is sealed already stays as it
-    /// is. Call it when the journal's writer is gone. A killed run gets its ending stored
+    /// is. The journal's writer must be gone, or this is an error. A killed run gets its ending stored
     /// first, since the plan is in the journal.
     pub fn seal(&self) -> Result<(), StorageError> {
         let journal = self.journal_path();
         if !journal.exists() {
             return Ok(());
+        }
+        if self.is_running() {
+            let path = self.path.clone();
+            return Err(StorageError::StillRunning { path });
         }
         let parquet = self.parquet_path();
         if !parquet.exists() {

@@ -20,6 +20,12 @@ pub enum StorageError {
         /// The folder.
         path: PathBuf,
     },
+    /// The journal has a writer that may still append.
+    #[error("the run in {path} still goes on; wait for its end, or interrupt it first")]
+    StillRunning {
+        /// The folder.
+        path: PathBuf,
+    },
     /// Nothing to choose from.
     #[error("{folder} holds no readable run; measure one with `inferometer run`")]
     NoRuns {
