@@ -23,7 +23,9 @@ impl Fixture {
     }
 
     fn number(&self, field: &str) -> Option<u32> {
-        self.expected[field].as_u64().map(|number| u32::try_from(number).unwrap())
+        self.expected[field]
+            .as_u64()
+            .map(|number| u32::try_from(number).unwrap())
     }
 
     fn is(&self, field: &str) -> bool {
@@ -62,11 +64,16 @@ fn fixtures() -> Vec<Fixture> {
         .map(|path| Fixture {
             name: path.file_stem().unwrap().to_string_lossy().into_owned(),
             raw: std::fs::read(&path).unwrap(),
-            expected: serde_json::from_slice(&std::fs::read(path.with_extension("json")).unwrap()).unwrap(),
+            expected: serde_json::from_slice(&std::fs::read(path.with_extension("json")).unwrap())
+                .unwrap(),
         })
         .collect();
     found.sort_by(|a, b| a.name.cmp(&b.name));
-    assert!(found.len() > 50, "fixtures are missing in {}", folder.display());
+    assert!(
+        found.len() > 50,
+        "fixtures are missing in {}",
+        folder.display()
+    );
     found
 }
 
@@ -79,7 +86,10 @@ fn read<'a>(fixture: &Fixture, pieces: impl IntoIterator<Item = &'a [u8]>) -> Re
         Some("completions") => COMPLETIONS,
         other => panic!("{}: unknown api {other:?}", fixture.name),
     };
-    let mut record = Record { streamed: true, ..Record::default() };
+    let mut record = Record {
+        streamed: true,
+        ..Record::default()
+    };
     let mut reader = AnswerReader::new(dialect);
     let mut over = false;
     for piece in pieces {
@@ -127,7 +137,9 @@ fn ending(fixture: &Fixture) -> Option<(Phase, FailureClass)> {
         429 => Some((Phase::Status, FailureClass::RateLimited)),
         500.. => Some((Phase::Status, FailureClass::ServerError)),
         // Asking for more than the context holds is what these recordings did.
-        _ if fixture.name.contains("too-long") => Some((Phase::Status, FailureClass::ContextExceeded)),
+        _ if fixture.name.contains("too-long") => {
+            Some((Phase::Status, FailureClass::ContextExceeded))
+        }
         _ => Some((Phase::Status, FailureClass::BadRequest)),
     }
 }
@@ -137,35 +149,80 @@ fn differences(fixture: &Fixture, record: &Record) -> Vec<String> {
     let mut found = Vec::new();
     let mut compare = |what: &str, seen: String, expected: String| {
         if seen != expected {
-            found.push(format!("{}: {what} is {seen}, expected {expected}", fixture.name));
+            found.push(format!(
+                "{}: {what} is {seen}, expected {expected}",
+                fixture.name
+            ));
         }
     };
     let failure = record.failure();
     let usage = record.usage.unwrap_or_default();
     let show = |value: Option<u32>| format!("{value:?}");
-    compare("status", format!("{:?}", record.status), format!("{:?}", Some(fixture.status())));
+    compare(
+        "status",
+        format!("{:?}", record.status),
+        format!("{:?}", Some(fixture.status())),
+    );
     compare(
         "ending",
-        format!("{:?}", failure.map(|failure| (failure.phase, failure.class))),
+        format!(
+            "{:?}",
+            failure.map(|failure| (failure.phase, failure.class))
+        ),
         format!("{:?}", ending(fixture)),
     );
-    compare("finish", format!("{:?}", record.finish.as_deref()), format!("{:?}", fixture.text("finish")));
-    compare("prompt tokens", show(usage.input), show(fixture.number("prompt_tokens")));
-    compare("completion tokens", show(usage.output), show(fixture.number("completion_tokens")));
-    compare("cached tokens", show(usage.cached), show(fixture.number("cached_tokens")));
-    compare("characters", record.output_chars.to_string(), fixture.chars().to_string());
+    compare(
+        "finish",
+        format!("{:?}", record.finish.as_deref()),
+        format!("{:?}", fixture.text("finish")),
+    );
+    compare(
+        "prompt tokens",
+        show(usage.input),
+        show(fixture.number("prompt_tokens")),
+    );
+    compare(
+        "completion tokens",
+        show(usage.output),
+        show(fixture.number("completion_tokens")),
+    );
+    compare(
+        "cached tokens",
+        show(usage.cached),
+        show(fixture.number("cached_tokens")),
+    );
+    compare(
+        "characters",
+        record.output_chars.to_string(),
+        fixture.chars().to_string(),
+    );
     let chunks = fixture.number("token_chunks").unwrap_or(0);
-    compare("number of token chunks", record.chunks.len().to_string(), chunks.to_string());
+    compare(
+        "number of token chunks",
+        record.chunks.len().to_string(),
+        chunks.to_string(),
+    );
     let streamed = fixture.is("stream") || fixture.status() != 200;
-    compare("streamed", record.streamed.to_string(), streamed.to_string());
+    compare(
+        "streamed",
+        record.streamed.to_string(),
+        streamed.to_string(),
+    );
     if let Some(counts) = &record.chunks.tokens {
         let sum: u32 = counts.iter().sum();
-        compare("sum of tokens per chunk", show(Some(sum)), show(fixture.number("completion_tokens")));
+        compare(
+            "sum of tokens per chunk",
+            show(Some(sum)),
+            show(fixture.number("completion_tokens")),
+        );
     }
     if let (Some(message), Some(failure)) = (fixture.text("error"), failure)
         && !tells(&failure.detail, message)
     {
-        found.push(format!("{}: '{}' does not tell '{message}'", fixture.name, failure.detail));
+        found.push(format!(
+            "{}: '{}' does not tell '{message}'",
+            fixture.name, failure.detail
+        ));
     }
     if record.end.is_none() || matches!(record.outcome, Outcome::Cut) {
         found.push(format!("{}: the record has no end", fixture.name));
