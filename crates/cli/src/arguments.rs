@@ -95,7 +95,7 @@ impl MeasurementOptions {
             return Ok(flags);
         };
         let text = std::fs::read_to_string(&file)
-            .with_context(|| format!("cannot read --config {}", file.display()))?;
+            .with_context(|| format!("cannot read --config {}; check the path", file.display()))?;
         let below = Options::from_toml(&text).with_context(|| format!("--config {}", file.display()))?;
         Ok(flags.over(below))
     }

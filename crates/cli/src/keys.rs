@@ -56,7 +56,7 @@ impl Keys {
 fn api_key(options: &Options) -> anyhow::Result<Option<String>> {
     if let Some(file) = &options.connection.api_key_file {
         let key = std::fs::read_to_string(file)
-            .with_context(|| format!("cannot read --api-key-file {}", file.display()))?;
+            .with_context(|| format!("cannot read --api-key-file {}; check the path and its permissions", file.display()))?;
         return match key.trim() {
             "" => bail!("--api-key-file {} is empty; put the key into it", file.display()),
             key => Ok(Some(key.to_owned())),

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         // The reader of our output left; that is no failure of the measurement.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", one_line(&format!("{error:#}")));
+            eprintln!("error: {}", one_line(&with_causes(&error)));
             ExitCode::from(2)
         }
     }
@@ -67,6 +67,7 @@ fn parse() -> Result<Cli, ExitCode> {
             eprint!("{text}");
             return ExitCode::from(2);
         }
+        let text = text.replace("\n\n  tip: ", "; ");
         let end = text.find("\n\nUsage:").or_else(|| text.find("\n\nFor more"));
         let said = one_line(&text[..end.unwrap_or(text.len())]);
         eprintln!("{said}; see inferometer help");
@@ -76,6 +77,15 @@ fn parse() -> Result<Cli, ExitCode> {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The error and its causes, each once: many of ours tell their cause in their own words.
+fn with_causes(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |told, cause| match told.as_str() {
+        "" => cause,
+        _ if told.contains(&cause) => told,
+        _ => format!("{told}: {cause}"),
+    })
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

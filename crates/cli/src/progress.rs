@@ -24,6 +24,8 @@ pub struct Progress {
     shown: Instant,
     /// Earlier snapshots inside the window, for rates.
     past: Vec<(Instant, Snapshot)>,
+    /// What will be said when a phase begins.
+    held: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,20 +51,25 @@ impl Progress {
             begun: Instant::now(),
             shown: Instant::now(),
             past: Vec::new(),
+            held: None,
         }
     }
 
-    /// Says something once.
-    pub fn say(&self, text: &str) {
+    /// Says something once. Where there is no terminal, it is said when a phase begins: a run
+    /// that cannot begin says nothing but why.
+    pub fn say(&mut self, text: &str) {
         match self.mode {
             Mode::Live => self.print(&format!("\r\x1b[2K{text}")),
-            Mode::Plain => self.print(&format!("{text}\n")),
+            Mode::Plain => self.held = Some(format!("{text}\n")),
             Mode::Quiet => {}
         }
     }
 
     /// A phase begins.
     pub fn begin(&mut self, title: &'static str, requests: Option<u64>, duration: Option<Duration>) {
+        if let Some(text) = self.held.take() {
+            self.print(&text);
+        }
         self.title = title;
         self.requests = requests;
         self.duration = duration;

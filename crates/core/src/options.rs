@@ -374,8 +374,13 @@ layered!(ObjectiveOptions { slo, attainment; });
 impl Options {
     /// Reads options from a TOML file's text.
     pub fn from_toml(text: &str) -> Result<Options, OptionError> {
-        toml::from_str(text)
-            .map_err(|error| OptionError::File(error.to_string().trim().replace('\n', " ")))
+        toml::from_str(text).map_err(|error: toml::de::Error| {
+            let before = error.span().and_then(|span| text.get(..span.start));
+            let line = before.map(|before| before.matches('\n').count() + 1);
+            let place = line.map_or(String::new(), |line| format!("line {line}: "));
+            let said = error.message().trim().replace('\n', " ");
+            OptionError::File(format!("{place}{said}"))
+        })
     }
 
     /// The options as a TOML file.

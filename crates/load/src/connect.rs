@@ -17,6 +17,9 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+/// What is seen of a server that takes the connection and does not understand TLS.
+pub(crate) const NO_HANDSHAKE: &str = "connected, but no TLS handshake";
+
 /// Opens connections to one server. The driver's tests use one in memory.
 pub trait Transport: 'static {
     /// What it opens.
@@ -248,8 +251,8 @@ impl Network {
         })
     }
 
-    async fn open_all(&self) -> Result<Stream, Failure> {
-        let mut tcp = self.connect().await?;
+    /// TLS on a connection, where it is wanted, through the proxy if there is one.
+    async fn secure(&self, mut tcp: TcpStream) -> Result<Stream, Failure> {
         let Some(tls) = self.tls.as_ref().filter(|_| self.target.tls) else {
             return Ok(Stream::Plain(tcp));
         };
@@ -274,14 +277,18 @@ impl Transport for Network {
     type Stream = Stream;
 
     async fn open(&self) -> Result<Stream, Failure> {
-        match tokio::time::timeout(self.connect_timeout, self.open_all()).await {
-            Ok(opened) => opened,
-            Err(_) => Err(failure(
-                Phase::Timeout,
-                FailureClass::ConnectTimeout,
-                format!("no connection within {:?}", self.connect_timeout),
-            )),
-        }
+        let limit = self.connect_timeout;
+        let deadline = tokio::time::Instant::now() + limit;
+        let too_late = |what: &str| {
+            let detail = format!("{what} within {limit:?}");
+            failure(Phase::Timeout, FailureClass::ConnectTimeout, detail)
+        };
+        let tcp = tokio::time::timeout_at(deadline, self.connect())
+            .await
+            .unwrap_or_else(|_| Err(too_late("no connection")))?;
+        tokio::time::timeout_at(deadline, self.secure(tcp))
+            .await
+            .unwrap_or_else(|_| Err(too_late(NO_HANDSHAKE)))
     }
 
     fn is_open(stream: &mut Stream) -> bool {

@@ -3,7 +3,7 @@
 
 use crate::api::{Ask, CHAT, COMPLETIONS, Dialect};
 use crate::clock::Clock;
-use crate::connect::Network;
+use crate::connect::{NO_HANDSHAKE, Network};
 use crate::exchange::{Bench, Timeouts};
 use crate::failure::speaks_of_context;
 use crate::flight::{Flight, Sink};
@@ -118,7 +118,7 @@ pub enum PreflightError {
         served: String,
     },
     /// The server lists no model and none was named.
-    #[error("{url} lists no model ({said}); name one with --model")]
+    #[error("{url} lists no model ({said}); correct the path of the URL, or name a model with --model if the path is right")]
     NoModel {
         /// The server.
         url: String,
@@ -232,6 +232,8 @@ struct Site {
     models: Vec<String>,
     max_model_len: Option<u64>,
     models_said: String,
+    /// Status of a web page that came where the models should be listed.
+    page: Option<u16>,
     software: Option<String>,
 }
 
@@ -258,6 +260,7 @@ impl Scout {
             models: Vec::new(),
             max_model_len: None,
             models_said: String::new(),
+            page: None,
             software: None,
         };
         let versioned = |base: &str| {
@@ -281,6 +284,7 @@ impl Scout {
             }
             self.check_access(&way.url, &reply)?;
             site.models_said = format!("{path}: status {}", reply.status);
+            site.page = is_page(&reply.body).then_some(reply.status);
             if reply.status == 200
                 && let Some((models, longest)) = read_models(&reply.body)
             {
@@ -315,6 +319,9 @@ impl Scout {
             (Some(model), _) => model.clone(),
             (None, Some(model)) => model.clone(),
             (None, None) => {
+                if let Some(status) = first.page {
+                    return Err(PreflightError::WebPage { url: first.url.clone(), status });
+                }
                 return Err(PreflightError::NoModel {
                     url: first.url.clone(),
                     said: first.models_said.clone(),
@@ -536,8 +543,11 @@ impl Scout {
         let way = self.way(site);
         let said = self.said(&failure.detail);
         let status = record.status.unwrap_or_default();
-        let page = failure.detail.trim_start().to_ascii_lowercase();
-        let is_page = page.starts_with("<!doctype html") || page.starts_with("<html");
+        let body = match failure.class {
+            // Here the body follows what is wrong with it.
+            FailureClass::BadStream => failure.detail.find('<').map_or("", |at| &failure.detail[at..]),
+            _ => &failure.detail,
+        };
         match failure.class {
             _ if self.is_model_missing(failure) => PreflightError::ModelNotServed {
                 url: site.url.clone(),
@@ -555,7 +565,7 @@ impl Scout {
                     Ok(()) => PreflightError::Refused { url: way.url, status, said },
                 }
             }
-            _ if is_page => PreflightError::WebPage { url: way.url, status },
+            _ if is_page(body) => PreflightError::WebPage { url: way.url, status },
             FailureClass::NotFound | FailureClass::Redirected => {
                 PreflightError::NoApi { url: way.url, status, said }
             }
@@ -616,6 +626,9 @@ pub fn unreachable(url: &str, failure: &Failure, secrets: &Secrets) -> Preflight
             "trust its authority with --ca FILE, or anything with --insecure; a server that wants a certificate gets one with --client-cert and --client-key"
         }
         FailureClass::Disconnected => "the server may still be starting, may want https://, or closes every connection: look at its log",
+        FailureClass::ConnectTimeout if failure.detail.starts_with(NO_HANDSHAKE) => {
+            "the server may speak plain HTTP there: write http://, or raise --connect-timeout"
+        }
         FailureClass::ConnectTimeout => "check the address and the firewall, or raise --connect-timeout",
         FailureClass::ReadTimeout | FailureClass::RequestTimeout => {
             "the server takes connections but does not answer: look at its log, or raise --read-timeout"
@@ -628,6 +641,13 @@ pub fn unreachable(url: &str, failure: &Failure, secrets: &Secrets) -> Preflight
         why: printable(&secrets.redact(&failure.detail), SAID),
         remedy: remedy.to_owned(),
     }
+}
+
+/// A text for browsers and not for programs.
+fn is_page(text: &str) -> bool {
+    let start: String = text.trim_start().chars().take(14).collect();
+    let start = start.to_ascii_lowercase();
+    start.starts_with("<!doctype html") || start.starts_with("<html")
 }
 
 /// The base of a path, and the API that it names.
