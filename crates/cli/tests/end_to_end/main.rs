@@ -1,0 +1,20 @@
+//! The binary as a user meets it: `inferometer` against `inferometer sim`, whose truth log says
+//! what really happened, and against servers that are none.
+//!
+//! One program for all, so that it is linked once. Every test has a folder of its own as working
+//! directory and cache, every server a free port, and every process ends with its test.
+
+#![allow(clippy::unwrap_used)]
+
+mod bad_input;
+mod doubts;
+mod faults;
+mod interruption;
+mod load;
+mod preflight;
+mod progress;
+mod secrets;
+mod stored_runs;
+mod support;
+mod tls;
+mod truth;

@@ -1,0 +1,177 @@
+//! A run, and everything that can be done with it afterwards.
+
+use crate::support::{Place, Sim, records};
+use inferometer_core::summary::Summary;
+use serde_json::Value;
+use std::path::PathBuf;
+
+const DEMO: [&str; 11] = [
+    "run", "--lang", "en", "--requests", "24", "--concurrency", "4", "--output-tokens", "uniform(4,12)", "--seed", "7",
+];
+
+/// The only run in the default folder.
+fn only_run(place: &Place) -> PathBuf {
+    let mut found = std::fs::read_dir(place.path("inferometer-runs")).unwrap();
+    let path = found.next().unwrap().unwrap().path();
+    assert!(found.next().is_none());
+    path
+}
+
+#[test]
+fn without_a_url_the_simulated_engine_is_measured_and_everything_is_kept() {
+    let place = Place::new();
+    let run = place.run(&DEMO);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.stdout.starts_with("VALID"), "{}", run.stdout);
+    let path = only_run(&place);
+    let mut kept: Vec<_> = place
+        .files("inferometer-runs")
+        .iter()
+        .map(|file| file.strip_prefix(&path).unwrap().to_str().unwrap().to_owned())
+        .collect();
+    kept.sort();
+    assert_eq!(kept, ["ending.json", "environment.json", "records/records.parquet", "scenario.toml", "summary.json"]);
+
+    let again = place.run(&["report", "--lang", "en"]);
+    assert_eq!((again.code, again.stderr.as_str()), (Some(0), ""));
+    assert_eq!(again.stdout, run.stdout);
+
+    let json = place.run(&["report", "--lang", "en", "--format", "json"]);
+    let shown: Value = serde_json::from_str(&json.stdout).unwrap();
+    let stored: Value = serde_json::from_slice(&std::fs::read(path.join("summary.json")).unwrap()).unwrap();
+    assert_eq!(shown, stored);
+    assert_eq!(shown["schema"], "inferometer.summary/1");
+    assert_eq!(shown["requests"]["ok"], 24);
+
+    let listed = place.run(&["runs"]);
+    assert_eq!(listed.code, Some(0));
+    assert!(listed.stdout.contains(path.file_name().unwrap().to_str().unwrap()), "{}", listed.stdout);
+    assert!(listed.stdout.contains("VALID"));
+}
+
+#[test]
+fn a_run_can_be_shown_in_other_formats_dialects_and_with_other_objectives() {
+    let place = Place::new();
+    let sim = Sim::start(&[]);
+    let run = place.measure(&sim.url, &["--requests", "20", "--concurrency", "4", "--output-tokens", "8"]);
+    let path = run.path.to_str().unwrap();
+    let report = |options: &[&str]| {
+        let mut arguments = vec!["report", path, "--lang", "en"];
+        arguments.extend(options);
+        place.run(&arguments)
+    };
+
+    let csv = report(&["--format", "csv"]);
+    assert_eq!((csv.code, csv.stdout.as_str()), (Some(0), ""));
+    let csv = std::fs::read_to_string(run.path.join("report.csv")).unwrap();
+    assert_eq!(csv.trim_end().lines().count(), 2, "{csv}");
+    let columns = |line: &str| line.split(',').count();
+    let mut lines = csv.lines();
+    assert_eq!(columns(lines.next().unwrap()), columns(lines.next().unwrap()));
+    let to_stdout = report(&["--format", "csv", "-o", "-"]);
+    assert_eq!(to_stdout.stdout, csv);
+
+    let vllm = report(&["--dialect", "vllm"]).stdout;
+    assert!(vllm.starts_with("============ Serving Benchmark Result ============\n"), "{vllm}");
+    let line = |label: &str| vllm.lines().find(|line| line.starts_with(label)).unwrap().to_owned();
+    assert_eq!(line("Successful requests:"), format!("{:<40} {:<10}", "Successful requests:", 20));
+    assert_eq!(line("Total generated tokens:"), format!("{:<40} {:<10}", "Total generated tokens:", 160));
+    let vllm: Value = serde_json::from_str(&report(&["--dialect", "vllm", "--format", "json"]).stdout).unwrap();
+    assert_eq!((&vllm["completed"], &vllm["total_output_tokens"]), (&20.into(), &160.into()));
+    let ours = run.summary.latency.ttft_ms.unwrap().p50;
+    let theirs = vllm["median_ttft_ms"].as_f64().unwrap();
+    assert!((ours / theirs - 1.0).abs() < 0.5, "{ours} {theirs}");
+    // As Python writes it: the rate of a closed loop is infinite.
+    let sglang = report(&["--dialect", "sglang", "--format", "json"]).stdout.replace("Infinity", "null");
+    let sglang: Value = serde_json::from_str(&sglang).unwrap();
+    assert_eq!(sglang["completed"], 20);
+
+    let attainment = |slo: &str| {
+        let ended = report(&["--format", "json", "--slo", slo, "--attainment", "0.5"]);
+        let summary: Summary = serde_json::from_str(&ended.stdout).unwrap();
+        (ended.code, summary.slo.unwrap().attainment)
+    };
+    assert_eq!(attainment("ttft=1m"), (Some(0), Some(1.0)));
+    assert_eq!(attainment("ttft=1us"), (Some(1), Some(0.0)));
+    assert!(run.summary.slo.is_none());
+
+    let all = report(&["--format", "text", "--format", "json", "--format", "csv", "-o", place.path("").to_str().unwrap()]);
+    assert_eq!((all.code, all.stdout.as_str()), (Some(0), ""));
+    for name in ["report.txt", "report.json", "report.csv"] {
+        assert!(place.path(name).metadata().unwrap().len() > 100, "{name}");
+    }
+}
+
+#[test]
+fn a_missed_objective_is_told_by_the_exit_code() {
+    let place = Place::new();
+    let sim = Sim::start(&[]);
+    let options = ["--requests", "10", "--concurrency", "2", "--output-tokens", "4"];
+    let missed = place.measure(&sim.url, &[&options[..], &["--slo", "ttft.p50=1ms"]].concat());
+    assert_eq!(missed.ended.code, Some(1));
+    assert!(missed.summary.valid);
+    let met = place.measure(&sim.url, &[&options[..], &["--slo", "ttft.p50=1m", "--slo", "e2e=1m"]].concat());
+    assert_eq!((met.ended.code, met.summary.slo.unwrap().attainment), (Some(0), Some(1.0)));
+}
+
+#[test]
+fn json_on_stdout_is_the_summary_and_nothing_else() {
+    let place = Place::new();
+    let ended = place.run(&[&DEMO[..], &["--format", "json", "--quiet"]].concat());
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    let shown: Summary = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!((shown.requests.planned, shown.requests.ok), (24, 24));
+    let printed: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(printed["server"], Value::Null);
+    assert_eq!(printed["latency"]["lag_ms"], Value::Null, "a closed loop has no schedule to be late for");
+}
+
+#[test]
+fn the_stored_scenario_repeats_the_run_with_the_same_work_at_the_same_times() {
+    let place = Place::new();
+    let sim = Sim::start(&[]);
+    let options = [
+        "--rate", "80", "--requests", "30", "--input-tokens", "uniform(8,64)", "--output-tokens", "normal(6,2)",
+        "--seed", "42", "--label", "first", "--tag", "cards=2",
+    ];
+    let first = place.measure(&sim.url, &options);
+    let scenario = first.path.join("scenario.toml");
+    let second = place.measure("", &["--config", scenario.to_str().unwrap(), "--label", "second"]);
+    let work = |path| {
+        let all = records(path);
+        let measured = all.into_iter().filter(|record| !record.warmup);
+        measured.map(|record| (record.index, record.input_tokens_asked, record.output_tokens_asked)).collect::<Vec<_>>()
+    };
+    assert_eq!(work(&first.path), work(&second.path));
+    let due = |records: &[inferometer_core::record::Record]| {
+        let first = records[0].due.unwrap();
+        records.iter().map(|record| record.due.unwrap().since(first)).collect::<Vec<_>>()
+    };
+    assert_eq!(due(&first.records), due(&second.records));
+    assert_eq!(second.summary.label.as_deref(), Some("second"));
+    assert_eq!(second.summary.tags["cards"], "2");
+
+    let other = options.map(|word| if word == "42" { "43" } else { word });
+    let other = place.measure(&sim.url, &other);
+    assert_ne!(due(&first.records), due(&other.records));
+}
+
+#[test]
+fn without_a_stream_there_is_a_latency_and_no_first_token() {
+    let sim = Sim::start(&[]);
+    let run = Place::new().measure(&sim.url, &["--no-stream", "--requests", "12", "--concurrency", "3", "--output-tokens", "6"]);
+    run.assert_all_ok(12);
+    assert_eq!(run.ended.code, Some(0));
+    assert!(run.summary.latency.ttft_ms.is_none() && run.summary.latency.tpot_ms.is_none());
+    assert!(run.summary.latency.e2e_ms.unwrap().min > 10.0);
+    assert_eq!(run.summary.tokens.output, Some(72));
+    assert!(run.ended.stdout.contains("n/a"), "{}", run.ended.stdout);
+}
+
+#[test]
+fn an_empty_runs_folder_says_how_to_fill_it() {
+    let place = Place::new();
+    place.run(&["report"]).assert_refused(&["inferometer run"]);
+    place.run(&["report", "nowhere"]).assert_refused(&["inferometer runs"]);
+    assert_eq!(place.run(&["runs"]).code, Some(0));
+}
