@@ -22,6 +22,12 @@ impl Keys {
             headers: Vec::new(),
             secrets: Secrets::default(),
         };
+        if let Some(proxy) = &options.connection.proxy
+            && let Some(credentials) = Target::parse(proxy).context("--proxy")?.credentials
+        {
+            keys.secrets.add(&base64(credentials.as_bytes()));
+            keys.credentials(&credentials);
+        }
         for header in options.connection.header.iter().flatten() {
             keys.header(&header.key, &header.value)?;
         }
@@ -33,9 +39,17 @@ impl Keys {
             keys.secrets.add(&key);
         } else if let Some(credentials) = targets.iter().find_map(|target| target.credentials.as_ref()) {
             keys.header("Authorization", &format!("Basic {}", base64(credentials.as_bytes())))?;
-            keys.secrets.add(credentials);
+            keys.credentials(credentials);
         }
         Ok(keys)
+    }
+
+    /// A server may repeat the password alone.
+    fn credentials(&mut self, credentials: &str) {
+        self.secrets.add(credentials);
+        if let Some((_, password)) = credentials.split_once(':') {
+            self.secrets.add(password);
+        }
     }
 
     fn header(&mut self, name: &str, value: &str) -> anyhow::Result<()> {
@@ -47,6 +61,10 @@ impl Keys {
             bail!("the value of --header {name} has a control character; write it on one line");
         }
         self.secrets.add(value);
+        // Servers repeat the key without `Bearer` before it.
+        if let Some((_, key)) = value.split_once(' ').filter(|_| name.eq_ignore_ascii_case("authorization")) {
+            self.secrets.add(key);
+        }
         self.headers.push((name.to_owned(), value.to_owned()));
         Ok(())
     }

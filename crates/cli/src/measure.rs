@@ -80,8 +80,10 @@ pub fn measure(
     let jobs = job_maker(Arc::clone(&prompts), &scenario);
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    progress.say(&format!("preflight: {}", join(&targets)));
+    progress.attempt(&format!("preflight: {}", join(&targets)));
     let learned = runtime.block_on(look(&scenario, targets, &keys, &jobs))?;
+    // The ways know the password of the proxy; the files must not.
+    let scenario = without_password(scenario)?;
     notes.extend(learned.notes.iter().cloned());
     if let Some(distinct) = prompts.distinct()
         && scenario.load.extent.requests().is_some_and(|requests| requests > distinct)
@@ -291,6 +293,14 @@ async fn look(
         secrets: keys.secrets.clone(),
     };
     Ok(preflight(wish).await?)
+}
+
+/// The scenario as it may be stored and shown.
+fn without_password(mut scenario: Scenario) -> anyhow::Result<Scenario> {
+    if let Some(proxy) = &mut scenario.connection.proxy {
+        *proxy = Target::parse(proxy)?.to_string();
+    }
+    Ok(scenario)
 }
 
 /// The ways to the servers, with TLS where one wants it.

@@ -55,12 +55,21 @@ impl Progress {
         }
     }
 
-    /// Says something once. Where there is no terminal, it is said when a phase begins: a run
-    /// that cannot begin says nothing but why.
-    pub fn say(&mut self, text: &str) {
+    /// Says something once.
+    pub fn say(&self, text: &str) {
         match self.mode {
             Mode::Live => self.print(&format!("\r\x1b[2K{text}")),
-            Mode::Plain => self.held = Some(format!("{text}\n")),
+            Mode::Plain => self.print(&format!("{text}\n")),
+            Mode::Quiet => {}
+        }
+    }
+
+    /// Says what is tried. Where there is no terminal, only once a phase begins: a run that
+    /// cannot begin says nothing but why.
+    pub fn attempt(&mut self, text: &str) {
+        match self.mode {
+            Mode::Live => self.say(text),
+            Mode::Plain => self.held = Some(text.to_owned()),
             Mode::Quiet => {}
         }
     }
@@ -68,7 +77,7 @@ impl Progress {
     /// A phase begins.
     pub fn begin(&mut self, title: &'static str, requests: Option<u64>, duration: Option<Duration>) {
         if let Some(text) = self.held.take() {
-            self.print(&text);
+            self.say(&text);
         }
         self.title = title;
         self.requests = requests;

@@ -67,15 +67,15 @@ fn default_folder(scenario: &Scenario) -> PathBuf {
 fn interrupt_on_signals(control: Control) -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Before the thread runs, so that no signal finds the system's own manners.
+    let guard = runtime.enter();
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    drop(guard);
     std::thread::Builder::new()
         .name("signals".into())
         .spawn(move || {
             runtime.block_on(async {
-                let (Ok(mut interrupt), Ok(mut terminate)) =
-                    (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-                else {
-                    return;
-                };
                 loop {
                     tokio::select! {
                         _ = interrupt.recv() => {}
