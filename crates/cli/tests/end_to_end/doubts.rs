@@ -16,24 +16,59 @@ fn assert_doubt(run: &Run, code: DoubtCode, severity: Severity) {
     let doubt = found.unwrap_or_else(|| panic!("{code} is missing in {:?}", run.summary.doubts));
     assert_eq!(doubt.severity, severity);
     assert!(!doubt.text.is_empty() && !doubt.remedy.is_empty());
-    assert!(run.ended.stdout.contains(code.word()), "{}", run.ended.stdout);
-    assert_eq!(run.summary.valid, run.summary.doubts.iter().all(|doubt| doubt.severity != Severity::Invalid));
+    assert!(
+        run.ended.stdout.contains(code.word()),
+        "{}",
+        run.ended.stdout
+    );
+    assert_eq!(
+        run.summary.valid,
+        run.summary
+            .doubts
+            .iter()
+            .all(|doubt| doubt.severity != Severity::Invalid)
+    );
 }
 
 #[test]
 fn a_healthy_run_raises_no_warning() {
     let sim = Sim::start(&["--ttft", "40ms", "--itl", "5ms"]);
-    let run = run(&sim, &["--requests", "48", "--concurrency", "4", "--output-tokens", "16"]);
+    let run = run(
+        &sim,
+        &[
+            "--requests",
+            "48",
+            "--concurrency",
+            "4",
+            "--output-tokens",
+            "16",
+        ],
+    );
     run.assert_all_ok(48);
     assert_eq!(run.ended.code, Some(0));
-    let warnings: Vec<_> = run.summary.doubts.iter().filter(|doubt| doubt.severity != Severity::Note).collect();
+    let warnings: Vec<_> = run
+        .summary
+        .doubts
+        .iter()
+        .filter(|doubt| doubt.severity != Severity::Note)
+        .collect();
     assert!(warnings.is_empty(), "{warnings:?}");
 }
 
 #[test]
 fn few_samples_are_told_with_the_number_that_is_needed() {
     let sim = Sim::start(&[]);
-    let run = run(&sim, &["--requests", "10", "--concurrency", "2", "--output-tokens", "4"]);
+    let run = run(
+        &sim,
+        &[
+            "--requests",
+            "10",
+            "--concurrency",
+            "2",
+            "--output-tokens",
+            "4",
+        ],
+    );
     assert_doubt(&run, DoubtCode::FewSamples, Severity::Note);
     assert!(run.ended.stdout.contains("459"));
 }
@@ -41,10 +76,23 @@ fn few_samples_are_told_with_the_number_that_is_needed() {
 #[test]
 fn answers_without_usage_have_no_token_count_and_that_is_told() {
     let sim = Sim::with_faults("usage=missing");
-    let run = run(&sim, &["--requests", "10", "--concurrency", "2", "--output-tokens", "4"]);
+    let run = run(
+        &sim,
+        &[
+            "--requests",
+            "10",
+            "--concurrency",
+            "2",
+            "--output-tokens",
+            "4",
+        ],
+    );
     run.assert_all_ok(10);
     assert_doubt(&run, DoubtCode::TokenSource, Severity::Note);
-    assert_eq!((run.summary.tokens.source, run.summary.tokens.output), (TokenSource::None, None));
+    assert_eq!(
+        (run.summary.tokens.source, run.summary.tokens.output),
+        (TokenSource::None, None)
+    );
     assert_eq!(run.summary.throughput.output_tokens_per_s, None);
     assert!(run.summary.latency.tpot_ms.is_none() && run.summary.latency.ttft_ms.is_some());
 }
@@ -52,12 +100,35 @@ fn answers_without_usage_have_no_token_count_and_that_is_told() {
 #[test]
 fn chunks_of_several_tokens_without_counts_are_told() {
     let sim = Sim::with_faults("tokens-per-chunk=4,usage=own");
-    let without = run(&sim, &["--requests", "10", "--concurrency", "2", "--output-tokens", "16"]);
+    let without = run(
+        &sim,
+        &[
+            "--requests",
+            "10",
+            "--concurrency",
+            "2",
+            "--output-tokens",
+            "16",
+        ],
+    );
     assert_doubt(&without, DoubtCode::ChunkNotToken, Severity::Note);
     assert!(!without.summary.latency.itl_is_per_token);
     let sim = Sim::with_faults("tokens-per-chunk=4");
-    let with = run(&sim, &["--requests", "10", "--concurrency", "2", "--output-tokens", "16"]);
-    assert!(!with.doubts(DoubtCode::ChunkNotToken), "the server gives counts per chunk when asked");
+    let with = run(
+        &sim,
+        &[
+            "--requests",
+            "10",
+            "--concurrency",
+            "2",
+            "--output-tokens",
+            "16",
+        ],
+    );
+    assert!(
+        !with.doubts(DoubtCode::ChunkNotToken),
+        "the server gives counts per chunk when asked"
+    );
     assert!(with.summary.latency.itl_is_per_token);
 }
 
@@ -68,20 +139,48 @@ fn answers_of_another_length_than_asked_are_told() {
         let mut lines = BufReader::new(stream.try_clone().unwrap());
         let mut head = String::new();
         while lines.read_line(&mut head).is_ok_and(|read| read > 2) {}
-        let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok());
+        let length = head.lines().find_map(|line| {
+            line.to_ascii_lowercase()
+                .strip_prefix("content-length:")?
+                .trim()
+                .parse()
+                .ok()
+        });
         let _ = lines.read_exact(&mut vec![0; length.unwrap_or(0)]);
         let body = match head.starts_with("GET") {
             true => r#"{"data":[{"id":"short"}]}"#.to_owned(),
             false => {
-                let token = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x \"}}]}\n\n".repeat(3);
+                let token =
+                    "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x \"}}]}\n\n"
+                        .repeat(3);
                 let usage = r#""usage":{"prompt_tokens":16,"completion_tokens":3}"#;
-                format!("{token}data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"stop\"}}],{usage}}}\n\ndata: [DONE]\n\n")
+                format!(
+                    "{token}data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"stop\"}}],{usage}}}\n\ndata: [DONE]\n\n"
+                )
             }
         };
-        let kind = if head.starts_with("GET") { "application/json" } else { "text/event-stream" };
-        let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
+        let kind = if head.starts_with("GET") {
+            "application/json"
+        } else {
+            "text/event-stream"
+        };
+        let _ = write!(
+            stream,
+            "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        );
     });
-    let run = Place::new().measure(&server.url(), &["--requests", "10", "--concurrency", "1", "--output-tokens", "16"]);
+    let run = Place::new().measure(
+        &server.url(),
+        &[
+            "--requests",
+            "10",
+            "--concurrency",
+            "1",
+            "--output-tokens",
+            "16",
+        ],
+    );
     run.assert_all_ok(10);
     assert_doubt(&run, DoubtCode::OutputLengths, Severity::Warn);
 }
@@ -89,7 +188,19 @@ fn answers_of_another_length_than_asked_are_told() {
 #[test]
 fn answers_that_end_at_the_limit_are_told() {
     let sim = Sim::start(&[]);
-    let run = run(&sim, &["--requests", "12", "--concurrency", "2", "--max-tokens", "5", "--min-tokens", "5"]);
+    let run = run(
+        &sim,
+        &[
+            "--requests",
+            "12",
+            "--concurrency",
+            "2",
+            "--max-tokens",
+            "5",
+            "--min-tokens",
+            "5",
+        ],
+    );
     run.assert_all_ok(12);
     assert_doubt(&run, DoubtCode::OutputCapped, Severity::Note);
 }
@@ -97,7 +208,19 @@ fn answers_that_end_at_the_limit_are_told() {
 #[test]
 fn one_prompt_again_and_again_is_told() {
     let sim = Sim::start(&[]);
-    let run = run(&sim, &["--requests", "12", "--concurrency", "2", "--prompt", "Tell me a joke.", "--max-tokens", "5"]);
+    let run = run(
+        &sim,
+        &[
+            "--requests",
+            "12",
+            "--concurrency",
+            "2",
+            "--prompt",
+            "Tell me a joke.",
+            "--max-tokens",
+            "5",
+        ],
+    );
     run.assert_all_ok(12);
     assert_doubt(&run, DoubtCode::RepeatedPrompts, Severity::Warn);
 }
@@ -105,18 +228,55 @@ fn one_prompt_again_and_again_is_told() {
 #[test]
 fn starting_all_at_once_is_told() {
     let sim = Sim::start(&[]);
-    let at_once = run(&sim, &["--rate", "inf", "--requests", "6", "--output-tokens", "4"]);
+    let at_once = run(
+        &sim,
+        &["--rate", "inf", "--requests", "6", "--output-tokens", "4"],
+    );
     assert_doubt(&at_once, DoubtCode::AllAtOnce, Severity::Note);
-    let unstaggered = run(&sim, &["--concurrency", "3", "--stagger", "none", "--requests", "6", "--output-tokens", "4"]);
+    let unstaggered = run(
+        &sim,
+        &[
+            "--concurrency",
+            "3",
+            "--stagger",
+            "none",
+            "--requests",
+            "6",
+            "--output-tokens",
+            "4",
+        ],
+    );
     assert_doubt(&unstaggered, DoubtCode::AllAtOnce, Severity::Note);
-    let staggered = run(&sim, &["--concurrency", "3", "--requests", "6", "--output-tokens", "4"]);
+    let staggered = run(
+        &sim,
+        &[
+            "--concurrency",
+            "3",
+            "--requests",
+            "6",
+            "--output-tokens",
+            "4",
+        ],
+    );
     assert!(!staggered.doubts(DoubtCode::AllAtOnce));
 }
 
 #[test]
 fn stalls_inside_answers_are_told() {
     let sim = Sim::start(&["--seed", "3", "--faults", "stall(700ms)=30%"]);
-    let run = run(&sim, &["--requests", "20", "--concurrency", "10", "--warmup", "0", "--output-tokens", "24"]);
+    let run = run(
+        &sim,
+        &[
+            "--requests",
+            "20",
+            "--concurrency",
+            "10",
+            "--warmup",
+            "0",
+            "--output-tokens",
+            "24",
+        ],
+    );
     run.assert_all_ok(20);
     assert_doubt(&run, DoubtCode::Stalls, Severity::Note);
     assert!(run.summary.latency.max_gap_ms.unwrap().max >= 700.0);
@@ -126,13 +286,31 @@ fn stalls_inside_answers_are_told() {
 fn a_server_that_dies_under_way_makes_the_run_invalid_and_all_is_accounted_for() {
     for load in [["--concurrency", "4"], ["--rate", "200"]] {
         let sim = Sim::with_faults("die-after=20");
-        let run = run(&sim, &[&load[..], &["--requests", "60", "--output-tokens", "8", "--warmup", "0"]].concat());
+        let run = run(
+            &sim,
+            &[
+                &load[..],
+                &["--requests", "60", "--output-tokens", "8", "--warmup", "0"],
+            ]
+            .concat(),
+        );
         assert_eq!(run.ended.code, Some(1));
-        assert!(run.ended.stdout.starts_with("INVALID"), "{}", run.ended.stdout);
+        assert!(
+            run.ended.stdout.starts_with("INVALID"),
+            "{}",
+            run.ended.stdout
+        );
         assert_doubt(&run, DoubtCode::ServerDied, Severity::Invalid);
         let accounts = run.summary.requests;
         assert_eq!(accounts.planned, 60);
         assert!(accounts.ok >= 15 && accounts.failed > 30, "{accounts:?}");
-        assert_eq!(run.summary.failures.iter().map(|kind| kind.count).sum::<u64>(), accounts.failed);
+        assert_eq!(
+            run.summary
+                .failures
+                .iter()
+                .map(|kind| kind.count)
+                .sum::<u64>(),
+            accounts.failed
+        );
     }
 }

@@ -14,23 +14,46 @@ use std::time::Duration;
 fn until_recorded(path: &Path, least: usize) {
     until("the journal", || {
         let directory = RunDir::open(path).ok()?;
-        let known = directory.records().ok()?.filter_map(Result::ok).filter(|record| !record.warmup).count();
+        let known = directory
+            .records()
+            .ok()?
+            .filter_map(Result::ok)
+            .filter(|record| !record.warmup)
+            .count();
         (known >= least).then_some(())
     });
 }
 
 /// The folded summary of a stored run, with the exit code of `report`.
 fn reported(place: &Place, path: &Path) -> (Option<i32>, Summary) {
-    let ended = place.run(&["report", path.to_str().unwrap(), "--lang", "en", "--format", "json"]);
-    (ended.code, serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}")))
+    let ended = place.run(&[
+        "report",
+        path.to_str().unwrap(),
+        "--lang",
+        "en",
+        "--format",
+        "json",
+    ]);
+    (
+        ended.code,
+        serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}")),
+    )
 }
 
 fn assert_interrupted(summary: &Summary) {
     assert!(!summary.valid);
-    let doubt = summary.doubts.iter().find(|doubt| doubt.code == DoubtCode::Interrupted).unwrap();
+    let doubt = summary
+        .doubts
+        .iter()
+        .find(|doubt| doubt.code == DoubtCode::Interrupted)
+        .unwrap();
     assert_eq!(doubt.severity, Severity::Invalid);
     let all = summary.requests;
-    assert_eq!(all.planned, all.ok + all.failed + all.cut + all.unsent, "{all:?}");
+    assert_eq!(
+        all.planned,
+        all.ok + all.failed + all.cut + all.unsent,
+        "{all:?}"
+    );
 }
 
 #[test]
@@ -38,7 +61,19 @@ fn the_first_interrupt_lets_answers_come_and_keeps_the_results() {
     let place = Place::new();
     // Without a URL, so that the embedded server has to outlive the interrupt.
     let out = place.path("run");
-    let options = ["run", "--lang", "en", "--out", "run", "--requests", "100000", "--concurrency", "4", "--output-tokens", "8"];
+    let options = [
+        "run",
+        "--lang",
+        "en",
+        "--out",
+        "run",
+        "--requests",
+        "100000",
+        "--concurrency",
+        "4",
+        "--output-tokens",
+        "8",
+    ];
     let started = Started::new(place.command(options));
     until_recorded(&out, 8);
     started.signal(Signal::INT);
@@ -49,7 +84,11 @@ fn the_first_interrupt_lets_answers_come_and_keeps_the_results() {
     assert_interrupted(&run.summary);
     let all = run.summary.requests;
     assert!(all.ok >= 4 && all.unsent > 0, "{all:?}");
-    assert_eq!((all.failed, all.cut), (0, 0), "answers under way were waited for");
+    assert_eq!(
+        (all.failed, all.cut),
+        (0, 0),
+        "answers under way were waited for"
+    );
     let (code, again) = reported(&place, &run.path);
     assert_eq!((code, again.requests), (Some(1), all));
 }
@@ -60,7 +99,19 @@ fn the_second_interrupt_leaves_at_once_and_counts_what_was_cut() {
     // An answer would take more than the test may.
     let sim = Sim::start(&["--itl", "1s"]);
     for signal in [Signal::INT, Signal::TERM] {
-        let (started, out) = place.start(&sim.url, &["--concurrency", "3", "--requests", "10", "--warmup", "0", "--output-tokens", "1000"]);
+        let (started, out) = place.start(
+            &sim.url,
+            &[
+                "--concurrency",
+                "3",
+                "--requests",
+                "10",
+                "--warmup",
+                "0",
+                "--output-tokens",
+                "1000",
+            ],
+        );
         until_recorded(&out, 3);
         started.signal(signal);
         std::thread::sleep(Duration::from_millis(500));
@@ -68,7 +119,10 @@ fn the_second_interrupt_leaves_at_once_and_counts_what_was_cut() {
         let run = Run::read(started.wait(), out);
         assert_eq!(run.ended.code, Some(130));
         assert_interrupted(&run.summary);
-        assert_eq!((run.summary.requests.cut, run.summary.requests.unsent), (3, 7));
+        assert_eq!(
+            (run.summary.requests.cut, run.summary.requests.unsent),
+            (3, 7)
+        );
     }
 }
 
@@ -92,7 +146,17 @@ fn an_interrupt_before_anything_is_measured_leaves_nothing_behind() {
 fn a_killed_run_can_be_read_and_holds_all_but_its_last_second() {
     let place = Place::new();
     let sim = Sim::start(&["--ttft", "30ms", "--itl", "10ms"]);
-    let (started, out) = place.start(&sim.url, &["--concurrency", "4", "--requests", "5000", "--output-tokens", "uniform(2,40)"]);
+    let (started, out) = place.start(
+        &sim.url,
+        &[
+            "--concurrency",
+            "4",
+            "--requests",
+            "5000",
+            "--output-tokens",
+            "uniform(2,40)",
+        ],
+    );
     until_recorded(&out, 8);
     std::thread::sleep(Duration::from_secs(2));
     let killed_ns = {
@@ -103,15 +167,23 @@ fn a_killed_run_can_be_read_and_holds_all_but_its_last_second() {
     assert_eq!(started.wait().code, None);
     assert!(out.join("records/journal.jsonl").exists() && !out.join("ending.json").exists());
 
-    let stored: HashMap<String, _> = records(&out).into_iter().map(|record| (record.id.clone(), record)).collect();
+    let stored: HashMap<String, _> = records(&out)
+        .into_iter()
+        .map(|record| (record.id.clone(), record))
+        .collect();
     let truth = sim.truth();
     let mut complete = 0;
     for (id, real) in truth.iter().filter(|(id, _)| id.as_str() != "preflight") {
         if real.end_ns + 1_000_000_000 < killed_ns {
             complete += 1;
-            let record = stored.get(id).unwrap_or_else(|| panic!("{id} ended in time and is lost"));
+            let record = stored
+                .get(id)
+                .unwrap_or_else(|| panic!("{id} ended in time and is lost"));
             assert!(record.is_done(), "{id}: {:?}", record.outcome);
-            assert_eq!(record.chunks.len(), real.chunks.iter().filter(|chunk| chunk.1 > 0).count());
+            assert_eq!(
+                record.chunks.len(),
+                real.chunks.iter().filter(|chunk| chunk.1 > 0).count()
+            );
         }
     }
     assert!(complete >= 8, "{complete}");
@@ -122,7 +194,11 @@ fn a_killed_run_can_be_read_and_holds_all_but_its_last_second() {
 
     let text = place.run(&["report", out.to_str().unwrap(), "--lang", "en"]);
     assert_eq!(text.code, Some(1));
-    assert!(text.stdout.starts_with("INVALID") && text.stdout.contains("interrupted"), "{}", text.stdout);
+    assert!(
+        text.stdout.starts_with("INVALID") && text.stdout.contains("interrupted"),
+        "{}",
+        text.stdout
+    );
     let (code, summary) = reported(&place, &out);
     assert_eq!(code, Some(1));
     assert_interrupted(&summary);
@@ -137,12 +213,65 @@ fn a_killed_run_can_be_read_and_holds_all_but_its_last_second() {
 fn a_run_under_way_can_be_looked_at_and_is_not_disturbed() {
     let place = Place::new();
     let sim = Sim::start(&[]);
-    let (started, out) = place.start(&sim.url, &["--concurrency", "2", "--duration", "2s", "--output-tokens", "4"]);
+    let (started, out) = place.start(
+        &sim.url,
+        &[
+            "--concurrency",
+            "2",
+            "--duration",
+            "2s",
+            "--output-tokens",
+            "4",
+        ],
+    );
     until_recorded(&out, 6);
     let (_, summary) = reported(&place, &out);
     assert!(summary.requests.ok > 0);
-    assert_eq!(place.run(&["runs", place.path("").to_str().unwrap()]).code, Some(0));
+    assert_eq!(
+        place.run(&["runs", place.path("").to_str().unwrap()]).code,
+        Some(0)
+    );
     let run = Run::read(started.wait(), out);
     assert_eq!(run.ended.code, Some(0), "{:?}", run.ended);
     assert!(!run.doubts(DoubtCode::Interrupted));
+}
+
+#[test]
+fn a_killed_run_leaves_no_embedded_server_behind() {
+    let place = Place::new();
+    let options = [
+        "run",
+        "--lang",
+        "en",
+        "--out",
+        "run",
+        "--requests",
+        "100000",
+        "--output-tokens",
+        "8",
+    ];
+    let started = Started::new(place.command(options));
+    until_recorded(&place.path("run"), 1);
+    let endpoint = RunDir::open(place.path("run"))
+        .unwrap()
+        .environment()
+        .unwrap()
+        .server
+        .endpoints[0]
+        .clone();
+    let address = endpoint
+        .strip_prefix("http://")
+        .unwrap()
+        .split('/')
+        .next()
+        .unwrap()
+        .to_owned();
+    assert!(std::net::TcpStream::connect(&address).is_ok());
+    started.signal(Signal::KILL);
+    started.wait();
+    until("the end of the server", || {
+        std::net::TcpStream::connect(&address)
+            .is_err()
+            .then_some(())
+    });
 }

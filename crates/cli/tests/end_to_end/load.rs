@@ -14,7 +14,9 @@ fn run(sim: &Sim, options: &[&str]) -> Run {
 fn gaps(records: &[Record]) -> Vec<f64> {
     let due: Vec<_> = records.iter().map(|record| record.due.unwrap()).collect();
     assert!(due.is_sorted());
-    due.windows(2).map(|pair| pair[1].since(pair[0]).as_secs_f64()).collect()
+    due.windows(2)
+        .map(|pair| pair[1].since(pair[0]).as_secs_f64())
+        .collect()
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -26,19 +28,31 @@ fn assert_schedule(run: &Run) {
     for record in &run.records {
         let (due, sent) = (record.due.unwrap(), record.sent.unwrap());
         assert!(sent >= due);
-        let told = record.lag().unwrap() + record.cap_wait.unwrap_or_default() + record.connect.unwrap_or_default();
+        let told = record.lag().unwrap()
+            + record.cap_wait.unwrap_or_default()
+            + record.connect.unwrap_or_default();
         assert!(told >= sent.since(due));
         assert!(record.ttft().unwrap() >= record.ttft_from_sent().unwrap());
     }
-    assert_eq!(run.summary.latency.lag_ms.unwrap().n, run.summary.requests.ok);
+    assert_eq!(
+        run.summary.latency.lag_ms.unwrap().n,
+        run.summary.requests.ok
+    );
 }
 
 #[test]
 fn constant_arrivals_are_evenly_spaced() {
     let sim = Sim::start(&[]);
-    let run = run(&sim, &["--rate", "100", "--arrival", "constant", "--requests", "50"]);
+    let run = run(
+        &sim,
+        &["--rate", "100", "--arrival", "constant", "--requests", "50"],
+    );
     run.assert_all_ok(50);
-    assert!(gaps(&run.records).iter().all(|gap| (gap - 0.01).abs() < 1e-6));
+    assert!(
+        gaps(&run.records)
+            .iter()
+            .all(|gap| (gap - 0.01).abs() < 1e-6)
+    );
     assert_schedule(&run);
 }
 
@@ -46,8 +60,32 @@ fn constant_arrivals_are_evenly_spaced() {
 fn poisson_and_gamma_arrivals_keep_the_rate_and_differ_in_spread() {
     let sim = Sim::start(&[]);
     let poisson = run(&sim, &["--rate", "150", "--requests", "150"]);
-    let bursty = run(&sim, &["--rate", "150", "--requests", "150", "--arrival", "gamma", "--burstiness", "0.1"]);
-    let regular = run(&sim, &["--rate", "150", "--requests", "150", "--arrival", "gamma", "--burstiness", "50"]);
+    let bursty = run(
+        &sim,
+        &[
+            "--rate",
+            "150",
+            "--requests",
+            "150",
+            "--arrival",
+            "gamma",
+            "--burstiness",
+            "0.1",
+        ],
+    );
+    let regular = run(
+        &sim,
+        &[
+            "--rate",
+            "150",
+            "--requests",
+            "150",
+            "--arrival",
+            "gamma",
+            "--burstiness",
+            "50",
+        ],
+    );
     let spread = |run: &Run| {
         run.assert_all_ok(150);
         assert_schedule(run);
@@ -58,35 +96,71 @@ fn poisson_and_gamma_arrivals_keep_the_rate_and_differ_in_spread() {
         (gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64).sqrt() / mean
     };
     let (poisson, bursty, regular) = (spread(&poisson), spread(&bursty), spread(&regular));
-    assert!(regular < 0.5 * poisson && poisson < 0.7 * bursty, "{regular} {poisson} {bursty}");
+    assert!(
+        regular < 0.5 * poisson && poisson < 0.7 * bursty,
+        "{regular} {poisson} {bursty}"
+    );
 }
 
 #[test]
 fn a_ramp_begins_slowly() {
     let sim = Sim::start(&[]);
     for curve in ["linear", "exponential"] {
-        let options = ["--rate", "100", "--arrival", "constant", "--ramp", curve, "--ramp-from", "10", "--ramp-over", "1s", "--requests", "70"];
+        let options = [
+            "--rate",
+            "100",
+            "--arrival",
+            "constant",
+            "--ramp",
+            curve,
+            "--ramp-from",
+            "10",
+            "--ramp-over",
+            "1s",
+            "--requests",
+            "70",
+        ];
         let run = run(&sim, &options);
         run.assert_all_ok(70);
         let gaps = gaps(&run.records);
-        assert!(mean(&gaps[..4]) > 3.0 * mean(&gaps[gaps.len() - 4..]), "{curve}: {gaps:?}");
+        assert!(
+            mean(&gaps[..4]) > 3.0 * mean(&gaps[gaps.len() - 4..]),
+            "{curve}: {gaps:?}"
+        );
     }
 }
 
 #[test]
 fn at_an_infinite_rate_all_are_due_at_once_and_the_cap_is_charged_and_told() {
     let sim = Sim::start(&["--ttft", "60ms"]);
-    let run = run(&sim, &["--rate", "inf", "--requests", "12", "--max-concurrency", "3"]);
+    let run = run(
+        &sim,
+        &[
+            "--rate",
+            "inf",
+            "--requests",
+            "12",
+            "--max-concurrency",
+            "3",
+        ],
+    );
     run.assert_all_ok(12);
     assert!(gaps(&run.records).iter().all(|gap| *gap == 0.0));
     assert_schedule(&run);
     assert_eq!(run.summary.concurrency.configured, Some(3));
     assert!(run.summary.concurrency.peak.unwrap() <= 3);
     // Three go at once; each later wave waits for one more answer of 60 ms and more.
-    let mut waits: Vec<Duration> = run.records.iter().map(|record| record.cap_wait.unwrap()).collect();
+    let mut waits: Vec<Duration> = run
+        .records
+        .iter()
+        .map(|record| record.cap_wait.unwrap())
+        .collect();
     waits.sort();
     for (wave, waits) in waits.chunks(3).enumerate() {
-        assert!(waits[0] >= Duration::from_millis(60) * wave as u32, "{waits:?}");
+        assert!(
+            waits[0] >= Duration::from_millis(60) * wave as u32,
+            "{waits:?}"
+        );
     }
     for record in &run.records {
         assert!(record.ttft().unwrap() >= record.cap_wait.unwrap() + Duration::from_millis(60));
@@ -103,7 +177,11 @@ fn an_uncapped_infinite_rate_has_all_under_way_at_once() {
     let sim = Sim::start(&["--ttft", "300ms"]);
     let run = run(&sim, &["--rate", "inf", "--requests", "20"]);
     run.assert_all_ok(20);
-    assert!(run.summary.concurrency.peak.unwrap() >= 15, "{:?}", run.summary.concurrency);
+    assert!(
+        run.summary.concurrency.peak.unwrap() >= 15,
+        "{:?}",
+        run.summary.concurrency
+    );
     assert!(run.records.iter().all(|record| record.cap_wait.is_none()));
 }
 
@@ -111,11 +189,25 @@ fn an_uncapped_infinite_rate_has_all_under_way_at_once() {
 fn a_closed_loop_never_has_more_under_way_than_asked() {
     let sim = Sim::start(&[]);
     for workers in ["1", "2"] {
-        let run = run(&sim, &["--concurrency", "5", "--requests", "40", "--workers", workers]);
+        let run = run(
+            &sim,
+            &[
+                "--concurrency",
+                "5",
+                "--requests",
+                "40",
+                "--workers",
+                workers,
+            ],
+        );
         run.assert_all_ok(40);
         assert_eq!(run.summary.concurrency.configured, Some(5));
         assert!(run.summary.concurrency.peak.unwrap() <= 5);
-        assert!(run.records.iter().all(|record| record.due.is_none() && record.lag().is_none()));
+        assert!(
+            run.records
+                .iter()
+                .all(|record| record.due.is_none() && record.lag().is_none())
+        );
     }
 }
 
@@ -125,10 +217,21 @@ fn a_duration_ends_sending_and_what_is_under_way_is_waited_for() {
     for load in [["--concurrency", "3"], ["--rate", "40"]] {
         let run = run(&sim, &[&load[..], &["--duration", "600ms"]].concat());
         let accounts = run.summary.requests;
-        assert_eq!((accounts.ok, accounts.failed + accounts.cut + accounts.unsent), (accounts.planned, 0));
+        assert_eq!(
+            (
+                accounts.ok,
+                accounts.failed + accounts.cut + accounts.unsent
+            ),
+            (accounts.planned, 0)
+        );
         assert!(accounts.ok > 3);
         let first = run.records.iter().filter_map(Record::start).min().unwrap();
-        let last = run.records.iter().filter_map(|record| record.due.or(record.sent)).max().unwrap();
+        let last = run
+            .records
+            .iter()
+            .filter_map(|record| record.due.or(record.sent))
+            .max()
+            .unwrap();
         assert!(last.since(first) < Duration::from_secs(5));
     }
 }
@@ -136,9 +239,22 @@ fn a_duration_ends_sending_and_what_is_under_way_is_waited_for() {
 #[test]
 fn requests_and_a_duration_end_at_whichever_comes_first() {
     let sim = Sim::start(&[]);
-    let few = run(&sim, &["--concurrency", "2", "--requests", "6", "--duration", "1m"]);
+    let few = run(
+        &sim,
+        &["--concurrency", "2", "--requests", "6", "--duration", "1m"],
+    );
     few.assert_all_ok(6);
-    let short = run(&sim, &["--concurrency", "2", "--requests", "100000", "--duration", "300ms"]);
+    let short = run(
+        &sim,
+        &[
+            "--concurrency",
+            "2",
+            "--requests",
+            "100000",
+            "--duration",
+            "300ms",
+        ],
+    );
     assert_eq!(short.summary.requests.planned, 100_000);
     assert!(short.summary.requests.unsent > 0);
 }
@@ -148,34 +264,76 @@ fn what_does_not_end_within_the_drain_is_cut_and_counted() {
     let sim = Sim::start(&["--itl", "100ms"]);
     let place = Place::new();
     for load in [["--concurrency", "3"], ["--rate", "20"]] {
-        let options = [&load[..], &["--duration", "300ms", "--drain", "50ms", "--output-tokens", "600", "--warmup", "0"]].concat();
+        let options = [
+            &load[..],
+            &[
+                "--duration",
+                "300ms",
+                "--drain",
+                "50ms",
+                "--output-tokens",
+                "600",
+                "--warmup",
+                "0",
+            ],
+        ]
+        .concat();
         let run = place.measure(&sim.url, &options);
         let accounts = run.summary.requests;
         assert!(accounts.cut > 0 && accounts.ok == 0, "{accounts:?}");
-        let cut: Vec<_> = run.records.iter().filter(|record| record.outcome == Outcome::Cut).collect();
+        let cut: Vec<_> = run
+            .records
+            .iter()
+            .filter(|record| record.outcome == Outcome::Cut)
+            .collect();
         assert_eq!(cut.len() as u64, accounts.cut);
-        assert!(cut.iter().any(|record| !record.chunks.is_empty()), "what had come is kept");
+        assert!(
+            cut.iter().any(|record| !record.chunks.is_empty()),
+            "what had come is kept"
+        );
     }
 }
 
 #[test]
 fn the_warm_up_is_kept_apart() {
     let sim = Sim::start(&[]);
-    let by_count = run(&sim, &["--concurrency", "2", "--requests", "8", "--warmup", "5"]);
+    let by_count = run(
+        &sim,
+        &["--concurrency", "2", "--requests", "8", "--warmup", "5"],
+    );
     by_count.assert_all_ok(8);
     assert_eq!(by_count.warmup.len(), 5);
     assert_eq!(by_count.summary.tokens.output, Some(32));
-    let by_time = run(&sim, &["--rate", "50", "--requests", "8", "--warmup", "200ms"]);
+    let by_time = run(
+        &sim,
+        &["--rate", "50", "--requests", "8", "--warmup", "200ms"],
+    );
     by_time.assert_all_ok(8);
     assert!(!by_time.warmup.is_empty());
-    let none = run(&sim, &["--concurrency", "2", "--requests", "8", "--warmup", "0"]);
+    let none = run(
+        &sim,
+        &["--concurrency", "2", "--requests", "8", "--warmup", "0"],
+    );
     assert!(none.warmup.is_empty());
     let one_wave = run(&sim, &["--concurrency", "3", "--requests", "8"]);
     assert_eq!(one_wave.warmup.len(), 3);
     for run in [&by_count, &by_time, &one_wave] {
-        let over = run.warmup.iter().filter_map(|record| record.end).max().unwrap();
-        let begun = run.records.iter().filter_map(|record| record.sent).min().unwrap();
-        assert!(over <= begun, "the measured part begins when the warm-up is over");
+        let over = run
+            .warmup
+            .iter()
+            .filter_map(|record| record.end)
+            .max()
+            .unwrap();
+        let begun = run
+            .records
+            .iter()
+            .filter_map(|record| record.sent)
+            .min()
+            .unwrap();
+        assert!(
+            over <= begun,
+            "the measured part begins when the warm-up is over"
+        );
     }
 }
 
@@ -183,9 +341,23 @@ fn the_warm_up_is_kept_apart() {
 fn a_stagger_spreads_the_first_wave_and_none_does_not() {
     let sim = Sim::start(&["--ttft", "100ms"]);
     let first_wave = |stagger: &str| {
-        let run = run(&sim, &["--concurrency", "5", "--requests", "10", "--stagger", stagger]);
+        let run = run(
+            &sim,
+            &[
+                "--concurrency",
+                "5",
+                "--requests",
+                "10",
+                "--stagger",
+                stagger,
+            ],
+        );
         run.assert_all_ok(10);
-        let mut sent: Vec<_> = run.records.iter().map(|record| record.sent.unwrap()).collect();
+        let mut sent: Vec<_> = run
+            .records
+            .iter()
+            .map(|record| record.sent.unwrap())
+            .collect();
         sent.sort();
         sent[4].since(sent[0])
     };
@@ -193,21 +365,45 @@ fn a_stagger_spreads_the_first_wave_and_none_does_not() {
     assert!(spread >= Duration::from_millis(100), "{spread:?}");
     assert!(first_wave("none") < spread);
     let auto = run(&sim, &["--concurrency", "5", "--requests", "10"]);
-    assert!(auto.ended.stdout.contains("first wave spread over"), "{}", auto.ended.stdout);
+    assert!(
+        auto.ended.stdout.contains("first wave spread over"),
+        "{}",
+        auto.ended.stdout
+    );
 }
 
 #[test]
 fn several_servers_are_used_in_rotation() {
     let sims = [Sim::start(&[]), Sim::start(&[]), Sim::start(&[])];
     let urls = sims.each_ref().map(|sim| sim.url.as_str());
-    let run = Place::new().measure(urls[0], &[urls[1], urls[2], "--concurrency", "3", "--requests", "12", "--output-tokens", "4"]);
+    let run = Place::new().measure(
+        urls[0],
+        &[
+            urls[1],
+            urls[2],
+            "--concurrency",
+            "3",
+            "--requests",
+            "12",
+            "--output-tokens",
+            "4",
+        ],
+    );
     run.assert_all_ok(12);
     for record in &run.records {
         let expected = urls[record.index as usize % 3];
-        assert!(record.url.starts_with(expected), "{} is not of {expected}", record.url);
+        assert!(
+            record.url.starts_with(expected),
+            "{} is not of {expected}",
+            record.url
+        );
     }
     for sim in sims {
-        let measured = sim.truth().keys().filter(|id| run.records.iter().any(|record| record.id == **id)).count();
+        let measured = sim
+            .truth()
+            .keys()
+            .filter(|id| run.records.iter().any(|record| record.id == **id))
+            .count();
         assert_eq!(measured, 4);
     }
 }
@@ -215,16 +411,45 @@ fn several_servers_are_used_in_rotation() {
 #[test]
 fn too_many_failures_end_the_run_early_where_asked() {
     let sim = Sim::start(&["--seed", "10", "--faults", "error500=50%"]);
-    let run = run(&sim, &["--concurrency", "2", "--requests", "100000", "--warmup", "0", "--stop-when", "failures>20%"]);
-    assert!(run.summary.requests.unsent > 90_000, "{:?}", run.summary.requests);
+    let run = run(
+        &sim,
+        &[
+            "--concurrency",
+            "2",
+            "--requests",
+            "100000",
+            "--warmup",
+            "0",
+            "--stop-when",
+            "failures>20%",
+        ],
+    );
+    assert!(
+        run.summary.requests.unsent > 90_000,
+        "{:?}",
+        run.summary.requests
+    );
     assert_eq!(run.ended.code, Some(1));
-    assert!(run.ended.stdout.contains("interrupted"), "{}", run.ended.stdout);
+    assert!(
+        run.ended.stdout.contains("interrupted"),
+        "{}",
+        run.ended.stdout
+    );
 }
 
 #[test]
 fn a_missed_objective_ends_the_run_early_where_asked() {
     let sim = Sim::start(&[]);
-    let options = ["--concurrency", "2", "--requests", "100000", "--slo", "ttft.p99=1ms", "--stop-when", "slo-missed"];
+    let options = [
+        "--concurrency",
+        "2",
+        "--requests",
+        "100000",
+        "--slo",
+        "ttft.p99=1ms",
+        "--stop-when",
+        "slo-missed",
+    ];
     let run = run(&sim, &options);
     assert!(run.summary.requests.unsent > 0);
     assert_eq!(run.ended.code, Some(1));
@@ -237,5 +462,42 @@ fn a_soak_tells_drift_in_ten_parts() {
     let drift = run.summary.drift.unwrap();
     assert_eq!(drift.len(), 10);
     assert!(drift.windows(2).all(|pair| pair[0].from_s < pair[1].from_s));
-    assert_eq!(drift.iter().map(|part| part.ok).sum::<u64>(), run.summary.requests.ok);
+    assert_eq!(
+        drift.iter().map(|part| part.ok).sum::<u64>(),
+        run.summary.requests.ok
+    );
+}
+
+#[test]
+fn the_smallest_runs_have_numbers_where_there_are_any_and_none_elsewhere() {
+    let sim = Sim::start(&[]);
+    let place = Place::new();
+    let one = place.measure(
+        &sim.url,
+        &[
+            "--requests",
+            "1",
+            "--concurrency",
+            "1",
+            "--output-tokens",
+            "1",
+            "--warmup",
+            "0",
+        ],
+    );
+    one.assert_all_ok(1);
+    let latency = &one.summary.latency;
+    assert_eq!(latency.ttft_ms.unwrap().n, 1);
+    assert!(
+        latency.ttft_ms.unwrap().std.is_none()
+            && latency.tpot_ms.is_none()
+            && latency.itl_ms.is_none()
+    );
+    let fewer_than_streams = run(&sim, &["--requests", "3", "--concurrency", "8"]);
+    fewer_than_streams.assert_all_ok(3);
+    assert!(
+        fewer_than_streams.summary.valid,
+        "{:?}",
+        fewer_than_streams.summary.doubts
+    );
 }

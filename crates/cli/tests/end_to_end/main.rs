@@ -9,10 +9,12 @@
 mod bad_input;
 mod doubts;
 mod faults;
+mod hostile;
 mod interruption;
 mod load;
 mod preflight;
 mod progress;
+mod proxy;
 mod secrets;
 mod stored_runs;
 mod support;

@@ -3,7 +3,14 @@
 use crate::support::{Place, Run, Sim};
 use inferometer_core::doubt::DoubtCode;
 
-const FEW: [&str; 6] = ["--requests", "4", "--concurrency", "2", "--output-tokens", "6"];
+const FEW: [&str; 6] = [
+    "--requests",
+    "4",
+    "--concurrency",
+    "2",
+    "--output-tokens",
+    "6",
+];
 
 fn run(url: &str, options: &[&str]) -> Run {
     let run = Place::new().measure(url, &[&FEW, options].concat());
@@ -21,7 +28,11 @@ fn the_endpoint_is_found_from_the_base_the_version_or_its_whole_address() {
     let sim = Sim::start(&[]);
     let chat = format!("{}/v1/chat/completions", sim.url);
     for form in ["", "/", "/v1", "/v1/", "/v1/models", "/v1/chat/completions"] {
-        assert_eq!(endpoint(&run(&format!("{}{form}", sim.url), &[])), chat, "{form}");
+        assert_eq!(
+            endpoint(&run(&format!("{}{form}", sim.url), &[])),
+            chat,
+            "{form}"
+        );
     }
 }
 
@@ -31,7 +42,11 @@ fn the_endpoint_is_found_behind_a_prefix() {
     assert!(sim.url.ends_with("/deep/gateway"));
     let chat = format!("{}/v1/chat/completions", sim.url);
     for form in ["", "/v1", "/v1/chat/completions"] {
-        assert_eq!(endpoint(&run(&format!("{}{form}", sim.url), &[])), chat, "{form}");
+        assert_eq!(
+            endpoint(&run(&format!("{}{form}", sim.url), &[])),
+            chat,
+            "{form}"
+        );
     }
 }
 
@@ -42,7 +57,11 @@ fn completions_are_spoken_where_the_address_or_the_option_says_so() {
     assert_eq!(endpoint(&run(&completions, &[])), completions);
     let asked = run(&sim.url, &["--api", "completions"]);
     assert_eq!(endpoint(&asked), completions);
-    assert!(asked.ended.stdout.contains("completions, streamed"), "{}", asked.ended.stdout);
+    assert!(
+        asked.ended.stdout.contains("completions, streamed"),
+        "{}",
+        asked.ended.stdout
+    );
     assert!(endpoint(&run(&sim.url, &["--api", "chat"])).ends_with("/v1/chat/completions"));
 }
 
@@ -59,13 +78,23 @@ fn the_model_is_taken_from_the_list_or_by_name_and_a_stranger_is_refused_with_th
 
 #[test]
 fn a_field_that_the_server_refuses_is_left_out_and_noted() {
-    for (field, note) in [("ignore_eos", "ignore_eos"), ("stream_options", "stream_options")] {
+    for (field, note) in [
+        ("ignore_eos", "ignore_eos"),
+        ("stream_options", "stream_options"),
+    ] {
         let sim = Sim::start(&["--faults", &format!("reject-field={field}")]);
         let run = Place::new().measure(&sim.url, &FEW);
         run.assert_all_ok(4);
-        assert!(run.notes.iter().any(|said| said.contains(note)), "{:?}", run.notes);
+        assert!(
+            run.notes.iter().any(|said| said.contains(note)),
+            "{:?}",
+            run.notes
+        );
         assert!(run.ended.stdout.contains(note), "{}", run.ended.stdout);
-        assert_eq!(run.doubts(DoubtCode::TokenSource), field == "stream_options");
+        assert_eq!(
+            run.doubts(DoubtCode::TokenSource),
+            field == "stream_options"
+        );
     }
 }
 
@@ -80,21 +109,57 @@ fn prompts_come_from_a_file_in_turn_where_asked() {
     let sim = Sim::start(&[]);
     let place = Place::new();
     let file = place.write("prompts.txt", "one\ntwo words\n\nthree more words\n");
-    let run = place.measure(&sim.url, &["--requests", "6", "--concurrency", "1", "--data", &file, "--max-tokens", "3"]);
+    let run = place.measure(
+        &sim.url,
+        &[
+            "--requests",
+            "6",
+            "--concurrency",
+            "1",
+            "--data",
+            &file,
+            "--max-tokens",
+            "3",
+        ],
+    );
     run.assert_all_ok(6);
-    let lengths: Vec<u64> = run.records.iter().map(|record| record.input_chars).collect();
+    let lengths: Vec<u64> = run
+        .records
+        .iter()
+        .map(|record| record.input_chars)
+        .collect();
     assert_eq!(lengths, [3, 9, 16, 3, 9, 16]);
 }
 
 #[test]
 fn the_synthetic_prompts_have_the_asked_length_by_the_servers_count() {
     let sim = Sim::start(&[]);
-    let run = Place::new().measure(&sim.url, &["--requests", "8", "--concurrency", "2", "--input-tokens", "uniform(20,200)", "--output-tokens", "2"]);
+    let run = Place::new().measure(
+        &sim.url,
+        &[
+            "--requests",
+            "8",
+            "--concurrency",
+            "2",
+            "--input-tokens",
+            "uniform(20,200)",
+            "--output-tokens",
+            "2",
+        ],
+    );
     run.assert_all_ok(8);
     let differences: Vec<_> = (run.records.iter())
-        .map(|record| i64::from(record.input_tokens().unwrap()) - i64::from(record.input_tokens_asked.unwrap()))
+        .map(|record| {
+            i64::from(record.input_tokens().unwrap())
+                - i64::from(record.input_tokens_asked.unwrap())
+        })
         .collect();
     // The chat template adds the same to each.
-    assert!(differences.iter().all(|difference| *difference == differences[0]), "{differences:?}");
+    assert!(
+        differences
+            .iter()
+            .all(|difference| *difference == differences[0]),
+        "{differences:?}"
+    );
     assert!(!run.doubts(DoubtCode::InputLengths));
 }

@@ -2,7 +2,16 @@
 
 use crate::support::{Place, Sim};
 
-const SHORT: [&str; 8] = ["--lang", "en", "--requests", "6", "--concurrency", "2", "--output-tokens", "4"];
+const SHORT: [&str; 8] = [
+    "--lang",
+    "en",
+    "--requests",
+    "6",
+    "--concurrency",
+    "2",
+    "--output-tokens",
+    "4",
+];
 
 #[test]
 fn quiet_says_nothing_but_the_report() {
@@ -25,10 +34,26 @@ fn without_a_terminal_there_are_plain_lines_and_no_colours() {
 #[test]
 fn a_long_run_says_from_time_to_time_how_far_it_is() {
     let sim = Sim::start(&[]);
-    let options = ["--lang", "en", "--concurrency", "2", "--output-tokens", "4", "--duration", "11s"];
+    let options = [
+        "--lang",
+        "en",
+        "--concurrency",
+        "2",
+        "--output-tokens",
+        "4",
+        "--duration",
+        "11s",
+    ];
     let ended = Place::new().run(&[&["run", &sim.url], &options[..]].concat());
-    let line = ended.stderr.lines().find(|line| line.starts_with("measuring: ")).unwrap_or_else(|| panic!("{ended:?}"));
-    assert!(line.contains("in flight") && line.contains("tok/s") && line.ends_with("left"), "{line}");
+    let line = ended
+        .stderr
+        .lines()
+        .find(|line| line.starts_with("measuring: "))
+        .unwrap_or_else(|| panic!("{ended:?}"));
+    assert!(
+        line.contains("in flight") && line.contains("tok/s") && line.ends_with("left"),
+        "{line}"
+    );
 }
 
 #[test]
@@ -40,7 +65,11 @@ fn help_and_version_are_there_for_every_command() {
         assert!(help.stdout.contains(command), "{command}");
         let help = place.run(&["help", command]);
         assert_eq!(help.code, Some(0));
-        assert!(help.stdout.contains("Example: inferometer"), "{}", help.stdout);
+        assert!(
+            help.stdout.contains("Example: inferometer"),
+            "{}",
+            help.stdout
+        );
     }
     assert!(place.run(&["--version"]).stdout.starts_with("inferometer "));
 }
@@ -49,9 +78,15 @@ fn help_and_version_are_there_for_every_command() {
 fn options_may_come_from_the_environment_and_flags_win() {
     let sim = Sim::start(&[]);
     let place = Place::new();
-    let run = place.measure_with(&sim.url, &["--output-tokens", "4", "--requests", "5"], |command| {
-        command.env("INFEROMETER_CONCURRENCY", "3").env("INFEROMETER_REQUESTS", "9");
-    });
+    let run = place.measure_with(
+        &sim.url,
+        &["--output-tokens", "4", "--requests", "5"],
+        |command| {
+            command
+                .env("INFEROMETER_CONCURRENCY", "3")
+                .env("INFEROMETER_REQUESTS", "9");
+        },
+    );
     run.assert_all_ok(5);
     assert_eq!(run.summary.concurrency.configured, Some(3));
 }

@@ -3,7 +3,14 @@
 use crate::support::{Crooked, Ended, Place, Run, Sim, answer};
 
 const KEY: &str = "sk-very-secret-4711";
-const FEW: [&str; 6] = ["--requests", "4", "--concurrency", "2", "--output-tokens", "4"];
+const FEW: [&str; 6] = [
+    "--requests",
+    "4",
+    "--concurrency",
+    "2",
+    "--output-tokens",
+    "4",
+];
 
 fn guarded() -> Sim {
     Sim::start_with(&["--api-key-env", "SIM_KEY"], |command| {
@@ -13,11 +20,16 @@ fn guarded() -> Sim {
 
 /// Neither the output nor any file below the place holds the secret, but those that it came from.
 fn assert_kept(place: &Place, ended: &Ended, secret: &str, given_in: Option<&str>) {
-    assert!(!ended.stdout.contains(secret) && !ended.stderr.contains(secret), "{ended:?}");
+    assert!(
+        !ended.stdout.contains(secret) && !ended.stderr.contains(secret),
+        "{ended:?}"
+    );
     for file in place.files("") {
         if given_in.is_none_or(|given| !file.ends_with(given)) {
             let content = std::fs::read(&file).unwrap();
-            let found = content.windows(secret.len()).any(|part| part == secret.as_bytes());
+            let found = content
+                .windows(secret.len())
+                .any(|part| part == secret.as_bytes());
             assert!(!found, "{} holds the secret", file.display());
         }
     }
@@ -32,7 +44,9 @@ fn assert_fine(run: &Run) {
 fn a_server_that_wants_a_key_refuses_without_it_and_the_remedy_is_told() {
     let sim = guarded();
     let place = Place::new();
-    place.run(&["run", &sim.url, "--lang", "en"]).assert_refused(&["401", "OPENAI_API_KEY", "--api-key-file"]);
+    place
+        .run(&["run", &sim.url, "--lang", "en"])
+        .assert_refused(&["401", "OPENAI_API_KEY", "--api-key-file"]);
     assert!(place.files("inferometer-runs").is_empty());
 }
 
@@ -44,14 +58,25 @@ fn the_key_comes_from_the_environment_or_a_file_and_is_written_nowhere() {
         command.env("OPENAI_API_KEY", KEY);
     });
     assert_fine(&default);
-    let named = place.measure_with(&sim.url, &[&FEW[..], &["--api-key-env", "MY_KEY"]].concat(), |command| {
-        command.env("MY_KEY", KEY);
-    });
+    let named = place.measure_with(
+        &sim.url,
+        &[&FEW[..], &["--api-key-env", "MY_KEY"]].concat(),
+        |command| {
+            command.env("MY_KEY", KEY);
+        },
+    );
     assert_fine(&named);
     let file = place.write("key.txt", format!("{KEY}\n"));
     let from_file = place.measure(&sim.url, &[&FEW[..], &["--api-key-file", &file]].concat());
     assert_fine(&from_file);
-    let header = place.measure(&sim.url, &[&FEW[..], &["--header", &format!("Authorization=Bearer {KEY}")]].concat());
+    let header = place.measure(
+        &sim.url,
+        &[
+            &FEW[..],
+            &["--header", &format!("Authorization=Bearer {KEY}")],
+        ]
+        .concat(),
+    );
     assert_fine(&header);
     for run in [&default, &named, &from_file, &header] {
         assert_kept(&place, &run.ended, KEY, Some("key.txt"));
@@ -62,9 +87,15 @@ fn the_key_comes_from_the_environment_or_a_file_and_is_written_nowhere() {
 fn a_named_place_without_a_key_is_told() {
     let place = Place::new();
     let empty = place.write("empty", "\n");
-    place.run(&["run", "--api-key-env", "NO_SUCH_KEY"]).assert_refused(&["NO_SUCH_KEY", "set it"]);
-    place.run(&["run", "--api-key-file", "nowhere"]).assert_refused(&["nowhere", "check"]);
-    place.run(&["run", "--api-key-file", &empty]).assert_refused(&["empty", "put the key"]);
+    place
+        .run(&["run", "--api-key-env", "NO_SUCH_KEY"])
+        .assert_refused(&["NO_SUCH_KEY", "set it"]);
+    place
+        .run(&["run", "--api-key-file", "nowhere"])
+        .assert_refused(&["nowhere", "check"]);
+    place
+        .run(&["run", "--api-key-file", &empty])
+        .assert_refused(&["empty", "put the key"]);
 }
 
 #[test]
@@ -72,14 +103,24 @@ fn header_values_and_passwords_in_addresses_are_written_nowhere() {
     let sim = Sim::start(&[]);
     let place = Place::new();
     let with_password = sim.url.replace("http://", "http://user:pass-word-4711@");
-    let run = place.measure(&with_password, &[&FEW[..], &["--header", "X-Team=team-secret-4711"]].concat());
+    let run = place.measure(
+        &with_password,
+        &[&FEW[..], &["--header", "X-Team=team-secret-4711"]].concat(),
+    );
     assert_fine(&run);
     for secret in ["team-secret-4711", "pass-word-4711"] {
         assert_kept(&place, &run.ended, secret, None);
     }
     let scenario = std::fs::read_to_string(run.path.join("scenario.toml")).unwrap();
-    assert!(scenario.contains("X-Team"), "the name is kept, to be asked for again: {scenario}");
-    let again = place.run(&["run", "--config", run.path.join("scenario.toml").to_str().unwrap()]);
+    assert!(
+        scenario.contains("X-Team"),
+        "the name is kept, to be asked for again: {scenario}"
+    );
+    let again = place.run(&[
+        "run",
+        "--config",
+        run.path.join("scenario.toml").to_str().unwrap(),
+    ]);
     again.assert_refused(&["X-Team", "--header X-Team=VALUE"]);
 }
 
@@ -102,21 +143,55 @@ fn echo() -> Crooked {
 fn a_key_that_the_server_repeats_is_written_nowhere() {
     let place = Place::new();
     let server = echo();
-    let run = place.measure_with(&server.url(), &[&FEW[..], &["--header", "X-Team=team-secret-4711"]].concat(), |command| {
-        command.env("OPENAI_API_KEY", KEY);
-    });
+    let run = place.measure_with(
+        &server.url(),
+        &[&FEW[..], &["--header", "X-Team=team-secret-4711"]].concat(),
+        |command| {
+            command.env("OPENAI_API_KEY", KEY);
+        },
+    );
     assert_eq!((run.ended.code, run.summary.requests.failed), (Some(1), 4));
-    assert!(run.summary.failures[0].sample.contains("you said"), "{:?}", run.summary.failures);
+    assert!(
+        run.summary.failures[0].sample.contains("you said"),
+        "{:?}",
+        run.summary.failures
+    );
     for secret in [KEY, "team-secret-4711"] {
         assert_kept(&place, &run.ended, secret, None);
     }
-    let report = place.run(&["report", run.path.to_str().unwrap(), "--format", "json", "--format", "text", "--lang", "en"]);
+    let report = place.run(&[
+        "report",
+        run.path.to_str().unwrap(),
+        "--format",
+        "json",
+        "--format",
+        "text",
+        "--lang",
+        "en",
+    ]);
     assert_kept(&place, &report, KEY, None);
 
-    let refusing = Crooked::answering(|head| answer("401 No", "text/plain", &format!("wrong key in {head}")));
+    let refusing =
+        Crooked::answering(|head| answer("401 No", "text/plain", &format!("wrong key in {head}")));
     let mut command = place.command(["run", &refusing.url(), "--lang", "en"]);
     command.env("OPENAI_API_KEY", KEY);
     let refused = crate::support::Started::new(command).wait();
     refused.assert_refused(&["401", "wrong key", "OPENAI_API_KEY"]);
+    assert_kept(&place, &refused, KEY, None);
+}
+
+#[test]
+fn a_key_in_a_header_of_ones_own_is_written_nowhere_when_the_server_repeats_it_alone() {
+    let place = Place::new();
+    let refusing = Crooked::answering(|head| {
+        let key = head
+            .lines()
+            .find_map(|line| line.strip_prefix("Authorization: Bearer "));
+        let body = format!("Incorrect API key provided: {}.", key.unwrap_or("none"));
+        answer("401 No", "text/plain", &body)
+    });
+    let header = format!("Authorization=Bearer {KEY}");
+    let refused = place.run(&["run", &refusing.url(), "--lang", "en", "--header", &header]);
+    refused.assert_refused(&["Incorrect API key provided"]);
     assert_kept(&place, &refused, KEY, None);
 }

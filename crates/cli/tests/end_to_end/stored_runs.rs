@@ -6,7 +6,17 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 const DEMO: [&str; 11] = [
-    "run", "--lang", "en", "--requests", "24", "--concurrency", "4", "--output-tokens", "uniform(4,12)", "--seed", "7",
+    "run",
+    "--lang",
+    "en",
+    "--requests",
+    "24",
+    "--concurrency",
+    "4",
+    "--output-tokens",
+    "uniform(4,12)",
+    "--seed",
+    "7",
 ];
 
 /// The only run in the default folder.
@@ -27,10 +37,25 @@ fn without_a_url_the_simulated_engine_is_measured_and_everything_is_kept() {
     let mut kept: Vec<_> = place
         .files("inferometer-runs")
         .iter()
-        .map(|file| file.strip_prefix(&path).unwrap().to_str().unwrap().to_owned())
+        .map(|file| {
+            file.strip_prefix(&path)
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned()
+        })
         .collect();
     kept.sort();
-    assert_eq!(kept, ["ending.json", "environment.json", "records/records.parquet", "scenario.toml", "summary.json"]);
+    assert_eq!(
+        kept,
+        [
+            "ending.json",
+            "environment.json",
+            "records/records.parquet",
+            "scenario.toml",
+            "summary.json"
+        ]
+    );
 
     let again = place.run(&["report", "--lang", "en"]);
     assert_eq!((again.code, again.stderr.as_str()), (Some(0), ""));
@@ -38,14 +63,21 @@ fn without_a_url_the_simulated_engine_is_measured_and_everything_is_kept() {
 
     let json = place.run(&["report", "--lang", "en", "--format", "json"]);
     let shown: Value = serde_json::from_str(&json.stdout).unwrap();
-    let stored: Value = serde_json::from_slice(&std::fs::read(path.join("summary.json")).unwrap()).unwrap();
+    let stored: Value =
+        serde_json::from_slice(&std::fs::read(path.join("summary.json")).unwrap()).unwrap();
     assert_eq!(shown, stored);
     assert_eq!(shown["schema"], "inferometer.summary/1");
     assert_eq!(shown["requests"]["ok"], 24);
 
     let listed = place.run(&["runs"]);
     assert_eq!(listed.code, Some(0));
-    assert!(listed.stdout.contains(path.file_name().unwrap().to_str().unwrap()), "{}", listed.stdout);
+    assert!(
+        listed
+            .stdout
+            .contains(path.file_name().unwrap().to_str().unwrap()),
+        "{}",
+        listed.stdout
+    );
     assert!(listed.stdout.contains("VALID"));
 }
 
@@ -53,7 +85,17 @@ fn without_a_url_the_simulated_engine_is_measured_and_everything_is_kept() {
 fn a_run_can_be_shown_in_other_formats_dialects_and_with_other_objectives() {
     let place = Place::new();
     let sim = Sim::start(&[]);
-    let run = place.measure(&sim.url, &["--requests", "20", "--concurrency", "4", "--output-tokens", "8"]);
+    let run = place.measure(
+        &sim.url,
+        &[
+            "--requests",
+            "20",
+            "--concurrency",
+            "4",
+            "--output-tokens",
+            "8",
+        ],
+    );
     let path = run.path.to_str().unwrap();
     let report = |options: &[&str]| {
         let mut arguments = vec!["report", path, "--lang", "en"];
@@ -67,22 +109,45 @@ fn a_run_can_be_shown_in_other_formats_dialects_and_with_other_objectives() {
     assert_eq!(csv.trim_end().lines().count(), 2, "{csv}");
     let columns = |line: &str| line.split(',').count();
     let mut lines = csv.lines();
-    assert_eq!(columns(lines.next().unwrap()), columns(lines.next().unwrap()));
+    assert_eq!(
+        columns(lines.next().unwrap()),
+        columns(lines.next().unwrap())
+    );
     let to_stdout = report(&["--format", "csv", "-o", "-"]);
     assert_eq!(to_stdout.stdout, csv);
 
     let vllm = report(&["--dialect", "vllm"]).stdout;
-    assert!(vllm.starts_with("============ Serving Benchmark Result ============\n"), "{vllm}");
-    let line = |label: &str| vllm.lines().find(|line| line.starts_with(label)).unwrap().to_owned();
-    assert_eq!(line("Successful requests:"), format!("{:<40} {:<10}", "Successful requests:", 20));
-    assert_eq!(line("Total generated tokens:"), format!("{:<40} {:<10}", "Total generated tokens:", 160));
-    let vllm: Value = serde_json::from_str(&report(&["--dialect", "vllm", "--format", "json"]).stdout).unwrap();
-    assert_eq!((&vllm["completed"], &vllm["total_output_tokens"]), (&20.into(), &160.into()));
+    assert!(
+        vllm.starts_with("============ Serving Benchmark Result ============\n"),
+        "{vllm}"
+    );
+    let line = |label: &str| {
+        vllm.lines()
+            .find(|line| line.starts_with(label))
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(
+        line("Successful requests:"),
+        format!("{:<40} {:<10}", "Successful requests:", 20)
+    );
+    assert_eq!(
+        line("Total generated tokens:"),
+        format!("{:<40} {:<10}", "Total generated tokens:", 160)
+    );
+    let vllm: Value =
+        serde_json::from_str(&report(&["--dialect", "vllm", "--format", "json"]).stdout).unwrap();
+    assert_eq!(
+        (&vllm["completed"], &vllm["total_output_tokens"]),
+        (&20.into(), &160.into())
+    );
     let ours = run.summary.latency.ttft_ms.unwrap().p50;
     let theirs = vllm["median_ttft_ms"].as_f64().unwrap();
     assert!((ours / theirs - 1.0).abs() < 0.5, "{ours} {theirs}");
     // As Python writes it: the rate of a closed loop is infinite.
-    let sglang = report(&["--dialect", "sglang", "--format", "json"]).stdout.replace("Infinity", "null");
+    let sglang = report(&["--dialect", "sglang", "--format", "json"])
+        .stdout
+        .replace("Infinity", "null");
     let sglang: Value = serde_json::from_str(&sglang).unwrap();
     assert_eq!(sglang["completed"], 20);
 
@@ -95,7 +160,16 @@ fn a_run_can_be_shown_in_other_formats_dialects_and_with_other_objectives() {
     assert_eq!(attainment("ttft=1us"), (Some(1), Some(0.0)));
     assert!(run.summary.slo.is_none());
 
-    let all = report(&["--format", "text", "--format", "json", "--format", "csv", "-o", place.path("").to_str().unwrap()]);
+    let all = report(&[
+        "--format",
+        "text",
+        "--format",
+        "json",
+        "--format",
+        "csv",
+        "-o",
+        place.path("").to_str().unwrap(),
+    ]);
     assert_eq!((all.code, all.stdout.as_str()), (Some(0), ""));
     for name in ["report.txt", "report.json", "report.csv"] {
         assert!(place.path(name).metadata().unwrap().len() > 100, "{name}");
@@ -106,12 +180,28 @@ fn a_run_can_be_shown_in_other_formats_dialects_and_with_other_objectives() {
 fn a_missed_objective_is_told_by_the_exit_code() {
     let place = Place::new();
     let sim = Sim::start(&[]);
-    let options = ["--requests", "10", "--concurrency", "2", "--output-tokens", "4"];
-    let missed = place.measure(&sim.url, &[&options[..], &["--slo", "ttft.p50=1ms"]].concat());
+    let options = [
+        "--requests",
+        "10",
+        "--concurrency",
+        "2",
+        "--output-tokens",
+        "4",
+    ];
+    let missed = place.measure(
+        &sim.url,
+        &[&options[..], &["--slo", "ttft.p50=1ms"]].concat(),
+    );
     assert_eq!(missed.ended.code, Some(1));
     assert!(missed.summary.valid);
-    let met = place.measure(&sim.url, &[&options[..], &["--slo", "ttft.p50=1m", "--slo", "e2e=1m"]].concat());
-    assert_eq!((met.ended.code, met.summary.slo.unwrap().attainment), (Some(0), Some(1.0)));
+    let met = place.measure(
+        &sim.url,
+        &[&options[..], &["--slo", "ttft.p50=1m", "--slo", "e2e=1m"]].concat(),
+    );
+    assert_eq!(
+        (met.ended.code, met.summary.slo.unwrap().attainment),
+        (Some(0), Some(1.0))
+    );
 }
 
 #[test]
@@ -123,7 +213,11 @@ fn json_on_stdout_is_the_summary_and_nothing_else() {
     assert_eq!((shown.requests.planned, shown.requests.ok), (24, 24));
     let printed: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(printed["server"], Value::Null);
-    assert_eq!(printed["latency"]["lag_ms"], Value::Null, "a closed loop has no schedule to be late for");
+    assert_eq!(
+        printed["latency"]["lag_ms"],
+        Value::Null,
+        "a closed loop has no schedule to be late for"
+    );
 }
 
 #[test]
@@ -131,21 +225,47 @@ fn the_stored_scenario_repeats_the_run_with_the_same_work_at_the_same_times() {
     let place = Place::new();
     let sim = Sim::start(&[]);
     let options = [
-        "--rate", "80", "--requests", "30", "--input-tokens", "uniform(8,64)", "--output-tokens", "normal(6,2)",
-        "--seed", "42", "--label", "first", "--tag", "cards=2",
+        "--rate",
+        "80",
+        "--requests",
+        "30",
+        "--input-tokens",
+        "uniform(8,64)",
+        "--output-tokens",
+        "normal(6,2)",
+        "--seed",
+        "42",
+        "--label",
+        "first",
+        "--tag",
+        "cards=2",
     ];
     let first = place.measure(&sim.url, &options);
     let scenario = first.path.join("scenario.toml");
-    let second = place.measure("", &["--config", scenario.to_str().unwrap(), "--label", "second"]);
+    let second = place.measure(
+        "",
+        &["--config", scenario.to_str().unwrap(), "--label", "second"],
+    );
     let work = |path| {
         let all = records(path);
         let measured = all.into_iter().filter(|record| !record.warmup);
-        measured.map(|record| (record.index, record.input_tokens_asked, record.output_tokens_asked)).collect::<Vec<_>>()
+        measured
+            .map(|record| {
+                (
+                    record.index,
+                    record.input_tokens_asked,
+                    record.output_tokens_asked,
+                )
+            })
+            .collect::<Vec<_>>()
     };
     assert_eq!(work(&first.path), work(&second.path));
     let due = |records: &[inferometer_core::record::Record]| {
         let first = records[0].due.unwrap();
-        records.iter().map(|record| record.due.unwrap().since(first)).collect::<Vec<_>>()
+        records
+            .iter()
+            .map(|record| record.due.unwrap().since(first))
+            .collect::<Vec<_>>()
     };
     assert_eq!(due(&first.records), due(&second.records));
     assert_eq!(second.summary.label.as_deref(), Some("second"));
@@ -159,7 +279,18 @@ fn the_stored_scenario_repeats_the_run_with_the_same_work_at_the_same_times() {
 #[test]
 fn without_a_stream_there_is_a_latency_and_no_first_token() {
     let sim = Sim::start(&[]);
-    let run = Place::new().measure(&sim.url, &["--no-stream", "--requests", "12", "--concurrency", "3", "--output-tokens", "6"]);
+    let run = Place::new().measure(
+        &sim.url,
+        &[
+            "--no-stream",
+            "--requests",
+            "12",
+            "--concurrency",
+            "3",
+            "--output-tokens",
+            "6",
+        ],
+    );
     run.assert_all_ok(12);
     assert_eq!(run.ended.code, Some(0));
     assert!(run.summary.latency.ttft_ms.is_none() && run.summary.latency.tpot_ms.is_none());
@@ -172,6 +303,37 @@ fn without_a_stream_there_is_a_latency_and_no_first_token() {
 fn an_empty_runs_folder_says_how_to_fill_it() {
     let place = Place::new();
     place.run(&["report"]).assert_refused(&["inferometer run"]);
-    place.run(&["report", "nowhere"]).assert_refused(&["inferometer runs"]);
+    place
+        .run(&["report", "nowhere"])
+        .assert_refused(&["inferometer runs"]);
     assert_eq!(place.run(&["runs"]).code, Some(0));
+}
+
+#[test]
+fn a_reader_who_leaves_early_is_no_error() {
+    let place = Place::new();
+    let sim = Sim::start(&[]);
+    let run = place.measure(
+        &sim.url,
+        &[
+            "--requests",
+            "4",
+            "--concurrency",
+            "2",
+            "--output-tokens",
+            "4",
+        ],
+    );
+    let mut command = place.command(["report", run.path.to_str().unwrap(), "--lang", "en"]);
+    let mut child = command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(
+        (ended.status.code(), ended.stderr.as_slice()),
+        (Some(0), &b""[..])
+    );
 }

@@ -25,7 +25,9 @@ pub struct Place {
 
 impl Place {
     pub fn new() -> Place {
-        Place { folder: tempfile::tempdir().unwrap() }
+        Place {
+            folder: tempfile::tempdir().unwrap(),
+        }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -63,7 +65,12 @@ impl Place {
         self.measure_with(url, options, |_| {})
     }
 
-    pub fn measure_with(&self, url: &str, options: &[&str], change: impl FnOnce(&mut Command)) -> Run {
+    pub fn measure_with(
+        &self,
+        url: &str,
+        options: &[&str],
+        change: impl FnOnce(&mut Command),
+    ) -> Run {
         let out = self.free_name();
         let mut command = self.command(self.measurement(url, &out, options));
         change(&mut command);
@@ -80,15 +87,35 @@ impl Place {
 
     fn measurement(&self, url: &str, out: &Path, options: &[&str]) -> Vec<String> {
         let out = out.to_str().unwrap();
-        let fixed = ["run", url, "--lang", "en", "--quiet", "--out", out, "--input-tokens", "16"];
+        let fixed = [
+            "run",
+            url,
+            "--lang",
+            "en",
+            "--quiet",
+            "--out",
+            out,
+            "--input-tokens",
+            "16",
+        ];
         // Prompts of one's own have no length to ask for.
-        let own = options.iter().any(|option| ["--prompt", "--data", "--input-tokens", "--config"].contains(option));
+        let own = options
+            .iter()
+            .any(|option| ["--prompt", "--data", "--input-tokens", "--config"].contains(option));
         let fixed = if own { &fixed[..7] } else { &fixed[..] };
-        fixed.iter().chain(options).filter(|word| !word.is_empty()).map(|word| (*word).to_owned()).collect()
+        fixed
+            .iter()
+            .chain(options)
+            .filter(|word| !word.is_empty())
+            .map(|word| (*word).to_owned())
+            .collect()
     }
 
     fn free_name(&self) -> PathBuf {
-        (1..).map(|number| self.path(&format!("run-{number}"))).find(|path| !path.exists()).unwrap()
+        (1..)
+            .map(|number| self.path(&format!("run-{number}")))
+            .find(|path| !path.exists())
+            .unwrap()
     }
 
     /// Files of a folder of this place, with those of the folders in it.
@@ -117,7 +144,11 @@ pub struct Started {
 
 impl Started {
     pub fn new(mut command: Command) -> Started {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         fn read(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
             std::thread::spawn(move || {
                 let mut bytes = Vec::new();
@@ -127,11 +158,16 @@ impl Started {
         }
         let stdout = child.stdout.take().map(read);
         let stderr = child.stderr.take().map(read);
-        Started { child, stdout, stderr }
+        Started {
+            child,
+            stdout,
+            stderr,
+        }
     }
 
     pub fn signal(&self, signal: rustix::process::Signal) {
-        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).unwrap();
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal)
+            .unwrap();
     }
 
     pub fn wait(mut self) -> Ended {
@@ -176,7 +212,11 @@ impl Ended {
         assert_eq!(self.stderr.lines().count(), 1, "{}", self.stderr);
         assert!(self.stderr.starts_with("error: "), "{}", self.stderr);
         for remedy in remedies {
-            assert!(self.stderr.contains(remedy), "'{remedy}' is missing in: {}", self.stderr);
+            assert!(
+                self.stderr.contains(remedy),
+                "'{remedy}' is missing in: {}",
+                self.stderr
+            );
         }
     }
 }
@@ -199,7 +239,9 @@ impl Run {
         let directory = RunDir::open(&path).unwrap_or_else(|error| panic!("{error}: {ended:?}"));
         let environment = directory.environment().unwrap();
         let (warmup, records) = records(&path).into_iter().partition(|record| record.warmup);
-        let summary = directory.summary().unwrap_or_else(|error| panic!("{error}: {ended:?}"));
+        let summary = directory
+            .summary()
+            .unwrap_or_else(|error| panic!("{error}: {ended:?}"));
         let run = Run {
             summary,
             records,
@@ -217,8 +259,15 @@ impl Run {
     #[track_caller]
     pub fn assert_accounted_for(&self) {
         let accounts = self.summary.requests;
-        assert_eq!(accounts.planned, accounts.ok + accounts.failed + accounts.cut + accounts.unsent, "{accounts:?}");
-        assert_eq!(self.records.len() as u64, accounts.planned - accounts.unsent);
+        assert_eq!(
+            accounts.planned,
+            accounts.ok + accounts.failed + accounts.cut + accounts.unsent,
+            "{accounts:?}"
+        );
+        assert_eq!(
+            self.records.len() as u64,
+            accounts.planned - accounts.unsent
+        );
         assert!(!self.doubts(DoubtCode::LostRequests));
     }
 
@@ -229,14 +278,23 @@ impl Run {
     #[track_caller]
     pub fn assert_all_ok(&self, requests: u64) {
         let accounts = self.summary.requests;
-        assert_eq!((accounts.planned, accounts.ok), (requests, requests), "{:?}", self.summary.failures);
+        assert_eq!(
+            (accounts.planned, accounts.ok),
+            (requests, requests),
+            "{:?}",
+            self.summary.failures
+        );
     }
 }
 
 /// All records of a run, by their number.
 pub fn records(path: &Path) -> Vec<Record> {
-    let mut records: Vec<Record> =
-        RunDir::open(path).unwrap().records().unwrap().collect::<Result<_, _>>().unwrap();
+    let mut records: Vec<Record> = RunDir::open(path)
+        .unwrap()
+        .records()
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
     records.sort_by_key(|record| record.index);
     records
 }
@@ -282,12 +340,22 @@ impl Sim {
                 command.args([name, quick]);
             }
         }
-        command.args(options).arg("--truth").arg(&truth).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+            .args(options)
+            .arg("--truth")
+            .arg(&truth)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         change(&mut command);
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let url = line.trim().strip_prefix("listening on ").expect("the server says where it listens");
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let url = line
+            .trim()
+            .strip_prefix("listening on ")
+            .expect("the server says where it listens");
         Sim {
             url: url.to_owned(),
             stdin: child.stdin.take(),
@@ -298,7 +366,13 @@ impl Sim {
     }
 
     pub fn port(&self) -> &str {
-        self.url.rsplit(':').next().unwrap().split('/').next().unwrap()
+        self.url
+            .rsplit(':')
+            .next()
+            .unwrap()
+            .split('/')
+            .next()
+            .unwrap()
     }
 
     /// Ends the server; what it did, by request.
@@ -361,7 +435,11 @@ impl Crooked {
                 serve(stream.unwrap());
             }
         });
-        Crooked { address, ended, thread: Some(thread) }
+        Crooked {
+            address,
+            ended,
+            thread: Some(thread),
+        }
     }
 
     /// Answers every request with the same text; its head is passed to `answer`.
@@ -371,7 +449,11 @@ impl Crooked {
             let mut lines = BufReader::new(stream.try_clone().unwrap());
             while lines.read_line(&mut head).is_ok_and(|read| read > 2) {}
             let length = head.lines().find_map(|line| {
-                line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok()
+                line.to_ascii_lowercase()
+                    .strip_prefix("content-length:")?
+                    .trim()
+                    .parse()
+                    .ok()
             });
             let mut body = vec![0; length.unwrap_or(0)];
             let _ = lines.read_exact(&mut body);
