@@ -1,6 +1,6 @@
 //! One load point from beginning to end: resolve, plan, drive while recording, fold.
 
-use crate::certificate::Certificate;
+use crate::certificate;
 use crate::embedded::EmbeddedServer;
 use crate::host;
 use crate::keys::Keys;
@@ -101,7 +101,7 @@ pub fn measure(
         distinct_prompts: prompts.distinct(),
         host: host::host(),
         server: learned.probe.clone(),
-        ceiling_tokens_per_s: Certificate::stored().map(|found| found.ceiling_tokens_per_s),
+        ceiling_tokens_per_s: certificate::stored().map(|found| found.ceiling_tokens_per_s),
         workers,
         notes,
     };
@@ -268,7 +268,13 @@ fn warmup_phase(scenario: &Scenario) -> Option<Phase> {
     })
 }
 
-/// Learns what the server understands.
+/// Learns what the servers understand, without a run.
+pub async fn look_at(scenario: &Scenario, targets: Vec<Target>, keys: &Keys) -> anyhow::Result<Learned> {
+    let prompts = inferometer_workload::open(&scenario.work.prompts, scenario.seed, None)?;
+    look(scenario, targets, keys, &job_maker(prompts.into(), scenario)).await
+}
+
+/// Learns what the servers understand.
 async fn look(
     scenario: &Scenario,
     targets: Vec<Target>,

@@ -1,6 +1,7 @@
 //! Facts and arithmetic of Inferometer: no sockets, no clock, no async; the same input gives
 //! the same output.
 
+pub mod certificate;
 pub mod concurrency;
 pub mod doubt;
 pub mod environment;

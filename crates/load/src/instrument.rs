@@ -20,6 +20,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tokio::runtime::LocalOptions;
 use tokio::sync::{Semaphore, mpsc, watch};
 
 /// Requests that are made ahead of need, for each worker.
@@ -356,7 +357,7 @@ fn work<T: Transport + Send + Sync>(
 ) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build()
+        .build_local(LocalOptions::default())
         .expect("the system gives an event queue");
     let guard = runtime.enter();
     let this = Rc::new(Worker::new(setup, sink, Pacer::precise()));

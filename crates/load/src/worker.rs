@@ -14,7 +14,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Mutex, Notify, Semaphore, mpsc, watch};
-use tokio::task::LocalSet;
+use tokio::runtime::LocalRuntime;
+use tokio::task::AbortHandle;
 
 /// The wish to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,15 +85,19 @@ impl<T: Transport> Worker<T> {
     }
 
     /// Runs a part to its end. What is still under way then is cut, and recorded so.
-    pub fn run(self: &Rc<Self>, runtime: &tokio::runtime::Runtime, part: Part, stop: watch::Receiver<Stop>) -> PartReport {
-        let tasks = LocalSet::new();
-        runtime.block_on(tasks.run_until(Rc::clone(self).run_part(part, stop)));
-        // Dropping the tasks drops their flights, which record themselves as cut.
-        drop(tasks);
-        PartReport { last_sent: self.last_sent.get() }
+    pub fn run(
+        self: &Rc<Self>,
+        runtime: &LocalRuntime,
+        part: Part,
+        stop: watch::Receiver<Stop>,
+    ) -> PartReport {
+        runtime.block_on(Rc::clone(self).run_part(part, stop));
+        PartReport {
+            last_sent: self.last_sent.get(),
+        }
     }
 
-    /// Sends and waits for answers. To be run inside a `LocalSet`.
+    /// Sends and waits for answers. To be run where local tasks can be spawned.
     pub async fn run_part(self: Rc<Self>, part: Part, mut stop: watch::Receiver<Stop>) {
         let tasks = Rc::new(Tasks::default());
         let gate = Gate {
@@ -126,6 +131,8 @@ impl<T: Transport> Worker<T> {
             () = give_up => {}
             _ = stop.wait_for(|stop| *stop == Stop::Leave) => {}
         }
+        // Ended tasks drop their flights, which record themselves as cut.
+        tasks.end().await;
     }
 
     /// One stream of a closed loop: the next request when the last answer is complete.
@@ -264,6 +271,7 @@ impl Gate {
 #[derive(Default)]
 struct Tasks {
     running: Cell<usize>,
+    handles: RefCell<Vec<AbortHandle>>,
     exhausted: Cell<bool>,
     changed: Notify,
 }
@@ -271,20 +279,32 @@ struct Tasks {
 impl Tasks {
     fn spawn(tasks: &Rc<Tasks>, work: impl Future<Output = ()> + 'static) {
         tasks.running.set(tasks.running.get() + 1);
-        let tasks = Rc::clone(tasks);
-        tokio::task::spawn_local(async move {
+        let running = Running(Rc::clone(tasks));
+        let task = tokio::task::spawn_local(async move {
+            // Moved in, so that it is dropped when the task ends in any way.
+            let _running = running;
             work.await;
-            tasks.running.set(tasks.running.get() - 1);
-            if tasks.running.get() == 0 {
-                tasks.changed.notify_waiters();
-            }
         });
+        let mut handles = tasks.handles.borrow_mut();
+        // Finished tasks are forgotten now and then, so that a long run does not pile them up.
+        if handles.len() > 2 * tasks.running.get() + 64 {
+            handles.retain(|handle| !handle.is_finished());
+        }
+        handles.push(task.abort_handle());
     }
 
     async fn all_done(&self) {
         while self.running.get() > 0 {
             self.changed.notified().await;
         }
+    }
+
+    /// Ends what is still running, and waits until it is gone.
+    async fn end(&self) {
+        for handle in self.handles.take() {
+            handle.abort();
+        }
+        self.all_done().await;
     }
 
     /// There is nothing left to send.
@@ -297,6 +317,19 @@ impl Tasks {
     async fn when_exhausted(&self) {
         while !self.exhausted.get() {
             self.changed.notified().await;
+        }
+    }
+}
+
+/// Counts a task as long as it lives.
+struct Running(Rc<Tasks>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let left = self.0.running.get() - 1;
+        self.0.running.set(left);
+        if left == 0 {
+            self.0.changed.notify_waiters();
         }
     }
 }

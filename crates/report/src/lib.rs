@@ -6,6 +6,7 @@
 pub mod csv;
 pub mod dialect;
 pub mod doc;
+pub mod doctor;
 pub mod json;
 mod number;
 pub mod run;

@@ -322,6 +322,39 @@ pub enum Label {
     Verdict,
     /// `runs`: nothing there.
     NoRuns,
+
+    /// `doctor`: key of the host.
+    Host,
+    /// `doctor`: `{cpu}`, `{cores}` cores.
+    HostIs,
+    /// `doctor`: key of the ceiling.
+    Ceiling,
+    /// `doctor`: `{one}` token events a second, `{batched}` in batches.
+    CeilingIs,
+    /// `doctor`: heading of the errors.
+    StampErrors,
+    /// `doctor`: column of streams.
+    Streams,
+    /// `doctor`: column of the load.
+    TokenEvents,
+    /// `doctor`: what the table means.
+    StampErrorsMean,
+    /// `doctor`: where the certificate is kept.
+    Kept,
+    /// `doctor`: what it is good for.
+    KeptFor,
+    /// `doctor URL`: key of what the server understands.
+    Understands,
+    /// `doctor URL`: key of what it refuses.
+    Refuses,
+    /// `doctor URL`: key of its models.
+    ServedModels,
+    /// `doctor URL`: key of the longest context.
+    Context,
+    /// `doctor URL`: `{count}` tokens.
+    ContextIs,
+    /// `doctor URL`: nothing.
+    Nothing,
 }
 
 impl Label {
@@ -538,6 +571,28 @@ impl Label {
             Label::When => "when",
             Label::Verdict => "verdict",
             Label::NoRuns => "No runs here yet.",
+            Label::Host => "Host",
+            Label::HostIs => "{cpu}, {cores} cores",
+            Label::Ceiling => "Ceiling",
+            Label::CeilingIs => {
+                "{one} token events/s a worker where each comes in its own write, {batched} in \
+                 writes of sixteen"
+            }
+            Label::StampErrors => "Time-stamp error",
+            Label::Streams => "streams",
+            Label::TokenEvents => "tok/s",
+            Label::StampErrorsMean => {
+                "How long after the server's write each token was stamped, against a server that \
+                 only writes."
+            }
+            Label::Kept => "Kept",
+            Label::KeptFor => "{path}; runs are held against it",
+            Label::Understands => "Understands",
+            Label::Refuses => "Refuses",
+            Label::ServedModels => "Models",
+            Label::Context => "Context",
+            Label::ContextIs => "{count} tokens",
+            Label::Nothing => "nothing that was tried",
         }
     }
 }
