@@ -444,7 +444,7 @@ fn a_missed_objective_ends_the_run_early_where_asked() {
         "--concurrency",
         "2",
         "--requests",
-        "100000",
+        "2000",
         "--slo",
         "ttft.p99=1ms",
         "--stop-when",
