@@ -3,6 +3,8 @@
 //! Needs an interpreter with the wheel `xllamacpp`: the one that `INFEROMETER_TEST_PYTHON`
 //! names, else `python3`. Where it cannot be had the tests say so and pass.
 
+#![allow(clippy::unwrap_used)]
+
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

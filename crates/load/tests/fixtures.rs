@@ -1,6 +1,8 @@
 //! The reader of answers against answers of real servers, byte for byte (`fixtures/sse`), with
 //! what a right reader must find stated by a program that shares nothing with it.
 
+#![allow(clippy::unwrap_used)]
+
 use inferometer_core::record::{FailureClass, Outcome, Phase, Record};
 use inferometer_core::units::Offset;
 use inferometer_load::answer::{AnswerReader, Progress};
