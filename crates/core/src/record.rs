@@ -65,6 +65,9 @@ pub struct Record {
     pub url: String,
     /// Whether a stream was asked for.
     pub streamed: bool,
+    /// The server had closed the kept connection without a word, so the request went out once
+    /// more, on a new one; `sent` is the second time.
+    pub resent: bool,
 }
 
 /// Arrival of the chunks that carry tokens, as parallel columns.

@@ -107,11 +107,19 @@ mod tests {
     use crate::units::Span;
 
     fn seconds(due: &[Offset]) -> Vec<f64> {
-        due.iter().map(|at| at.as_duration().as_secs_f64()).collect()
+        due.iter()
+            .map(|at| at.as_duration().as_secs_f64())
+            .collect()
     }
 
     fn plan(rate: f64, arrival: Arrival, requests: u64, seed: u64) -> Vec<f64> {
-        seconds(&arrivals(Rate(rate), arrival, None, Extent::Requests(requests), seed))
+        seconds(&arrivals(
+            Rate(rate),
+            arrival,
+            None,
+            Extent::Requests(requests),
+            seed,
+        ))
     }
 
     #[test]
@@ -121,8 +129,14 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_arrivals_and_another_seed_others() {
-        assert_eq!(plan(5.0, Arrival::Poisson, 50, 1), plan(5.0, Arrival::Poisson, 50, 1));
-        assert_ne!(plan(5.0, Arrival::Poisson, 50, 1), plan(5.0, Arrival::Poisson, 50, 2));
+        assert_eq!(
+            plan(5.0, Arrival::Poisson, 50, 1),
+            plan(5.0, Arrival::Poisson, 50, 1)
+        );
+        assert_ne!(
+            plan(5.0, Arrival::Poisson, 50, 1),
+            plan(5.0, Arrival::Poisson, 50, 2)
+        );
     }
 
     #[test]
@@ -135,9 +149,13 @@ mod tests {
             let times = plan(10.0, arrival, 20_000, 3);
             let gaps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
             let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-            let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+            let variance =
+                gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
             assert!((mean * 10.0 - 1.0).abs() < 0.06, "{arrival:?}: mean {mean}");
-            assert!((variance.sqrt() / mean / variation - 1.0).abs() < 0.08, "{arrival:?}");
+            assert!(
+                (variance.sqrt() / mean / variation - 1.0).abs() < 0.08,
+                "{arrival:?}"
+            );
         }
     }
 
@@ -151,14 +169,24 @@ mod tests {
             0,
         );
         assert_eq!(due.len(), 20);
-        let at_once = arrivals(Rate(f64::INFINITY), Arrival::Poisson, None, Extent::Requests(3), 0);
+        let at_once = arrivals(
+            Rate(f64::INFINITY),
+            Arrival::Poisson,
+            None,
+            Extent::Requests(3),
+            0,
+        );
         assert_eq!(at_once, vec![Offset(0); 3]);
     }
 
     #[test]
     fn ramps_rise_from_the_first_rate_to_the_last() {
         for curve in [RampCurve::Linear, RampCurve::Exponential] {
-            let ramp = Ramp { curve, from: 2.0, over: Span(Duration::from_secs(10)) };
+            let ramp = Ramp {
+                curve,
+                from: 2.0,
+                over: Span(Duration::from_secs(10)),
+            };
             let times = seconds(&arrivals(
                 Rate(20.0),
                 Arrival::Constant,
@@ -170,7 +198,11 @@ mod tests {
                 times.iter().filter(|&&t| t >= begin && t < end).count() as f64 / (end - begin)
             };
             assert!(times.is_sorted());
-            assert!((rate_at(0.0, 1.0) - 2.5).abs() < 1.1, "{curve}: {}", rate_at(0.0, 1.0));
+            assert!(
+                (rate_at(0.0, 1.0) - 2.5).abs() < 1.1,
+                "{curve}: {}",
+                rate_at(0.0, 1.0)
+            );
             assert!((rate_at(11.0, 15.0) - 20.0).abs() < 0.5, "{curve}");
             let middle = rate_at(4.5, 5.5);
             let expected = match curve {

@@ -77,6 +77,9 @@ pub struct Accounts {
     pub cut: u64,
     /// Never started.
     pub unsent: u64,
+    /// Of those that were sent: sent once more, because the server had closed the connection.
+    #[serde(default)]
+    pub resent: u64,
 }
 
 /// Work done a second.

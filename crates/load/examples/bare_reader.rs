@@ -66,7 +66,10 @@ fn main() {
     while done < requests {
         for connection in &mut connections {
             if !connection.busy && sent < requests {
-                connection.socket.write_all(request.as_bytes()).expect("a server that reads");
+                connection
+                    .socket
+                    .write_all(request.as_bytes())
+                    .expect("a server that reads");
                 connection.busy = true;
                 sent += 1;
             }
@@ -78,11 +81,16 @@ fn main() {
                 .map(|connection| PollFd::new(&connection.socket, PollFlags::IN))
                 .collect();
             poll(&mut waiting, None).expect("poll");
-            order.extend((0..streams).filter(|&place| waiting[place].revents().contains(PollFlags::IN)));
+            order.extend(
+                (0..streams).filter(|&place| waiting[place].revents().contains(PollFlags::IN)),
+            );
         }
         for &place in &order {
             let connection = &mut connections[place];
-            let read = connection.socket.read(&mut buffer).expect("a server that writes");
+            let read = connection
+                .socket
+                .read(&mut buffer)
+                .expect("a server that writes");
             let now = Instant::now();
             connection.rest.extend_from_slice(&buffer[..read]);
             let mut begin = 0;
@@ -99,7 +107,10 @@ fn main() {
                     continue;
                 }
                 let chunk: Chunk<'_> = serde_json::from_slice(data).expect("JSON");
-                let text = chunk.choices.first().and_then(|choice| choice.delta.content.as_ref());
+                let text = chunk
+                    .choices
+                    .first()
+                    .and_then(|choice| choice.delta.content.as_ref());
                 if text.is_some_and(|text| !text.is_empty()) {
                     connection.stamps.push(now);
                     events += 1;
@@ -110,5 +121,7 @@ fn main() {
     }
     let seconds = begun.elapsed().as_secs_f64();
     let out = format!("{:.0}\n", events as f64 / seconds);
-    std::io::stdout().write_all(out.as_bytes()).expect("an output");
+    std::io::stdout()
+        .write_all(out.as_bytes())
+        .expect("an output");
 }

@@ -33,16 +33,28 @@ fn main() {
     let (mut our_tpot, mut their_tpot) = (Mean::default(), Mean::default());
     for record in run.records().expect("records") {
         let record = record.expect("a record");
-        let Some(truth) = truth.get(&record.id).filter(|_| !record.warmup && record.is_done()) else {
+        let Some(truth) = truth
+            .get(&record.id)
+            .filter(|_| !record.warmup && record.is_done())
+        else {
             continue;
         };
         let written: Vec<u64> = (truth.chunks.iter())
             .filter(|(_, tokens)| *tokens > 0)
             .map(|(at, _)| *at)
             .collect();
-        assert_eq!(written.len(), record.chunks.len(), "chunks of {}", record.id);
+        assert_eq!(
+            written.len(),
+            record.chunks.len(),
+            "chunks of {}",
+            record.id
+        );
         let theirs = (written[0] - truth.arrival_ns) as f64 / 1e6;
-        let ours = record.ttft_from_sent().expect("a first token").as_secs_f64() * 1e3;
+        let ours = record
+            .ttft_from_sent()
+            .expect("a first token")
+            .as_secs_f64()
+            * 1e3;
         ttft.push(ours - theirs);
         for pair in written.windows(2) {
             their_gaps.add((pair[1] - pair[0]) as f64 / 1e6);
@@ -66,7 +78,9 @@ fn main() {
         our_gaps.value() - their_gaps.value(),
         our_tpot.value() - their_tpot.value(),
     );
-    std::io::stdout().write_all(out.as_bytes()).expect("an output");
+    std::io::stdout()
+        .write_all(out.as_bytes())
+        .expect("an output");
 }
 
 #[derive(Default)]

@@ -161,7 +161,11 @@ impl AnswerReader {
                 }
             }
             Content::Whole(body) => {
-                let longest = if head.status == 200 { LONGEST_BODY } else { LONGEST_ERROR };
+                let longest = if head.status == 200 {
+                    LONGEST_BODY
+                } else {
+                    LONGEST_ERROR
+                };
                 let room = longest.saturating_sub(body.len()).min(data.len());
                 body.extend_from_slice(&data[..room]);
             }
@@ -405,7 +409,8 @@ mod tests {
         Offset(millis * 1_000_000)
     }
 
-    const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+    const HEAD: &str =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
 
     fn token(text: &str) -> String {
         format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
@@ -419,8 +424,16 @@ mod tests {
 
     #[test]
     fn the_first_token_is_the_first_chunk_with_text_and_not_the_role() {
-        let role = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n";
-        let (record, _) = read(&[HEAD, role, &token("a"), &token("b"), FINISH, "data: [DONE]\n\n"]);
+        let role =
+            "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n";
+        let (record, _) = read(&[
+            HEAD,
+            role,
+            &token("a"),
+            &token("b"),
+            FINISH,
+            "data: [DONE]\n\n",
+        ]);
         assert_eq!(record.first_token(), Some(at(3)));
         assert_eq!(record.chunks.len(), 2);
         assert_eq!(record.bare.len(), 2);
@@ -496,7 +509,9 @@ mod tests {
     #[test]
     fn counts_per_chunk_are_kept_only_if_every_chunk_has_one() {
         let counted = |text: &str, count: u32| {
-            format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}],\"usage\":{{\"completion_tokens\":{count}}}}}\n\n")
+            format!(
+                "data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}],\"usage\":{{\"completion_tokens\":{count}}}}}\n\n"
+            )
         };
         let (record, _) = read(&[HEAD, &counted("a", 1), &counted("b", 4), FINISH]);
         assert_eq!(record.chunks.tokens, Some(vec![1, 3]));

@@ -259,15 +259,17 @@ impl Network {
         if let Some(proxy) = &self.proxy {
             tunnel(&mut tcp, &self.target, proxy).await?;
         }
-        let name = ServerName::try_from(self.target.host.clone()).map_err(|error| {
-            failure(Phase::Tls, FailureClass::TlsFailed, error.to_string())
-        })?;
+        let name = ServerName::try_from(self.target.host.clone())
+            .map_err(|error| failure(Phase::Tls, FailureClass::TlsFailed, error.to_string()))?;
         match tls.connect(name, tcp).await {
             Ok(stream) => Ok(Stream::Tls(Box::new(stream))),
             Err(error) => Err(match of_io(Phase::Tls, &error) {
                 // A server that does not speak TLS resets or answers in plain text.
                 known if known.class == FailureClass::Disconnected => known,
-                other => Failure { class: FailureClass::TlsFailed, ..other },
+                other => Failure {
+                    class: FailureClass::TlsFailed,
+                    ..other
+                },
             }),
         }
     }
@@ -326,13 +328,19 @@ async fn tunnel(tcp: &mut TcpStream, target: &Target, proxy: &Target) -> Result<
     let mut answer = Vec::new();
     loop {
         let mut byte = [0];
-        let read = tcp.read(&mut byte).await.map_err(|error| of_io(Phase::Connect, &error))?;
+        let read = tcp
+            .read(&mut byte)
+            .await
+            .map_err(|error| of_io(Phase::Connect, &error))?;
         answer.extend_from_slice(&byte[..read]);
         match Head::read(&answer) {
             Ok(Some(head)) if head.status == 200 => return Ok(()),
             Ok(None) if read > 0 => {}
             Ok(Some(head)) => {
-                let detail = format!("the proxy {proxy} refused the way to {name}: status {}", head.status);
+                let detail = format!(
+                    "the proxy {proxy} refused the way to {name}: status {}",
+                    head.status
+                );
                 return Err(failure(Phase::Connect, FailureClass::Refused, detail));
             }
             Ok(None) | Err(_) => {
@@ -365,7 +373,11 @@ impl AsyncRead for Stream {
 }
 
 impl AsyncWrite for Stream {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Stream::Plain(tcp) => Pin::new(tcp).poll_write(cx, buf),
             Stream::Tls(tls) => Pin::new(tls).poll_write(cx, buf),
@@ -412,7 +424,13 @@ mod tests {
 
     #[test]
     fn base64_pads_as_the_standard_says() {
-        for (text, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("user:pass", "dXNlcjpwYXNz")] {
+        for (text, coded) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("user:pass", "dXNlcjpwYXNz"),
+        ] {
             assert_eq!(base64(text.as_bytes()), coded);
         }
     }
@@ -420,7 +438,10 @@ mod tests {
     #[test]
     fn a_file_without_certificates_is_named_with_what_it_should_hold() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let settings = TlsSettings { ca: Some(file.path().to_owned()), ..TlsSettings::default() };
+        let settings = TlsSettings {
+            ca: Some(file.path().to_owned()),
+            ..TlsSettings::default()
+        };
         let message = settings.connector().map(|_| ()).unwrap_err().to_string();
         assert!(message.contains("PEM file with certificates"), "{message}");
     }

@@ -152,12 +152,16 @@ impl Bench {
 
     fn timed_out(&self, silence: Silence) -> Failure {
         let (class, limit, name) = match silence {
-            Silence::BetweenBytes => {
-                (FailureClass::ReadTimeout, self.timeouts.read, "silence for longer than --read-timeout")
-            }
-            Silence::WholeRequest => {
-                (FailureClass::RequestTimeout, self.timeouts.request, "not complete within --request-timeout")
-            }
+            Silence::BetweenBytes => (
+                FailureClass::ReadTimeout,
+                self.timeouts.read,
+                "silence for longer than --read-timeout",
+            ),
+            Silence::WholeRequest => (
+                FailureClass::RequestTimeout,
+                self.timeouts.request,
+                "not complete within --request-timeout",
+            ),
         };
         failure(Phase::Timeout, class, format!("{name} {limit:?}"))
     }

@@ -4,7 +4,7 @@ use crate::live::Live;
 use crate::recorder::Entries;
 use inferometer_core::hostile::Secrets;
 use inferometer_core::journal::{Entry, Progress};
-use inferometer_core::record::{Chunks, Outcome, Record};
+use inferometer_core::record::{Chunks, FailureClass, Outcome, Record};
 use inferometer_core::slo::Slo;
 use inferometer_core::units::Offset;
 use std::borrow::Cow;
@@ -62,6 +62,20 @@ impl Flight {
         self.leave(Entry::Begin(Cow::Owned(self.record.clone())));
     }
 
+    /// The connection was gone before anything of the answer came. On a connection that had
+    /// served before, this is a server that closes what it kept, without a word.
+    pub fn found_closed(&self) -> bool {
+        let lost = self.record.failure().map(|failure| failure.class);
+        lost == Some(FailureClass::Disconnected) && self.record.first_byte.is_none()
+    }
+
+    /// Goes out once more; the record says so.
+    pub fn resend(&mut self) {
+        self.record.resent = true;
+        self.record.outcome = Outcome::Cut;
+        self.record.end = None;
+    }
+
     /// A read gave something; from time to time the journal is told.
     pub fn read(&mut self, now: Offset, chunks_before: usize) {
         let new = self.record.chunks.len() - chunks_before;
@@ -83,7 +97,11 @@ impl Flight {
             status: record.status,
             chunks: Chunks {
                 at: record.chunks.at[done.chunks..].to_vec(),
-                tokens: record.chunks.tokens.as_ref().map(|all| all[done.chunks..].to_vec()),
+                tokens: record
+                    .chunks
+                    .tokens
+                    .as_ref()
+                    .map(|all| all[done.chunks..].to_vec()),
                 same_read: record.chunks.same_read[done.chunks..].to_vec(),
             },
             bare: record.bare[done.bare..].to_vec(),

@@ -77,7 +77,10 @@ impl Control {
     }
 
     fn end(&self, stop: Stop, cause: EndCause) {
-        self.cause.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(cause);
+        self.cause
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .get_or_insert(cause);
         self.stop.send_if_modified(|state| {
             let further = stop > *state;
             *state = stop.max(*state);
@@ -86,7 +89,10 @@ impl Control {
     }
 
     fn cause(&self) -> EndCause {
-        self.cause.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).unwrap_or_default()
+        self.cause
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .unwrap_or_default()
     }
 }
 
@@ -206,10 +212,19 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                     .name(format!("worker-{worker}"))
                     .spawn(move || work(worker, setup, sink, &parts, &stop, &report))
                     .expect("the system gives a thread");
-                Handle { orders, live, thread }
+                Handle {
+                    orders,
+                    live,
+                    thread,
+                }
             })
             .collect();
-        Instrument { setup, workers, control, reports }
+        Instrument {
+            setup,
+            workers,
+            control,
+            reports,
+        }
     }
 
     /// Numbers at this moment, since the start.
@@ -266,7 +281,11 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             planned,
             unsent: planned - totals.started,
             started: start,
-            sending_ended: done.iter().map(|report| report.last_sent).max().unwrap_or(start),
+            sending_ended: done
+                .iter()
+                .map(|report| report.last_sent)
+                .max()
+                .unwrap_or(start),
             cause: self.control.cause(),
             cpu_shares: done.iter().map(|report| report.cpu_share).collect(),
             totals,
@@ -315,7 +334,10 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                     .name("maker".into())
                     .spawn(move || {
                         for (index, due) in share {
-                            if requests.blocking_send(setup.prepare(index, warmup, due)).is_err() {
+                            if requests
+                                .blocking_send(setup.prepare(index, warmup, due))
+                                .is_err()
+                            {
                                 return;
                             }
                         }
@@ -328,7 +350,10 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                     send_until: phase.duration.map(|duration| start + duration),
                     drain: phase.drain,
                 };
-                handle.orders.send(part).expect("a worker lives until it is finished");
+                handle
+                    .orders
+                    .send(part)
+                    .expect("a worker lives until it is finished");
                 maker
             })
             .collect()
@@ -367,7 +392,11 @@ fn work<T: Transport + Send + Sync>(
         let done = this.run(&runtime, part, stop.clone());
         let busy = thread_cpu_time().saturating_sub(cpu).as_secs_f64();
         let cpu_share = busy / wall.elapsed().as_secs_f64().max(f64::MIN_POSITIVE);
-        let _ = report.send(Done { worker, last_sent: done.last_sent, cpu_share });
+        let _ = report.send(Done {
+            worker,
+            last_sent: done.last_sent,
+            cpu_share,
+        });
     }
 }
 
@@ -390,11 +419,17 @@ impl Watchfulness {
             return false;
         }
         let beyond = |missed: u64, allowed: f64| missed as f64 > allowed * whole as f64;
-        let requests = self.attainment.is_some_and(|share| beyond(now.missed_any, 1.0 - share));
-        let percentiles = self.slos.iter().zip(&now.missed).any(|(slo, &missed)| match slo.scope {
-            SloScope::Percentile(percent) => beyond(missed, 1.0 - percent / 100.0),
-            SloScope::Request | SloScope::Mean => false,
-        });
+        let requests = self
+            .attainment
+            .is_some_and(|share| beyond(now.missed_any, 1.0 - share));
+        let percentiles = self
+            .slos
+            .iter()
+            .zip(&now.missed)
+            .any(|(slo, &missed)| match slo.scope {
+                SloScope::Percentile(percent) => beyond(missed, 1.0 - percent / 100.0),
+                SloScope::Request | SloScope::Mean => false,
+            });
         requests || percentiles
     }
 }
@@ -407,7 +442,10 @@ struct Still {
 
 impl Still {
     fn new() -> Self {
-        Still { seen: (0, 0, 0), since: Instant::now() }
+        Still {
+            seen: (0, 0, 0),
+            since: Instant::now(),
+        }
     }
 
     fn longer_than(&mut self, limit: Option<Duration>, now: &Snapshot) -> bool {

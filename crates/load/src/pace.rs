@@ -23,8 +23,8 @@ impl Pacer {
             // Deprecated because some types may change their descriptor under tokio's feet; an
             // `OwnedFd` cannot, and the successor is unsafe.
             #[allow(deprecated)]
-            let registered = timerfd_create(TimerfdClockId::Monotonic, flags)
-                .map(tokio::io::unix::AsyncFd::new);
+            let registered =
+                timerfd_create(TimerfdClockId::Monotonic, flags).map(tokio::io::unix::AsyncFd::new);
             if let Ok(Ok(timer)) = registered {
                 return Pacer::Precise(timer);
             }
@@ -44,12 +44,18 @@ impl Pacer {
                 #[cfg(target_os = "linux")]
                 Pacer::Precise(timer) => {
                     use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
-                    let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+                    let none = Timespec {
+                        tv_sec: 0,
+                        tv_nsec: 0,
+                    };
                     let value = Timespec {
                         tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
                         tv_nsec: i64::from(left.subsec_nanos()),
                     };
-                    let once = Itimerspec { it_interval: none, it_value: value };
+                    let once = Itimerspec {
+                        it_interval: none,
+                        it_value: value,
+                    };
                     let set = timerfd_settime(timer, TimerfdTimerFlags::empty(), &once);
                     match (set, timer.readable().await) {
                         (Ok(_), Ok(mut ready)) => {

@@ -96,7 +96,9 @@ pub enum PreflightError {
         remedy: &'static str,
     },
     /// There is no API at this path.
-    #[error("no API at {url} (status {status}: {said}); give the server's base URL, such as http://HOST:PORT or http://HOST:PORT/PREFIX, and check --api")]
+    #[error(
+        "no API at {url} (status {status}: {said}); give the server's base URL, such as http://HOST:PORT or http://HOST:PORT/PREFIX, and check --api"
+    )]
     NoApi {
         /// The endpoint.
         url: String,
@@ -106,7 +108,9 @@ pub enum PreflightError {
         said: String,
     },
     /// The model is not served.
-    #[error("{url} does not serve the model '{model}'{said}; it serves: {served}; choose one with --model")]
+    #[error(
+        "{url} does not serve the model '{model}'{said}; it serves: {served}; choose one with --model"
+    )]
     ModelNotServed {
         /// The server.
         url: String,
@@ -118,7 +122,9 @@ pub enum PreflightError {
         served: String,
     },
     /// The server lists no model and none was named.
-    #[error("{url} lists no model ({said}); correct the path of the URL, or name a model with --model if the path is right")]
+    #[error(
+        "{url} lists no model ({said}); correct the path of the URL, or name a model with --model if the path is right"
+    )]
     NoModel {
         /// The server.
         url: String,
@@ -126,13 +132,17 @@ pub enum PreflightError {
         said: String,
     },
     /// The prompt does not fit.
-    #[error("the work does not fit the model's context: {said}; lower --input-tokens or --output-tokens, or serve the model with a longer context")]
+    #[error(
+        "the work does not fit the model's context: {said}; lower --input-tokens or --output-tokens, or serve the model with a longer context"
+    )]
     Context {
         /// What was seen.
         said: String,
     },
     /// Something else than an API answers.
-    #[error("{url} answers with a web page (status {status}), not with an API: a proxy or another web server stands in the way; give the address of the API itself, or name the proxy with --proxy")]
+    #[error(
+        "{url} answers with a web page (status {status}), not with an API: a proxy or another web server stands in the way; give the address of the API itself, or name the proxy with --proxy"
+    )]
     WebPage {
         /// The endpoint.
         url: String,
@@ -140,7 +150,9 @@ pub enum PreflightError {
         status: u16,
     },
     /// The server refuses the request for another reason.
-    #[error("{url} refuses a request like those of this run (status {status}: {said}); check --extra, --model and the other request options")]
+    #[error(
+        "{url} refuses a request like those of this run (status {status}: {said}); check --extra, --model and the other request options"
+    )]
     Refused {
         /// The endpoint.
         url: String,
@@ -150,7 +162,9 @@ pub enum PreflightError {
         said: String,
     },
     /// The server answers with an error or a broken stream.
-    #[error("{url} does not answer properly ({class}: {said}); look at the server's log, and run `inferometer run` again when it answers")]
+    #[error(
+        "{url} does not answer properly ({class}: {said}); look at the server's log, and run `inferometer run` again when it answers"
+    )]
     Broken {
         /// The endpoint.
         url: String,
@@ -198,7 +212,11 @@ impl Learned {
     }
 }
 
-async fn is_alive(way: &Way<Network>, paths: &[String; 2], timeouts: Timeouts) -> Result<(), String> {
+async fn is_alive(
+    way: &Way<Network>,
+    paths: &[String; 2],
+    timeouts: Timeouts,
+) -> Result<(), String> {
     let mut seen = String::new();
     // A server that is just busy gets three chances.
     for pause in [0, 300, 1000] {
@@ -208,7 +226,9 @@ async fn is_alive(way: &Way<Network>, paths: &[String; 2], timeouts: Timeouts) -
                 Ok(reply) if reply.status < 400 => return Ok(()),
                 // It speaks, but has no such path.
                 Ok(reply) if reply.status < 500 => seen = String::new(),
-                Ok(reply) => seen = format!("status {}: {}", reply.status, printable(&reply.body, SAID)),
+                Ok(reply) => {
+                    seen = format!("status {}: {}", reply.status, printable(&reply.body, SAID))
+                }
                 Err(failure) => seen = failure.detail,
             }
         }
@@ -299,7 +319,9 @@ impl Scout {
 
     fn check_access(&self, url: &str, reply: &Reply) -> Result<(), PreflightError> {
         let remedy = match reply.status {
-            401 | 403 => "give the key in OPENAI_API_KEY, or name its place with --api-key-env or --api-key-file",
+            401 | 403 => {
+                "give the key in OPENAI_API_KEY, or name its place with --api-key-env or --api-key-file"
+            }
             407 => "the proxy wants credentials: --proxy http://USER:PASSWORD@HOST:PORT",
             _ => return Ok(()),
         };
@@ -320,7 +342,10 @@ impl Scout {
             (None, Some(model)) => model.clone(),
             (None, None) => {
                 if let Some(status) = first.page {
-                    return Err(PreflightError::WebPage { url: first.url.clone(), status });
+                    return Err(PreflightError::WebPage {
+                        url: first.url.clone(),
+                        status,
+                    });
                 }
                 return Err(PreflightError::NoModel {
                     url: first.url.clone(),
@@ -339,14 +364,17 @@ impl Scout {
     }
 
     fn check_context(&self, sites: &[Site]) -> Result<(), PreflightError> {
-        let (Some((input, output)), Some(most)) = (self.wish.longest, sites[0].max_model_len) else {
+        let (Some((input, output)), Some(most)) = (self.wish.longest, sites[0].max_model_len)
+        else {
             return Ok(());
         };
         let asked = u64::from(input) + u64::from(output);
         match asked > most {
             false => Ok(()),
             true => Err(PreflightError::Context {
-                said: format!("{input} input and {output} output tokens, and the server states {most}"),
+                said: format!(
+                    "{input} input and {output} output tokens, and the server states {most}"
+                ),
             }),
         }
     }
@@ -362,7 +390,8 @@ impl Scout {
         for _ in 0..TRIES {
             let record = self.post(site).await;
             let Some(failure) = record.failure() else {
-                if self.limit_was_ignored(&record) && self.ask.limit_field == LimitField::MaxTokens {
+                if self.limit_was_ignored(&record) && self.ask.limit_field == LimitField::MaxTokens
+                {
                     self.ask.limit_field = LimitField::MaxCompletionTokens;
                     continue;
                 }
@@ -372,12 +401,20 @@ impl Scout {
             let no_chat = matches!(failure.class, FailureClass::NotFound)
                 || failure.detail.contains("chat template")
                 || failure.detail.contains("chat_template");
-            if may_switch && no_chat && self.dialect.name() == CHAT.name() && !self.is_model_missing(failure) {
+            if may_switch
+                && no_chat
+                && self.dialect.name() == CHAT.name()
+                && !self.is_model_missing(failure)
+            {
                 self.dialect = COMPLETIONS;
-                self.notes.push("the server has no chat API; completions is measured".into());
+                self.notes
+                    .push("the server has no chat API; completions is measured".into());
                 continue;
             }
-            if matches!(status, 400 | 422) && !speaks_of_context(&failure.detail) && self.take_away(&failure.detail) {
+            if matches!(status, 400 | 422)
+                && !speaks_of_context(&failure.detail)
+                && self.take_away(&failure.detail)
+            {
                 continue;
             }
             return Err(self.explain(site, &record, failure));
@@ -400,7 +437,10 @@ impl Scout {
 
     fn limit_was_ignored(&self, record: &Record) -> bool {
         let limit = self.limit().map(|limit| limit.saturating_mul(2));
-        record.output_tokens().zip(limit).is_some_and(|(got, limit)| got > limit)
+        record
+            .output_tokens()
+            .zip(limit)
+            .is_some_and(|(got, limit)| got > limit)
     }
 
     fn limit(&self) -> Option<u32> {
@@ -411,7 +451,9 @@ impl Scout {
         let said = failure.detail.to_ascii_lowercase();
         failure.class == FailureClass::NotFound
             && said.contains("model")
-            && (said.contains("exist") || said.contains("not found") || said.contains(&self.ask.model.to_ascii_lowercase()))
+            && (said.contains("exist")
+                || said.contains("not found")
+                || said.contains(&self.ask.model.to_ascii_lowercase()))
     }
 
     /// Takes one thing away from the request; says whether there was one.
@@ -428,7 +470,9 @@ impl Scout {
             ("stream_options", self.ask.stream_usage && self.ask.stream),
         ];
         // What the server names goes first; if it names nothing, they go one by one.
-        let named = asked.iter().find(|(field, asked)| *asked && said.contains(field));
+        let named = asked
+            .iter()
+            .find(|(field, asked)| *asked && said.contains(field));
         let Some((field, _)) = named.or_else(|| asked.iter().find(|(_, asked)| *asked)) else {
             return false;
         };
@@ -436,17 +480,21 @@ impl Scout {
             "ignore_eos" => {
                 self.ask.ignore_eos = false;
                 self.probe.ignore_eos = Some(false);
-                self.notes.push("the server refuses ignore_eos: answers may end before the asked length".into());
+                self.notes.push(
+                    "the server refuses ignore_eos: answers may end before the asked length".into(),
+                );
             }
             "min_tokens" => {
                 self.ask.min_tokens = None;
                 self.probe.min_tokens = Some(false);
-                self.notes.push("the server refuses min_tokens; it is not sent".into());
+                self.notes
+                    .push("the server refuses min_tokens; it is not sent".into());
             }
             "continuous_usage_stats" => self.ask.chunk_usage = false,
             _ => {
                 self.ask.stream_usage = false;
-                self.notes.push("the server refuses stream_options: usage cannot be asked for".into());
+                self.notes
+                    .push("the server refuses stream_options: usage cannot be asked for".into());
             }
         }
         self.probe.refused_fields.push((*field).to_owned());
@@ -465,7 +513,8 @@ impl Scout {
         }
         self.probe.latency_ms = record.e2e().map(|span| span.as_secs_f64() * 1e3);
         if self.ask.stream && !record.streamed {
-            self.notes.push("the server answers whole where a stream was asked: there is no TTFT".into());
+            self.notes
+                .push("the server answers whole where a stream was asked: there is no TTFT".into());
         }
         // An end-of-sequence token has no text, so one chunk less is still a token a chunk.
         let chunks = record.chunks.len() as u32;
@@ -498,7 +547,9 @@ impl Scout {
         let way = self.way(site);
         let mut ask = ask.clone();
         // The wish for the run may be longer than a preflight's answer.
-        ask.min_tokens = ask.min_tokens.map(|least| least.min(limit.unwrap_or(least)));
+        ask.min_tokens = ask
+            .min_tokens
+            .map(|least| least.min(limit.unwrap_or(least)));
         let body = self.dialect.body(&ask, &self.wish.prompt, limit);
         let request = Request {
             method: "POST",
@@ -506,7 +557,10 @@ impl Scout {
             host: &way.host,
             headers: &way.headers,
         };
-        let bytes = request.render(&[("x-request-id", "preflight"), ("Connection", "close")], Some(&body));
+        let bytes = request.render(
+            &[("x-request-id", "preflight"), ("Connection", "close")],
+            Some(&body),
+        );
         let (entries, _) = std::sync::mpsc::channel();
         let sink = Sink {
             entries,
@@ -514,7 +568,10 @@ impl Scout {
             slos: Arc::new([]),
             secrets: Arc::new(Secrets::default()),
         };
-        let record = Record { streamed: ask.stream, ..Record::default() };
+        let record = Record {
+            streamed: ask.stream,
+            ..Record::default()
+        };
         let mut flight = Flight::begin(record, sink);
         let bench = Bench::new(self.bench.clock, self.dialect, self.bench.timeouts);
         match crate::connect::Transport::open(&way.transport).await {
@@ -545,7 +602,10 @@ impl Scout {
         let status = record.status.unwrap_or_default();
         let body = match failure.class {
             // Here the body follows what is wrong with it.
-            FailureClass::BadStream => failure.detail.find('<').map_or("", |at| &failure.detail[at..]),
+            FailureClass::BadStream => failure
+                .detail
+                .find('<')
+                .map_or("", |at| &failure.detail[at..]),
             _ => &failure.detail,
         };
         match failure.class {
@@ -559,18 +619,36 @@ impl Scout {
                 },
             },
             FailureClass::Unauthorized => {
-                let reply = Reply { status, server: None, content_type: String::new(), body: failure.detail.clone() };
+                let reply = Reply {
+                    status,
+                    server: None,
+                    content_type: String::new(),
+                    body: failure.detail.clone(),
+                };
                 match self.check_access(&way.url, &reply) {
                     Err(error) => error,
-                    Ok(()) => PreflightError::Refused { url: way.url, status, said },
+                    Ok(()) => PreflightError::Refused {
+                        url: way.url,
+                        status,
+                        said,
+                    },
                 }
             }
-            _ if is_page(body) => PreflightError::WebPage { url: way.url, status },
-            FailureClass::NotFound | FailureClass::Redirected => {
-                PreflightError::NoApi { url: way.url, status, said }
-            }
+            _ if is_page(body) => PreflightError::WebPage {
+                url: way.url,
+                status,
+            },
+            FailureClass::NotFound | FailureClass::Redirected => PreflightError::NoApi {
+                url: way.url,
+                status,
+                said,
+            },
             FailureClass::ContextExceeded => PreflightError::Context { said },
-            FailureClass::BadRequest => PreflightError::Refused { url: way.url, status, said },
+            FailureClass::BadRequest => PreflightError::Refused {
+                url: way.url,
+                status,
+                said,
+            },
             FailureClass::NameNotFound
             | FailureClass::Refused
             | FailureClass::Disconnected
@@ -579,7 +657,11 @@ impl Scout {
             | FailureClass::ConnectTimeout
             | FailureClass::ReadTimeout
             | FailureClass::RequestTimeout => self.unreachable(&way.url, failure),
-            class => PreflightError::Broken { url: way.url, class, said },
+            class => PreflightError::Broken {
+                url: way.url,
+                class,
+                said,
+            },
         }
     }
 
@@ -593,7 +675,10 @@ impl Scout {
             .iter()
             .map(|site| {
                 let path = |path: String| site.network.request_path(&path);
-                [path(format!("{}/health", site.prefix)), path(format!("{}/models", site.base))]
+                [
+                    path(format!("{}/health", site.prefix)),
+                    path(format!("{}/models", site.base)),
+                ]
             })
             .collect();
         let probe = Probe {
@@ -619,21 +704,30 @@ pub fn unreachable(url: &str, failure: &Failure, secrets: &Secrets) -> Preflight
     let remedy = match failure.class {
         FailureClass::NameNotFound => "correct the host's name, or add it to your name service",
         FailureClass::Refused => "start the server, or correct host and port",
-        FailureClass::TlsFailed if failure.detail.contains("InvalidContentType") || failure.detail.contains("corrupt message") => {
+        FailureClass::TlsFailed
+            if failure.detail.contains("InvalidContentType")
+                || failure.detail.contains("corrupt message") =>
+        {
             "the server seems to speak plain HTTP there; write http://"
         }
         FailureClass::TlsFailed => {
             "trust its authority with --ca FILE, or anything with --insecure; a server that wants a certificate gets one with --client-cert and --client-key"
         }
-        FailureClass::Disconnected => "the server may still be starting, may want https://, or closes every connection: look at its log",
+        FailureClass::Disconnected => {
+            "the server may still be starting, may want https://, or closes every connection: look at its log"
+        }
         FailureClass::ConnectTimeout if failure.detail.starts_with(NO_HANDSHAKE) => {
             "the server may speak plain HTTP there: write http://, or raise --connect-timeout"
         }
-        FailureClass::ConnectTimeout => "check the address and the firewall, or raise --connect-timeout",
+        FailureClass::ConnectTimeout => {
+            "check the address and the firewall, or raise --connect-timeout"
+        }
         FailureClass::ReadTimeout | FailureClass::RequestTimeout => {
             "the server takes connections but does not answer: look at its log, or raise --read-timeout"
         }
-        FailureClass::BadStream => "something else than an HTTP server listens there; correct the port, or write https://",
+        FailureClass::BadStream => {
+            "something else than an HTTP server listens there; correct the port, or write https://"
+        }
         _ => "check the address and the network",
     };
     PreflightError::Unreachable {
@@ -657,7 +751,10 @@ fn split_path(path: &str) -> (String, Option<&'static dyn Dialect>) {
             return (base.to_owned(), Some(dialect));
         }
     }
-    (path.strip_suffix("/models").unwrap_or(path).to_owned(), None)
+    (
+        path.strip_suffix("/models").unwrap_or(path).to_owned(),
+        None,
+    )
 }
 
 /// The names in a list of models, and the context of the first.
@@ -669,7 +766,9 @@ fn read_models(body: &str) -> Option<(Vec<String>, Option<u64>)> {
         .filter_map(|model| model["id"].as_str().or(model["name"].as_str()))
         .map(str::to_owned)
         .collect();
-    let longest = list.first().and_then(|model| model["max_model_len"].as_u64());
+    let longest = list
+        .first()
+        .and_then(|model| model["max_model_len"].as_u64());
     Some((names, longest))
 }
 
@@ -684,7 +783,10 @@ mod tests {
             (base, named.map(Dialect::name))
         };
         assert_eq!(name("/v1/chat/completions"), ("/v1".into(), Some("chat")));
-        assert_eq!(name("/p/v1/completions"), ("/p/v1".into(), Some("completions")));
+        assert_eq!(
+            name("/p/v1/completions"),
+            ("/p/v1".into(), Some("completions"))
+        );
         assert_eq!(name("/p/v1"), ("/p/v1".into(), None));
         assert_eq!(name(""), (String::new(), None));
     }
@@ -692,7 +794,10 @@ mod tests {
     #[test]
     fn models_are_read_from_the_forms_that_servers_use() {
         let vllm = r#"{"data":[{"id":"a","max_model_len":4096},{"id":"b"}]}"#;
-        assert_eq!(read_models(vllm), Some((vec!["a".into(), "b".into()], Some(4096))));
+        assert_eq!(
+            read_models(vllm),
+            Some((vec!["a".into(), "b".into()], Some(4096)))
+        );
         assert_eq!(read_models(r#"{"data":[]}"#), Some((vec![], None)));
         assert_eq!(read_models("<html>"), None);
     }

@@ -35,7 +35,10 @@ impl Recorder {
     }
 }
 
-fn record(mut journal: JournalWriter, entries: &Receiver<Entry<'static>>) -> Result<(), StorageError> {
+fn record(
+    mut journal: JournalWriter,
+    entries: &Receiver<Entry<'static>>,
+) -> Result<(), StorageError> {
     // A full disk ends recording with an error, but the channel is emptied to the end, so
     // that memory does not fill as well.
     let mut trouble = None;

@@ -13,8 +13,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Mutex, Notify, Semaphore, mpsc, watch};
 use tokio::runtime::LocalRuntime;
+use tokio::sync::{Mutex, Notify, Semaphore, mpsc, watch};
 use tokio::task::AbortHandle;
 
 /// The wish to stop.
@@ -115,7 +115,8 @@ impl<T: Transport> Worker<T> {
                 }
             }
             Rhythm::Open { cap } => {
-                let arrivals = Rc::clone(&self).arrivals(part.requests, part.start, cap, gate.clone());
+                let arrivals =
+                    Rc::clone(&self).arrivals(part.requests, part.start, cap, gate.clone());
                 Tasks::spawn(&tasks, arrivals);
             }
         }
@@ -174,13 +175,21 @@ impl<T: Transport> Worker<T> {
                 () = self.pacer.until(&self.setup.clock, due) => {}
                 () = gate.stopped() => return,
             }
-            Tasks::spawn(&gate.tasks, Rc::clone(&self).arrival(request, cap.clone(), gate.clone()));
+            Tasks::spawn(
+                &gate.tasks,
+                Rc::clone(&self).arrival(request, cap.clone(), gate.clone()),
+            );
         }
         gate.tasks.exhausted();
     }
 
     /// One arrival: waits for a place under the cap, if there is one, and sends.
-    async fn arrival(self: Rc<Self>, mut request: Prepared, cap: Option<Arc<Semaphore>>, gate: Gate) {
+    async fn arrival(
+        self: Rc<Self>,
+        mut request: Prepared,
+        cap: Option<Arc<Semaphore>>,
+        gate: Gate,
+    ) {
         let Some(cap) = cap else {
             return self.send(request).await;
         };
@@ -197,26 +206,41 @@ impl<T: Transport> Worker<T> {
     /// Sends one request and reads its answer. It is recorded however it ends.
     async fn send(&self, request: Prepared) {
         let Prepared { record, bytes, way } = request;
-        let clock = self.setup.clock;
         let mut flight = Flight::begin(record, self.sink.clone());
-        let begun = clock.now();
-        self.last_sent.set(self.last_sent.get().max(begun));
-        let mut stream = match self.rested(way) {
-            Some(stream) => stream,
-            None => match self.setup.ways[way].transport.open().await {
-                Ok(stream) => {
-                    flight.record.connect = Some(clock.now().since(begun));
-                    stream
-                }
-                Err(failure) => {
-                    flight.record.end = Some(clock.now());
-                    flight.record.outcome = Outcome::Failed(failure);
-                    return;
-                }
-            },
+        self.last_sent
+            .set(self.last_sent.get().max(self.setup.clock.now()));
+        if let Some(mut stream) = self.rested(way) {
+            if self.bench.exchange(&mut stream, &bytes, &mut flight).await {
+                self.pools[way].borrow_mut().push(stream);
+            }
+            if !flight.found_closed() {
+                return;
+            }
+            flight.resend();
+        }
+        let Some(mut stream) = self.open(way, &mut flight).await else {
+            return;
         };
         if self.bench.exchange(&mut stream, &bytes, &mut flight).await {
             self.pools[way].borrow_mut().push(stream);
+        }
+    }
+
+    /// A new connection; the time it takes is the record's.
+    async fn open(&self, way: usize, flight: &mut Flight) -> Option<T::Stream> {
+        let begun = self.setup.clock.now();
+        let opened = self.setup.ways[way].transport.open().await;
+        let ended = self.setup.clock.now();
+        match opened {
+            Ok(stream) => {
+                flight.record.connect = Some(ended.since(begun));
+                Some(stream)
+            }
+            Err(failure) => {
+                flight.record.end = Some(ended);
+                flight.record.outcome = Outcome::Failed(failure);
+                None
+            }
         }
     }
 
@@ -248,7 +272,11 @@ impl Gate {
 
     /// Somebody wants an end.
     async fn stopped(&self) {
-        let _ = self.stop.clone().wait_for(|stop| *stop >= Stop::Drain).await;
+        let _ = self
+            .stop
+            .clone()
+            .wait_for(|stop| *stop >= Stop::Drain)
+            .await;
     }
 
     /// Nothing more will be sent: the time is over, somebody wants an end, or all is sent.

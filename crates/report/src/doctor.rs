@@ -14,14 +14,20 @@ pub fn certificate(certificate: &Certificate, kept: Option<&str>, lang: Lang) ->
         Label::HostIs.text(lang),
         &[
             ("cores", certificate.cores.to_string()),
-            ("cpu", certificate.cpu.clone().unwrap_or_else(|| "n/a".into())),
+            (
+                "cpu",
+                certificate.cpu.clone().unwrap_or_else(|| "n/a".into()),
+            ),
         ],
     );
     let ceiling = fill(
         Label::CeilingIs.text(lang),
         &[
             ("one", number::grouped(certificate.ceiling_tokens_per_s, 0)),
-            ("batched", number::grouped(certificate.ceiling_batched_tokens_per_s, 0)),
+            (
+                "batched",
+                number::grouped(certificate.ceiling_batched_tokens_per_s, 0),
+            ),
         ],
     );
     let mut pairs = vec![
@@ -79,16 +85,25 @@ pub fn server(probe: &Probe, notes: &[String], lang: Lang) -> Doc {
         ("token ids", probe.token_ids == Some(true)),
         (probe.limit_field.word(), true),
     ];
-    let understood = understood.iter().filter(|(_, yes)| *yes).map(|(name, _)| (*name).to_owned());
+    let understood = understood
+        .iter()
+        .filter(|(_, yes)| *yes)
+        .map(|(name, _)| (*name).to_owned());
     let mut pairs = vec![
         Pair::new(Label::Server.text(lang), probe.endpoints.join(", ")),
         Pair::new(Label::Api.text(lang), probe.api.clone()),
         Pair::new(Label::ServedModels.text(lang), list(probe.models.clone())),
         Pair::new(Label::Understands.text(lang), list(understood.collect())),
-        Pair::new(Label::Refuses.text(lang), list(probe.refused_fields.clone())),
+        Pair::new(
+            Label::Refuses.text(lang),
+            list(probe.refused_fields.clone()),
+        ),
     ];
     if let Some(count) = probe.max_model_len {
-        let context = fill(Label::ContextIs.text(lang), &[("count", number::grouped(count as f64, 0))]);
+        let context = fill(
+            Label::ContextIs.text(lang),
+            &[("count", number::grouped(count as f64, 0))],
+        );
         pairs.push(Pair::new(Label::Context.text(lang), context));
     }
     let mut blocks = vec![Block::Pairs(pairs)];

@@ -141,6 +141,7 @@ fn accounts(context: &RunContext<'_>, tally: &Tally<'_>) -> Accounts {
         failed,
         cut: tally.cut,
         unsent,
+        resent: tally.resent,
     }
 }
 

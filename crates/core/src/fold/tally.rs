@@ -70,6 +70,8 @@ pub(super) struct Tally<'a> {
     thresholds: &'a Thresholds,
     pub(super) rows: Vec<Row>,
     pub(super) cut: u64,
+    /// Sent once more on a new connection.
+    pub(super) resent: u64,
     pub(super) failures: BTreeMap<(Phase, FailureClass), FailureCount>,
     pub(super) lag: Vec<f64>,
     pub(super) cap_wait: Vec<f64>,
@@ -124,6 +126,7 @@ impl<'a> Tally<'a> {
             thresholds,
             rows: Vec::new(),
             cut: 0,
+            resent: 0,
             failures: BTreeMap::new(),
             lag: Vec::new(),
             cap_wait: Vec::new(),
@@ -157,6 +160,7 @@ impl<'a> Tally<'a> {
             self.timeline.add(at);
         }
         self.add_objectives(record);
+        self.resent += u64::from(record.resent);
         let answer = record.is_done().then(|| self.answer(record)).flatten();
         if let Some(failure) = record.failure() {
             let kind = self

@@ -260,10 +260,10 @@ fn english_remedy(doubt: &Doubt) -> String {
             "raise --max-tokens (or --output-tokens) if answers should end by themselves, or ask for an exact length with --ignore-eos"
         }
         Doubt::InputLengths { .. } => {
-            "give the model's own tokenizer with --tokenizer, and quote the server's count"
+            "quote the server's counts, or choose --input-tokens so that they come out as wanted"
         }
         Doubt::TokenSource { .. } => {
-            "switch usage on in the server (stream_options.include_usage), or give the model's tokenizer with --tokenizer"
+            "switch usage on in the server (stream_options.include_usage); without it there are no token rates and no TPOT"
         }
         Doubt::ChunkNotToken { .. } => {
             "judge by TPOT, or let the server send one token a chunk or usage in each chunk"
@@ -278,7 +278,7 @@ fn english_remedy(doubt: &Doubt) -> String {
             "run longer (--requests or --duration), with --warmup of at least one wave; do not quote throughput as what the server sustains"
         }
         Doubt::Overload(_) => {
-            "lower --rate; latencies grow with the length of such a run and say nothing about the server (`inferometer capacity` finds the highest rate that it sustains)"
+            "lower --rate; latencies grow with the length of such a run and say nothing about the server"
         }
         Doubt::Stalls { .. } => {
             "read max gap beside ITL; look in the server's log for preemption, long prefills or swapping at those times"

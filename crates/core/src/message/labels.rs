@@ -139,6 +139,8 @@ pub enum Label {
     Median,
     /// Key: accounting of requests.
     Accounts,
+    /// `{count}` sent once more.
+    Resent,
     /// `{ok}`, `{failed}`, `{cut}`, `{unsent}`, `{planned}`.
     AccountsOf,
     /// Key: requests under way.
@@ -435,6 +437,9 @@ impl Label {
             Label::Goodput => "Goodput",
             Label::Median => "{metric}, median",
             Label::Accounts => "Requests",
+            Label::Resent => {
+                "{count} found their connection closed by the server and were sent again on a new one"
+            }
             Label::AccountsOf => {
                 "{ok} ok, {failed} failed, {cut} cut, {unsent} unsent; {planned} planned"
             }

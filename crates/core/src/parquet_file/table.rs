@@ -52,6 +52,7 @@ message records {
   optional int64 cached_tokens;
   optional int64 retokenized;
   required boolean output_exact;
+  required boolean resent;
   required boolean streamed;
   required boolean usage_given;
 }";
@@ -107,6 +108,7 @@ table! {
     cached_tokens: Int64Type,
     retokenized: Int64Type,
     output_exact: BoolType,
+    resent: BoolType,
     streamed: BoolType,
     usage_given: BoolType,
 }
@@ -165,6 +167,7 @@ impl Table {
         self.retokenized
             .push_maybe(record.retokenized.map(i64::from));
         self.output_exact.push_one(record.output_exact);
+        self.resent.push_one(record.resent);
         self.streamed.push_one(record.streamed);
         self.usage_given.push_one(record.usage.is_some());
     }
@@ -218,6 +221,7 @@ impl Table {
                 .map(unsigned)
                 .transpose()?,
             output_exact: self.output_exact.take_one()?,
+            resent: self.resent.take_one()?,
             input_chars: unsigned(self.input_chars.take_one()?)?,
             output_chars: unsigned(self.output_chars.take_one()?)?,
             url: string(&self.url.take_one()?)?,

@@ -17,7 +17,10 @@ impl Dialect for Chat {
 
     fn body(&self, ask: &Ask, prompt: &str, limit: Option<u32>) -> Vec<u8> {
         let mut body = ask.fields(limit);
-        body.insert("messages".into(), json!([{"role": "user", "content": prompt}]));
+        body.insert(
+            "messages".into(),
+            json!([{"role": "user", "content": prompt}]),
+        );
         ask.render(body)
     }
 

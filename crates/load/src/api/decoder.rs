@@ -107,7 +107,11 @@ mod tests {
         assert_eq!(decoder.decode(tricky.as_bytes()).is_err(), slow.is_err());
         let escaped = chunk("\"a\\\"", "null");
         assert!(decoder.decode(escaped.as_bytes()).is_err());
-        assert!(decoder.decode(chunk("\"a\nb\"", "null").as_bytes()).is_err());
+        assert!(
+            decoder
+                .decode(chunk("\"a\nb\"", "null").as_bytes())
+                .is_err()
+        );
     }
 
     proptest! {

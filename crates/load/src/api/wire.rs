@@ -162,11 +162,18 @@ pub(super) fn read(
     for choice in wire.choices.iter().flatten() {
         found.message.has_choice = true;
         visit(choice, &mut found)?;
-        if let Some(reason) = choice.finish_reason.map(RawValue::get).filter(|&r| r != "null") {
+        if let Some(reason) = choice
+            .finish_reason
+            .map(RawValue::get)
+            .filter(|&r| r != "null")
+        {
             found.message.finish = Some(reason.trim_matches('"').to_owned());
         }
     }
-    let usage = wire.usage.map(RawValue::get).filter(|&usage| usage != "null");
+    let usage = wire
+        .usage
+        .map(RawValue::get)
+        .filter(|&usage| usage != "null");
     found.message.usage = usage.and_then(usage_of);
     if found.texts != 1 || found.message.finish.is_some() || usage.is_some() {
         found.message.only_text = None;
@@ -177,7 +184,9 @@ pub(super) fn read(
 /// The message of an error, in any of the forms that engines use.
 fn error_of(wire: &Wire<'_>, whole: &str) -> Option<String> {
     let said = |raw: Option<&RawValue>| {
-        let raw = raw.map(RawValue::get).filter(|&raw| raw != "null" && raw != "false")?;
+        let raw = raw
+            .map(RawValue::get)
+            .filter(|&raw| raw != "null" && raw != "false")?;
         match serde_json::from_str(raw).ok()? {
             Value::String(text) => Some(text),
             value => Some(match value["message"].as_str() {
@@ -192,7 +201,10 @@ fn error_of(wire: &Wire<'_>, whole: &str) -> Option<String> {
     if wire.choices.is_some() || wire.usage.is_some() {
         return None;
     }
-    if wire.object.is_some_and(|object| object.get() == "\"error\"") {
+    if wire
+        .object
+        .is_some_and(|object| object.get() == "\"error\"")
+    {
         return said(wire.message).or_else(|| Some(whole.to_owned()));
     }
     said(wire.detail).or_else(|| said(wire.message))
@@ -279,7 +291,10 @@ mod tests {
         let call = chat(
             r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{\"a"}}]}}]}"#,
         );
-        assert_eq!((call.chars, call.has_answer, call.only_text), (4, true, None));
+        assert_eq!(
+            (call.chars, call.has_answer, call.only_text),
+            (4, true, None)
+        );
     }
 
     #[test]
@@ -288,9 +303,13 @@ mod tests {
             r#"{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":7,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":3}}}"#,
         );
         let usage = message.usage.unwrap();
-        assert_eq!((usage.input, usage.output, usage.cached), (Some(7), Some(1), Some(3)));
+        assert_eq!(
+            (usage.input, usage.output, usage.cached),
+            (Some(7), Some(1), Some(3))
+        );
         assert_eq!(chat(r#"{"choices":[],"usage":null}"#).usage, None);
-        let partial = chat(r#"{"choices":[],"usage":{"prompt_tokens":7,"prompt_tokens_details":null}}"#);
+        let partial =
+            chat(r#"{"choices":[],"usage":{"prompt_tokens":7,"prompt_tokens_details":null}}"#);
         assert_eq!(partial.usage.unwrap().output, None);
     }
 
@@ -306,7 +325,10 @@ mod tests {
         ] {
             assert_eq!(chat(json).error.as_deref(), Some(said), "{json}");
         }
-        assert_eq!(chat(r#"{"error":null,"choices":[{"delta":{"content":"a"}}]}"#).error, None);
+        assert_eq!(
+            chat(r#"{"error":null,"choices":[{"delta":{"content":"a"}}]}"#).error,
+            None
+        );
     }
 
     #[test]
@@ -314,7 +336,10 @@ mod tests {
         let answer = chat(
             r#"{"choices":[{"message":{"role":"assistant","content":"héllo"},"finish_reason":"length"}],"usage":{"completion_tokens":2}}"#,
         );
-        assert_eq!((answer.chars, answer.finish.as_deref()), (5, Some("length")));
+        assert_eq!(
+            (answer.chars, answer.finish.as_deref()),
+            (5, Some("length"))
+        );
         let text = COMPLETIONS
             .message(br#"{"choices":[{"text":"a\n\ud83e\udd80"}]}"#)
             .unwrap();
@@ -323,7 +348,14 @@ mod tests {
 
     #[test]
     fn what_is_no_json_is_an_error_and_never_a_panic() {
-        for json in [&b"{"[..], b"[1,2]", b"\"x\"", b"\xff\xfe", b"{\"choices\":5}", b""] {
+        for json in [
+            &b"{"[..],
+            b"[1,2]",
+            b"\"x\"",
+            b"\xff\xfe",
+            b"{\"choices\":5}",
+            b"",
+        ] {
             assert!(CHAT.message(json).is_err(), "{json:?}");
         }
     }

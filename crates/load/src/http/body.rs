@@ -93,7 +93,9 @@ impl BodyDecoder {
                 Ok(piece.len())
             }
             Framing::Length(left) => {
-                let take = piece.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+                let take = piece
+                    .len()
+                    .min(usize::try_from(*left).unwrap_or(usize::MAX));
                 *left -= take as u64;
                 if *left == 0 {
                     self.framing = Framing::Done;
@@ -148,7 +150,9 @@ impl Chunked {
                 Ok(Some(end + 1))
             }
             Chunked::Data(left) => {
-                let take = piece.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+                let take = piece
+                    .len()
+                    .min(usize::try_from(*left).unwrap_or(usize::MAX));
                 *left -= take as u64;
                 if *left == 0 {
                     *self = Chunked::DataEnd;
@@ -226,7 +230,10 @@ mod tests {
     #[test]
     fn a_body_by_length_ends_after_its_length() {
         let mut decoder = BodyDecoder::length(5);
-        assert_eq!(decode(&mut decoder, b"hello next", 3), (b"hello".to_vec(), 5));
+        assert_eq!(
+            decode(&mut decoder, b"hello next", 3),
+            (b"hello".to_vec(), 5)
+        );
         assert!(decoder.is_done());
         assert!(BodyDecoder::length(0).is_done());
     }
@@ -250,7 +257,12 @@ mod tests {
 
     #[test]
     fn nonsense_in_place_of_a_chunk_is_an_error() {
-        for body in [&b"xyz\r\n"[..], b"\r\n", b"5\r\nhelloX", b"fffffffffffffffff\r\n"] {
+        for body in [
+            &b"xyz\r\n"[..],
+            b"\r\n",
+            b"5\r\nhelloX",
+            b"fffffffffffffffff\r\n",
+        ] {
             let mut decoder = BodyDecoder::chunked();
             assert!(decoder.decode(body, |_| {}).is_err(), "{body:?}");
         }

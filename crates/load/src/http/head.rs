@@ -176,13 +176,18 @@ mod tests {
     fn http_1_0_and_close_end_the_connection() {
         let old = Head::read(b"HTTP/1.0 200 OK\r\n\r\n").unwrap().unwrap();
         assert!(!old.keep_alive && old.body().may_close());
-        let close = Head::read(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n").unwrap().unwrap();
+        let close = Head::read(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+            .unwrap()
+            .unwrap();
         assert!(!close.keep_alive);
     }
 
     #[test]
     fn what_is_no_http_is_said_to_be_none() {
-        assert!(matches!(Head::read(b"SSH-2.0-OpenSSH\r\n"), Err(HeadError::NotHttp(_))));
+        assert!(matches!(
+            Head::read(b"SSH-2.0-OpenSSH\r\n"),
+            Err(HeadError::NotHttp(_))
+        ));
         assert!(matches!(
             Head::read(b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n"),
             Err(HeadError::NotHttp(_))
@@ -192,8 +197,14 @@ mod tests {
     #[test]
     fn a_request_carries_its_length_and_headers() {
         let headers = [("X-A".to_owned(), "b".to_owned())];
-        let request = Request { method: "POST", path: "/v1", host: "h:1", headers: &headers };
-        let text = String::from_utf8(request.render(&[("x-request-id", "7")], Some(b"{}"))).unwrap();
+        let request = Request {
+            method: "POST",
+            path: "/v1",
+            host: "h:1",
+            headers: &headers,
+        };
+        let text =
+            String::from_utf8(request.render(&[("x-request-id", "7")], Some(b"{}"))).unwrap();
         assert_eq!(
             text,
             "POST /v1 HTTP/1.1\r\nHost: h:1\r\nX-A: b\r\nx-request-id: 7\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"

@@ -30,16 +30,24 @@ impl Target {
     pub fn parse(text: &str) -> Result<Target, UrlError> {
         let bad = |why| UrlError {
             // A password must not come back in an error message.
-            url: text.rsplit_once('@').map_or(text, |(_, after)| after).to_owned(),
+            url: text
+                .rsplit_once('@')
+                .map_or(text, |(_, after)| after)
+                .to_owned(),
             why,
         };
-        let (scheme, rest) = text.trim().split_once("://").unwrap_or(("http", text.trim()));
+        let (scheme, rest) = text
+            .trim()
+            .split_once("://")
+            .unwrap_or(("http", text.trim()));
         let tls = match scheme.to_ascii_lowercase().as_str() {
             "http" => false,
             "https" => true,
             _ => return Err(bad("only http and https are spoken")),
         };
-        let (authority, path) = rest.find('/').map_or((rest, ""), |slash| rest.split_at(slash));
+        let (authority, path) = rest
+            .find('/')
+            .map_or((rest, ""), |slash| rest.split_at(slash));
         let path = path.split(['?', '#']).next().unwrap_or_default();
         let (credentials, authority) = match authority.rsplit_once('@') {
             Some((credentials, authority)) => (Some(credentials.to_owned()), authority),
@@ -58,7 +66,8 @@ impl Target {
         if host.is_empty() {
             return Err(bad("the host is missing"));
         }
-        let plausible = |c: char| !c.is_whitespace() && !c.is_control() && !"\"<>\\^`{|}".contains(c);
+        let plausible =
+            |c: char| !c.is_whitespace() && !c.is_control() && !"\"<>\\^`{|}".contains(c);
         if !host.chars().all(plausible) || !path.chars().all(plausible) {
             return Err(bad("it has a character that no address has"));
         }
@@ -145,7 +154,15 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_with_the_remedy() {
-        for text in ["", "ftp://h", "http://", "http://h:0", "http://h:port", "http://[::1", "a b"] {
+        for text in [
+            "",
+            "ftp://h",
+            "http://",
+            "http://h:0",
+            "http://h:port",
+            "http://[::1",
+            "a b",
+        ] {
             let message = Target::parse(text).unwrap_err().to_string();
             assert!(message.contains("http://HOST:PORT"), "{text}: {message}");
         }

@@ -156,10 +156,12 @@ fn accounts(report: &RunReport<'_>) -> Vec<Pair> {
         ("planned", number::count(requests.planned)),
     ];
     let pair = |label, value| Pair::new(report.say(label), value);
-    let mut pairs = vec![pair(
-        Label::Accounts,
-        report.fill(Label::AccountsOf, &values),
-    )];
+    let mut accounts = report.fill(Label::AccountsOf, &values);
+    if requests.resent > 0 {
+        let resent = report.fill(Label::Resent, &[("count", number::count(requests.resent))]);
+        accounts = format!("{accounts}; {resent}");
+    }
+    let mut pairs = vec![pair(Label::Accounts, accounts)];
     let further = [
         (Label::InFlight, in_flight(report)),
         (Label::Tokens, tokens(report)),

@@ -220,6 +220,7 @@ pub fn invalid() -> Sample {
         failed: 55,
         cut: 3,
         unsent: 5,
+        resent: 0,
     };
     summary.steady = None;
     summary.steady_s = None;
