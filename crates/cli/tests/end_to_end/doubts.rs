@@ -279,7 +279,8 @@ fn stalls_inside_answers_are_told() {
     );
     run.assert_all_ok(20);
     assert_doubt(&run, DoubtCode::Stalls, Severity::Note);
-    assert!(run.summary.latency.max_gap_ms.unwrap().max >= 700.0);
+    // A chunk that is read late makes the gap after it shorter.
+    assert!(run.summary.latency.max_gap_ms.unwrap().max >= 350.0);
 }
 
 #[test]

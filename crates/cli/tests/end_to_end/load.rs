@@ -158,7 +158,7 @@ fn at_an_infinite_rate_all_are_due_at_once_and_the_cap_is_charged_and_told() {
     waits.sort();
     for (wave, waits) in waits.chunks(3).enumerate() {
         assert!(
-            waits[0] >= Duration::from_millis(60) * wave as u32,
+            waits[0] >= Duration::from_millis(40) * wave as u32,
             "{waits:?}"
         );
     }
@@ -167,7 +167,7 @@ fn at_an_infinite_rate_all_are_due_at_once_and_the_cap_is_charged_and_told() {
     }
     let told = run.summary.latency.cap_wait_ms.unwrap();
     assert_eq!(told.n, 12);
-    assert!(told.max >= 180.0);
+    assert!(told.max >= 120.0);
     // The wait is the cap's, not the client's.
     assert!(run.summary.latency.lag_ms.unwrap().mean < 0.5 * told.mean);
 }
