@@ -25,19 +25,27 @@ pub struct Cli {
 #[derive(Subcommand)]
 pub enum Command {
     /// Measure one load point
-    #[command(after_help = "Example: inferometer run http://localhost:8000 --concurrency 32 --requests 500 \\\n         --input-tokens 512 --output-tokens 128 --slo ttft.p99=1s\nWithout a URL, the simulated engine is started and measured.")]
+    #[command(
+        after_help = "Example: inferometer run http://localhost:8000 --concurrency 32 --requests 500 \\\n         --input-tokens 512 --output-tokens 128 --slo ttft.p99=1s\nWithout a URL, the simulated engine is started and measured."
+    )]
     Run(Box<RunArguments>),
     /// Show a stored run again, in any format, dialect or with other objectives
-    #[command(after_help = "Example: inferometer report --dialect vllm\nWithout a path, the latest run in inferometer-runs.")]
+    #[command(
+        after_help = "Example: inferometer report --dialect vllm\nWithout a path, the latest run in inferometer-runs."
+    )]
     Report(ReportArguments),
     /// List the stored runs
     #[command(after_help = "Example: inferometer runs")]
     Runs(RunsArguments),
     /// Serve as a simulated engine
-    #[command(after_help = "Example: inferometer sim --listen 127.0.0.1:8000 --ttft 200ms --itl 20ms \\\n         --faults 'error500=1%,cut=0.5%,stall(2s)=1%'")]
+    #[command(
+        after_help = "Example: inferometer sim --listen 127.0.0.1:8000 --ttft 200ms --itl 20ms \\\n         --faults 'error500=1%,cut=0.5%,stall(2s)=1%'"
+    )]
     Sim(Box<SimArguments>),
     /// Measure this host's own ceiling and error as a client
-    #[command(after_help = "Example: inferometer doctor\nWith a URL: what that server understands.")]
+    #[command(
+        after_help = "Example: inferometer doctor\nWith a URL: what that server understands."
+    )]
     Doctor(Box<DoctorArguments>),
     /// Serve streams as fast as possible; what `doctor` measures the client against
     #[command(hide = true)]
@@ -96,7 +104,8 @@ impl MeasurementOptions {
         };
         let text = std::fs::read_to_string(&file)
             .with_context(|| format!("cannot read --config {}; check the path", file.display()))?;
-        let below = Options::from_toml(&text).with_context(|| format!("--config {}", file.display()))?;
+        let below =
+            Options::from_toml(&text).with_context(|| format!("--config {}", file.display()))?;
         Ok(flags.over(below))
     }
 }
@@ -241,7 +250,12 @@ pub struct DoctorArguments {
     #[command(flatten)]
     pub connection: ConnectionOptions,
     /// Print the certificate as JSON
-    #[arg(long, value_name = "text|json", default_value = "text", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "text|json",
+        default_value = "text",
+        hide_default_value = true
+    )]
     pub format: Format,
 }
 
@@ -269,7 +283,9 @@ pub fn with_environment(command: clap::Command) -> clap::Command {
             command.mut_args(|argument| match argument.get_long() {
                 Some(long) if long != "help" => {
                     let variable = format!("INFEROMETER_{}", long.to_uppercase().replace('-', "_"));
-                    argument.env(std::ffi::OsString::from(variable)).hide_env(true)
+                    argument
+                        .env(std::ffi::OsString::from(variable))
+                        .hide_env(true)
                 }
                 _ => argument,
             })

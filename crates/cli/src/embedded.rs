@@ -32,7 +32,12 @@ impl EmbeddedServer {
                 .read_line(&mut line)
                 .context("cannot read from the embedded server")?;
         }
-        let Some(url) = line.trim().rsplit(' ').next().filter(|url| url.starts_with("http")) else {
+        let Some(url) = line
+            .trim()
+            .rsplit(' ')
+            .next()
+            .filter(|url| url.starts_with("http"))
+        else {
             let _ = child.kill();
             let _ = child.wait();
             bail!("the embedded server did not start: {}", line.trim());

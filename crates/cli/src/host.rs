@@ -52,7 +52,10 @@ pub fn raise_open_files(streams: u64) -> Result<Option<String>, String> {
     }
     limit.current = limit.maximum.or(Some(needed));
     match setrlimit(Resource::Nofile, limit) {
-        Ok(()) => Ok(Some(format!("the limit of open files was raised from {current} to {}", limit.current.unwrap_or(needed)))),
+        Ok(()) => Ok(Some(format!(
+            "the limit of open files was raised from {current} to {}",
+            limit.current.unwrap_or(needed)
+        ))),
         Err(error) => Err(format!(
             "{streams} streams need {needed} open files, and the limit of {current} cannot be raised ({error}); run ulimit -n {needed} first"
         )),
@@ -66,7 +69,9 @@ pub fn random() -> u64 {
 
 /// Wall time, RFC 3339 with the local offset.
 pub fn now() -> String {
-    jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+    jiff::Zoned::now()
+        .strftime("%Y-%m-%dT%H:%M:%S%:z")
+        .to_string()
 }
 
 /// Wall time for the name of a folder.

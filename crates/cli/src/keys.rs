@@ -31,14 +31,24 @@ impl Keys {
         for header in options.connection.header.iter().flatten() {
             keys.header(&header.key, &header.value)?;
         }
-        if keys.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
+        if keys
+            .headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+        {
             return Ok(keys);
         }
         if let Some(key) = api_key(options)? {
             keys.header("Authorization", &format!("Bearer {key}"))?;
             keys.secrets.add(&key);
-        } else if let Some(credentials) = targets.iter().find_map(|target| target.credentials.as_ref()) {
-            keys.header("Authorization", &format!("Basic {}", base64(credentials.as_bytes())))?;
+        } else if let Some(credentials) = targets
+            .iter()
+            .find_map(|target| target.credentials.as_ref())
+        {
+            keys.header(
+                "Authorization",
+                &format!("Basic {}", base64(credentials.as_bytes())),
+            )?;
             keys.credentials(credentials);
         }
         Ok(keys)
@@ -62,7 +72,10 @@ impl Keys {
         }
         self.secrets.add(value);
         // Servers repeat the key without `Bearer` before it.
-        if let Some((_, key)) = value.split_once(' ').filter(|_| name.eq_ignore_ascii_case("authorization")) {
+        if let Some((_, key)) = value
+            .split_once(' ')
+            .filter(|_| name.eq_ignore_ascii_case("authorization"))
+        {
             self.secrets.add(key);
         }
         self.headers.push((name.to_owned(), value.to_owned()));
@@ -73,10 +86,17 @@ impl Keys {
 /// The API key, from a file or from the environment.
 fn api_key(options: &Options) -> anyhow::Result<Option<String>> {
     if let Some(file) = &options.connection.api_key_file {
-        let key = std::fs::read_to_string(file)
-            .with_context(|| format!("cannot read --api-key-file {}; check the path and its permissions", file.display()))?;
+        let key = std::fs::read_to_string(file).with_context(|| {
+            format!(
+                "cannot read --api-key-file {}; check the path and its permissions",
+                file.display()
+            )
+        })?;
         return match key.trim() {
-            "" => bail!("--api-key-file {} is empty; put the key into it", file.display()),
+            "" => bail!(
+                "--api-key-file {} is empty; put the key into it",
+                file.display()
+            ),
             key => Ok(Some(key.to_owned())),
         };
     }

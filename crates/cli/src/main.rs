@@ -68,7 +68,9 @@ fn parse() -> Result<Cli, ExitCode> {
             return ExitCode::from(2);
         }
         let text = text.replace("\n\n  tip: ", "; ");
-        let end = text.find("\n\nUsage:").or_else(|| text.find("\n\nFor more"));
+        let end = text
+            .find("\n\nUsage:")
+            .or_else(|| text.find("\n\nFor more"));
         let said = one_line(&text[..end.unwrap_or(text.len())]);
         eprintln!("{said}; see inferometer help");
         ExitCode::from(2)
@@ -81,11 +83,14 @@ fn one_line(text: &str) -> String {
 
 /// The error and its causes, each once: many of ours tell their cause in their own words.
 fn with_causes(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |told, cause| match told.as_str() {
-        "" => cause,
-        _ if told.contains(&cause) => told,
-        _ => format!("{told}: {cause}"),
-    })
+    error
+        .chain()
+        .map(ToString::to_string)
+        .fold(String::new(), |told, cause| match told.as_str() {
+            "" => cause,
+            _ if told.contains(&cause) => told,
+            _ => format!("{told}: {cause}"),
+        })
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

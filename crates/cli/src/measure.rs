@@ -36,7 +36,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Timing of the embedded engine: a demonstration of some twenty seconds.
-const DEMO: [&str; 8] = ["sim", "--listen", "127.0.0.1:0", "--ttft", "60ms", "--itl", "5ms", "--until-stdin-closes"];
+const DEMO: [&str; 8] = [
+    "sim",
+    "--listen",
+    "127.0.0.1:0",
+    "--ttft",
+    "60ms",
+    "--itl",
+    "5ms",
+    "--until-stdin-closes",
+];
 
 /// A finished run.
 pub struct Measured {
@@ -72,26 +81,40 @@ pub fn measure(
         Some(server) => vec![server.url.clone()],
         None => scenario.connection.urls.clone(),
     };
-    let targets = urls.iter().map(|url| Target::parse(url)).collect::<Result<Vec<_>, _>>()?;
+    let targets = urls
+        .iter()
+        .map(|url| Target::parse(url))
+        .collect::<Result<Vec<_>, _>>()?;
 
     let nonce = (scenario.work.cache_nonce).then(|| Nonce::from_random(host::random()));
     let prompts = inferometer_workload::open(&scenario.work.prompts, scenario.seed, nonce)?;
     let prompts: Arc<dyn Prompts> = prompts.into();
     let jobs = job_maker(Arc::clone(&prompts), &scenario);
 
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     progress.attempt(&format!("preflight: {}", join(&targets)));
     let learned = runtime.block_on(look(&scenario, targets, &keys, &jobs))?;
     // The ways know the password of the proxy; the files must not.
     let scenario = without_password(scenario)?;
     notes.extend(learned.notes.iter().cloned());
     if let Some(distinct) = prompts.distinct()
-        && scenario.load.extent.requests().is_some_and(|requests| requests > distinct)
+        && scenario
+            .load
+            .extent
+            .requests()
+            .is_some_and(|requests| requests > distinct)
     {
-        notes.push(format!("the work has {distinct} distinct prompts, which are used in turn"));
+        notes.push(format!(
+            "the work has {distinct} distinct prompts, which are used in turn"
+        ));
     }
 
-    let workers = scenario.connection.workers.unwrap_or_else(|| default_workers(&scenario));
+    let workers = scenario
+        .connection
+        .workers
+        .unwrap_or_else(|| default_workers(&scenario));
     let clock = Clock::start();
     let environment = Environment {
         inferometer: env!("CARGO_PKG_VERSION").to_owned(),
@@ -126,7 +149,14 @@ pub fn measure(
         run_id: format!("{:08x}", host::random() as u32),
     };
     let slos = &scenario.objectives.slos;
-    let mut instrument = Instrument::start(setup, workers, control.clone(), &entries, slos, &keys.secrets);
+    let mut instrument = Instrument::start(
+        setup,
+        workers,
+        control.clone(),
+        &entries,
+        slos,
+        &keys.secrets,
+    );
     drop(entries);
 
     let report = drive(&mut instrument, &scenario, measured, &learned, progress);
@@ -141,27 +171,44 @@ pub fn measure(
         unsent: report.phase.unsent,
         measured_from: report.phase.started,
         sending_ended: report.phase.sending_ended,
-        stagger_ns: report.stagger.map(|span| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)),
+        stagger_ns: report
+            .stagger
+            .map(|span| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)),
         thread_cpu_shares: report.phase.cpu_shares,
         health: redacted(health, &keys.secrets),
     };
     directory.write_ending(&ending)?;
-    recorder.finish().context("the records could not be written completely")?;
+    recorder
+        .finish()
+        .context("the records could not be written completely")?;
     directory.seal()?;
     drop(embedded);
 
-    let context = RunContext { scenario: &scenario, environment: &environment, ending: &ending, lang };
+    let context = RunContext {
+        scenario: &scenario,
+        environment: &environment,
+        ending: &ending,
+        lang,
+    };
     let summary = fold(&directory, &context)?;
     directory.write_summary(&summary)?;
     progress.end();
-    Ok(Measured { directory, scenario, environment, ending, summary })
+    Ok(Measured {
+        directory,
+        scenario,
+        environment,
+        ending,
+        summary,
+    })
 }
 
 /// Folds the stored records of a run.
 pub fn fold(directory: &RunDir, context: &RunContext<'_>) -> anyhow::Result<Summary> {
     // An error in the middle must not pass for the end of the records.
     let mut trouble = None;
-    let records = directory.records()?.map_while(|record| record.map_err(|error| trouble = Some(error)).ok());
+    let records = directory
+        .records()?
+        .map_while(|record| record.map_err(|error| trouble = Some(error)).ok());
     let summary = summarize(context, records);
     match trouble {
         Some(error) => Err(error.into()),
@@ -193,24 +240,36 @@ fn drive(
         stop_when: scenario.load.stop_when.clone(),
         slos: scenario.objectives.slos.clone(),
         attainment: scenario.objectives.attainment,
-        standstill: Some(connection.request_timeout.0 + drain.unwrap_or_default() + Duration::from_secs(5)),
+        standstill: Some(
+            connection.request_timeout.0 + drain.unwrap_or_default() + Duration::from_secs(5),
+        ),
     };
     let warmup = warmup_phase(scenario);
-    let mut latency = learned.probe.latency_ms.map(|ms| Duration::from_secs_f64(ms / 1e3));
+    let mut latency = learned
+        .probe
+        .latency_ms
+        .map(|ms| Duration::from_secs_f64(ms / 1e3));
     if let Some(phase) = warmup {
         progress.begin("warm-up", phase.requests, phase.duration);
         let report = instrument.run_phase(phase, &watchfulness, |now| progress.show(now));
         latency = report.totals.mean_latency.or(latency);
     }
     let (load, requests, stagger) = match measured {
-        Planned::Closed { streams, stagger, requests } => {
+        Planned::Closed {
+            streams,
+            stagger,
+            requests,
+        } => {
             let spread = match stagger {
                 Stagger::Auto => Some(latency.unwrap_or_default()),
                 Stagger::None => None,
                 Stagger::Over(span) => Some(span.0),
             }
             .filter(|_| streams > 1);
-            let load = PhaseLoad::Closed { streams, stagger: spread.unwrap_or_default() };
+            let load = PhaseLoad::Closed {
+                streams,
+                stagger: spread.unwrap_or_default(),
+            };
             (load, requests, spread)
         }
         Planned::Open { due, cap } => {
@@ -219,7 +278,13 @@ fn drive(
         }
     };
     let duration = scenario.load.extent.duration().map(|span| span.0);
-    let phase = Phase { warmup: false, load, requests, duration, drain };
+    let phase = Phase {
+        warmup: false,
+        load,
+        requests,
+        duration,
+        drain,
+    };
     progress.begin("measuring", requests, duration);
     let phase = instrument.run_phase(phase, &watchfulness, |now| progress.show(now));
     Driven { phase, stagger }
@@ -227,19 +292,34 @@ fn drive(
 
 /// The measured part, planned before the first byte is sent.
 enum Planned {
-    Closed { streams: u32, stagger: Stagger, requests: Option<u64> },
-    Open { due: Arc<[inferometer_core::units::Offset]>, cap: Option<u32> },
+    Closed {
+        streams: u32,
+        stagger: Stagger,
+        requests: Option<u64>,
+    },
+    Open {
+        due: Arc<[inferometer_core::units::Offset]>,
+        cap: Option<u32>,
+    },
 }
 
 fn measured_phase(scenario: &Scenario) -> Planned {
     let load = &scenario.load;
     match load.shape {
-        Shape::Closed { concurrency, stagger } => Planned::Closed {
+        Shape::Closed {
+            concurrency,
+            stagger,
+        } => Planned::Closed {
             streams: concurrency,
             stagger,
             requests: load.extent.requests(),
         },
-        Shape::Open { rate, arrival, ramp, max_concurrency } => Planned::Open {
+        Shape::Open {
+            rate,
+            arrival,
+            ramp,
+            max_concurrency,
+        } => Planned::Open {
             due: arrivals(rate, arrival, ramp, load.extent, scenario.seed).into(),
             cap: max_concurrency,
         },
@@ -256,12 +336,19 @@ fn warmup_phase(scenario: &Scenario) -> Option<Phase> {
     };
     let streams = match scenario.load.shape {
         Shape::Closed { concurrency, .. } => concurrency,
-        Shape::Open { max_concurrency, .. } => max_concurrency.unwrap_or(8).min(8),
+        Shape::Open {
+            max_concurrency, ..
+        } => max_concurrency.unwrap_or(8).min(8),
     };
-    let streams = requests.map_or(streams, |count| streams.min(u32::try_from(count).unwrap_or(u32::MAX)));
+    let streams = requests.map_or(streams, |count| {
+        streams.min(u32::try_from(count).unwrap_or(u32::MAX))
+    });
     Some(Phase {
         warmup: true,
-        load: PhaseLoad::Closed { streams, stagger: Duration::ZERO },
+        load: PhaseLoad::Closed {
+            streams,
+            stagger: Duration::ZERO,
+        },
         requests,
         duration,
         drain: None,
@@ -269,9 +356,19 @@ fn warmup_phase(scenario: &Scenario) -> Option<Phase> {
 }
 
 /// Learns what the servers understand, without a run.
-pub async fn look_at(scenario: &Scenario, targets: Vec<Target>, keys: &Keys) -> anyhow::Result<Learned> {
+pub async fn look_at(
+    scenario: &Scenario,
+    targets: Vec<Target>,
+    keys: &Keys,
+) -> anyhow::Result<Learned> {
     let prompts = inferometer_workload::open(&scenario.work.prompts, scenario.seed, None)?;
-    look(scenario, targets, keys, &job_maker(prompts.into(), scenario)).await
+    look(
+        scenario,
+        targets,
+        keys,
+        &job_maker(prompts.into(), scenario),
+    )
+    .await
 }
 
 /// Learns what the servers understand.
@@ -317,19 +414,32 @@ pub async fn networks(
 ) -> anyhow::Result<Vec<Network>> {
     let settings = TlsSettings {
         ca: connection.ca.clone(),
-        client: connection.client_cert.clone().zip(connection.client_key.clone()),
+        client: connection
+            .client_cert
+            .clone()
+            .zip(connection.client_key.clone()),
         insecure: connection.insecure,
     };
     let tls = match targets.iter().any(|target| target.tls) {
         true => Some(settings.connector()?),
         false => None,
     };
-    let proxy = connection.proxy.as_deref().map(Target::parse).transpose().context("--proxy")?;
+    let proxy = connection
+        .proxy
+        .as_deref()
+        .map(Target::parse)
+        .transpose()
+        .context("--proxy")?;
     let mut networks = Vec::new();
     for target in targets {
-        let network = Network::resolve(target.clone(), proxy.clone(), tls.clone(), connection.connect_timeout.0)
-            .await
-            .map_err(|failure| unreachable(&target.to_string(), &failure, secrets))?;
+        let network = Network::resolve(
+            target.clone(),
+            proxy.clone(),
+            tls.clone(),
+            connection.connect_timeout.0,
+        )
+        .await
+        .map_err(|failure| unreachable(&target.to_string(), &failure, secrets))?;
         networks.push(network);
     }
     Ok(networks)
@@ -348,7 +458,11 @@ pub fn ask(connection: &Connection, work: &Work) -> Ask {
         temperature: work.temperature,
         top_p: work.top_p,
         stop: work.stop.clone(),
-        extra: work.extra.clone().map(|object| object.0).unwrap_or_default(),
+        extra: work
+            .extra
+            .clone()
+            .map(|object| object.0)
+            .unwrap_or_default(),
     }
 }
 
@@ -376,14 +490,21 @@ fn job_maker(prompts: Arc<dyn Prompts>, scenario: &Scenario) -> JobMaker {
         Job {
             input_tokens: prompt.input_tokens,
             chars: prompt.chars,
-            output_tokens: Some(prompt.output_tokens.unwrap_or_else(|| lengths.tokens(index))),
+            output_tokens: Some(
+                prompt
+                    .output_tokens
+                    .unwrap_or_else(|| lengths.tokens(index)),
+            ),
             prompt: prompt.text.to_string(),
         }
     })
 }
 
 pub fn timeouts(connection: &Connection) -> Timeouts {
-    Timeouts { read: connection.read_timeout.0, request: connection.request_timeout.0 }
+    Timeouts {
+        read: connection.read_timeout.0,
+        request: connection.request_timeout.0,
+    }
 }
 
 /// A health probe is no generation; it need not wait as long.
@@ -399,9 +520,14 @@ fn health_timeouts(connection: &Connection) -> Timeouts {
 fn most_streams(scenario: &Scenario) -> u64 {
     match &scenario.load.shape {
         Shape::Closed { concurrency, .. } => u64::from(*concurrency),
-        Shape::Open { max_concurrency: Some(cap), .. } => u64::from(*cap),
+        Shape::Open {
+            max_concurrency: Some(cap),
+            ..
+        } => u64::from(*cap),
         // Without a cap nobody knows; a rate that keeps a thousand under way is a guess.
-        Shape::Open { rate, .. } if rate.is_infinite() => scenario.load.extent.requests().unwrap_or(1024),
+        Shape::Open { rate, .. } if rate.is_infinite() => {
+            scenario.load.extent.requests().unwrap_or(1024)
+        }
         Shape::Open { .. } => 1024,
     }
 }
@@ -410,13 +536,22 @@ fn most_streams(scenario: &Scenario) -> u64 {
 /// take the cores from the server on the same host.
 fn default_workers(scenario: &Scenario) -> u32 {
     let streams = match &scenario.load.shape {
-        Shape::Open { rate, max_concurrency: None, .. } if !rate.is_infinite() => rate.0 as u64,
+        Shape::Open {
+            rate,
+            max_concurrency: None,
+            ..
+        } if !rate.is_infinite() => rate.0 as u64,
         _ => most_streams(scenario),
     };
-    u32::try_from(streams.div_ceil(256)).unwrap_or(u32::MAX).clamp(1, host::cores())
+    u32::try_from(streams.div_ceil(256))
+        .unwrap_or(u32::MAX)
+        .clamp(1, host::cores())
 }
 
-fn redacted(health: inferometer_core::environment::Health, secrets: &Secrets) -> inferometer_core::environment::Health {
+fn redacted(
+    health: inferometer_core::environment::Health,
+    secrets: &Secrets,
+) -> inferometer_core::environment::Health {
     use inferometer_core::environment::Health;
     match health {
         Health::Dead(said) => Health::Dead(secrets.keep(&said)),
@@ -425,5 +560,9 @@ fn redacted(health: inferometer_core::environment::Health, secrets: &Secrets) ->
 }
 
 fn join(targets: &[Target]) -> String {
-    targets.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    targets
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }

@@ -40,7 +40,8 @@ pub fn show(run: &Shown<'_>, options: &OutputOptions) -> anyhow::Result<()> {
         match target(run, options, *format, formats.len()) {
             None => print(&rendered)?,
             Some(file) => {
-                std::fs::write(&file, rendered).with_context(|| format!("cannot write {}", file.display()))?;
+                std::fs::write(&file, rendered)
+                    .with_context(|| format!("cannot write {}", file.display()))?;
             }
         }
     }
@@ -48,7 +49,12 @@ pub fn show(run: &Shown<'_>, options: &OutputOptions) -> anyhow::Result<()> {
 }
 
 /// Text and JSON go to standard output, CSV into the run directory, unless `-o` says otherwise.
-fn target(run: &Shown<'_>, options: &OutputOptions, format: Format, formats: usize) -> Option<PathBuf> {
+fn target(
+    run: &Shown<'_>,
+    options: &OutputOptions,
+    format: Format,
+    formats: usize,
+) -> Option<PathBuf> {
     let name = match format {
         Format::Text => "report.txt",
         Format::Json => "report.json",
@@ -104,7 +110,10 @@ pub fn style() -> TextStyle {
         true => Paint::Ansi,
         false => Paint::Plain,
     };
-    TextStyle { paint, ..TextStyle::default() }
+    TextStyle {
+        paint,
+        ..TextStyle::default()
+    }
 }
 
 /// The language asked for, else the locale's, else English.

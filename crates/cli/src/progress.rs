@@ -75,7 +75,12 @@ impl Progress {
     }
 
     /// A phase begins.
-    pub fn begin(&mut self, title: &'static str, requests: Option<u64>, duration: Option<Duration>) {
+    pub fn begin(
+        &mut self,
+        title: &'static str,
+        requests: Option<u64>,
+        duration: Option<Duration>,
+    ) {
         if let Some(text) = self.held.take() {
             self.say(&text);
         }
@@ -100,7 +105,8 @@ impl Progress {
         self.shown = Instant::now();
         let line = self.line(now);
         self.past.push((Instant::now(), now.clone()));
-        self.past.retain(|(at, _)| at.elapsed() < WINDOW.max(every * 2));
+        self.past
+            .retain(|(at, _)| at.elapsed() < WINDOW.max(every * 2));
         match self.mode {
             Mode::Live => self.print(&format!("\r\x1b[2K{line}")),
             Mode::Plain => self.print(&format!("{line}\n")),
@@ -116,15 +122,23 @@ impl Progress {
     }
 
     fn line(&self, now: &Snapshot) -> String {
-        let (then, before) = self.past.first().cloned().unwrap_or((self.begun, Snapshot::default()));
+        let (then, before) = self
+            .past
+            .first()
+            .cloned()
+            .unwrap_or((self.begun, Snapshot::default()));
         let seconds = then.elapsed().as_secs_f64().max(1e-3);
         let fresh = now.since(&before);
         let done = match self.requests {
             Some(all) => format!("{}/{all}", now.ended()),
             None => now.ended().to_string(),
         };
-        let ttft = now.ttft_p50.map_or("n/a".into(), |ttft| format!("{:.0} ms", ttft.as_secs_f64() * 1e3));
-        let left = self.left(now).map_or(String::new(), |left| format!(", {} left", clock(left)));
+        let ttft = now.ttft_p50.map_or("n/a".into(), |ttft| {
+            format!("{:.0} ms", ttft.as_secs_f64() * 1e3)
+        });
+        let left = self
+            .left(now)
+            .map_or(String::new(), |left| format!(", {} left", clock(left)));
         // Short enough for 80 columns.
         format!(
             "{}: {done} done, {} in flight, {:.1} req/s, {:.0} tok/s, TTFT {ttft}, {} failed{left}",

@@ -58,7 +58,9 @@ impl Prompt {
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
     /// The file cannot be read.
-    #[error("cannot read the prompts of --data {path}: {source}; check the path and its permissions")]
+    #[error(
+        "cannot read the prompts of --data {path}: {source}; check the path and its permissions"
+    )]
     Unreadable {
         /// The file.
         path: PathBuf,

@@ -51,12 +51,19 @@ pub fn run(arguments: DoctorArguments) -> anyhow::Result<Exit> {
 }
 
 fn look_at_server(connection: ConnectionOptions, format: Format) -> anyhow::Result<Exit> {
-    let options = Options { connection, ..Options::default() };
+    let options = Options {
+        connection,
+        ..Options::default()
+    };
     let urls = options.connection.url.iter().flatten();
-    let targets: Vec<Target> = urls.map(|url| Target::parse(url)).collect::<Result<_, _>>()?;
+    let targets: Vec<Target> = urls
+        .map(|url| Target::parse(url))
+        .collect::<Result<_, _>>()?;
     let keys = Keys::read(&options, &targets)?;
     let scenario = options.resolve()?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let learned = runtime.block_on(look_at(&scenario, targets, &keys))?;
     match format {
         Format::Json => print(&(serde_json::to_string_pretty(&learned.probe)? + "\n"))?,
@@ -108,7 +115,12 @@ fn ceiling(events_per_write: &str) -> anyhow::Result<f64> {
     let server = EmbeddedServer::start(&["null-server", "--events-per-write", events_per_write])?;
     let mut rates = Vec::new();
     for _ in 0..LOOKS {
-        let point = Point { streams: 8, tokens: 50_000, requests: None, duration: Some(LOOK) };
+        let point = Point {
+            streams: 8,
+            tokens: 50_000,
+            requests: None,
+            duration: Some(LOOK),
+        };
         let measured = point.measure(&server.url)?;
         rates.push(measured.tokens as f64 / measured.seconds);
     }
@@ -118,13 +130,21 @@ fn ceiling(events_per_write: &str) -> anyhow::Result<f64> {
 
 /// Compares our time-stamps with the server's own.
 fn stamp_error(streams: u32) -> anyhow::Result<StampError> {
-    let folder = std::env::temp_dir().join(format!("inferometer-doctor-{}-{streams}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!(
+        "inferometer-doctor-{}-{streams}",
+        std::process::id()
+    ));
     std::fs::create_dir_all(&folder).context("cannot make a temporary folder")?;
     let truth = folder.join("truth.jsonl");
     let measured = {
         let file = truth.to_string_lossy();
         let server = EmbeddedServer::start(&["null-server", "--gap", GAP, "--truth", &file])?;
-        let point = Point { streams, tokens: TOKENS, requests: Some(u64::from(streams) * 2), duration: None };
+        let point = Point {
+            streams,
+            tokens: TOKENS,
+            requests: Some(u64::from(streams) * 2),
+            duration: None,
+        };
         let measured = point.measure(&server.url)?;
         server.stop();
         measured
@@ -194,7 +214,9 @@ impl Point {
     fn measure(&self, url: &str) -> anyhow::Result<Looked> {
         let target = Target::parse(url)?;
         let limit = Duration::from_secs(30);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
         let network = runtime
             .block_on(Network::resolve(target, None, None, limit))
             .map_err(|failure| anyhow::anyhow!("loopback cannot be reached: {}", failure.detail))?;
@@ -203,20 +225,29 @@ impl Point {
         let setup = Setup {
             ways: vec![Way::new(network, "/v1/chat/completions", Vec::new())],
             dialect: CHAT,
-            ask: Ask { model: "null".into(), stream: true, stream_usage: true, ..Ask::default() },
+            ask: Ask {
+                model: "null".into(),
+                stream: true,
+                stream_usage: true,
+                ..Ask::default()
+            },
             make_job: Arc::new(move |_| Job {
                 prompt: "x".into(),
                 input_tokens: None,
                 chars: 1,
                 output_tokens: Some(tokens),
             }),
-            timeouts: Timeouts { read: limit, request: limit },
+            timeouts: Timeouts {
+                read: limit,
+                request: limit,
+            },
             clock,
             run_id: "doctor".into(),
         };
         let (entries, received) = std::sync::mpsc::channel();
         let control = Control::default();
-        let mut instrument = Instrument::start(setup, 1, control, &entries, &[], &Secrets::default());
+        let mut instrument =
+            Instrument::start(setup, 1, control, &entries, &[], &Secrets::default());
         drop(entries);
         // Streams begin apart, as they do in a measurement.
         let stagger = match self.duration {
@@ -225,7 +256,10 @@ impl Point {
         };
         let phase = Phase {
             warmup: false,
-            load: PhaseLoad::Closed { streams: self.streams, stagger },
+            load: PhaseLoad::Closed {
+                streams: self.streams,
+                stagger,
+            },
             requests: self.requests,
             duration: self.duration,
             drain: self.duration.map(|_| Duration::ZERO),
@@ -239,7 +273,9 @@ impl Point {
         });
         Ok(Looked {
             tokens: report.totals.tokens,
-            seconds: self.duration.map_or(seconds, |duration| duration.as_secs_f64()),
+            seconds: self
+                .duration
+                .map_or(seconds, |duration| duration.as_secs_f64()),
             records: records.collect(),
             clock,
         })

@@ -15,7 +15,10 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         None => latest(&arguments.runs)?,
     };
     let mut scenario = directory.scenario()?;
-    if let Some(bad) = arguments.attainment.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
+    if let Some(bad) = arguments
+        .attainment
+        .filter(|share| !(*share > 0.0 && *share <= 1.0))
+    {
         bail!("--attainment {bad} is not possible: give a share above 0, at most 1, such as 0.95");
     }
     if !arguments.slo.is_empty() {
@@ -41,7 +44,10 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         summary: &summary,
     };
     show(&shown, &arguments.output)?;
-    let missed = summary.slo.as_ref().is_some_and(|slo| slo.met == Some(false));
+    let missed = summary
+        .slo
+        .as_ref()
+        .is_some_and(|slo| slo.met == Some(false));
     Ok(match summary.valid && !missed {
         true => Exit::Fine,
         false => Exit::Doubtful,

@@ -20,7 +20,13 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
         bail!("this version does not start engines; start the server yourself and give its URL");
     }
     let mut options = arguments.measurement.layered()?;
-    let targets: Vec<Target> = options.connection.url.iter().flatten().map(|url| Target::parse(url)).collect::<Result<_, _>>()?;
+    let targets: Vec<Target> = options
+        .connection
+        .url
+        .iter()
+        .flatten()
+        .map(|url| Target::parse(url))
+        .collect::<Result<_, _>>()?;
     let keys = Keys::read(&options, &targets)?;
     // A password in a URL must not reach scenario.toml.
     if let Some(urls) = &mut options.connection.url {
@@ -34,7 +40,13 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     let lang = language(arguments.output.lang);
     let measured = measure(scenario, keys, &out, lang, &control, &mut progress);
     progress.end();
-    let Measured { directory, scenario, environment, ending, summary } = measured?;
+    let Measured {
+        directory,
+        scenario,
+        environment,
+        ending,
+        summary,
+    } = measured?;
     let shown = Shown {
         directory: &directory,
         scenario: &scenario,
@@ -43,7 +55,10 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
         summary: &summary,
     };
     show(&shown, &arguments.output)?;
-    let missed = summary.slo.as_ref().is_some_and(|slo| slo.met == Some(false));
+    let missed = summary
+        .slo
+        .as_ref()
+        .is_some_and(|slo| slo.met == Some(false));
     Ok(match ending.cause {
         EndCause::Signal => Exit::Interrupted,
         _ if !summary.valid || missed => Exit::Doubtful,
@@ -54,19 +69,29 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
 /// `inferometer-runs/TIME-LABEL`, with a number if that is taken.
 fn default_folder(scenario: &Scenario) -> PathBuf {
     let label: String = (scenario.label.as_deref().unwrap_or("run").chars())
-        .map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' })
+        .map(|c| {
+            if c.is_alphanumeric() || "._-".contains(c) {
+                c
+            } else {
+                '-'
+            }
+        })
         .take(60)
         .collect();
     let name = format!("{}-{label}", host::folder_time());
     let names = std::iter::once(name.clone()).chain((2..).map(|number| format!("{name}-{number}")));
     let mut paths = names.map(|name| PathBuf::from(RUNS).join(name));
-    paths.find(|path| !path.exists()).expect("numbers do not end")
+    paths
+        .find(|path| !path.exists())
+        .expect("numbers do not end")
 }
 
 /// The first signal drains, the second leaves. Both keep what is recorded.
 fn interrupt_on_signals(control: Control) -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     // Before the thread runs, so that no signal finds the system's own manners.
     let guard = runtime.enter();
     let mut interrupt = signal(SignalKind::interrupt())?;

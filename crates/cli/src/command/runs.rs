@@ -16,10 +16,19 @@ pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
 
 fn line(run: ListedRun) -> RunLine {
     let directory = RunDir::open(&run.path).ok();
-    let summary = directory.as_ref().and_then(|directory| directory.summary().ok());
-    let scenario = directory.as_ref().and_then(|directory| directory.scenario().ok());
+    let summary = directory
+        .as_ref()
+        .and_then(|directory| directory.summary().ok());
+    let scenario = directory
+        .as_ref()
+        .and_then(|directory| directory.scenario().ok());
     RunLine {
-        name: run.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        name: run
+            .path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
         label: run.label,
         started: run.started,
         state: match run.valid {
@@ -28,8 +37,15 @@ fn line(run: ListedRun) -> RunLine {
             None => RunState::Unfinished,
         },
         load: scenario.map(|scenario| scenario.load.shape),
-        requests_per_s: summary.as_ref().and_then(|summary| summary.throughput.requests_per_s),
-        output_tokens_per_s: summary.as_ref().and_then(|summary| summary.throughput.output_tokens_per_s),
-        ttft_p50_ms: summary.as_ref().and_then(|summary| summary.latency.ttft_ms).map(|ttft| ttft.p50),
+        requests_per_s: summary
+            .as_ref()
+            .and_then(|summary| summary.throughput.requests_per_s),
+        output_tokens_per_s: summary
+            .as_ref()
+            .and_then(|summary| summary.throughput.output_tokens_per_s),
+        ttft_p50_ms: summary
+            .as_ref()
+            .and_then(|summary| summary.latency.ttft_ms)
+            .map(|ttft| ttft.p50),
     }
 }

@@ -16,10 +16,16 @@ pub fn run(arguments: SimArguments) -> anyhow::Result<Exit> {
     let api_key = match &arguments.api_key_env {
         None => None,
         Some(name) => Some(std::env::var(name).with_context(|| {
-            format!("the environment variable {name} of --api-key-env is not set; set it to the key")
+            format!(
+                "the environment variable {name} of --api-key-env is not set; set it to the key"
+            )
         })?),
     };
-    let scheme = if arguments.tls_cert.is_some() { "https" } else { "http" };
+    let scheme = if arguments.tls_cert.is_some() {
+        "https"
+    } else {
+        "http"
+    };
     let tls = match (&arguments.tls_cert, &arguments.tls_key) {
         (Some(cert), Some(key)) => Some(Tls {
             cert_chain_pem: read(cert)?,
@@ -41,12 +47,17 @@ pub fn run(arguments: SimArguments) -> anyhow::Result<Exit> {
         path_prefix: arguments.path_prefix.clone(),
         tls,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let leave_with_stdin = arguments.until_stdin_closes;
     runtime.block_on(async {
         let server = Server::bind(arguments.listen, config)?;
         let prefix = arguments.path_prefix.unwrap_or_default();
-        print(&format!("listening on {scheme}://{}{prefix}\n", server.local_addr()))?;
+        print(&format!(
+            "listening on {scheme}://{}{prefix}\n",
+            server.local_addr()
+        ))?;
         server.serve(asked_to_end(leave_with_stdin)).await?;
         anyhow::Ok(())
     })?;
@@ -69,7 +80,10 @@ async fn asked_to_end(leave_with_stdin: bool) {
         let _ = wait.await;
     };
     let signalled = async {
-        match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
+        match (
+            signal(SignalKind::interrupt()),
+            signal(SignalKind::terminate()),
+        ) {
             (Ok(mut interrupt), Ok(mut terminate)) => tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
