@@ -67,7 +67,12 @@ fn parse() -> Result<Cli, ExitCode> {
             eprint!("{text}");
             return ExitCode::from(2);
         }
-        let text = text.replace("\n\n  tip: ", "; ");
+        // What follows `--` is an engine's command line, so that advice would mislead.
+        let lines = text.lines().filter(|line| !line.contains("tip: to pass '"));
+        let text = lines
+            .collect::<Vec<_>>()
+            .join("\n")
+            .replace("\n\n  tip: ", "; ");
         let end = text
             .find("\n\nUsage:")
             .or_else(|| text.find("\n\nFor more"));
