@@ -221,6 +221,9 @@ impl AnswerReader {
             return;
         }
         let data = event.data.trim_ascii();
+        if data.is_empty() {
+            return;
+        }
         if data == b"[DONE]" {
             self.done_marker = true;
             return;

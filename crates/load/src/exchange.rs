@@ -24,6 +24,9 @@ pub const READ_SIZE: usize = 64 << 10;
 /// engines it never comes to that.
 const FLOOD: Duration = Duration::from_micros(5);
 
+/// Looks in a row that may find nothing, in case the clock stands still.
+const LOOKS: u32 = 64;
+
 /// How long the end of the body may take after `[DONE]`.
 const AFTER_DONE: Duration = Duration::from_millis(250);
 
@@ -192,6 +195,8 @@ struct Watch<'a> {
     heard: Offset,
     /// Time between the last two reads.
     gap: Duration,
+    /// Looks since the last read.
+    looks: u32,
     /// Longest silence.
     limit: Duration,
 }
@@ -206,6 +211,7 @@ impl<'a> Watch<'a> {
             sent,
             heard: sent,
             gap: Duration::MAX,
+            looks: 0,
             limit,
         }
     }
@@ -213,11 +219,15 @@ impl<'a> Watch<'a> {
     fn hear(&mut self, now: Offset) {
         self.gap = now.since(self.heard);
         self.heard = now;
+        self.looks = 0;
     }
 
     /// Reads follow one another so closely that the next is due.
-    fn is_flood(&self) -> bool {
-        self.gap < FLOOD && self.bench.clock.now().since(self.heard) < FLOOD
+    fn is_flood(&mut self) -> bool {
+        self.looks += 1;
+        self.gap < FLOOD
+            && self.looks < LOOKS
+            && self.bench.clock.now().since(self.heard) < FLOOD
     }
 
     fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Silence> {

@@ -61,7 +61,7 @@ pub fn speaks_of_context(body: &str) -> bool {
         "too long",
         "inputs tokens",
     ];
-    let body = body.to_ascii_lowercase();
+    let body = body.to_ascii_lowercase().replace('`', "");
     WORDS.iter().any(|words| body.contains(words))
 }
 

@@ -1,0 +1,344 @@
+//! The driver on paused time, over connections in memory: what is sent when, and how it is
+//! recorded, to the nanosecond and on any machine.
+
+use inferometer_core::hostile::Secrets;
+use inferometer_core::journal::Entry;
+use inferometer_core::record::{Failure, FailureClass, Outcome, Record};
+use inferometer_core::units::Offset;
+use inferometer_load::api::{Ask, CHAT};
+use inferometer_load::clock::Clock;
+use inferometer_load::connect::Transport;
+use inferometer_load::exchange::Timeouts;
+use inferometer_load::flight::Sink;
+use inferometer_load::live::Live;
+use inferometer_load::pace::Pacer;
+use inferometer_load::setup::{Job, Setup, Way};
+use inferometer_load::worker::{Part, Rhythm, Stop, Worker};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::LocalSet;
+
+/// Servers in memory: each connection answers its requests by the script.
+#[derive(Clone, Copy)]
+struct InMemory {
+    ttft: Duration,
+    itl: Duration,
+    tokens: u32,
+    connect: Duration,
+    habit: Habit,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Habit {
+    Normal,
+    /// Never answers.
+    Silent,
+    /// Closes each connection after an answer, without saying so.
+    ClosesUnasked,
+}
+
+impl InMemory {
+    fn new(ttft_ms: u64, itl_ms: u64, tokens: u32) -> Self {
+        InMemory {
+            ttft: ms(ttft_ms),
+            itl: ms(itl_ms),
+            tokens,
+            connect: Duration::ZERO,
+            habit: Habit::Normal,
+        }
+    }
+
+    async fn serve(self, mut stream: DuplexStream) {
+        let mut piece = vec![0; 64 << 10];
+        loop {
+            // One request a read: what the client writes at once comes at once.
+            match stream.read(&mut piece).await {
+                Ok(0) | Err(_) => return,
+                Ok(_) if self.habit == Habit::Silent => std::future::pending().await,
+                Ok(_) => {}
+            }
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+            let begun = tokio::time::Instant::now();
+            let _ = stream.write_all(head.as_bytes()).await;
+            for token in 0..self.tokens {
+                tokio::time::sleep_until(begun + self.ttft + self.itl * token).await;
+                let finish = if token + 1 == self.tokens { "\"length\"" } else { "null" };
+                let event = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"a\"}},\"finish_reason\":{finish}}}]}}\n\n");
+                if stream.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes()).await.is_err() {
+                    return;
+                }
+            }
+            let _ = stream.write_all(b"0\r\n\r\n").await;
+            if self.habit == Habit::ClosesUnasked {
+                // The next request is already on its way when the connection goes.
+                let _ = stream.read(&mut piece).await;
+                return;
+            }
+        }
+    }
+}
+
+impl Transport for InMemory {
+    type Stream = DuplexStream;
+
+    async fn open(&self) -> Result<DuplexStream, Failure> {
+        tokio::time::sleep(self.connect).await;
+        let (ours, theirs) = tokio::io::duplex(64 << 10);
+        tokio::task::spawn_local(self.serve(theirs));
+        Ok(ours)
+    }
+
+    fn is_open(_: &mut DuplexStream) -> bool {
+        true
+    }
+}
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn at(millis: u64) -> Offset {
+    Offset::after(ms(millis))
+}
+
+/// A worker with a phase to run, and what it records.
+struct Bed {
+    worker: Rc<Worker<InMemory>>,
+    setup: Arc<Setup<InMemory>>,
+    entries: Receiver<Entry<'static>>,
+    stop: watch::Sender<Stop>,
+}
+
+impl Bed {
+    fn new(server: InMemory, timeouts: Timeouts) -> Bed {
+        let setup = Arc::new(Setup {
+            ways: vec![Way {
+                transport: server,
+                path: "/v1/chat/completions".into(),
+                host: "memory".into(),
+                headers: Vec::new(),
+                url: "memory".into(),
+            }],
+            dialect: CHAT,
+            ask: Ask { model: "m".into(), stream: true, ..Ask::default() },
+            make_job: Arc::new(|index| Job { prompt: format!("prompt {index}"), ..Job::default() }),
+            timeouts,
+            clock: Clock::start(),
+            run_id: "test".into(),
+        });
+        let (sender, entries) = std::sync::mpsc::channel();
+        let sink = Sink {
+            entries: sender,
+            live: Arc::new(Live::new(0)),
+            slos: Arc::new([]),
+            secrets: Arc::new(Secrets::default()),
+        };
+        Bed {
+            worker: Rc::new(Worker::new(Arc::clone(&setup), sink, Pacer::Ticks)),
+            setup,
+            entries,
+            stop: watch::Sender::new(Stop::Go),
+        }
+    }
+
+    fn part(&self, rhythm: Rhythm, due: &[Option<Offset>]) -> Part {
+        // All requests are ready, so that paused time does not run ahead of a thread.
+        let (sender, requests) = mpsc::channel(due.len().max(1));
+        for (index, due) in (0u64..).zip(due) {
+            let request = self.setup.prepare(index, false, *due);
+            assert!(sender.try_send(request).is_ok());
+        }
+        Part { rhythm, requests, start: Offset(0), send_until: None, drain: None }
+    }
+
+    async fn run(&self, part: Part) -> Vec<Record> {
+        let stop = self.stop.subscribe();
+        LocalSet::new().run_until(Rc::clone(&self.worker).run_part(part, stop)).await;
+        self.records()
+    }
+
+    fn records(&self) -> Vec<Record> {
+        let ended = self.entries.try_iter().filter_map(|entry| match entry {
+            Entry::End(record) => Some(record.into_owned()),
+            Entry::Begin(_) | Entry::Progress(_) => None,
+        });
+        let mut records: Vec<Record> = ended.collect();
+        records.sort_by_key(|record| record.index);
+        records
+    }
+}
+
+const PATIENT: Timeouts = Timeouts { read: Duration::from_secs(60), request: Duration::from_secs(600) };
+
+/// tokio's timers tick in milliseconds, so a paused moment may be one later than asked.
+fn within_a_tick(seen: Duration, expected: Duration) -> bool {
+    seen >= expected && seen <= expected + ms(2)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closed_loop_sends_the_next_request_when_the_last_answer_is_complete() {
+    let bed = Bed::new(InMemory::new(100, 10, 5), PATIENT);
+    let part = bed.part(Rhythm::Closed(vec![Offset(0)]), &[None; 3]);
+    let records = bed.run(part).await;
+    assert_eq!(records.len(), 3);
+    for (place, record) in records.iter().enumerate() {
+        assert!(record.is_done() && record.due.is_none());
+        assert_eq!(record.chunks.len(), 5);
+        assert!(within_a_tick(record.ttft().unwrap(), ms(100)));
+        assert!(within_a_tick(record.e2e().unwrap(), ms(140)), "{place}");
+    }
+    assert!(records[1].sent.unwrap() >= records[0].end.unwrap());
+    assert!(records[0].connect.is_some() && records[1].connect.is_none(), "the connection is kept");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_streams_of_a_closed_loop_begin_when_they_were_told() {
+    let bed = Bed::new(InMemory::new(100, 10, 2), PATIENT);
+    let begins = vec![at(0), at(50), at(100)];
+    let part = bed.part(Rhythm::Closed(begins.clone()), &[None; 3]);
+    let records = bed.run(part).await;
+    let mut sent: Vec<Offset> = records.iter().map(|record| record.sent.unwrap()).collect();
+    sent.sort();
+    for (sent, begin) in sent.iter().zip(begins) {
+        assert!(within_a_tick(sent.as_duration(), begin.as_duration()), "{sent:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_open_loop_sends_at_the_due_times_whatever_the_server_does() {
+    let bed = Bed::new(InMemory::new(5_000, 10, 2), PATIENT);
+    let due = [Some(at(0)), Some(at(10)), Some(at(500))];
+    let records = bed.run(bed.part(Rhythm::Open { cap: None }, &due)).await;
+    assert_eq!(records.len(), 3);
+    for (record, due) in records.iter().zip(due) {
+        assert_eq!(record.due, due);
+        assert!(record.lag().unwrap() <= ms(2), "{:?}", record.lag());
+        assert!(within_a_tick(record.ttft().unwrap(), ms(5_000)));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cap_makes_requests_wait_and_charges_the_wait_to_their_latency() {
+    let bed = Bed::new(InMemory::new(100, 0, 1), PATIENT);
+    let cap = Some(Arc::new(Semaphore::new(1)));
+    let due = [Some(at(0)), Some(at(0)), Some(at(0))];
+    let records = bed.run(bed.part(Rhythm::Open { cap }, &due)).await;
+    for (turn, record) in (0u64..).zip(&records) {
+        let waited = ms(100) * turn as u32;
+        assert!(record.cap_wait.unwrap() >= waited, "{turn}: {:?}", record.cap_wait);
+        assert!(record.ttft().unwrap() >= waited + ms(100));
+        assert!(record.lag().unwrap() <= ms(4), "a cap is not the client's lateness");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn connecting_is_told_apart_from_lateness() {
+    let mut server = InMemory::new(100, 0, 1);
+    server.connect = ms(40);
+    let bed = Bed::new(server, PATIENT);
+    let records = bed.run(bed.part(Rhythm::Open { cap: None }, &[Some(at(0))])).await;
+    assert!(within_a_tick(records[0].connect.unwrap(), ms(40)));
+    assert!(records[0].lag().unwrap() <= ms(2));
+    assert!(records[0].ttft().unwrap() >= ms(140), "the user waits for the connection too");
+    assert!(within_a_tick(records[0].ttft_from_sent().unwrap(), ms(100)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_ends_a_request_at_the_read_timeout_and_a_long_one_at_the_request_timeout() {
+    let mut server = InMemory::new(100, 10, 5);
+    server.habit = Habit::Silent;
+    let short = Timeouts { read: ms(300), request: ms(5_000) };
+    let bed = Bed::new(server, short);
+    let records = bed.run(bed.part(Rhythm::Closed(vec![Offset(0)]), &[None])).await;
+    let failure = records[0].failure().unwrap();
+    assert_eq!(failure.class, FailureClass::ReadTimeout);
+    assert!(within_a_tick(records[0].end.unwrap().since(records[0].sent.unwrap()), ms(300)));
+
+    let bed = Bed::new(InMemory::new(100, 200, 100), Timeouts { read: ms(300), request: ms(1_000) });
+    let records = bed.run(bed.part(Rhythm::Closed(vec![Offset(0)]), &[None])).await;
+    assert_eq!(records[0].failure().unwrap().class, FailureClass::RequestTimeout);
+    assert_eq!(records[0].chunks.len(), 5, "what came until then is kept");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_under_way_when_the_drain_ends_is_cut_and_keeps_its_tokens() {
+    let bed = Bed::new(InMemory::new(100, 100, 50), PATIENT);
+    let mut part = bed.part(Rhythm::Closed(vec![Offset(0), Offset(0)]), &[None; 10]);
+    part.send_until = Some(at(150));
+    part.drain = Some(ms(200));
+    let records = bed.run(part).await;
+    assert_eq!(records.len(), 2, "nothing is sent after the time is over");
+    for record in &records {
+        assert_eq!(record.outcome, Outcome::Cut);
+        assert!((2..=4).contains(&record.chunks.len()), "{}", record.chunks.len());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wish_to_drain_sends_nothing_more_and_lets_answers_come() {
+    let bed = Rc::new(Bed::new(InMemory::new(100, 10, 5), PATIENT));
+    let due: Vec<_> = (0..10).map(|turn| Some(at(turn * 100))).collect();
+    let part = bed.part(Rhythm::Open { cap: None }, &due);
+    let stop = bed.stop.clone();
+    let stopping = async {
+        tokio::time::sleep(ms(250)).await;
+        stop.send_replace(Stop::Drain);
+    };
+    let (records, ()) = tokio::join!(bed.run(part), stopping);
+    assert_eq!(records.len(), 3);
+    assert!(records.iter().all(Record::is_done));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wish_to_leave_cuts_what_is_under_way_at_once() {
+    let bed = Rc::new(Bed::new(InMemory::new(100, 100, 50), PATIENT));
+    let part = bed.part(Rhythm::Closed(vec![Offset(0)]), &[None; 3]);
+    let stop = bed.stop.clone();
+    let stopping = async {
+        tokio::time::sleep(ms(350)).await;
+        stop.send_replace(Stop::Leave);
+    };
+    let (records, ()) = tokio::join!(bed.run(part), stopping);
+    assert_eq!(records.len(), 1);
+    assert_eq!(records[0].outcome, Outcome::Cut);
+    assert_eq!(records[0].chunks.len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_finds_its_kept_connection_closed_is_sent_once_more_and_says_so() {
+    let mut server = InMemory::new(100, 10, 2);
+    server.habit = Habit::ClosesUnasked;
+    let bed = Bed::new(server, PATIENT);
+    let records = bed.run(bed.part(Rhythm::Closed(vec![Offset(0)]), &[None; 3])).await;
+    assert!(records.iter().all(Record::is_done));
+    let resent: Vec<bool> = records.iter().map(|record| record.resent).collect();
+    assert_eq!(resent, [false, true, true]);
+    assert!(within_a_tick(records[1].ttft().unwrap(), ms(100)), "counted from the second sending");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_journal_hears_of_a_long_answer_while_it_comes() {
+    let bed = Bed::new(InMemory::new(100, 100, 50), PATIENT);
+    let part = bed.part(Rhythm::Closed(vec![Offset(0)]), &[None]);
+    let stop = bed.stop.subscribe();
+    let seen = RefCell::new(Vec::new());
+    let local = LocalSet::new();
+    local.run_until(Rc::clone(&bed.worker).run_part(part, stop)).await;
+    for entry in bed.entries.try_iter() {
+        seen.borrow_mut().push(match entry {
+            Entry::Begin(_) => ("begin", 0),
+            Entry::Progress(progress) => ("progress", progress.chunks.len()),
+            Entry::End(record) => ("end", record.chunks.len()),
+        });
+    }
+    let seen = seen.into_inner();
+    assert_eq!(seen.first(), Some(&("begin", 0)));
+    assert_eq!(seen.last(), Some(&("end", 50)));
+    let told: usize = seen.iter().filter(|(kind, _)| *kind == "progress").map(|(_, chunks)| chunks).sum();
+    assert!(told >= 40, "at most the last second is unknown: {told} of 50");
+}
