@@ -28,6 +28,15 @@ impl Keys {
             keys.secrets.add(&base64(credentials.as_bytes()));
             keys.credentials(&credentials);
         }
+        for target in targets {
+            if let Some(credentials) = &target.credentials {
+                keys.secrets.add(&base64(credentials.as_bytes()));
+                keys.credentials(credentials);
+            }
+            target
+                .query_secrets()
+                .for_each(|secret| keys.secrets.add(secret));
+        }
         for header in options.connection.header.iter().flatten() {
             keys.header(&header.key, &header.value)?;
         }
@@ -41,15 +50,6 @@ impl Keys {
         if let Some(key) = api_key(options)? {
             keys.header("Authorization", &format!("Bearer {key}"))?;
             keys.secrets.add(&key);
-        } else if let Some(credentials) = targets
-            .iter()
-            .find_map(|target| target.credentials.as_ref())
-        {
-            keys.header(
-                "Authorization",
-                &format!("Basic {}", base64(credentials.as_bytes())),
-            )?;
-            keys.credentials(credentials);
         }
         Ok(keys)
     }

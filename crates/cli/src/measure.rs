@@ -64,6 +64,7 @@ pub struct Measured {
 /// Runs one load point and keeps it in `out`.
 pub fn measure(
     scenario: Scenario,
+    targets: Vec<Target>,
     keys: Keys,
     out: &Path,
     lang: Lang,
@@ -73,18 +74,16 @@ pub fn measure(
     let mut notes = Vec::new();
     notes.extend(host::raise_open_files(most_streams(&scenario)).map_err(anyhow::Error::msg)?);
 
-    let embedded = match scenario.connection.urls.is_empty() {
+    RunDir::check(out)?;
+
+    let embedded = match targets.is_empty() {
         true => Some(EmbeddedServer::start(&DEMO)?),
         false => None,
     };
-    let urls = match &embedded {
-        Some(server) => vec![server.url.clone()],
-        None => scenario.connection.urls.clone(),
+    let targets = match &embedded {
+        Some(server) => vec![Target::parse(&server.url)?],
+        None => targets,
     };
-    let targets = urls
-        .iter()
-        .map(|url| Target::parse(url))
-        .collect::<Result<Vec<_>, _>>()?;
 
     let nonce = (scenario.work.cache_nonce).then(|| Nonce::from_random(host::random()));
     let prompts = inferometer_workload::open(&scenario.work.prompts, scenario.seed, nonce)?;

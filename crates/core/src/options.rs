@@ -48,7 +48,7 @@ pub struct RunOptions {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[command(next_help_heading = "Connection")]
 pub struct ConnectionOptions {
-    /// Servers; several are used in rotation. None: the simulated engine is started
+    /// Servers; several are used in rotation
     #[arg(value_name = "URL")]
     pub url: Option<Vec<String>>,
     /// API to speak [auto]

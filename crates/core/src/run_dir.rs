@@ -57,13 +57,25 @@ impl RunDir {
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, StorageError> {
         let path = path.into();
         fs::create_dir_all(&path).map_err(|e| StorageError::io("create", &path, e))?;
-        let mut content = fs::read_dir(&path).map_err(|e| StorageError::io("read", &path, e))?;
-        if content.next().is_some() {
-            return Err(StorageError::NotEmpty { path });
-        }
+        Self::check(&path)?;
         let records = path.join(RECORDS);
         fs::create_dir(&records).map_err(|e| StorageError::io("create", &records, e))?;
         Ok(RunDir { path })
+    }
+
+    /// Whether `create` would take this path, before anything is done for the run.
+    pub fn check(path: &Path) -> Result<(), StorageError> {
+        let empty = match fs::read_dir(path) {
+            Ok(mut content) => content.next().is_none(),
+            Err(error) if error.kind() == ErrorKind::NotFound => true,
+            Err(error) => return Err(StorageError::io("read", path, error)),
+        };
+        match empty {
+            true => Ok(()),
+            false => Err(StorageError::NotEmpty {
+                path: path.to_owned(),
+            }),
+        }
     }
 
     /// Opens an existing run directory.

@@ -216,8 +216,8 @@ impl Network {
     /// What stands in the request line: a proxy for plain HTTP wants the whole URL.
     pub fn request_path(&self, path: &str) -> String {
         match self.proxy.is_some() && !self.target.tls {
-            true => self.target.url(path),
-            false => path.to_owned(),
+            true => self.target.origin() + &self.target.with_query(path),
+            false => self.target.with_query(path),
         }
     }
 

@@ -225,9 +225,7 @@ impl<'a> Watch<'a> {
     /// Reads follow one another so closely that the next is due.
     fn is_flood(&mut self) -> bool {
         self.looks += 1;
-        self.gap < FLOOD
-            && self.looks < LOOKS
-            && self.bench.clock.now().since(self.heard) < FLOOD
+        self.gap < FLOOD && self.looks < LOOKS && self.bench.clock.now().since(self.heard) < FLOOD
     }
 
     fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Silence> {

@@ -2,7 +2,7 @@
 
 use crate::api::{Ask, Dialect};
 use crate::clock::Clock;
-use crate::connect::Network;
+use crate::connect::{Network, base64};
 use crate::exchange::Timeouts;
 use crate::http::Request;
 use inferometer_core::record::Record;
@@ -44,10 +44,18 @@ impl Way<Network> {
     /// The way to a path on a server.
     pub fn new(network: Network, path: &str, mut headers: Vec<(String, String)>) -> Self {
         headers.extend(network.proxy_headers());
+        let target = network.target();
+        let authorized = headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        if let Some(credentials) = target.credentials.as_ref().filter(|_| !authorized) {
+            let value = format!("Basic {}", base64(credentials.as_bytes()));
+            headers.push(("Authorization".into(), value));
+        }
         Way {
             path: network.request_path(path),
-            host: network.target().authority(),
-            url: network.target().url(path),
+            host: target.authority(),
+            url: target.url(path),
             headers,
             transport: network,
         }

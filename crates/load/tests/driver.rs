@@ -67,9 +67,19 @@ impl InMemory {
             let _ = stream.write_all(head.as_bytes()).await;
             for token in 0..self.tokens {
                 tokio::time::sleep_until(begun + self.ttft + self.itl * token).await;
-                let finish = if token + 1 == self.tokens { "\"length\"" } else { "null" };
-                let event = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"a\"}},\"finish_reason\":{finish}}}]}}\n\n");
-                if stream.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes()).await.is_err() {
+                let finish = if token + 1 == self.tokens {
+                    "\"length\""
+                } else {
+                    "null"
+                };
+                let event = format!(
+                    "data: {{\"choices\":[{{\"delta\":{{\"content\":\"a\"}},\"finish_reason\":{finish}}}]}}\n\n"
+                );
+                if stream
+                    .write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes())
+                    .await
+                    .is_err()
+                {
                     return;
                 }
             }
@@ -125,8 +135,15 @@ impl Bed {
                 url: "memory".into(),
             }],
             dialect: CHAT,
-            ask: Ask { model: "m".into(), stream: true, ..Ask::default() },
-            make_job: Arc::new(|index| Job { prompt: format!("prompt {index}"), ..Job::default() }),
+            ask: Ask {
+                model: "m".into(),
+                stream: true,
+                ..Ask::default()
+            },
+            make_job: Arc::new(|index| Job {
+                prompt: format!("prompt {index}"),
+                ..Job::default()
+            }),
             timeouts,
             clock: Clock::start(),
             run_id: "test".into(),
@@ -153,12 +170,20 @@ impl Bed {
             let request = self.setup.prepare(index, false, *due);
             assert!(sender.try_send(request).is_ok());
         }
-        Part { rhythm, requests, start: Offset(0), send_until: None, drain: None }
+        Part {
+            rhythm,
+            requests,
+            start: Offset(0),
+            send_until: None,
+            drain: None,
+        }
     }
 
     async fn run(&self, part: Part) -> Vec<Record> {
         let stop = self.stop.subscribe();
-        LocalSet::new().run_until(Rc::clone(&self.worker).run_part(part, stop)).await;
+        LocalSet::new()
+            .run_until(Rc::clone(&self.worker).run_part(part, stop))
+            .await;
         self.records()
     }
 
@@ -173,7 +198,10 @@ impl Bed {
     }
 }
 
-const PATIENT: Timeouts = Timeouts { read: Duration::from_secs(60), request: Duration::from_secs(600) };
+const PATIENT: Timeouts = Timeouts {
+    read: Duration::from_secs(60),
+    request: Duration::from_secs(600),
+};
 
 /// tokio's timers tick in milliseconds, so a paused moment may be one later than asked.
 fn within_a_tick(seen: Duration, expected: Duration) -> bool {
@@ -193,7 +221,10 @@ async fn a_closed_loop_sends_the_next_request_when_the_last_answer_is_complete()
         assert!(within_a_tick(record.e2e().unwrap(), ms(140)), "{place}");
     }
     assert!(records[1].sent.unwrap() >= records[0].end.unwrap());
-    assert!(records[0].connect.is_some() && records[1].connect.is_none(), "the connection is kept");
+    assert!(
+        records[0].connect.is_some() && records[1].connect.is_none(),
+        "the connection is kept"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -205,7 +236,10 @@ async fn the_streams_of_a_closed_loop_begin_when_they_were_told() {
     let mut sent: Vec<Offset> = records.iter().map(|record| record.sent.unwrap()).collect();
     sent.sort();
     for (sent, begin) in sent.iter().zip(begins) {
-        assert!(within_a_tick(sent.as_duration(), begin.as_duration()), "{sent:?}");
+        assert!(
+            within_a_tick(sent.as_duration(), begin.as_duration()),
+            "{sent:?}"
+        );
     }
 }
 
@@ -230,9 +264,16 @@ async fn a_cap_makes_requests_wait_and_charges_the_wait_to_their_latency() {
     let records = bed.run(bed.part(Rhythm::Open { cap }, &due)).await;
     for (turn, record) in (0u64..).zip(&records) {
         let waited = ms(100) * turn as u32;
-        assert!(record.cap_wait.unwrap() >= waited, "{turn}: {:?}", record.cap_wait);
+        assert!(
+            record.cap_wait.unwrap() >= waited,
+            "{turn}: {:?}",
+            record.cap_wait
+        );
         assert!(record.ttft().unwrap() >= waited + ms(100));
-        assert!(record.lag().unwrap() <= ms(4), "a cap is not the client's lateness");
+        assert!(
+            record.lag().unwrap() <= ms(4),
+            "a cap is not the client's lateness"
+        );
     }
 }
 
@@ -241,10 +282,15 @@ async fn connecting_is_told_apart_from_lateness() {
     let mut server = InMemory::new(100, 0, 1);
     server.connect = ms(40);
     let bed = Bed::new(server, PATIENT);
-    let records = bed.run(bed.part(Rhythm::Open { cap: None }, &[Some(at(0))])).await;
+    let records = bed
+        .run(bed.part(Rhythm::Open { cap: None }, &[Some(at(0))]))
+        .await;
     assert!(within_a_tick(records[0].connect.unwrap(), ms(40)));
     assert!(records[0].lag().unwrap() <= ms(2));
-    assert!(records[0].ttft().unwrap() >= ms(140), "the user waits for the connection too");
+    assert!(
+        records[0].ttft().unwrap() >= ms(140),
+        "the user waits for the connection too"
+    );
     assert!(within_a_tick(records[0].ttft_from_sent().unwrap(), ms(100)));
 }
 
@@ -252,16 +298,35 @@ async fn connecting_is_told_apart_from_lateness() {
 async fn silence_ends_a_request_at_the_read_timeout_and_a_long_one_at_the_request_timeout() {
     let mut server = InMemory::new(100, 10, 5);
     server.habit = Habit::Silent;
-    let short = Timeouts { read: ms(300), request: ms(5_000) };
+    let short = Timeouts {
+        read: ms(300),
+        request: ms(5_000),
+    };
     let bed = Bed::new(server, short);
-    let records = bed.run(bed.part(Rhythm::Closed(vec![Offset(0)]), &[None])).await;
+    let records = bed
+        .run(bed.part(Rhythm::Closed(vec![Offset(0)]), &[None]))
+        .await;
     let failure = records[0].failure().unwrap();
     assert_eq!(failure.class, FailureClass::ReadTimeout);
-    assert!(within_a_tick(records[0].end.unwrap().since(records[0].sent.unwrap()), ms(300)));
+    assert!(within_a_tick(
+        records[0].end.unwrap().since(records[0].sent.unwrap()),
+        ms(300)
+    ));
 
-    let bed = Bed::new(InMemory::new(100, 200, 100), Timeouts { read: ms(300), request: ms(1_000) });
-    let records = bed.run(bed.part(Rhythm::Closed(vec![Offset(0)]), &[None])).await;
-    assert_eq!(records[0].failure().unwrap().class, FailureClass::RequestTimeout);
+    let bed = Bed::new(
+        InMemory::new(100, 200, 100),
+        Timeouts {
+            read: ms(300),
+            request: ms(1_000),
+        },
+    );
+    let records = bed
+        .run(bed.part(Rhythm::Closed(vec![Offset(0)]), &[None]))
+        .await;
+    assert_eq!(
+        records[0].failure().unwrap().class,
+        FailureClass::RequestTimeout
+    );
     assert_eq!(records[0].chunks.len(), 5, "what came until then is kept");
 }
 
@@ -275,7 +340,11 @@ async fn what_is_under_way_when_the_drain_ends_is_cut_and_keeps_its_tokens() {
     assert_eq!(records.len(), 2, "nothing is sent after the time is over");
     for record in &records {
         assert_eq!(record.outcome, Outcome::Cut);
-        assert!((2..=4).contains(&record.chunks.len()), "{}", record.chunks.len());
+        assert!(
+            (2..=4).contains(&record.chunks.len()),
+            "{}",
+            record.chunks.len()
+        );
     }
 }
 
@@ -314,11 +383,16 @@ async fn a_request_that_finds_its_kept_connection_closed_is_sent_once_more_and_s
     let mut server = InMemory::new(100, 10, 2);
     server.habit = Habit::ClosesUnasked;
     let bed = Bed::new(server, PATIENT);
-    let records = bed.run(bed.part(Rhythm::Closed(vec![Offset(0)]), &[None; 3])).await;
+    let records = bed
+        .run(bed.part(Rhythm::Closed(vec![Offset(0)]), &[None; 3]))
+        .await;
     assert!(records.iter().all(Record::is_done));
     let resent: Vec<bool> = records.iter().map(|record| record.resent).collect();
     assert_eq!(resent, [false, true, true]);
-    assert!(within_a_tick(records[1].ttft().unwrap(), ms(100)), "counted from the second sending");
+    assert!(
+        within_a_tick(records[1].ttft().unwrap(), ms(100)),
+        "counted from the second sending"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -328,7 +402,9 @@ async fn the_journal_hears_of_a_long_answer_while_it_comes() {
     let stop = bed.stop.subscribe();
     let seen = RefCell::new(Vec::new());
     let local = LocalSet::new();
-    local.run_until(Rc::clone(&bed.worker).run_part(part, stop)).await;
+    local
+        .run_until(Rc::clone(&bed.worker).run_part(part, stop))
+        .await;
     for entry in bed.entries.try_iter() {
         seen.borrow_mut().push(match entry {
             Entry::Begin(_) => ("begin", 0),
@@ -339,6 +415,13 @@ async fn the_journal_hears_of_a_long_answer_while_it_comes() {
     let seen = seen.into_inner();
     assert_eq!(seen.first(), Some(&("begin", 0)));
     assert_eq!(seen.last(), Some(&("end", 50)));
-    let told: usize = seen.iter().filter(|(kind, _)| *kind == "progress").map(|(_, chunks)| chunks).sum();
-    assert!(told >= 40, "at most the last second is unknown: {told} of 50");
+    let told: usize = seen
+        .iter()
+        .filter(|(kind, _)| *kind == "progress")
+        .map(|(_, chunks)| chunks)
+        .sum();
+    assert!(
+        told >= 40,
+        "at most the last second is unknown: {told} of 50"
+    );
 }

@@ -76,7 +76,7 @@ fn look_at_server(connection: ConnectionOptions, format: Format) -> anyhow::Resu
 }
 
 fn measure_host(format: Format) -> anyhow::Result<Exit> {
-    let mut progress = Progress::new(format == Format::Json);
+    let progress = Progress::new(format == Format::Json);
     let host = host::host();
     host::raise_open_files(u64::from(LOADS[LOADS.len() - 1])).map_err(anyhow::Error::msg)?;
     progress.say("measuring the ceiling of one worker");

@@ -38,7 +38,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     interrupt_on_signals(control.clone())?;
     let mut progress = Progress::new(arguments.quiet);
     let lang = language(arguments.output.lang);
-    let measured = measure(scenario, keys, &out, lang, &control, &mut progress);
+    let measured = measure(scenario, targets, keys, &out, lang, &control, &mut progress);
     progress.end();
     let Measured {
         directory,

@@ -100,10 +100,7 @@ pub fn summarize_with(
     let evidence = Evidence {
         duplicates: duplicates(&tally.rows),
         in_flight: run.in_flight_evidence(),
-        overload: match context.scenario.load.shape {
-            Shape::Open { .. } => steady::overload(&course, thresholds.significance),
-            Shape::Closed { .. } => None,
-        },
+        overload: run.overload(thresholds.significance),
         without_count: run.answers.iter().filter(|a| a.output.is_none()).count() as u64,
         tokens_per_event: scale,
         lengths: tally.lengths,

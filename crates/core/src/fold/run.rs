@@ -7,7 +7,7 @@ use crate::environment::EndCause;
 use crate::judge::InFlightEvidence;
 use crate::scenario::{Shape, Stagger};
 use crate::statistics::Bootstrap;
-use crate::steady::Course;
+use crate::steady::{self, Course, Overload};
 use crate::summary::Concurrency;
 use crate::units::Offset;
 use std::time::Duration;
@@ -102,6 +102,22 @@ impl<'a> Run<'a> {
             in_flight: &self.in_flight,
             ttft_ms: &self.ttft,
         }
+    }
+
+    /// Whether an open loop got more than the server could take. What waits at the user's cap
+    /// has arrived, so it counts as under way here.
+    pub(super) fn overload(&self, significance: f64) -> Option<Overload> {
+        let Shape::Open { .. } = self.context.scenario.load.shape else {
+            return None;
+        };
+        let arrived = InFlight::sweep(self.rows.iter().filter_map(|row| row.under_way(row.start)));
+        let last = self.rows.iter().filter_map(|row| row.start).max()?;
+        let course = Course {
+            in_flight: &arrived,
+            sending_ended: last,
+            ..self.course()
+        };
+        steady::overload(&course, significance)
     }
 
     pub(super) fn bootstrap(&self) -> Bootstrap {

@@ -13,6 +13,8 @@ pub struct Target {
     pub port: u16,
     /// Path as given, without a slash at the end.
     pub path: String,
+    /// What came after `?`; some gateways want a version there.
+    pub query: Option<String>,
     /// `user:password` of the URL, a secret.
     pub credentials: Option<String>,
 }
@@ -48,9 +50,16 @@ impl Target {
         let (authority, path) = rest
             .find('/')
             .map_or((rest, ""), |slash| rest.split_at(slash));
-        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let path = path.split('#').next().unwrap_or_default();
+        let (path, query) = match path.split_once('?') {
+            Some((path, query)) => (
+                path,
+                Some(query.to_owned()).filter(|query| !query.is_empty()),
+            ),
+            None => (path, None),
+        };
         let (credentials, authority) = match authority.rsplit_once('@') {
-            Some((credentials, authority)) => (Some(credentials.to_owned()), authority),
+            Some((credentials, authority)) => (Some(percent_decoded(credentials)), authority),
             None => (None, authority),
         };
         let (host, port) = match authority.strip_prefix('[') {
@@ -68,7 +77,8 @@ impl Target {
         }
         let plausible =
             |c: char| !c.is_whitespace() && !c.is_control() && !"\"<>\\^`{|}".contains(c);
-        if !host.chars().all(plausible) || !path.chars().all(plausible) {
+        let parts = [host, path, query.as_deref().unwrap_or_default()];
+        if !parts.iter().all(|part| part.chars().all(plausible)) {
             return Err(bad("it has a character that no address has"));
         }
         let port = match port {
@@ -85,6 +95,7 @@ impl Target {
             host: host.to_owned(),
             port,
             path: path.trim_end_matches('/').to_owned(),
+            query,
             credentials,
         })
     }
@@ -109,8 +120,65 @@ impl Target {
 
     /// A whole URL on this server, without a secret.
     pub fn url(&self, path: &str) -> String {
-        self.origin() + path
+        let query = self
+            .shown_query()
+            .map_or(String::new(), |query| format!("?{query}"));
+        format!("{}{path}{query}", self.origin())
     }
+
+    /// A path as it is asked for, with the query.
+    pub fn with_query(&self, path: &str) -> String {
+        match &self.query {
+            Some(query) => format!("{path}?{query}"),
+            None => path.to_owned(),
+        }
+    }
+
+    /// Values of the query that look like secrets.
+    pub fn query_secrets(&self) -> impl Iterator<Item = &str> {
+        let fields = self.query.iter().flat_map(|query| query.split('&'));
+        fields
+            .filter_map(|field| field.split_once('='))
+            .filter(|(name, _)| is_secret(name))
+            .map(|(_, value)| value)
+    }
+
+    fn shown_query(&self) -> Option<String> {
+        let shown = |field: &str| match field.split_once('=') {
+            Some((name, _)) if is_secret(name) => format!("{name}=REDACTED"),
+            _ => field.to_owned(),
+        };
+        Some(
+            self.query
+                .as_ref()?
+                .split('&')
+                .map(shown)
+                .collect::<Vec<_>>()
+                .join("&"),
+        )
+    }
+}
+
+fn is_secret(name: &str) -> bool {
+    const WORDS: [&str; 6] = ["key", "token", "secret", "sig", "pass", "auth"];
+    let name = name.to_ascii_lowercase();
+    WORDS.iter().any(|word| name.contains(word))
+}
+
+/// `%40` and the like as the characters that they stand for.
+fn percent_decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let code = text
+            .get(at + 1..at + 3)
+            .filter(|_| bytes[at] == b'%')
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        out.push(code.unwrap_or(bytes[at]));
+        at += if code.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 impl fmt::Debug for Target {
@@ -137,7 +205,7 @@ mod tests {
             ("https://h/prefix/v1/", "https://h/prefix/v1"),
             ("http://[::1]:8000/v1", "http://[::1]:8000/v1"),
             ("localhost", "http://localhost"),
-            ("http://h/v1?x=1#y", "http://h/v1"),
+            ("http://h/v1?api-version=1#y", "http://h/v1?api-version=1"),
         ] {
             assert_eq!(Target::parse(text).unwrap().to_string(), shown, "{text}");
         }
@@ -147,6 +215,15 @@ mod tests {
     fn credentials_are_read_and_never_shown() {
         let target = Target::parse("http://user:secret@h:1/v1").unwrap();
         assert_eq!(target.credentials.as_deref(), Some("user:secret"));
+        let coded = Target::parse("http://u%40x:p%3Aw@h").unwrap();
+        assert_eq!(coded.credentials.as_deref(), Some("u@x:p:w"));
+        let keyed = Target::parse("http://h/v1?api_key=abcd&v=1").unwrap();
+        assert_eq!(keyed.to_string(), "http://h/v1?api_key=REDACTED&v=1");
+        assert_eq!(
+            keyed.with_query("/v1/models"),
+            "/v1/models?api_key=abcd&v=1"
+        );
+        assert_eq!(keyed.query_secrets().collect::<Vec<_>>(), ["abcd"]);
         assert!(!format!("{target} {target:?}").contains("secret"));
         let error = Target::parse("http://user:secret@h:99999").unwrap_err();
         assert!(!error.to_string().contains("secret"));
