@@ -223,6 +223,14 @@ pub struct Objectives {
     pub attainment: Option<f64>,
 }
 
+impl Objectives {
+    /// Share of requests that must meet all request objectives: every one, unless a smaller
+    /// share was asked for.
+    pub fn least_share(&self) -> f64 {
+        self.attainment.unwrap_or(1.0)
+    }
+}
+
 /// The API to speak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Api {

@@ -126,18 +126,29 @@ impl SloMetric {
 }
 
 impl Slo {
-    /// Whether a request meets this objective. A request that was not answered misses it. A
-    /// gap that a one-token answer cannot have is no miss; a first token that never came is.
+    /// Whether a request is known to meet this objective.
     pub fn met_by(&self, record: &Record) -> bool {
+        self.verdict(record) == Some(true)
+    }
+
+    /// Whether a request meets this objective; absent where that cannot be told. A request
+    /// that was not answered misses it, and so does a stream whose first token never came. A
+    /// gap that an answer of one token cannot have is no miss; a gap that nobody could see (no
+    /// stream, no count of tokens) is neither.
+    pub fn verdict(&self, record: &Record) -> Option<bool> {
         if !record.is_done() {
-            return false;
+            return Some(false);
         }
-        match self.metric.of(record) {
-            Some(value) => value <= self.limit.0,
-            None => match self.metric {
-                SloMetric::Ttft | SloMetric::FirstAnswer | SloMetric::E2e => false,
-                SloMetric::Tpot | SloMetric::Itl | SloMetric::MaxGap => true,
-            },
+        if let Some(value) = self.metric.of(record) {
+            return Some(value <= self.limit.0);
+        }
+        let one_token = record.output_tokens().is_some_and(|tokens| tokens <= 1);
+        let one_chunk = record.streamed && record.chunks.len() <= 1;
+        match self.metric {
+            SloMetric::E2e => Some(false),
+            SloMetric::Ttft | SloMetric::FirstAnswer => record.streamed.then_some(false),
+            SloMetric::Tpot => one_token.then_some(true),
+            SloMetric::Itl | SloMetric::MaxGap => (one_token || one_chunk).then_some(true),
         }
     }
 }
@@ -172,6 +183,59 @@ mod tests {
             let message = text.parse::<Slo>().unwrap_err().to_string();
             assert!(message.contains("ttft=500ms"), "{message}");
         }
+    }
+
+    fn verdict(slo: &str, change: impl Fn(&mut Record)) -> Option<bool> {
+        let mut record = crate::fold::testing::answer(0, 0.0, 50.0, 8, 10.0);
+        change(&mut record);
+        slo.parse::<Slo>().unwrap().verdict(&record)
+    }
+
+    #[test]
+    fn what_nobody_could_see_is_neither_met_nor_missed() {
+        let no_usage = |record: &mut Record| record.usage = None;
+        let whole = |record: &mut Record| {
+            record.streamed = false;
+            record.chunks = Default::default();
+            record.first_answer = None;
+        };
+        assert_eq!(verdict("tpot=1h", |_| {}), Some(true));
+        assert_eq!(verdict("tpot=1h", no_usage), None);
+        assert_eq!(verdict("itl=1h", no_usage), Some(true));
+        for slo in [
+            "tpot=1h",
+            "itl=1h",
+            "max-gap=1h",
+            "ttft=1h",
+            "first-answer=1h",
+        ] {
+            assert_eq!(verdict(slo, whole), None, "{slo}");
+        }
+        assert_eq!(verdict("e2e=1h", whole), Some(true));
+    }
+
+    #[test]
+    fn an_answer_of_one_token_has_no_gap_that_could_be_too_long() {
+        let one = |record: &mut Record| {
+            record.usage.as_mut().unwrap().output = Some(1);
+            record.chunks.at.truncate(1);
+        };
+        for slo in ["tpot=1us", "itl=1us", "max-gap=1us"] {
+            assert_eq!(verdict(slo, one), Some(true), "{slo}");
+        }
+        // Eight tokens in one chunk came at some speed, and nobody knows at which.
+        let one_chunk = |record: &mut Record| record.chunks.at.truncate(1);
+        assert_eq!(verdict("tpot=1h", one_chunk), None);
+        assert_eq!(verdict("max-gap=1us", one_chunk), Some(true));
+    }
+
+    #[test]
+    fn a_stream_without_any_token_misses_the_first() {
+        let empty = |record: &mut Record| {
+            record.chunks = Default::default();
+            record.first_answer = None;
+        };
+        assert_eq!(verdict("ttft=1h", empty), Some(false));
     }
 
     #[test]

@@ -130,6 +130,15 @@ pub fn overload(course: &Course<'_>, significance: f64) -> Option<Overload> {
         return None;
     }
     let in_flight = course.in_flight.bins(from, to, TREND_BINS);
+    // What still waited when the run ended has no TTFT; that of the others ends before it.
+    let to = course
+        .ttft_ms
+        .last()
+        .map_or(to, |&(start, _)| start.min(to));
+    let from = course.from + to.since(course.from) / 2;
+    if to <= from {
+        return None;
+    }
     let ttft: Vec<f64> = ttft_bins(course, from, to, TREND_BINS)
         .into_iter()
         .flatten()

@@ -226,14 +226,38 @@ pub struct FailureCount {
 /// Objectives and how they were met.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SloResult {
-    /// Share of all requests that ended (failures are misses) that met every request objective.
+    /// Share of all requests (failed and cut ones are misses) that met every request objective;
+    /// absent if that cannot be told of some answer.
     pub attainment: Option<f64>,
     /// Requests a second that did.
     pub goodput_per_s: Option<f64>,
     /// Each objective by itself.
     pub objectives: Vec<ObjectiveResult>,
-    /// All objectives, and the attainment if one was given, are met; absent if not decidable.
+    /// All objectives are met, those of a request by the share of requests that was asked for
+    /// (all, unless `--attainment` says otherwise); absent if not decidable.
     pub met: Option<bool>,
+}
+
+impl SloResult {
+    /// What the objectives say of the run.
+    pub fn outcome(&self) -> SloOutcome {
+        match self.met {
+            Some(true) => SloOutcome::Met,
+            Some(false) => SloOutcome::Missed,
+            None => SloOutcome::Undecided,
+        }
+    }
+}
+
+/// What objectives say of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SloOutcome {
+    /// All are met.
+    Met,
+    /// One is missed.
+    Missed,
+    /// None is missed for all that is known, and something is not known.
+    Undecided,
 }
 
 /// One objective.

@@ -1,13 +1,13 @@
 //! Objectives and how the run met them.
 
-use super::tally::Tally;
+use super::tally::{Tally, Verdicts};
 use crate::scenario::Objectives;
 use crate::slo::{Slo, SloMetric, SloScope};
 use crate::summary::{ObjectiveResult, SloResult};
 
 /// Judges every objective. `value` gives a percentile (from 0 to 1) or, without one, the mean
-/// of a metric over the run, in milliseconds. Without `--attainment`, request objectives
-/// report their share and the goodput but decide nothing.
+/// of a metric over the run, in milliseconds. Where it cannot be told of an answer whether it
+/// meets a request objective, no share is known, and nothing that rests on one.
 pub(super) fn judge(
     objectives: &Objectives,
     tally: &Tally<'_>,
@@ -18,9 +18,10 @@ pub(super) fn judge(
         return None;
     }
     let ended = tally.rows.len() as u64;
-    let share = |met: u64| (ended > 0).then(|| met as f64 / ended as f64);
-    let enough = |share: Option<f64>| Some(share? >= objectives.attainment?);
-    let mut shares = tally.met.iter().map(|&met| share(met));
+    let share =
+        |seen: &Verdicts| (ended > 0 && seen.unknown == 0).then(|| seen.met as f64 / ended as f64);
+    let enough = |share: Option<f64>| Some(share? >= objectives.least_share());
+    let mut shares = tally.objectives.iter().map(share);
     let results: Vec<ObjectiveResult> = objectives
         .slos
         .iter()
@@ -33,8 +34,8 @@ pub(super) fn judge(
             SloScope::Mean => of_run(slo, value(slo.metric, None)),
         })
         .collect();
-    let by_request = !tally.met.is_empty();
-    let attainment = share(tally.met_all).filter(|_| by_request);
+    let by_request = !tally.objectives.is_empty();
+    let attainment = share(&tally.together).filter(|_| by_request);
     let mut verdicts: Vec<Option<bool>> = objectives
         .slos
         .iter()
@@ -42,14 +43,14 @@ pub(super) fn judge(
         .filter(|(slo, _)| slo.scope != SloScope::Request)
         .map(|(_, result)| result.met)
         .collect();
-    if by_request && objectives.attainment.is_some() {
+    if by_request {
         verdicts.push(enough(attainment));
     }
     Some(SloResult {
         attainment,
         goodput_per_s: window_s
-            .filter(|_| by_request)
-            .map(|seconds| tally.met_all as f64 / seconds),
+            .filter(|_| attainment.is_some())
+            .map(|seconds| tally.together.met as f64 / seconds),
         objectives: results,
         met: together(&verdicts),
     })
@@ -75,7 +76,7 @@ fn result(
 }
 
 /// One miss decides; otherwise all must be known, and there must be one.
-fn together(verdicts: &[Option<bool>]) -> Option<bool> {
+pub(super) fn together(verdicts: &[Option<bool>]) -> Option<bool> {
     if verdicts.contains(&Some(false)) {
         return Some(false);
     }

@@ -89,9 +89,23 @@ pub(super) struct Tally<'a> {
     pub(super) output_asked: MeanOf,
     pub(super) lengths: LengthEvidence,
     pub(super) stalls: StallEvidence,
-    /// Requests that met each request objective, and all of them.
-    pub(super) met: Vec<u64>,
-    pub(super) met_all: u64,
+    /// How requests met each request objective, and all of them.
+    pub(super) objectives: Vec<Verdicts>,
+    pub(super) together: Verdicts,
+}
+
+/// Requests that are known to meet an objective, and those of which it cannot be told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Verdicts {
+    pub(super) met: u64,
+    pub(super) unknown: u64,
+}
+
+impl Verdicts {
+    fn add(&mut self, verdict: Option<bool>) {
+        self.met += u64::from(verdict == Some(true));
+        self.unknown += u64::from(verdict.is_none());
+    }
 }
 
 /// A running mean.
@@ -121,7 +135,7 @@ impl<'a> Tally<'a> {
             .filter(|slo| slo.scope == SloScope::Request)
             .collect();
         Tally {
-            met: vec![0; slos.len()],
+            objectives: vec![Verdicts::default(); slos.len()],
             slos,
             thresholds,
             rows: Vec::new(),
@@ -142,7 +156,7 @@ impl<'a> Tally<'a> {
             output_asked: MeanOf::default(),
             lengths: LengthEvidence::default(),
             stalls: StallEvidence::default(),
-            met_all: 0,
+            together: Verdicts::default(),
         }
     }
 
@@ -196,13 +210,13 @@ impl<'a> Tally<'a> {
     }
 
     fn add_objectives(&mut self, record: &Record) {
-        let mut all = true;
-        for (slo, met) in self.slos.iter().zip(&mut self.met) {
-            let meets = slo.met_by(record);
-            *met += u64::from(meets);
-            all &= meets;
+        let verdicts: Vec<Option<bool>> = self.slos.iter().map(|slo| slo.verdict(record)).collect();
+        for (objective, &verdict) in self.objectives.iter_mut().zip(&verdicts) {
+            objective.add(verdict);
         }
-        self.met_all += u64::from(all);
+        if !verdicts.is_empty() {
+            self.together.add(super::objectives::together(&verdicts));
+        }
     }
 
     /// The scalars of a complete answer; absent only if its end is not known.

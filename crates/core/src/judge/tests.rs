@@ -329,6 +329,27 @@ fn a_queue_that_grows_is_overload_and_a_stable_one_is_not() {
 }
 
 #[test]
+fn a_queue_that_grows_behind_a_cap_and_is_never_sent_is_overload() {
+    // Twenty arrivals a second, ten answers a second: half of them never leave.
+    let mut run = MadeUp::open(600, |_| 100.0).each(|record| {
+        let (due, sent) = (record.due.unwrap(), at(record.index as f64 * 100.0));
+        *record = answer(record.index, 0.1 + sent.0 as f64 / 1e6, 90.0, 1, 0.0);
+        record.due = Some(due);
+        record.cap_wait = Some(sent.since(due));
+    });
+    for record in run.records.iter_mut().skip(300) {
+        *record = Record {
+            index: record.index,
+            due: record.due,
+            streamed: true,
+            ..Record::default()
+        };
+    }
+    assert_eq!(run.doubt(Code::Overload), Some(Severity::Warn));
+    assert_eq!(run.summary().requests.cut, 300);
+}
+
+#[test]
 fn a_burst_never_settles_and_its_ttft_is_queueing() {
     let records = (0..200u64).map(|index| {
         let mut record = answer(index, 0.1, 50.0 + 20.0 * index as f64, 32, 10.0);
