@@ -33,6 +33,8 @@ pub enum DoubtCode {
     Interrupted,
     /// Too many failures.
     Failures,
+    /// Many requests had to be sent again.
+    Resent,
     /// A printed percentile lacks its least sample.
     FewSamples,
     /// Answers have other lengths than asked.
@@ -70,6 +72,7 @@ words!(DoubtCode {
     ClientBusy => "client-busy",
     Interrupted => "interrupted",
     Failures => "failures",
+    Resent => "resent",
     FewSamples => "few-samples",
     OutputLengths => "output-lengths",
     OutputCapped => "output-capped",

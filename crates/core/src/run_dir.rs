@@ -7,7 +7,7 @@
 //! | `records/journal.jsonl` | records so far | while running |
 //! | `records/records.parquet` | all records | at the end, in place of the journal |
 //! | `ending.json` | why and when it ended | at the end |
-//! | `summary.json` | the metrics | at the end, and again by every new report |
+//! | `summary.json` | the metrics | at the end; reports fold the records anew and leave it alone |
 //!
 //! Small files appear whole or not at all. A run without `ending.json` was killed, or goes on,
 //! and can be read all the same.

@@ -194,6 +194,13 @@ pub struct Work {
     pub cache_nonce: bool,
 }
 
+impl Work {
+    /// Answers are meant to have exactly the asked length.
+    pub fn wants_exact_lengths(&self) -> bool {
+        self.ignore_eos && matches!(self.output, Output::Tokens(_))
+    }
+}
+
 /// Where prompts come from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PromptSource {

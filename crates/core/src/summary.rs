@@ -37,6 +37,9 @@ pub struct Summary {
     pub concurrency: Concurrency,
     /// Latencies in milliseconds.
     pub latency: Latencies,
+    /// Tokens a second as one user gets them.
+    #[serde(default)]
+    pub speed: Speed,
     /// Token totals and where they come from.
     pub tokens: Tokens,
     /// Failures by phase and class, the most frequent first.
@@ -187,6 +190,16 @@ pub struct Distribution {
     pub p99_interval: Option<[f64; 2]>,
 }
 
+/// Tokens a second as one user gets them, over complete answers. High values are good, so the
+/// low end of these samples is the bad one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Speed {
+    /// Output tokens over end-to-end latency, for each answer.
+    pub per_user_tokens_per_s: Option<Distribution>,
+    /// 1 / TPOT, for each answer.
+    pub decode_tokens_per_s: Option<Distribution>,
+}
+
 /// Token totals over complete answers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tokens {
@@ -206,6 +219,9 @@ pub struct Tokens {
     pub output_asked_mean: Option<f64>,
     /// Mean output length.
     pub output_mean: Option<f64>,
+    /// Characters of the answers for each of their tokens.
+    #[serde(default)]
+    pub chars_per_token: Option<f64>,
 }
 
 /// Failures of one kind.

@@ -169,6 +169,7 @@ impl Columns {
         self.whole("tokens_output", summary.tokens.output);
         self.whole("tokens_cached", summary.tokens.cached);
         self.text("tokens_source", summary.tokens.source.word());
+        self.real("chars_per_token", summary.tokens.chars_per_token);
         let latency = &summary.latency;
         for (name, sample) in [
             ("ttft_ms", &latency.ttft_ms),
@@ -183,6 +184,15 @@ impl Columns {
             ("connect_ms", &latency.connect_ms),
             ("lag_ms", &latency.lag_ms),
             ("cap_wait_ms", &latency.cap_wait_ms),
+        ] {
+            self.sample(name, sample.as_ref());
+        }
+        for (name, sample) in [
+            (
+                "per_user_tokens_per_s",
+                &summary.speed.per_user_tokens_per_s,
+            ),
+            ("decode_tokens_per_s", &summary.speed.decode_tokens_per_s),
         ] {
             self.sample(name, sample.as_ref());
         }

@@ -78,24 +78,33 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{shown} %")
 }
 
-/// A time in a unit that suits it: milliseconds below ten seconds, then seconds, minutes,
-/// hours.
+/// A time in a unit that suits it: milliseconds, seconds, minutes, hours.
 pub(crate) fn time(span: Duration) -> String {
     let seconds = span.as_secs_f64();
     if span.is_zero() {
         return "0 s".to_owned();
     }
-    if seconds < 10.0 {
+    if seconds < 0.9995 {
         return format!("{} ms", brief(seconds * 1e3));
     }
     if seconds < 600.0 {
-        return format!("{} s", grouped(seconds, 1));
+        let decimals = decimals(seconds).max(1);
+        return format!("{} s", grouped(seconds, decimals));
     }
     let whole = seconds.round() as u64;
     if whole < 3_600 {
         format!("{} min {} s", whole / 60, whole % 60)
     } else {
         format!("{} h {} min", count(whole / 3_600), whole % 3_600 / 60)
+    }
+}
+
+/// A time given in milliseconds, for a table: in milliseconds below ten seconds, so that the
+/// rows compare.
+pub(crate) fn whole_millis(value: f64) -> String {
+    match (0.0..10_000.0).contains(&value) && value > 0.0 {
+        true => format!("{} ms", brief(value)),
+        false => millis(value),
     }
 }
 
@@ -146,7 +155,12 @@ mod tests {
     #[test]
     fn times_have_a_fitting_unit() {
         assert_eq!(millis(170.4), "170 ms");
-        assert_eq!(millis(9_870.0), "9,870 ms");
+        assert_eq!(millis(999.4), "999 ms");
+        assert_eq!(millis(999.6), "1.00 s");
+        assert_eq!(millis(7_573.0), "7.57 s");
+        assert_eq!(whole_millis(7_573.0), "7,573 ms");
+        assert_eq!(whole_millis(0.0), "0 s");
+        assert_eq!(whole_millis(12_340.0), "12.3 s");
         assert_eq!(millis(12_340.0), "12.3 s");
         assert_eq!(seconds(725.0), "12 min 5 s");
         assert_eq!(seconds(90_000.0), "25 h 0 min");

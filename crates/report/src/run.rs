@@ -14,7 +14,7 @@ use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::message::labels::Label;
 use inferometer_core::message::{Lang, fill};
 use inferometer_core::scenario::{Scenario, Shape};
-use inferometer_core::summary::{SloResult, Summary};
+use inferometer_core::summary::{SloOutcome, SloResult, Summary};
 use std::path::Path;
 
 /// What a report of a run is made of.
@@ -103,15 +103,15 @@ fn verdict(report: &RunReport<'_>) -> Verdict {
         false => (Label::Invalid, Tone::Bad, invalid_reason(report)),
     };
     let (reason, rest) = reason;
-    let missed = report
+    let met = report
         .summary
         .slo
         .as_ref()
-        .is_some_and(|slo| slo.met == Some(false));
+        .is_none_or(|slo| slo.outcome() == SloOutcome::Met);
     Verdict {
         word: report.say(word).to_owned(),
-        tone: match missed {
-            true if tone == Tone::Good => Tone::Caution,
+        tone: match met {
+            false if tone == Tone::Good => Tone::Caution,
             _ => tone,
         },
         reason,
@@ -138,7 +138,7 @@ fn valid_reason(report: &RunReport<'_>) -> String {
             .summary
             .slo
             .as_ref()
-            .and_then(|slo| objectives_in_brief(report, slo)),
+            .map(|slo| objectives_in_brief(report, slo)),
         counted(of(Severity::Warn), Label::OneWarning, Label::Warnings),
         counted(of(Severity::Note), Label::OneNote, Label::Notes),
     ]
@@ -151,16 +151,18 @@ fn valid_reason(report: &RunReport<'_>) -> String {
     }
 }
 
-fn objectives_in_brief(report: &RunReport<'_>, slo: &SloResult) -> Option<String> {
-    if slo.met? {
-        return Some(report.say(Label::ObjectivesMet).to_owned());
+fn objectives_in_brief(report: &RunReport<'_>, slo: &SloResult) -> String {
+    let (label, met) = match slo.outcome() {
+        SloOutcome::Met => return report.say(Label::ObjectivesMet).to_owned(),
+        SloOutcome::Missed => (Label::ObjectivesMissed, Some(false)),
+        SloOutcome::Undecided => (Label::ObjectivesUndecided, None),
+    };
+    let these = slo.objectives.iter().filter(|one| one.met == met);
+    let mut list: Vec<&str> = these.map(|one| one.objective.as_str()).collect();
+    if list.is_empty() {
+        list.push(report.say(Label::AttainmentMissed));
     }
-    let missed = slo.objectives.iter().filter(|one| one.met == Some(false));
-    let mut missed: Vec<&str> = missed.map(|one| one.objective.as_str()).collect();
-    if missed.is_empty() {
-        missed.push(report.say(Label::AttainmentMissed));
-    }
-    Some(report.fill(Label::ObjectivesMissed, &[("list", missed.join(", "))]))
+    report.fill(label, &[("list", list.join(", "))])
 }
 
 /// The first grave doubt in a sentence, and how many more there are.

@@ -98,7 +98,7 @@ fn row(run: &RunLine, lang: Lang) -> Vec<Cell> {
         rate(run.requests_per_s, Unit::RequestsPerSecond),
         rate(run.output_tokens_per_s, Unit::TokensPerSecond),
         match run.ttft_p50_ms {
-            Some(median) => Cell::text(number::millis(median)),
+            Some(median) => Cell::text(number::whole_millis(median)),
             None => Cell::Absent,
         },
     ]

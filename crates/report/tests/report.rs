@@ -4,6 +4,7 @@
 
 mod samples;
 
+use inferometer_core::environment::EndCause;
 use inferometer_core::message::Lang;
 use inferometer_core::scenario::{Arrival, Rate, Shape, Stagger};
 use inferometer_report::run::{Detail, compose};
@@ -97,6 +98,29 @@ fn an_invalid_run_says_so_and_why_before_anything_else() {
     let place = |word: &str| text.find(word).unwrap();
     assert!(place("shrunk-concurrency") < place("Model"));
     assert!(place("server-error") < place("Result"));
+}
+
+#[test]
+fn an_undecided_objective_is_told_in_the_first_line() {
+    let mut sample = samples::open_loop();
+    let slo = sample.summary.slo.as_mut().unwrap();
+    slo.objectives.truncate(1);
+    slo.objectives[0].objective = "tpot=50ms".to_owned();
+    (slo.objectives[0].share, slo.objectives[0].met) = (None, None);
+    (slo.attainment, slo.goodput_per_s, slo.met) = (None, None, None);
+    let text = text(&sample, Detail::Numbers);
+    let first = text.lines().next().unwrap();
+    assert!(first.contains("objectives undecided: tpot=50ms"), "{first}");
+    assert!(text.contains("tpot=50ms  n/a  undecided"), "{text}");
+}
+
+#[test]
+fn a_killed_run_does_not_say_how_its_first_wave_was_spread() {
+    let mut sample = samples::healthy();
+    sample.ending = Default::default();
+    assert!(text(&sample, Detail::Numbers).contains("all at once"));
+    sample.ending.cause = EndCause::Killed;
+    assert!(!text(&sample, Detail::Numbers).contains("all at once"));
 }
 
 #[test]

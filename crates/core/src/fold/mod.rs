@@ -51,7 +51,7 @@ pub fn summarize_with(
     thresholds: &Thresholds,
     records: impl IntoIterator<Item = Record>,
 ) -> Summary {
-    let mut tally = Tally::new(&context.scenario.objectives.slos, thresholds);
+    let mut tally = Tally::new(context.scenario, thresholds);
     for record in records {
         tally.add(&record);
     }
@@ -63,7 +63,9 @@ pub fn summarize_with(
     let events = tally.timeline.accumulate();
     let requests = accounts(context, &tally);
     let course = run.course();
-    let steady = steady::find(&course, |from, to, count| events.bins(from, to, count));
+    // A handful of answers settles by chance.
+    let steady = steady::find(&course, |from, to, count| events.bins(from, to, count))
+        .filter(|_| requests.ok >= thresholds.steady_requests);
     let tokens = tokens(&run, &tally);
     let throughput = throughput(&run, &tally, &tokens);
     let scale = tokens_per_event(&run.answers);
@@ -85,6 +87,7 @@ pub fn summarize_with(
         steady: steady.map(|steady| steady_throughput(&run, steady, &events, scale)),
         concurrency: run.concurrency(),
         latency: latencies(&run, &tally, itl, &chunk_gaps),
+        speed: speed(&run),
         tokens,
         failures: failures(&tally),
         slo: objectives::judge(
@@ -101,6 +104,7 @@ pub fn summarize_with(
         duplicates: duplicates(&tally.rows),
         in_flight: run.in_flight_evidence(),
         overload: run.overload(thresholds.significance),
+        sent: tally.rows.iter().filter(|r| r.sent.is_some()).count() as u64,
         without_count: run.answers.iter().filter(|a| a.output.is_none()).count() as u64,
         tokens_per_event: scale,
         lengths: tally.lengths,
@@ -196,6 +200,32 @@ fn tokens(run: &Run<'_>, tally: &Tally<'_>) -> Tokens {
         input_mean: mean(|answer| answer.input),
         output_asked_mean: tally.output_asked.value(),
         output_mean: mean(|answer| answer.output),
+        chars_per_token: chars_per_token(answers).filter(|_| output.is_some()),
+    }
+}
+
+/// Over the answers whose tokens are known.
+fn chars_per_token(answers: &[&Answer]) -> Option<f64> {
+    let (mut chars, mut tokens) = (0, 0);
+    for answer in answers {
+        if let Some(output) = answer.output {
+            chars += answer.output_chars;
+            tokens += u64::from(output);
+        }
+    }
+    (tokens > 0).then(|| chars as f64 / tokens as f64)
+}
+
+fn speed(run: &Run<'_>) -> Speed {
+    let bootstrap = run.bootstrap();
+    let per_s = |tokens: f64, ms: f64| (ms > 0.0).then(|| tokens * 1e3 / ms);
+    let per_user = column(&run.answers, |answer| {
+        per_s(f64::from(answer.output?), answer.e2e?)
+    });
+    let decode = column(&run.answers, |answer| per_s(1.0, answer.tpot?));
+    Speed {
+        per_user_tokens_per_s: described(&per_user, &bootstrap, 10),
+        decode_tokens_per_s: described(&decode, &bootstrap, 11),
     }
 }
 
@@ -358,7 +388,12 @@ fn of_run(run: &Run<'_>, itl: &Ordered, metric: SloMetric, p: Option<f64>) -> Op
 }
 
 fn client(context: &RunContext<'_>, tally: &Tally<'_>, events: &Accumulated) -> Client {
-    let workers = f64::from(context.environment.workers.max(1));
+    // Workers beyond the cores take turns.
+    let workers = match context.environment.host.cores {
+        0 => context.environment.workers,
+        cores => context.environment.workers.min(cores),
+    };
+    let workers = f64::from(workers.max(1));
     let ceiling = context
         .environment
         .ceiling_tokens_per_s

@@ -6,6 +6,7 @@ use crate::concurrency::UnderWay;
 use crate::judge::{LengthEvidence, StallEvidence, Thresholds};
 use crate::quantile::{quantile, sort};
 use crate::record::{FailureClass, Phase, Record, TokenSource};
+use crate::scenario::Scenario;
 use crate::slo::{Slo, SloScope};
 use crate::summary::FailureCount;
 use crate::units::Offset;
@@ -55,6 +56,7 @@ pub(super) struct Answer {
     pub(super) input: Option<u32>,
     pub(super) output: Option<u32>,
     pub(super) source: TokenSource,
+    pub(super) output_chars: u64,
     /// Token-bearing chunks, or one for an answer that came whole.
     pub(super) events: u32,
     /// Sum and number of the gaps between chunks.
@@ -67,6 +69,8 @@ pub(super) struct Answer {
 #[derive(Clone, Debug)]
 pub(super) struct Tally<'a> {
     slos: Vec<&'a Slo>,
+    /// Answers should have the asked length, whether the server could be told so or not.
+    exact: bool,
     thresholds: &'a Thresholds,
     pub(super) rows: Vec<Row>,
     pub(super) cut: u64,
@@ -129,7 +133,8 @@ impl MeanOf {
 }
 
 impl<'a> Tally<'a> {
-    pub(super) fn new(slos: &'a [Slo], thresholds: &'a Thresholds) -> Self {
+    pub(super) fn new(scenario: &'a Scenario, thresholds: &'a Thresholds) -> Self {
+        let slos = &scenario.objectives.slos;
         let slos: Vec<&Slo> = slos
             .iter()
             .filter(|slo| slo.scope == SloScope::Request)
@@ -137,6 +142,7 @@ impl<'a> Tally<'a> {
         Tally {
             objectives: vec![Verdicts::default(); slos.len()],
             slos,
+            exact: scenario.work.wants_exact_lengths(),
             thresholds,
             rows: Vec::new(),
             cut: 0,
@@ -226,7 +232,7 @@ impl<'a> Tally<'a> {
         self.output_chars += record.output_chars;
         self.input_asked.add(record.input_tokens_asked);
         self.output_asked.add(record.output_tokens_asked);
-        self.lengths.add(record, self.thresholds);
+        self.lengths.add(record, self.exact, self.thresholds);
         let streamed = record.streamed;
         let time = |span: Option<Duration>| span.filter(|_| streamed).map(ms);
         let (mut chunk_gaps, mut token_gaps) = ((0.0, 0), (0.0, 0));
@@ -248,6 +254,7 @@ impl<'a> Tally<'a> {
             input: record.input_tokens(),
             output: record.output_tokens(),
             source: record.token_source(),
+            output_chars: record.output_chars,
             events: if streamed {
                 record.chunks.len() as u32
             } else {
@@ -290,7 +297,7 @@ impl<'a> Tally<'a> {
                 }
             }
         }
-        self.stalls.add(&gaps, self.thresholds);
+        self.stalls.add(record, &gaps, self.thresholds);
         (chunk_sum, token_sum)
     }
 
@@ -321,7 +328,16 @@ fn a_token_a_chunk(record: &Record) -> bool {
 }
 
 impl StallEvidence {
-    fn add(&mut self, gaps: &[f64], thresholds: &Thresholds) {
+    /// Takes the gaps of a stream. Chunks of one read have no gap between them that a server
+    /// made, and would draw the median of a stream in bursts to nought.
+    fn add(&mut self, record: &Record, gaps: &[f64], thresholds: &Thresholds) {
+        let together = record.chunks.same_read.iter().skip(1).copied();
+        let gaps: Vec<f64> = gaps
+            .iter()
+            .zip(together.chain(std::iter::repeat(false)))
+            .filter(|&(&gap, same_read)| gap > 0.0 || !same_read)
+            .map(|(&gap, _)| gap)
+            .collect();
         if gaps.len() < thresholds.stall_gaps {
             return;
         }
@@ -330,7 +346,7 @@ impl StallEvidence {
         if largest < thresholds.stall_floor_ms {
             return;
         }
-        let mut sorted = gaps.to_vec();
+        let mut sorted = gaps;
         sort(&mut sorted);
         let median = quantile(&sorted, 0.5).unwrap_or_default();
         if largest >= thresholds.stall_factor * median {

@@ -49,6 +49,12 @@ fn every_metric_of_two_requests_is_what_its_definition_says() {
     assert_eq!(summary.tokens.source, TokenSource::Usage);
     assert_eq!(summary.tokens.output, Some(32));
     assert!(close(summary.tokens.output_mean, 16.0));
+    assert!(close(summary.tokens.chars_per_token, 4.0));
+    // 11 tokens in 200 ms and 21 in 800 ms; then a token every 10 and every 25 ms.
+    let per_user = summary.speed.per_user_tokens_per_s.unwrap();
+    assert!(close(Some(per_user.max), 55.0) && close(Some(per_user.min), 26.25));
+    let decode = summary.speed.decode_tokens_per_s.unwrap();
+    assert!(close(Some(decode.max), 100.0) && close(Some(decode.min), 40.0));
     assert!(close(summary.tokens.input_asked_mean, 250.0));
     assert_eq!(
         (summary.slo, summary.drift, summary.server),

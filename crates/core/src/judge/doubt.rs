@@ -11,7 +11,8 @@ use crate::summary::{Accounts, StatedDoubt};
 /// A doubt with what was seen.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doubt {
-    /// The accounts do not add up, or a request has two records.
+    /// The accounts do not add up, a request has two records, or a run that ended by itself
+    /// left some unsent.
     LostRequests {
         /// The accounts.
         accounts: Accounts,
@@ -58,6 +59,13 @@ pub enum Doubt {
         most: Option<(Phase, FailureClass, u64)>,
         /// By their share.
         severity: Severity,
+    },
+    /// Kept connections were closed under many requests.
+    Resent {
+        /// Sent once more.
+        resent: u64,
+        /// Of so many.
+        sent: u64,
     },
     /// Percentiles are printed that the sample cannot support.
     FewSamples {
@@ -160,6 +168,7 @@ impl Doubt {
             Doubt::ClientBusy { .. } => DoubtCode::ClientBusy,
             Doubt::Interrupted { .. } => DoubtCode::Interrupted,
             Doubt::Failures { .. } => DoubtCode::Failures,
+            Doubt::Resent { .. } => DoubtCode::Resent,
             Doubt::FewSamples { .. } => DoubtCode::FewSamples,
             Doubt::OutputLengths { .. } => DoubtCode::OutputLengths,
             Doubt::OutputCapped { .. } => DoubtCode::OutputCapped,
@@ -192,7 +201,8 @@ impl Doubt {
             | Doubt::Interrupted { .. }
             | Doubt::ServerDied { .. }
             | Doubt::NothingMeasured { .. } => Severity::Invalid,
-            Doubt::OutputLengths { .. }
+            Doubt::Resent { .. }
+            | Doubt::OutputLengths { .. }
             | Doubt::InputLengths { .. }
             | Doubt::WarmCache { .. }
             | Doubt::RepeatedPrompts { .. }

@@ -15,6 +15,8 @@ pub struct Evidence {
     pub in_flight: Option<InFlightEvidence>,
     /// Overload of an open loop.
     pub overload: Option<Overload>,
+    /// Requests that were sent.
+    pub sent: u64,
     /// Answers whose output tokens are not known.
     pub without_count: u64,
     /// Output tokens for each chunk.
@@ -50,7 +52,7 @@ pub struct StallEvidence {
 /// Lengths asked and received, over complete answers.
 #[derive(Clone, Debug, Default)]
 pub struct LengthEvidence {
-    /// Answers whose length was exact by request, and is known.
+    /// Answers that should have had an exact length, and whose length is known.
     pub exact: u64,
     /// Sum of |received − asked| / asked over these.
     pub exact_difference: f64,
@@ -75,9 +77,10 @@ pub struct LengthEvidence {
 }
 
 impl LengthEvidence {
-    /// Takes a complete answer.
-    pub(crate) fn add(&mut self, record: &Record, thresholds: &Thresholds) {
-        if record.output_exact {
+    /// Takes a complete answer. A server that would not be told to ignore end-of-sequence does
+    /// not make a wish for an exact length a limit.
+    pub(crate) fn add(&mut self, record: &Record, exact: bool, thresholds: &Thresholds) {
+        if exact || record.output_exact {
             if let Some((asked, got)) = record.output_tokens_asked.zip(record.output_tokens()) {
                 self.exact += 1;
                 let difference =
@@ -108,9 +111,11 @@ impl LengthEvidence {
             let input = usage.input.unwrap_or(cached);
             self.cacheable += u64::from(input);
             let template = thresholds
-                .template_tokens
+                .cached_template_tokens
                 .max(f64::from(input) * thresholds.cache_share);
-            if f64::from(cached) > template {
+            // No template is half of a prompt, however short that is.
+            let most = cached > 0 && u64::from(cached) * 2 >= u64::from(input);
+            if most || f64::from(cached) > template {
                 self.cached_beyond_template += u64::from(cached);
             }
         }

@@ -15,7 +15,7 @@ use crate::environment::{EndCause, Health};
 use crate::fold::RunContext;
 use crate::quantile::{least_samples, quantile, sort};
 use crate::record::{FailureClass, Phase, TokenSource};
-use crate::scenario::{Shape, Stagger};
+use crate::scenario::{Extent, Shape, Stagger};
 use crate::summary::{Distribution, Summary};
 
 /// Every doubt that a run raises.
@@ -39,6 +39,7 @@ pub fn judge(
         case.lost_requests(),
         case.nothing_measured(),
         case.failures(),
+        case.resent(),
         case.shrunk_concurrency(),
         late,
         busy,
@@ -94,7 +95,11 @@ impl Case<'_> {
         let accounts = self.summary.requests;
         let duplicates = self.evidence.duplicates;
         let lost = accounts.planned != self.ended() + accounts.unsent;
-        (lost || duplicates > 0).then_some(Doubt::LostRequests {
+        // A number of requests that ends by itself has sent them all.
+        let left = self.context.ending.cause == EndCause::Complete
+            && matches!(self.context.scenario.load.extent, Extent::Requests(_))
+            && accounts.unsent > 0;
+        (lost || left || duplicates > 0).then_some(Doubt::LostRequests {
             accounts,
             duplicates,
         })
@@ -123,6 +128,12 @@ impl Case<'_> {
             most: self.most_frequent_failure(),
             severity,
         })
+    }
+
+    fn resent(&self) -> Option<Doubt> {
+        let (resent, sent) = (self.summary.requests.resent, self.evidence.sent);
+        let many = resent as f64 > self.thresholds.resent_share * sent as f64;
+        many.then_some(Doubt::Resent { resent, sent })
     }
 
     /// Where a fifth of the requests failed, that is the reason, and it is told already.

@@ -27,14 +27,16 @@ pub struct Thresholds {
     pub capped_share: f64,
     /// Fewest answers for such a share.
     pub capped_requests: u64,
-    /// Prompt tokens that a chat template may add or share.
+    /// Prompt tokens that a chat template may add.
     pub template_tokens: f64,
     /// Share of the prompt that it may add.
     pub template_share: f64,
     /// Spread of prompt lengths that two tokenizers may have by chance, in tokens.
     pub input_spread_tokens: f64,
-    /// Prompt tokens found in the cache.
+    /// Prompt tokens found in the cache, as a share.
     pub cache_share: f64,
+    /// Prompt tokens that the cache may hold of a chat template: a block of them.
+    pub cached_template_tokens: f64,
     /// Distinct prompts as a share of requests.
     pub distinct_share: f64,
     /// Largest gap of a request over its median gap.
@@ -47,7 +49,9 @@ pub struct Thresholds {
     pub stall_share: f64,
     /// Probability below which a trend is one.
     pub significance: f64,
-    /// Fewest answers from which a steady state is expected.
+    /// Share of requests that had to be sent once more.
+    pub resent_share: f64,
+    /// Fewest answers from which a steady state is looked for and expected.
     pub steady_requests: u64,
 }
 
@@ -70,6 +74,8 @@ impl Default for Thresholds {
             template_share: 0.2,
             input_spread_tokens: 8.0,
             cache_share: 0.05,
+            cached_template_tokens: 16.0,
+            resent_share: 0.01,
             distinct_share: 0.1,
             stall_factor: 20.0,
             stall_floor_ms: 50.0,

@@ -48,6 +48,12 @@ fn english_text(doubt: &Doubt) -> String {
             duplicates,
         } => {
             let found = accounts.ok + accounts.failed + accounts.cut + accounts.unsent;
+            if found == accounts.planned && *duplicates == 0 {
+                return format!(
+                    "{} of {found} planned requests were never sent, though nothing ended the run early",
+                    accounts.unsent
+                );
+            }
             let twice = match duplicates {
                 0 => String::new(),
                 _ => format!("; {duplicates} records have the number of another"),
@@ -110,6 +116,10 @@ fn english_text(doubt: &Doubt) -> String {
             "{failed} of {ended} requests failed ({}){}",
             share(*failed, *ended),
             most_english(*most)
+        ),
+        Doubt::Resent { resent, sent } => format!(
+            "{resent} of {sent} requests ({}) found their kept connection closed and went out again; their latencies count from the second sending",
+            share(*resent, *sent)
         ),
         Doubt::FewSamples { n, lacking } => {
             let lacking: Vec<String> = lacking
@@ -242,6 +252,9 @@ fn english_remedy(doubt: &Doubt) -> String {
                 Some(class) => failure_remedy(class),
                 None => "let requests end: raise --drain or --duration, or lower --output-tokens",
             }
+        }
+        Doubt::Resent { .. } => {
+            "the server closes kept connections: look in its log for a keep-alive limit or for workers that crash"
         }
         Doubt::FewSamples { lacking, .. } => {
             let least = lacking

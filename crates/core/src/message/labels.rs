@@ -31,6 +31,8 @@ pub enum Label {
     ObjectivesMet,
     /// In the verdict: `{list}` was missed.
     ObjectivesMissed,
+    /// In the verdict: `{list}` can be called neither met nor missed.
+    ObjectivesUndecided,
     /// In the verdict: the share of requests was missed.
     AttainmentMissed,
 
@@ -171,6 +173,14 @@ pub enum Label {
     OutputLength,
     /// Mean answer length `{mean}` of `{asked}`.
     OutputLengthAsked,
+    /// `{mean}` characters in a token.
+    CharsPerToken,
+    /// Key: tokens a second as one user gets them.
+    PerUser,
+    /// `{mean}`, `{median}` and `{least}` tokens a second.
+    PerUserOf,
+    /// The median of decoding alone.
+    DecodeOf,
     /// Key: the client's own state.
     Client,
     /// `{lag}` late at p99.
@@ -229,8 +239,6 @@ pub enum Label {
     Undecided,
     /// Key: share of requests that met all.
     Attainment,
-    /// `{share}` of all requests.
-    AttainmentOf,
     /// `{share}` of all requests, `{asked}` asked.
     AttainmentAsked,
 
@@ -307,6 +315,8 @@ pub enum Label {
     CapWaitMeans,
     /// Definition of in-flight.
     InFlightMeans,
+    /// Definition of the speed of one user.
+    PerUserMeans,
     /// Key of the definition of percentiles.
     Percentiles,
     /// Definition of percentiles.
@@ -382,6 +392,7 @@ impl Label {
             Label::NoReasonStored => "no reason is stored",
             Label::ObjectivesMet => "objectives met",
             Label::ObjectivesMissed => "objectives MISSED: {list}",
+            Label::ObjectivesUndecided => "objectives undecided: {list}",
             Label::AttainmentMissed => "attainment",
 
             Label::Run => "Run",
@@ -457,6 +468,10 @@ impl Label {
             Label::InputLengthAsked => "mean {mean} in ({asked} asked)",
             Label::OutputLength => "mean {mean} out",
             Label::OutputLengthAsked => "mean {mean} out ({asked} asked)",
+            Label::CharsPerToken => "{mean} characters a token",
+            Label::PerUser => "Per user",
+            Label::PerUserOf => "mean {mean} tok/s, p50 {median}, slowest {least}",
+            Label::DecodeOf => "decode p50 {median} tok/s, slowest {least}",
             Label::Client => "Client",
             Label::ClientLag => "{lag} late at p99",
             Label::ClientCpu => "busiest thread at {share} CPU",
@@ -491,7 +506,6 @@ impl Label {
             Label::Missed => "MISSED",
             Label::Undecided => "undecided",
             Label::Attainment => "Attainment",
-            Label::AttainmentOf => "{share} of all requests met every objective of a request",
             Label::AttainmentAsked => {
                 "{share} of all requests met every objective of a request ({asked} asked)"
             }
@@ -563,6 +577,10 @@ impl Label {
             }
             Label::InFlightMeans => {
                 "requests under way, from an exact sweep over begins and ends, weighted by time"
+            }
+            Label::PerUserMeans => {
+                "output tokens of an answer over its E2E latency; decode: 1 / TPOT; the slowest \
+                 is the one to look at"
             }
             Label::Percentiles => "Percentiles",
             Label::PercentilesMeans => {

@@ -11,6 +11,9 @@ pub(super) fn section(report: &RunReport<'_>) -> Section {
         (Label::TotalTokens, Label::TotalTokensMeans),
         (Label::InFlight, Label::InFlightMeans),
     ];
+    if report.summary.speed.per_user_tokens_per_s.is_some() {
+        defined.push((Label::PerUser, Label::PerUserMeans));
+    }
     if report.summary.slo.is_some() {
         defined.push((Label::Goodput, Label::GoodputMeans));
         defined.push((Label::Attainment, Label::AttainmentMeans));

@@ -166,6 +166,7 @@ fn accounts(report: &RunReport<'_>) -> Vec<Pair> {
         (Label::InFlight, in_flight(report)),
         (Label::Tokens, tokens(report)),
         (Label::Lengths, lengths(report)),
+        (Label::PerUser, speed(report)),
         (Label::Client, client(report)),
     ];
     pairs.extend(
@@ -244,11 +245,37 @@ fn lengths(report: &RunReport<'_>) -> Option<String> {
             Label::OutputLength,
             Label::OutputLengthAsked,
         ),
+        tokens
+            .chars_per_token
+            .map(|mean| report.fill(Label::CharsPerToken, &[("mean", number::brief(mean))])),
     ]
     .into_iter()
     .flatten()
     .collect();
     (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// As one user gets the tokens. Here the smallest value is the worst, so it is shown in place
+/// of a high percentile.
+fn speed(report: &RunReport<'_>) -> Option<String> {
+    let speed = &report.summary.speed;
+    let said = |label, found: &Option<Distribution>| {
+        let found = found.as_ref()?;
+        let values = [
+            ("mean", number::brief(found.mean)),
+            ("median", number::brief(found.p50)),
+            ("least", number::brief(found.min)),
+        ];
+        Some(report.fill(label, &values))
+    };
+    let parts: Vec<String> = [
+        said(Label::PerUserOf, &speed.per_user_tokens_per_s),
+        said(Label::DecodeOf, &speed.decode_tokens_per_s),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn client(report: &RunReport<'_>) -> Option<String> {

@@ -7,7 +7,7 @@ use inferometer_core::environment::EndCause;
 use inferometer_core::hostile::printable;
 use inferometer_core::message::labels::Label;
 use inferometer_core::scenario::{
-    Arrival, Extent, Load, Output, PromptSource, Ramp, RampCurve, Shape, Warmup, Work,
+    Arrival, Extent, Load, Output, PromptSource, Ramp, RampCurve, Shape, Stagger, Warmup, Work,
 };
 use std::time::Duration;
 
@@ -82,7 +82,10 @@ fn api(report: &RunReport<'_>) -> String {
 fn load(report: &RunReport<'_>, load: &Load) -> String {
     let mut parts = Vec::new();
     match &load.shape {
-        Shape::Closed { concurrency, .. } => {
+        Shape::Closed {
+            concurrency,
+            stagger,
+        } => {
             let streams = number::count(u64::from(*concurrency));
             parts.push(report.fill(Label::ClosedLoop, &[("streams", streams)]));
             match report.ending.stagger_ns {
@@ -91,6 +94,8 @@ fn load(report: &RunReport<'_>, load: &Load) -> String {
                     let time = number::time(Duration::from_nanos(spread));
                     parts.push(report.fill(Label::Spread, &[("time", time)]));
                 }
+                // A killed run could not say how it spread the wave.
+                None if report.ending.cause == EndCause::Killed && *stagger != Stagger::None => {}
                 None => parts.push(report.say(Label::AllAtOnce).to_owned()),
             }
         }

@@ -81,14 +81,12 @@ pub(super) fn objectives(report: &RunReport<'_>) -> Option<Section> {
         footnotes: Vec::new(),
     };
     let attainment = slo.attainment.map(|share| {
-        let share = ("share", number::percent(share));
-        let text = match report.scenario.objectives.attainment {
-            Some(asked) => {
-                let asked = ("asked", number::percent(asked));
-                report.fill(Label::AttainmentAsked, &[share, asked])
-            }
-            None => report.fill(Label::AttainmentOf, &[share]),
-        };
+        let asked = report.scenario.objectives.least_share();
+        let shares = [
+            ("share", number::percent(share)),
+            ("asked", number::percent(asked)),
+        ];
+        let text = report.fill(Label::AttainmentAsked, &shares);
         Block::Pairs(vec![Pair::new(report.say(Label::Attainment), text)])
     });
     let mut blocks = vec![Block::Table(table)];
@@ -98,7 +96,7 @@ pub(super) fn objectives(report: &RunReport<'_>) -> Option<Section> {
 
 fn objective(report: &RunReport<'_>, one: &ObjectiveResult) -> Vec<Cell> {
     let seen = match (one.value_ms, one.share) {
-        (Some(value), _) => number::millis(value),
+        (Some(value), _) => number::whole_millis(value),
         (None, Some(share)) => {
             report.fill(Label::ShareOfRequests, &[("share", number::percent(share))])
         }
@@ -107,8 +105,6 @@ fn objective(report: &RunReport<'_>, one: &ObjectiveResult) -> Vec<Cell> {
     let outcome = match one.met {
         Some(true) => Cell::Toned(report.say(Label::Met).to_owned(), Tone::Good),
         Some(false) => Cell::Toned(report.say(Label::Missed).to_owned(), Tone::Bad),
-        // Objectives of a request are judged together, by the attainment.
-        None if one.share.is_some() => Cell::blank(),
         None => Cell::Toned(report.say(Label::Undecided).to_owned(), Tone::Caution),
     };
     vec![Cell::text(&one.objective), Cell::text(seen), outcome]
@@ -132,7 +128,7 @@ pub(super) fn drift(report: &RunReport<'_>) -> Option<Section> {
                 rate.map_or(0, number::decimals),
             ),
             match part.ttft_p50_ms {
-                Some(median) => Cell::text(number::millis(median)),
+                Some(median) => Cell::text(number::whole_millis(median)),
                 None => Cell::Absent,
             },
         ]

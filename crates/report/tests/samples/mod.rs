@@ -9,7 +9,8 @@ use inferometer_core::record::{FailureClass, Phase, TokenSource};
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::{
     Accounts, Client, Concurrency, Distribution, DriftPart, FailureCount, Latencies,
-    ObjectiveResult, SCHEMA, SloResult, StatedDoubt, SteadyThroughput, Summary, Throughput, Tokens,
+    ObjectiveResult, SCHEMA, SloResult, Speed, StatedDoubt, SteadyThroughput, Summary, Throughput,
+    Tokens,
 };
 use inferometer_core::units::Offset;
 use inferometer_report::run::{Detail, RunReport};
@@ -85,6 +86,7 @@ fn empty_summary() -> Summary {
         steady: None,
         concurrency: Concurrency::default(),
         latency: Latencies::default(),
+        speed: Speed::default(),
         tokens: Tokens {
             input: None,
             output: None,
@@ -94,6 +96,7 @@ fn empty_summary() -> Summary {
             input_mean: None,
             output_asked_mean: None,
             output_mean: None,
+            chars_per_token: None,
         },
         failures: Vec::new(),
         slo: None,
@@ -163,6 +166,10 @@ pub fn healthy() -> Sample {
             itl_is_per_token: true,
             ..Latencies::default()
         },
+        speed: Speed {
+            per_user_tokens_per_s: Some(around(512, 43.7)),
+            decode_tokens_per_s: Some(around(512, 46.86)),
+        },
         tokens: Tokens {
             input: Some(264_143),
             output: Some(65_536),
@@ -172,6 +179,7 @@ pub fn healthy() -> Sample {
             input_mean: Some(515.9),
             output_asked_mean: Some(128.0),
             output_mean: Some(128.0),
+            chars_per_token: Some(4.213),
         },
         client: Client {
             cpu_share: Some(0.117),
@@ -357,7 +365,7 @@ pub fn open_loop() -> Sample {
                 objective: "ttft=500ms".to_owned(),
                 value_ms: None,
                 share: Some(0.9409),
-                met: None,
+                met: Some(false),
             },
             ObjectiveResult {
                 objective: "tpot.p99=50ms".to_owned(),
