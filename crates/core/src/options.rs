@@ -564,6 +564,9 @@ fn resolve_load(options: &LoadOptions) -> Result<Load, OptionError> {
                     "arrivals of an open loop are spaced by --arrival",
                 ));
             }
+            if !rate.is_infinite() {
+                within("--rate", rate.0, RATES, RATES_SAID)?;
+            }
             Shape::Open {
                 rate,
                 arrival: resolve_arrival(options)?,
@@ -659,13 +662,37 @@ fn resolve_load(options: &LoadOptions) -> Result<Load, OptionError> {
 }
 
 /// A schedule is held in memory; beyond this it would not fit.
-const MOST_ARRIVALS: f64 = 1e8;
+const MOST_ARRIVALS: f64 = crate::schedule::MOST_ARRIVALS as f64;
+
+/// Rates, a second, whose due times can be told apart and can be waited for.
+const RATES: std::ops::RangeInclusive<f64> = 1e-6..=1e9;
+const RATES_SAID: &str = "give arrivals a second from 0.000001 to 1000000000, or inf";
+/// Shapes whose gamma gaps are numbers.
+const BURSTINESS: std::ops::RangeInclusive<f64> = 1e-3..=1e6;
+
+fn within(
+    name: &'static str,
+    value: f64,
+    range: std::ops::RangeInclusive<f64>,
+    takes: &'static str,
+) -> Result<f64, OptionError> {
+    match range.contains(&value) {
+        true => Ok(value),
+        false => Err(OptionError::Range(name, format!("{value:e}"), takes)),
+    }
+}
 
 fn resolve_arrival(options: &LoadOptions) -> Result<Arrival, OptionError> {
     match (options.arrival, options.burstiness) {
         (Some(ArrivalName::Constant), None) => Ok(Arrival::Constant),
         (Some(ArrivalName::Poisson) | None, None) => Ok(Arrival::Poisson),
-        (Some(ArrivalName::Gamma) | None, Some(burstiness)) => Ok(Arrival::Gamma(burstiness.0)),
+        (Some(ArrivalName::Gamma) | None, Some(burstiness)) => within(
+            "--burstiness",
+            burstiness.0,
+            BURSTINESS,
+            "give a number from 0.001 to 1000000; below 1 is bursty, above 1 regular",
+        )
+        .map(Arrival::Gamma),
         (Some(ArrivalName::Gamma), None) => Err(OptionError::Needs(
             "--arrival gamma",
             "--burstiness",
@@ -701,7 +728,15 @@ fn resolve_ramp(options: &LoadOptions, rate: Rate) -> Result<Option<Ramp>, Optio
             "a ramp needs a rate to rise to",
         ));
     }
-    let from = options.ramp_from.map_or(rate.0 / 10.0, |from| from.0);
+    let from = match options.ramp_from {
+        Some(from) => within(
+            "--ramp-from",
+            from.0,
+            RATES,
+            "give arrivals a second from 0.000001 to 1000000000",
+        )?,
+        None => (rate.0 / 10.0).max(*RATES.start()),
+    };
     let over = options.ramp_over.unwrap_or(Span(Duration::from_secs(30)));
     Ok(Some(Ramp { curve, from, over }))
 }
@@ -999,6 +1034,25 @@ mod tests {
         assert!(
             refused("[connection]\nheader-names = ['X-Tenant']").contains("--header X-Tenant=")
         );
+    }
+
+    #[test]
+    fn rates_that_no_clock_can_follow_are_refused_with_what_is_possible() {
+        for (file, expected) in [
+            (
+                "rate = 1e-20",
+                "--rate 1e-20 is not possible: give arrivals",
+            ),
+            ("rate = 1e10", "or inf"),
+            ("rate = 5\nburstiness = 1e-9", "--burstiness 1e-9"),
+            ("rate = 5\nburstiness = 1e9", "from 0.001"),
+            ("rate = 5\nramp = 'linear'\nramp-from = 1e-9", "--ramp-from"),
+        ] {
+            let message = refused(&format!("[load]\n{file}"));
+            assert!(message.contains(expected), "{file}: {message}");
+        }
+        resolved("[load]\nrate = 1e-6\nramp = 'exponential'");
+        resolved("[load]\nrate = 'inf'\nrequests = 5");
     }
 
     #[test]

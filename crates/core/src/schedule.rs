@@ -11,6 +11,9 @@ use crate::units::Offset;
 use rand_distr::{Distribution, Exp1, Gamma};
 use std::time::Duration;
 
+/// Most arrivals of a schedule, which is held in memory.
+pub const MOST_ARRIVALS: u64 = 100_000_000;
+
 /// Due times from the beginning of the measured part, in order.
 pub fn arrivals(
     rate: Rate,
@@ -19,7 +22,7 @@ pub fn arrivals(
     extent: Extent,
     seed: u64,
 ) -> Vec<Offset> {
-    let most = extent.requests().unwrap_or(u64::MAX);
+    let most = extent.requests().unwrap_or(u64::MAX).min(MOST_ARRIVALS);
     let end = extent.duration().map(|span| span.0.as_secs_f64());
     if rate.is_infinite() {
         return vec![Offset(0); usize::try_from(most).unwrap_or(usize::MAX)];
@@ -33,7 +36,11 @@ pub fn arrivals(
         if end.is_some_and(|end| seconds >= end) {
             break;
         }
-        due.push(Offset::after(Duration::from_secs_f64(seconds)));
+        // Beyond the clock's end nothing is due.
+        let Ok(span) = Duration::try_from_secs_f64(seconds) else {
+            break;
+        };
+        due.push(Offset::after(span));
     }
     due
 }
@@ -50,7 +57,7 @@ impl UnitGaps {
     fn new(arrival: Arrival, seed: u64) -> Self {
         let gamma = match arrival {
             Arrival::Gamma(shape) => {
-                Some(Gamma::new(shape, 1.0 / shape).expect("options checked that burstiness > 0"))
+                Some(Gamma::new(shape, 1.0 / shape).expect("options checked the burstiness"))
             }
             Arrival::Constant | Arrival::Poisson => None,
         };
@@ -104,7 +111,42 @@ fn time_of(accumulated: f64, rate: f64, ramp: Option<Ramp>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Options;
+    use crate::scenario::Shape;
     use crate::units::Span;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn options_that_are_accepted_have_a_schedule_in_order(
+            rate in -8.0..11.0f64,
+            burstiness in proptest::option::of(-5.0..8.0f64),
+            ramp in proptest::option::of((any::<bool>(), -8.0..11.0f64, 0u64..3_000_000_000_000_000_000)),
+            requests in 1u64..200,
+            duration in proptest::option::of(1u64..3_000_000_000_000_000_000),
+            seed: u64,
+        ) {
+            let mut toml = format!("[load]\nrate = {:e}\nrequests = {requests}\n", 10f64.powf(rate));
+            if let Some(shape) = burstiness {
+                toml += &format!("burstiness = {:e}\n", 10f64.powf(shape));
+            }
+            if let Some((linear, from, over)) = ramp {
+                let curve = if linear { "linear" } else { "exponential" };
+                let from = 10f64.powf(from);
+                toml += &format!("ramp = '{curve}'\nramp-from = {from:e}\nramp-over = '{over}ns'\n");
+            }
+            if let Some(duration) = duration {
+                toml += &format!("duration = '{duration}ns'\n");
+            }
+            let Ok(scenario) = Options::from_toml(&toml).unwrap().resolve() else {
+                return Ok(());
+            };
+            if let Shape::Open { rate, arrival, ramp, .. } = scenario.load.shape {
+                let due = arrivals(rate, arrival, ramp, scenario.load.extent, seed);
+                prop_assert!(due.len() as u64 <= requests && due.is_sorted(), "{toml}");
+            }
+        }
+    }
 
     fn seconds(due: &[Offset]) -> Vec<f64> {
         due.iter()
