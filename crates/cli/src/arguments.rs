@@ -1,6 +1,7 @@
 //! The command line. Options of a measurement are core's; here is what only a command has.
 
-use clap::{Args, Parser, Subcommand};
+use anyhow::Context;
+use clap::{Args, FromArgMatches, Parser, Subcommand};
 use inferometer_core::message::Lang;
 use inferometer_core::options::{
     ConnectionOptions, LoadOptions, ObjectiveOptions, Options, RunOptions, WorkOptions,
@@ -91,22 +92,43 @@ pub struct MeasurementOptions {
 impl MeasurementOptions {
     /// Flags over environment over file.
     pub fn layered(self) -> anyhow::Result<Options> {
-        use anyhow::Context;
-        let flags = Options {
-            run: self.run,
-            connection: self.connection,
-            load: self.load,
-            work: self.work,
-            objectives: self.objectives,
-        };
-        let Some(file) = self.config else {
-            return Ok(flags);
+        let environment = Self::from_environment()?;
+        let file = self.config.clone().or(environment.config.clone());
+        let options = self.options().over(environment.options());
+        let Some(file) = file else {
+            return Ok(options);
         };
         let text = std::fs::read_to_string(&file)
             .with_context(|| format!("cannot read --config {}; check the path", file.display()))?;
         let below =
             Options::from_toml(&text).with_context(|| format!("--config {}", file.display()))?;
-        Ok(flags.over(below))
+        Ok(options.over(below))
+    }
+
+    /// What `INFEROMETER_…` variables say: a layer of its own, so that a flag silences its
+    /// alternatives there as it does in a file.
+    fn from_environment() -> anyhow::Result<MeasurementOptions> {
+        let command = Self::augment_args(clap::Command::new("inferometer"));
+        let matches = command
+            .mut_args(from_variable)
+            .try_get_matches_from(["inferometer"])
+            .map_err(|error| {
+                let text = error.render().to_string();
+                let said = text.split("\n\n").next().unwrap_or_default();
+                let said = said.trim_start_matches("error: ").to_owned();
+                anyhow::anyhow!("{said}; it was read from the environment (INFEROMETER_…)")
+            })?;
+        Ok(Self::from_arg_matches(&matches)?)
+    }
+
+    fn options(self) -> Options {
+        Options {
+            run: self.run,
+            connection: self.connection,
+            load: self.load,
+            work: self.work,
+            objectives: self.objectives,
+        }
     }
 }
 
@@ -272,25 +294,41 @@ pub struct NullServerArguments {
     pub truth: Option<PathBuf>,
 }
 
-/// Lets every long option of every command be given as `INFEROMETER_NAME` in the environment.
+/// Lets every long option of every command be given as `INFEROMETER_NAME` in the environment,
+/// except those of a measurement, which are layered.
 pub fn with_environment(command: clap::Command) -> clap::Command {
+    let layered: Vec<clap::Id> = MeasurementOptions::augment_args(clap::Command::new("run"))
+        .get_arguments()
+        .map(|argument| argument.get_id().clone())
+        .collect();
     let names: Vec<String> = command
         .get_subcommands()
         .map(|command| command.get_name().to_owned())
         .collect();
     names.into_iter().fold(command, |command, name| {
+        let is_run = name == "run";
         command.mut_subcommand(name, |command| {
-            command.mut_args(|argument| match argument.get_long() {
-                Some(long) if long != "help" => {
-                    let variable = format!("INFEROMETER_{}", long.to_uppercase().replace('-', "_"));
-                    argument
-                        .env(std::ffi::OsString::from(variable))
-                        .hide_env(true)
-                }
-                _ => argument,
-            })
+            command.mut_args(
+                |argument| match is_run && layered.contains(argument.get_id()) {
+                    true => argument,
+                    false => from_variable(argument),
+                },
+            )
         })
     })
+}
+
+/// Lets an option with a long name be given by its variable.
+fn from_variable(argument: clap::Arg) -> clap::Arg {
+    match argument.get_long() {
+        Some(long) if long != "help" => {
+            let variable = format!("INFEROMETER_{}", long.to_uppercase().replace('-', "_"));
+            argument
+                .env(std::ffi::OsString::from(variable))
+                .hide_env(true)
+        }
+        _ => argument,
+    }
 }
 
 #[cfg(test)]

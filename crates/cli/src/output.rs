@@ -1,13 +1,14 @@
 //! From a run to what the user asked to see.
 
+use crate::Exit;
 use crate::arguments::{Format, OutputOptions};
 use crate::measure::records;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::message::Lang;
 use inferometer_core::run_dir::RunDir;
 use inferometer_core::scenario::Scenario;
-use inferometer_core::summary::Summary;
+use inferometer_core::summary::{SloOutcome, Summary};
 use inferometer_report::dialect::Source;
 use inferometer_report::run::{Detail, RunReport, compose};
 use inferometer_report::text::{Paint, TextStyle};
@@ -44,6 +45,38 @@ pub fn show(run: &Shown<'_>, options: &OutputOptions) -> anyhow::Result<()> {
                     .with_context(|| format!("cannot write {}", file.display()))?;
             }
         }
+    }
+    Ok(())
+}
+
+/// The exit of a run: fine only if it is valid and every objective is met. One that cannot be
+/// judged is not met, so that a gate does not open by accident.
+pub fn verdict(summary: &Summary) -> Exit {
+    let met = (summary.slo.as_ref()).is_none_or(|slo| slo.outcome() == SloOutcome::Met);
+    match summary.valid && met {
+        true => Exit::Fine,
+        false => Exit::Doubtful,
+    }
+}
+
+/// What cannot be shown or written is said before the work is done.
+pub fn check_output(options: &OutputOptions) -> anyhow::Result<()> {
+    if options.dialect.foreign().is_some() && options.format.contains(&Format::Csv) {
+        bail!(
+            "--format csv has our own columns only; leave out --dialect, or use --format text or json"
+        );
+    }
+    let folder = options
+        .to
+        .as_deref()
+        .filter(|to| *to != Path::new("-"))
+        .and_then(Path::parent);
+    if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
+    {
+        bail!(
+            "-o: the folder {} does not exist; make it first",
+            folder.display()
+        );
     }
     Ok(())
 }

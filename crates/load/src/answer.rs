@@ -22,6 +22,8 @@ const LONGEST_ERROR: usize = 16 << 10;
 pub enum Progress {
     /// More must come.
     More,
+    /// An interim answer was passed over; what follows it has been kept.
+    Interim,
     /// `[DONE]` has come, but not the end of the body.
     Ending,
     /// The answer is over and its outcome is in the record.
@@ -82,31 +84,33 @@ impl AnswerReader {
     pub fn take(&mut self, piece: &[u8], now: Offset, record: &mut Record) -> Progress {
         self.read += 1;
         record.first_byte.get_or_insert(now);
-        match &mut self.part {
-            Part::Head(kept) if kept.is_empty() => {
-                // As a rule the whole head comes in one read.
-                match Head::read(piece) {
-                    Ok(Some(head)) => self.take_head(head, piece, now, record),
-                    Ok(None) => {
-                        kept.extend_from_slice(piece);
-                        Progress::More
-                    }
-                    Err(error) => self.not_http(&error.to_string(), now, record),
-                }
+        let mut progress = self.take_piece(piece, now, record);
+        while progress == Progress::Interim {
+            progress = match &self.part {
+                Part::Head(kept) if kept.is_empty() => Progress::More,
+                _ => self.take_piece(&[], now, record),
+            };
+        }
+        progress
+    }
+
+    fn take_piece(&mut self, piece: &[u8], now: Offset, record: &mut Record) -> Progress {
+        let kept = match &mut self.part {
+            Part::Body { .. } => return self.take_body(piece, now, record),
+            Part::Head(kept) => std::mem::take(kept),
+        };
+        // As a rule the whole head comes in one read, and nothing need be kept.
+        let whole = match kept.is_empty() {
+            true => std::borrow::Cow::Borrowed(piece),
+            false => std::borrow::Cow::Owned([&kept, piece].concat()),
+        };
+        match Head::read(&whole) {
+            Ok(Some(head)) => self.take_head(head, &whole, now, record),
+            Ok(None) => {
+                self.part = Part::Head(whole.into_owned());
+                Progress::More
             }
-            Part::Head(kept) => {
-                kept.extend_from_slice(piece);
-                let kept = std::mem::take(kept);
-                match Head::read(&kept) {
-                    Ok(Some(head)) => self.take_head(head, &kept, now, record),
-                    Ok(None) => {
-                        self.part = Part::Head(kept);
-                        Progress::More
-                    }
-                    Err(error) => self.not_http(&error.to_string(), now, record),
-                }
-            }
-            Part::Body { .. } => self.take_body(piece, now, record),
+            Err(error) => self.not_http(&error.to_string(), now, record),
         }
     }
 
@@ -119,16 +123,14 @@ impl AnswerReader {
     ) -> Progress {
         let rest = &bytes[head.length..];
         if head.is_interim() {
-            self.part = Part::Head(Vec::new());
-            return match rest {
-                [] => Progress::More,
-                rest => self.take(rest, now, record),
-            };
+            // The real head follows, often in the same read; `take` goes on from there.
+            self.part = Part::Head(rest.to_vec());
+            return Progress::Interim;
         }
         record.status = Some(head.status);
-        let streams = head.status == 200 && head.is_event_stream();
+        let streams = head.is_success() && head.is_event_stream();
         // A server that answers whole where a stream was asked has no first token to time.
-        record.streamed &= streams || head.status != 200;
+        record.streamed &= streams || !head.is_success();
         let content = match streams {
             true => Content::Events(SseParser::default()),
             false => Content::Whole(Vec::new()),
@@ -161,7 +163,7 @@ impl AnswerReader {
                 }
             }
             Content::Whole(body) => {
-                let longest = if head.status == 200 {
+                let longest = if head.is_success() {
                     LONGEST_BODY
                 } else {
                     LONGEST_ERROR
@@ -305,15 +307,15 @@ impl AnswerReader {
                 finish(record, now, trouble.map_or(Outcome::Done, Outcome::Failed));
             }
             Content::Whole(body) => {
-                let outcome = match (self.trouble.take(), head.status) {
+                let outcome = match (self.trouble.take(), head.is_success()) {
                     (Some(trouble), _) => Outcome::Failed(trouble),
-                    (None, 200) => self.take_whole(body, record),
-                    (None, status) => {
+                    (None, true) => self.take_whole(body, record),
+                    (None, false) => {
                         let mut said = String::from_utf8_lossy(body).trim().to_owned();
                         if let Some(location) = &head.location {
                             said = format!("redirected to {location} {said}");
                         }
-                        Outcome::Failed(of_status(status, &said))
+                        Outcome::Failed(of_status(head.status, &said))
                     }
                 };
                 finish(record, now, outcome);

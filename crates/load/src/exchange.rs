@@ -4,7 +4,7 @@ use crate::answer::{AnswerReader, Progress};
 use crate::api::Dialect;
 use crate::clock::Clock;
 use crate::failure::{failure, of_io};
-use crate::flight::Flight;
+use crate::flight::{Flight, JOURNAL_EVERY};
 use inferometer_core::record::{Failure, FailureClass, Outcome, Phase};
 use inferometer_core::units::Offset;
 use std::cell::RefCell;
@@ -19,13 +19,21 @@ use tokio::time::Sleep;
 /// is parsed before anything else runs.
 pub const READ_SIZE: usize = 64 << 10;
 
-/// In a flood of tokens the next one is on its way: looking again for this long is cheaper, for
-/// us and for the server that would have to wake us, than going to sleep. At the pace of real
-/// engines it never comes to that.
-const FLOOD: Duration = Duration::from_micros(5);
+/// Reads of one stream that follow one another as closely as this, so many times in a row, are
+/// a flood: tens of thousands of tokens a second on one stream, far beyond any engine. There,
+/// looking again is cheaper than going to sleep, for us and for the server that must wake us.
+const FLOOD: Duration = Duration::from_micros(50);
+const STREAK: u32 = 8;
+
+/// In a flood, how long to leave the socket alone after a read: each read holds up the server's
+/// writes, and what comes meanwhile comes in one read.
+const PAUSE: Duration = Duration::from_micros(20);
 
 /// Looks in a row that may find nothing, in case the clock stands still.
-const LOOKS: u32 = 64;
+const LOOKS: u32 = 32;
+
+/// Turns of a pause, for the same reason.
+const LONGEST_SPIN: u32 = 2_000;
 
 /// How long the end of the body may take after `[DONE]`.
 const AFTER_DONE: Duration = Duration::from_millis(250);
@@ -119,18 +127,22 @@ impl Bench {
             })
             .await;
             match step {
-                Step::Read(Progress::More) => {}
-                Step::LookAgain => tokio::task::yield_now().await,
+                Step::Read(Progress::More | Progress::Interim) => {}
+                Step::LookAgain => {
+                    watch.pause();
+                    tokio::task::yield_now().await;
+                }
                 Step::Read(Progress::Ending) => watch.limit = AFTER_DONE,
                 Step::Read(Progress::Over { reusable }) => return reusable,
                 Step::Closed => {
                     reader.close(self.clock.now(), &mut flight.record);
                     return false;
                 }
-                Step::Silent(_) if watch.limit == AFTER_DONE => {
+                Step::Silent(Silence::BetweenBytes) if watch.limit == AFTER_DONE => {
                     reader.close(self.clock.now(), &mut flight.record);
                     return false;
                 }
+                Step::Silent(Silence::Lull) => flight.journal_if_behind(self.clock.now()),
                 Step::Silent(silence) => return self.fail(flight, self.timed_out(silence)),
                 Step::Broken(error) => {
                     let phase = match flight.record.status {
@@ -155,7 +167,7 @@ impl Bench {
 
     fn timed_out(&self, silence: Silence) -> Failure {
         let (class, limit, name) = match silence {
-            Silence::BetweenBytes => (
+            Silence::Lull | Silence::BetweenBytes => (
                 FailureClass::ReadTimeout,
                 self.timeouts.read,
                 "silence for longer than --read-timeout",
@@ -178,9 +190,11 @@ enum Step {
     Silent(Silence),
 }
 
-/// Which of the two limits has passed.
+/// Which limit has passed.
 #[derive(Clone, Copy)]
 enum Silence {
+    /// Long enough to tell the journal what has come, in case nothing more does.
+    Lull,
     BetweenBytes,
     WholeRequest,
 }
@@ -193,12 +207,14 @@ struct Watch<'a> {
     sent: Offset,
     /// When the last byte came.
     heard: Offset,
-    /// Time between the last two reads.
-    gap: Duration,
+    /// Reads in a row that followed closely.
+    streak: u32,
     /// Looks since the last read.
     looks: u32,
     /// Longest silence.
     limit: Duration,
+    /// The journal has been told of the lull since the last read.
+    told: bool,
 }
 
 impl<'a> Watch<'a> {
@@ -210,29 +226,51 @@ impl<'a> Watch<'a> {
             sleep: Box::pin(tokio::time::sleep_until(bench.clock.instant(first))),
             sent,
             heard: sent,
-            gap: Duration::MAX,
+            streak: 0,
             looks: 0,
             limit,
+            told: false,
         }
     }
 
     fn hear(&mut self, now: Offset) {
-        self.gap = now.since(self.heard);
+        self.streak = match now.since(self.heard) < FLOOD {
+            true => self.streak.saturating_add(1),
+            false => 0,
+        };
         self.heard = now;
         self.looks = 0;
+        self.told = false;
+    }
+
+    /// Waits without touching the socket; too short for any timer.
+    fn pause(&self) {
+        for _ in 0..LONGEST_SPIN {
+            if self.bench.clock.now().since(self.heard) >= PAUSE {
+                return;
+            }
+            std::hint::spin_loop();
+        }
     }
 
     /// Reads follow one another so closely that the next is due.
     fn is_flood(&mut self) -> bool {
         self.looks += 1;
-        self.gap < FLOOD && self.looks < LOOKS && self.bench.clock.now().since(self.heard) < FLOOD
+        self.streak >= STREAK
+            && self.looks < LOOKS
+            && self.bench.clock.now().since(self.heard) < FLOOD
     }
 
     fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Silence> {
         loop {
             let silence_ends = self.heard + self.limit;
             let request_ends = self.sent + self.bench.timeouts.request;
-            let due = self.bench.clock.instant(silence_ends.min(request_ends));
+            let lull = self.heard + JOURNAL_EVERY;
+            let mut next = silence_ends.min(request_ends);
+            if !self.told {
+                next = next.min(lull);
+            }
+            let due = self.bench.clock.instant(next);
             // The limit shrinks after `[DONE]`; a timer that is set too far is moved back.
             if self.sleep.deadline() > due {
                 self.sleep.as_mut().reset(due);
@@ -244,6 +282,10 @@ impl<'a> Watch<'a> {
             }
             if now >= silence_ends {
                 return Poll::Ready(Silence::BetweenBytes);
+            }
+            if !self.told && now >= lull {
+                self.told = true;
+                return Poll::Ready(Silence::Lull);
             }
             self.sleep.as_mut().reset(due);
         }

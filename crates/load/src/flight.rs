@@ -12,7 +12,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What is lost at most when the process is killed, with the recorder's own rest.
-const JOURNAL_EVERY: Duration = Duration::from_millis(700);
+pub const JOURNAL_EVERY: Duration = Duration::from_millis(700);
+
+/// How soon a server that had closed the connection before the request came makes itself
+/// known: a round trip, over any network that one measures on.
+const AT_ONCE: Duration = Duration::from_millis(100);
 
 /// Where the records of one worker go.
 #[derive(Clone)]
@@ -62,11 +66,15 @@ impl Flight {
         self.leave(Entry::Begin(Cow::Owned(self.record.clone())));
     }
 
-    /// The connection was gone before anything of the answer came. On a connection that had
-    /// served before, this is a server that closes what it kept, without a word.
+    /// The connection was gone at once, before anything of the answer came. On a connection
+    /// that had served before, this is a server that closes what it kept, without a word; a
+    /// server that loses the connection later has failed.
     pub fn found_closed(&self) -> bool {
-        let lost = self.record.failure().map(|failure| failure.class);
-        lost == Some(FailureClass::Disconnected) && self.record.first_byte.is_none()
+        let record = &self.record;
+        let lost = record.failure().map(|failure| failure.class);
+        let at_once =
+            (record.end.zip(record.sent)).is_some_and(|(end, sent)| end.since(sent) < AT_ONCE);
+        lost == Some(FailureClass::Disconnected) && record.first_byte.is_none() && at_once
     }
 
     /// Goes out once more; the record says so.
@@ -81,6 +89,14 @@ impl Flight {
         let new = self.record.chunks.len() - chunks_before;
         self.sink.live.read(new as u64);
         if now.since(self.journaled.at) >= JOURNAL_EVERY {
+            self.journal(now);
+        }
+    }
+
+    /// Nothing has come for a while: the journal is told what it does not know yet.
+    pub fn journal_if_behind(&mut self, now: Offset) {
+        let record = &self.record;
+        if record.chunks.len() > self.journaled.chunks || record.bare.len() > self.journaled.bare {
             self.journal(now);
         }
     }

@@ -23,8 +23,9 @@ use std::time::{Duration, Instant};
 use tokio::runtime::LocalOptions;
 use tokio::sync::{Semaphore, mpsc, watch};
 
-/// Requests that are made ahead of need, for each worker.
+/// Requests that are made ahead of need, for each worker: so many, or so many bytes of them.
 const AHEAD: usize = 1024;
+const AHEAD_BYTES: usize = 16 << 20;
 
 /// Time for the first requests to be made before the phase begins.
 const LEAD: Duration = Duration::from_millis(5);
@@ -177,7 +178,7 @@ struct Handle {
 struct Done {
     worker: usize,
     last_sent: Offset,
-    cpu_share: f64,
+    busy: Duration,
 }
 
 impl<T: Transport + Send + Sync> Instrument<T> {
@@ -250,7 +251,9 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let mut done: Vec<Done> = Vec::new();
         let mut still = Still::new();
         let mut leave_by = None;
-        while done.len() < self.workers.len() {
+        let begun = Instant::now();
+        let mut dead = 0;
+        while done.len() + dead < self.workers.len() {
             match self.reports.recv_timeout(TICK) {
                 Ok(report) => done.push(report),
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -260,6 +263,14 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             observe(&now);
             if !warmup && watchfulness.wants_end(&now, known) {
                 self.control.end(Stop::Drain, EndCause::StopCondition);
+            }
+            // A worker that died takes its requests with it: that must end the run, and show.
+            let reported = |worker: usize| done.iter().any(|report| report.worker == worker);
+            dead = (self.workers.iter().enumerate())
+                .filter(|(worker, handle)| handle.thread.is_finished() && !reported(*worker))
+                .count();
+            if dead > 0 {
+                self.control.end(Stop::Leave, EndCause::Watchdog);
             }
             if still.longer_than(watchfulness.standstill, &now) {
                 self.control.end(Stop::Leave, EndCause::Watchdog);
@@ -271,9 +282,14 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 }
             }
         }
-        for maker in makers {
-            let _ = maker.join();
+        // The maker of a worker that hangs waits for it; it ends with the process.
+        if done.len() == self.workers.len() {
+            for maker in makers {
+                let _ = maker.join();
+            }
         }
+        // Over the time of the phase, so that a worker without work does not look busy.
+        let wall = begun.elapsed().as_secs_f64().max(f64::MIN_POSITIVE);
         done.sort_by_key(|report| report.worker);
         let totals = self.snapshot().since(&before);
         let planned = known.unwrap_or(totals.started).max(totals.started);
@@ -287,7 +303,10 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 .max()
                 .unwrap_or(start),
             cause: self.control.cause(),
-            cpu_shares: done.iter().map(|report| report.cpu_share).collect(),
+            cpu_shares: done
+                .iter()
+                .map(|report| (report.busy.as_secs_f64() / wall).min(1.0))
+                .collect(),
             totals,
         }
     }
@@ -295,6 +314,8 @@ impl<T: Transport + Send + Sync> Instrument<T> {
     /// Gives each worker its part, and a thread that makes its requests ahead of need.
     fn hand_out(&self, phase: Phase, start: Offset) -> Vec<JoinHandle<()>> {
         let count = self.workers.len() as u64;
+        let size = self.setup.prepare(0, phase.warmup, None).bytes.len();
+        let ahead = (AHEAD_BYTES / size.max(1)).clamp(2, AHEAD);
         let cap = match &phase.load {
             PhaseLoad::Open { cap: Some(cap), .. } => Some(Arc::new(Semaphore::new(*cap as usize))),
             _ => None,
@@ -303,7 +324,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             .iter()
             .zip(0u64..)
             .map(|(handle, worker)| {
-                let (requests, receiver) = mpsc::channel(AHEAD);
+                let (requests, receiver) = mpsc::channel(ahead);
                 let (rhythm, share) = match &phase.load {
                     PhaseLoad::Closed { streams, stagger } => {
                         let streams = u64::from(*streams);
@@ -388,14 +409,12 @@ fn work<T: Transport + Send + Sync>(
     let this = Rc::new(Worker::new(setup, sink, Pacer::precise()));
     drop(guard);
     while let Ok(part) = parts.recv() {
-        let (cpu, wall) = (thread_cpu_time(), Instant::now());
+        let before = thread_cpu_time();
         let done = this.run(&runtime, part, stop.clone());
-        let busy = thread_cpu_time().saturating_sub(cpu).as_secs_f64();
-        let cpu_share = busy / wall.elapsed().as_secs_f64().max(f64::MIN_POSITIVE);
         let _ = report.send(Done {
             worker,
             last_sent: done.last_sent,
-            cpu_share,
+            busy: thread_cpu_time().saturating_sub(before),
         });
     }
 }

@@ -76,6 +76,12 @@ async fn get_unlimited<T: Transport>(way: &Way<T>, path: &str) -> Result<Reply, 
                     return Err(failure(Phase::Status, FailureClass::Disconnected, detail));
                 }
                 None => continue,
+                Some(head) if head.is_interim() => {
+                    kept.drain(..head.length);
+                    piece.truncate(0);
+                    piece.resize(16 << 10, 0);
+                    continue;
+                }
                 Some(head) => {
                     fresh = &kept[head.length..];
                     open = Some((head.body(), head));

@@ -183,6 +183,8 @@ pub async fn preflight(wish: Wish) -> Result<Learned, PreflightError> {
         ask: wish.ask.clone(),
         probe: Probe::default(),
         notes: Vec::new(),
+        refused: Vec::new(),
+        suspected: Vec::new(),
         wish,
     };
     let mut sites = Vec::new();
@@ -212,28 +214,29 @@ impl Learned {
     }
 }
 
+/// What a health probe shows: `/health` decides where there is one, else the list of models.
 async fn is_alive(
     way: &Way<Network>,
-    paths: &[String; 2],
+    [health, models]: &[String; 2],
     timeouts: Timeouts,
 ) -> Result<(), String> {
     let mut seen = String::new();
     // A server that is just busy gets three chances.
     for pause in [0, 300, 1000] {
         tokio::time::sleep(Duration::from_millis(pause)).await;
-        for path in paths {
-            match get(way, path, timeouts).await {
-                Ok(reply) if reply.status < 400 => return Ok(()),
-                // It speaks, but has no such path.
-                Ok(reply) if reply.status < 500 => seen = String::new(),
-                Ok(reply) => {
-                    seen = format!("status {}: {}", reply.status, printable(&reply.body, SAID))
-                }
-                Err(failure) => seen = failure.detail,
-            }
+        let mut reply = get(way, health, timeouts).await;
+        if reply
+            .as_ref()
+            .is_ok_and(|reply| (400..500).contains(&reply.status))
+        {
+            reply = get(way, models, timeouts).await;
         }
-        if seen.is_empty() {
-            return Ok(());
+        match reply {
+            Ok(reply) if reply.status < 500 => return Ok(()),
+            Ok(reply) => {
+                seen = format!("status {}: {}", reply.status, printable(&reply.body, SAID));
+            }
+            Err(failure) => seen = failure.detail,
         }
     }
     Err(seen)
@@ -264,6 +267,40 @@ struct Scout {
     ask: Ask,
     probe: Probe,
     notes: Vec<String>,
+    /// Taken away because the server named it, or because it could not be had.
+    refused: Vec<Optional>,
+    /// Taken away because something had to go.
+    suspected: Vec<Optional>,
+}
+
+/// Parts of a request that not every server takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Optional {
+    IgnoreEos,
+    MinTokens,
+    StreamOptions,
+}
+
+impl Optional {
+    const ALL: [Optional; 3] = [
+        Optional::IgnoreEos,
+        Optional::MinTokens,
+        Optional::StreamOptions,
+    ];
+
+    fn word(self) -> &'static str {
+        match self {
+            Optional::IgnoreEos => "ignore_eos",
+            Optional::MinTokens => "min_tokens",
+            Optional::StreamOptions => "stream_options",
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Yes,
+    No,
 }
 
 impl Scout {
@@ -395,7 +432,10 @@ impl Scout {
                     self.ask.limit_field = LimitField::MaxCompletionTokens;
                     continue;
                 }
-                return self.note_answer(site, &record).await;
+                let record = self.put_back(site, record).await;
+                self.note_refusals();
+                self.note_answer(site, &record).await;
+                return Ok(());
             };
             let status = record.status.unwrap_or_default();
             let no_chat = matches!(failure.class, FailureClass::NotFound)
@@ -463,46 +503,78 @@ impl Scout {
             self.ask.limit_field = LimitField::MaxCompletionTokens;
             return true;
         }
-        let asked: [(&str, bool); 4] = [
-            ("ignore_eos", self.ask.ignore_eos),
-            ("min_tokens", self.ask.min_tokens.is_some()),
-            ("continuous_usage_stats", self.ask.chunk_usage),
-            ("stream_options", self.ask.stream_usage && self.ask.stream),
-        ];
-        // What the server names goes first; if it names nothing, they go one by one.
+        let asked = Optional::ALL.iter().filter(|field| self.asks(**field));
+        // What the server names goes first; if it names nothing, they go one by one, and come
+        // back if they were not the reason.
         let named = asked
-            .iter()
-            .find(|(field, asked)| *asked && said.contains(field));
-        let Some((field, _)) = named.or_else(|| asked.iter().find(|(_, asked)| *asked)) else {
+            .clone()
+            .find(|field| said.contains(field.word()))
+            .copied();
+        let Some(field) = named.or_else(|| asked.clone().next().copied()) else {
             return false;
         };
-        match *field {
-            "ignore_eos" => {
-                self.ask.ignore_eos = false;
-                self.probe.ignore_eos = Some(false);
-                self.notes.push(
-                    "the server refuses ignore_eos: answers may end before the asked length".into(),
-                );
-            }
-            "min_tokens" => {
-                self.ask.min_tokens = None;
-                self.probe.min_tokens = Some(false);
-                self.notes
-                    .push("the server refuses min_tokens; it is not sent".into());
-            }
-            "continuous_usage_stats" => self.ask.chunk_usage = false,
-            _ => {
-                self.ask.stream_usage = false;
-                self.notes
-                    .push("the server refuses stream_options: usage cannot be asked for".into());
-            }
+        self.set(field, Wanted::No);
+        match named {
+            Some(field) => self.refused.push(field),
+            None => self.suspected.push(field),
         }
-        self.probe.refused_fields.push((*field).to_owned());
         true
     }
 
+    /// Asks again, one by one, for what was taken away on suspicion. Gives the last good answer.
+    async fn put_back(&mut self, site: &Site, mut good: Record) -> Record {
+        for field in std::mem::take(&mut self.suspected) {
+            self.set(field, Wanted::Yes);
+            let record = self.post(site).await;
+            if record.is_done() {
+                good = record;
+            } else {
+                self.set(field, Wanted::No);
+                self.refused.push(field);
+            }
+        }
+        good
+    }
+
+    fn asks(&self, field: Optional) -> bool {
+        match field {
+            Optional::IgnoreEos => self.ask.ignore_eos,
+            Optional::MinTokens => self.ask.min_tokens.is_some(),
+            Optional::StreamOptions => self.ask.stream_usage && self.ask.stream,
+        }
+    }
+
+    fn set(&mut self, field: Optional, wanted: Wanted) {
+        let yes = wanted == Wanted::Yes;
+        match field {
+            Optional::IgnoreEos => self.ask.ignore_eos = yes,
+            Optional::MinTokens => self.ask.min_tokens = self.wish.ask.min_tokens.filter(|_| yes),
+            Optional::StreamOptions => self.ask.stream_usage = yes,
+        }
+    }
+
+    /// Says what the server refused.
+    fn note_refusals(&mut self) {
+        for field in &self.refused {
+            self.probe.refused_fields.push(field.word().to_owned());
+            self.notes.push(match field {
+                Optional::IgnoreEos => {
+                    self.probe.ignore_eos = Some(false);
+                    "the server refuses ignore_eos: answers may end before the asked length".into()
+                }
+                Optional::MinTokens => {
+                    self.probe.min_tokens = Some(false);
+                    "the server refuses min_tokens; it is not sent".into()
+                }
+                Optional::StreamOptions => {
+                    "the server refuses stream_options: usage cannot be asked for".into()
+                }
+            });
+        }
+    }
+
     /// Keeps what a good answer shows.
-    async fn note_answer(&mut self, site: &Site, record: &Record) -> Result<(), PreflightError> {
+    async fn note_answer(&mut self, site: &Site, record: &Record) {
         let counted = record.usage.and_then(|usage| usage.output);
         self.probe.stream_usage = record.streamed && counted.is_some();
         if self.ask.ignore_eos {
@@ -527,7 +599,6 @@ impl Scout {
         if self.dialect.name() == COMPLETIONS.name() {
             self.probe.token_ids = Some(self.takes_token_ids(site).await);
         }
-        Ok(())
     }
 
     async fn takes_token_ids(&self, site: &Site) -> bool {

@@ -2,6 +2,8 @@
 
 use inferometer_core::journal::{Entry, JournalWriter};
 use inferometer_core::run_dir::StorageError;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -16,21 +18,25 @@ pub type Entries = Sender<Entry<'static>>;
 /// Writes entries to the journal until every sender is gone.
 pub struct Recorder {
     thread: JoinHandle<Result<(), StorageError>>,
+    ending: Arc<AtomicBool>,
 }
 
 impl Recorder {
     /// Starts the thread.
     pub fn start(journal: JournalWriter) -> (Recorder, Entries) {
         let (sender, receiver) = channel();
+        let ending = Arc::new(AtomicBool::new(false));
+        let wanted = Arc::clone(&ending);
         let thread = std::thread::Builder::new()
             .name("recorder".into())
-            .spawn(move || record(journal, &receiver))
+            .spawn(move || record(journal, &receiver, &wanted))
             .expect("the system gives a thread");
-        (Recorder { thread }, sender)
+        (Recorder { thread, ending }, sender)
     }
 
-    /// Waits until everything is written. All senders must be gone.
+    /// Writes what has come so far and ends, even if a worker that hangs still holds a sender.
     pub fn finish(self) -> Result<(), StorageError> {
+        self.ending.store(true, Ordering::Release);
         self.thread.join().expect("the recorder does not panic")
     }
 }
@@ -38,19 +44,22 @@ impl Recorder {
 fn record(
     mut journal: JournalWriter,
     entries: &Receiver<Entry<'static>>,
+    ending: &AtomicBool,
 ) -> Result<(), StorageError> {
     // A full disk ends recording with an error, but the channel is emptied to the end, so
     // that memory does not fill as well.
     let mut trouble = None;
     loop {
+        // Read before the channel is found empty, so that nothing sent before it is missed.
+        let last = ending.load(Ordering::Acquire);
         match entries.try_recv() {
             Ok(entry) if trouble.is_none() => trouble = journal.append(&entry).err(),
             Ok(_) => {}
-            Err(ended) => {
+            Err(state) => {
                 if trouble.is_none() {
                     trouble = journal.flush().err();
                 }
-                if ended == TryRecvError::Disconnected {
+                if state == TryRecvError::Disconnected || last {
                     return trouble.map_or(Ok(()), Err);
                 }
                 std::thread::sleep(REST);

@@ -184,20 +184,22 @@ impl<T: Transport> Worker<T> {
     }
 
     /// One arrival: waits for a place under the cap, if there is one, and sends.
-    async fn arrival(
-        self: Rc<Self>,
-        mut request: Prepared,
-        cap: Option<Arc<Semaphore>>,
-        gate: Gate,
-    ) {
+    async fn arrival(self: Rc<Self>, request: Prepared, cap: Option<Arc<Semaphore>>, gate: Gate) {
         let Some(cap) = cap else {
             return self.send(request).await;
+        };
+        let mut waiting = Waiting {
+            request: Some(request),
+            sink: self.sink.clone(),
         };
         let asked = self.setup.clock.now();
         let _place = tokio::select! {
             biased;
             () = gate.stopped() => return,
             place = cap.acquire() => place,
+        };
+        let Some(mut request) = waiting.request.take() else {
+            return;
         };
         request.record.cap_wait = Some(self.setup.clock.now().since(asked));
         self.send(request).await;
@@ -207,8 +209,8 @@ impl<T: Transport> Worker<T> {
     async fn send(&self, request: Prepared) {
         let Prepared { record, bytes, way } = request;
         let mut flight = Flight::begin(record, self.sink.clone());
-        self.last_sent
-            .set(self.last_sent.get().max(self.setup.clock.now()));
+        let begun = self.setup.clock.now();
+        self.last_sent.set(self.last_sent.get().max(begun));
         if let Some(mut stream) = self.rested(way) {
             if self.bench.exchange(&mut stream, &bytes, &mut flight).await {
                 self.pools[way].borrow_mut().push(stream);
@@ -218,7 +220,8 @@ impl<T: Transport> Worker<T> {
             }
             flight.resend();
         }
-        let Some(mut stream) = self.open(way, &mut flight).await else {
+        // Time lost on a dead connection is time to get a living one, not the client's lag.
+        let Some(mut stream) = self.open(way, begun, &mut flight).await else {
             return;
         };
         if self.bench.exchange(&mut stream, &bytes, &mut flight).await {
@@ -227,8 +230,7 @@ impl<T: Transport> Worker<T> {
     }
 
     /// A new connection; the time it takes is the record's.
-    async fn open(&self, way: usize, flight: &mut Flight) -> Option<T::Stream> {
-        let begun = self.setup.clock.now();
+    async fn open(&self, way: usize, begun: Offset, flight: &mut Flight) -> Option<T::Stream> {
         let opened = self.setup.ways[way].transport.open().await;
         let ended = self.setup.clock.now();
         match opened {
@@ -345,6 +347,21 @@ impl Tasks {
     async fn when_exhausted(&self) {
         while !self.exhausted.get() {
             self.changed.notified().await;
+        }
+    }
+}
+
+/// A request that has arrived and waits at the cap. If the run ends before its turn comes, it
+/// is recorded as cut: its user waited, and got nothing.
+struct Waiting {
+    request: Option<Prepared>,
+    sink: Sink,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(request) = self.request.take() {
+            drop(Flight::begin(request.record, self.sink.clone()));
         }
     }
 }

@@ -3,10 +3,11 @@
 use crate::Exit;
 use crate::arguments::ReportArguments;
 use crate::measure::fold;
-use crate::output::{Shown, language, show};
+use crate::output::{Shown, check_output, language, show, verdict};
 use anyhow::bail;
 use inferometer_core::fold::RunContext;
 use inferometer_core::run_dir::{RunDir, latest};
+use inferometer_core::slo::SloScope;
 
 /// Reads a run directory and shows it.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
@@ -14,6 +15,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         Some(path) => RunDir::open(path)?,
         None => latest(&arguments.runs)?,
     };
+    check_output(&arguments.output)?;
     let mut scenario = directory.scenario()?;
     if let Some(bad) = arguments
         .attainment
@@ -26,6 +28,15 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
     }
     if arguments.attainment.is_some() {
         scenario.objectives.attainment = arguments.attainment;
+    }
+    let objectives = &scenario.objectives;
+    if objectives.attainment.is_some()
+        && !objectives
+            .slos
+            .iter()
+            .any(|slo| slo.scope == SloScope::Request)
+    {
+        bail!("--attainment needs --slo: give a request objective such as --slo ttft=500ms");
     }
     let environment = directory.environment()?;
     let ending = directory.ending()?;
@@ -44,12 +55,5 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         summary: &summary,
     };
     show(&shown, &arguments.output)?;
-    let missed = summary
-        .slo
-        .as_ref()
-        .is_some_and(|slo| slo.met == Some(false));
-    Ok(match summary.valid && !missed {
-        true => Exit::Fine,
-        false => Exit::Doubtful,
-    })
+    Ok(verdict(&summary))
 }

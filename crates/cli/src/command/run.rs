@@ -5,13 +5,14 @@ use crate::arguments::{RUNS, RunArguments};
 use crate::host;
 use crate::keys::Keys;
 use crate::measure::{Measured, measure};
-use crate::output::{Shown, language, show};
+use crate::output::{Shown, check_output, language, show, verdict};
 use crate::progress::Progress;
 use anyhow::{Context, bail};
 use inferometer_core::environment::EndCause;
 use inferometer_core::scenario::Scenario;
-use inferometer_load::http::Target;
+use inferometer_load::http::url::{REDACTED, Target};
 use inferometer_load::instrument::Control;
+use inferometer_load::worker::Stop;
 use std::path::PathBuf;
 
 /// Measures and shows the report.
@@ -28,6 +29,11 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
         .map(|url| Target::parse(url))
         .collect::<Result<_, _>>()?;
     let keys = Keys::read(&options, &targets)?;
+    let stored = |target: &&Target| target.query_secrets().any(|secret| secret == REDACTED);
+    if let Some(url) = targets.iter().find(stored) {
+        bail!("{url} was stored without its secret; give the URL again on the command line");
+    }
+    check_output(&arguments.output)?;
     // A password in a URL must not reach scenario.toml.
     if let Some(urls) = &mut options.connection.url {
         *urls = targets.iter().map(ToString::to_string).collect();
@@ -55,14 +61,9 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
         summary: &summary,
     };
     show(&shown, &arguments.output)?;
-    let missed = summary
-        .slo
-        .as_ref()
-        .is_some_and(|slo| slo.met == Some(false));
     Ok(match ending.cause {
         EndCause::Signal => Exit::Interrupted,
-        _ if !summary.valid || missed => Exit::Doubtful,
-        _ => Exit::Fine,
+        _ => verdict(&summary),
     })
 }
 
@@ -107,6 +108,10 @@ fn interrupt_on_signals(control: Control) -> anyhow::Result<()> {
                         _ = terminate.recv() => {}
                     }
                     if !control.is_measuring() {
+                        std::process::exit(130);
+                    }
+                    // Two wishes are heard; a third means that nothing hears them.
+                    if control.state() == Stop::Leave {
                         std::process::exit(130);
                     }
                     control.interrupt();

@@ -33,6 +33,9 @@ impl Request<'_> {
         };
         line(&[self.method, " ", self.path, " HTTP/1.1"]);
         line(&["Host: ", self.host]);
+        // Some gateways refuse requests without these.
+        line(&["User-Agent: inferometer/", env!("CARGO_PKG_VERSION")]);
+        line(&["Accept: */*"]);
         for (name, value) in self.headers {
             line(&[name, ": ", value]);
         }
@@ -140,6 +143,11 @@ impl Head {
         (100..200).contains(&self.status)
     }
 
+    /// A 2xx.
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
     /// How the body is framed.
     pub fn body(&self) -> BodyDecoder {
         match self.framing {
@@ -205,8 +213,13 @@ mod tests {
         };
         let text =
             String::from_utf8(request.render(&[("x-request-id", "7")], Some(b"{}"))).unwrap();
+        let agent = concat!(
+            "User-Agent: inferometer/",
+            env!("CARGO_PKG_VERSION"),
+            "\r\nAccept: */*\r\n"
+        );
         assert_eq!(
-            text,
+            text.replace(agent, ""),
             "POST /v1 HTTP/1.1\r\nHost: h:1\r\nX-A: b\r\nx-request-id: 7\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
         );
     }

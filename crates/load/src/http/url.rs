@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Stands in a shown query for a value that looks like a secret.
+pub const REDACTED: &str = "REDACTED";
+
 /// A server's address.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Target {
@@ -32,9 +35,10 @@ impl Target {
     pub fn parse(text: &str) -> Result<Target, UrlError> {
         let bad = |why| UrlError {
             // A password must not come back in an error message.
-            url: text
-                .rsplit_once('@')
-                .map_or(text, |(_, after)| after)
+            url: (text.rsplit_once('@').map_or(text, |(_, after)| after))
+                .split('?')
+                .next()
+                .unwrap_or_default()
                 .to_owned(),
             why,
         };
@@ -145,7 +149,7 @@ impl Target {
 
     fn shown_query(&self) -> Option<String> {
         let shown = |field: &str| match field.split_once('=') {
-            Some((name, _)) if is_secret(name) => format!("{name}=REDACTED"),
+            Some((name, _)) if is_secret(name) => format!("{name}={REDACTED}"),
             _ => field.to_owned(),
         };
         Some(
