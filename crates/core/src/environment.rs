@@ -127,7 +127,7 @@ pub enum EndCause {
     Signal,
     /// A `--stop-when` condition came true.
     StopCondition,
-    /// Nothing moved for too long.
+    /// Nothing moved for too long, or a client thread died.
     Watchdog,
     /// It was killed: nothing was written at the end.
     Killed,

@@ -101,7 +101,10 @@ fn english_text(doubt: &Doubt) -> String {
         Doubt::Interrupted { cause } => match cause {
             EndCause::StopCondition => "a --stop-when condition ended the run early".to_owned(),
             EndCause::Signal => "the run was interrupted before it was complete".to_owned(),
-            EndCause::Watchdog => "nothing moved for too long, and the run was ended".to_owned(),
+            EndCause::Watchdog => {
+                "nothing moved for too long, or a client thread died, and the run was ended"
+                    .to_owned()
+            }
             EndCause::Killed | EndCause::Complete => {
                 "the run was killed: it has no ending, and its last records may be missing"
                     .to_owned()
@@ -241,7 +244,7 @@ fn english_remedy(doubt: &Doubt) -> String {
                 "read the numbers as those of the part that ran; leave out --stop-when to measure all of it"
             }
             EndCause::Watchdog => {
-                "look at the server's log for the time of the silence; --read-timeout says how long silence may last"
+                "look for a message of the client on its screen, and at the server's log for the time of the silence; --read-timeout says how long silence may last"
             }
             EndCause::Signal | EndCause::Killed | EndCause::Complete => {
                 "run it again to the end; `--config` with the stored scenario repeats it exactly"

@@ -435,7 +435,7 @@ impl Label {
             Label::MeasuredFor => "measured for {time}",
             Label::EndedBySignal => "stopped by the user",
             Label::EndedByCondition => "ended by a stop condition",
-            Label::EndedByWatchdog => "ended by the watchdog: nothing moved",
+            Label::EndedByWatchdog => "ended by the watchdog",
             Label::EndedByKill => "killed before its end",
             Label::Note => "Note",
 
