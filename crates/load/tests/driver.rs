@@ -40,6 +40,8 @@ enum Habit {
     Silent,
     /// Closes each connection after an answer, without saying so.
     ClosesUnasked,
+    /// Works on the second request of a connection for a while, and then drops it.
+    DropsTheSecond,
 }
 
 impl InMemory {
@@ -84,10 +86,18 @@ impl InMemory {
                 }
             }
             let _ = stream.write_all(b"0\r\n\r\n").await;
-            if self.habit == Habit::ClosesUnasked {
-                // The next request is already on its way when the connection goes.
-                let _ = stream.read(&mut piece).await;
-                return;
+            match self.habit {
+                Habit::Normal | Habit::Silent => {}
+                Habit::ClosesUnasked => {
+                    // The next request is already on its way when the connection goes.
+                    let _ = stream.read(&mut piece).await;
+                    return;
+                }
+                Habit::DropsTheSecond => {
+                    let _ = stream.read(&mut piece).await;
+                    tokio::time::sleep(ms(300)).await;
+                    return;
+                }
             }
         }
     }
@@ -424,4 +434,37 @@ async fn the_journal_hears_of_a_long_answer_while_it_comes() {
         told >= 40,
         "at most the last second is unknown: {told} of 50"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_drops_a_request_after_some_work_has_failed() {
+    let mut server = InMemory::new(100, 10, 2);
+    server.habit = Habit::DropsTheSecond;
+    let bed = Bed::new(server, PATIENT);
+    let records = bed
+        .run(bed.part(Rhythm::Closed(vec![Offset(0)]), &[None; 4]))
+        .await;
+    let done: Vec<bool> = records.iter().map(Record::is_done).collect();
+    assert_eq!(done, [true, false, true, false]);
+    let class = records[1].failure().unwrap().class;
+    assert_eq!(class, FailureClass::Disconnected);
+    assert!(records.iter().all(|record| !record.resent));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_still_waits_at_the_cap_when_the_run_ends_is_recorded_as_cut() {
+    let bed = Bed::new(InMemory::new(100, 100, 50), PATIENT);
+    let cap = Some(Arc::new(Semaphore::new(1)));
+    let mut part = bed.part(
+        Rhythm::Open { cap },
+        &[Some(at(0)), Some(at(0)), Some(at(10))],
+    );
+    part.send_until = Some(at(100));
+    part.drain = Some(ms(200));
+    let records = bed.run(part).await;
+    assert_eq!(records.len(), 3, "every arrival is accounted for");
+    assert!(records.iter().all(|record| record.outcome == Outcome::Cut));
+    let sent: Vec<bool> = records.iter().map(|record| record.sent.is_some()).collect();
+    assert_eq!(sent, [true, false, false]);
+    assert!(records.iter().all(|record| record.due.is_some()));
 }

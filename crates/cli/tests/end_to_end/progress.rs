@@ -90,3 +90,20 @@ fn options_may_come_from_the_environment_and_flags_win() {
     run.assert_all_ok(5);
     assert_eq!(run.summary.concurrency.configured, Some(3));
 }
+
+#[test]
+fn a_flag_silences_its_alternatives_in_the_environment() {
+    let sim = Sim::start(&[]);
+    let place = Place::new();
+    let run = place.measure_with(
+        &sim.url,
+        &["--output-tokens", "4", "--rate", "50", "--requests", "5"],
+        |command| {
+            command
+                .env("INFEROMETER_CONCURRENCY", "3")
+                .env("INFEROMETER_DURATION", "90s");
+        },
+    );
+    run.assert_all_ok(5);
+    assert_eq!(run.summary.concurrency.configured, None);
+}
