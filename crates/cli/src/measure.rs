@@ -238,7 +238,7 @@ fn drive(
     let watchfulness = Watchfulness {
         stop_when: scenario.load.stop_when.clone(),
         slos: scenario.objectives.slos.clone(),
-        attainment: scenario.objectives.attainment,
+        attainment: Some(scenario.objectives.least_share()),
         standstill: Some(
             connection.request_timeout.0 + drain.unwrap_or_default() + Duration::from_secs(5),
         ),
