@@ -28,7 +28,13 @@ fn main() {
         .map(|truth| (truth.id.clone(), truth))
         .collect();
     let run = RunDir::open(run).expect("a run directory");
+    let origin = run
+        .environment()
+        .expect("an environment")
+        .origin_monotonic_ns;
     let mut ttft = Vec::new();
+    // The two ways: from our sending to the server's reading, from its writing to our reading.
+    let (mut there, mut back) = (Vec::new(), Vec::new());
     let (mut our_gaps, mut their_gaps) = (Mean::default(), Mean::default());
     let (mut our_tpot, mut their_tpot) = (Mean::default(), Mean::default());
     for record in run.records().expect("records") {
@@ -56,6 +62,11 @@ fn main() {
             .as_secs_f64()
             * 1e3;
         ttft.push(ours - theirs);
+        let sent = record.sent.expect("a request that was sent").0 + origin;
+        there.push((truth.arrival_ns as f64 - sent as f64) / 1e6);
+        for (read, written) in record.chunks.at.iter().zip(&written) {
+            back.push(((read.0 + origin) as f64 - *written as f64) / 1e6);
+        }
         for pair in written.windows(2) {
             their_gaps.add((pair[1] - pair[0]) as f64 / 1e6);
         }
@@ -68,19 +79,30 @@ fn main() {
             our_tpot.add(record.tpot().expect("a TPOT").as_secs_f64() * 1e3);
         }
     }
-    let mean = ttft.iter().sum::<f64>() / ttft.len() as f64;
-    sort(&mut ttft);
-    let p99 = quantile(&ttft, 0.99).expect("at least one request");
     let out = format!(
-        "requests {}  TTFT error ms: mean {mean:.4} p99 {p99:.4} max {:.4}  ITL mean error ms: {:.5}  TPOT mean error ms: {:.5}\n",
+        "requests {}\nTTFT error ms: {}\n  way there:   {}\n  way back:    {}\nITL mean error ms: {:.5}  TPOT mean error ms: {:.5}\n",
         ttft.len(),
-        ttft[ttft.len() - 1],
+        spread(&mut ttft),
+        spread(&mut there),
+        spread(&mut back),
         our_gaps.value() - their_gaps.value(),
         our_tpot.value() - their_tpot.value(),
     );
     std::io::stdout()
         .write_all(out.as_bytes())
         .expect("an output");
+}
+
+fn spread(values: &mut [f64]) -> String {
+    sort(values);
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let at = |share| quantile(values, share).expect("at least one value");
+    format!(
+        "mean {mean:.4} p50 {:.4} p99 {:.4} max {:.4}",
+        at(0.5),
+        at(0.99),
+        at(1.0)
+    )
 }
 
 #[derive(Default)]

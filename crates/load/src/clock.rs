@@ -40,6 +40,13 @@ impl Clock {
     }
 }
 
+/// Lets the calling thread stand back: where threads share a core, the one that takes the time
+/// goes first.
+pub fn stand_back() {
+    // Any user may lower a thread's priority; where it fails, nothing is lost but precision.
+    let _ = rustix::process::nice(10);
+}
+
 /// CPU time that the calling thread has used.
 pub fn thread_cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);

@@ -1,7 +1,7 @@
 //! The instrument: workers on their threads, phases that they run together, and the watch
 //! over both.
 
-use crate::clock::thread_cpu_time;
+use crate::clock::{stand_back, thread_cpu_time};
 use crate::connect::Transport;
 use crate::flight::Sink;
 use crate::live::{Live, Snapshot};
@@ -354,6 +354,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 let maker = std::thread::Builder::new()
                     .name("maker".into())
                     .spawn(move || {
+                        stand_back();
                         for (index, due) in share {
                             if requests
                                 .blocking_send(setup.prepare(index, warmup, due))

@@ -1,5 +1,6 @@
 //! Recording to disk on a thread of its own, so that it never blocks the receive path.
 
+use crate::clock::stand_back;
 use inferometer_core::journal::{Entry, JournalWriter};
 use inferometer_core::run_dir::StorageError;
 use std::sync::Arc;
@@ -46,6 +47,7 @@ fn record(
     entries: &Receiver<Entry<'static>>,
     ending: &AtomicBool,
 ) -> Result<(), StorageError> {
+    stand_back();
     // A full disk ends recording with an error, but the channel is emptied to the end, so
     // that memory does not fill as well.
     let mut trouble = None;
