@@ -136,7 +136,7 @@ impl MeasurementOptions {
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Output")]
 pub struct OutputOptions {
-    /// Format (repeatable); csv goes into the run directory unless -o says otherwise [text]
+    /// Format, text unless given (repeatable); csv goes into the run directory unless -o says otherwise
     #[arg(long, value_name = "text|json|csv")]
     pub format: Vec<Format>,
     /// Whose definitions to use

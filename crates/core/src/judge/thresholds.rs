@@ -74,7 +74,7 @@ impl Default for Thresholds {
             template_share: 0.2,
             input_spread_tokens: 8.0,
             cache_share: 0.05,
-            cached_template_tokens: 16.0,
+            cached_template_tokens: 64.0,
             resent_share: 0.01,
             distinct_share: 0.1,
             stall_factor: 20.0,
