@@ -1,5 +1,8 @@
 //! The command line. Options of a measurement are core's; here is what only a command has.
 
+// Comments of options are their help texts, where `[…]` is a default and no link.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 use anyhow::Context;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use inferometer_core::message::Lang;

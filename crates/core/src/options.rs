@@ -3,6 +3,9 @@
 //!
 //! Options are layered (flag over environment over file), then resolved once.
 
+// Comments of options are their help texts, where `[…]` is a default and no link.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 use crate::length::LengthSpec;
 use crate::scenario::*;
 use crate::slo::Slo;
