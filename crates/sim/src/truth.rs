@@ -73,7 +73,11 @@ impl TruthLog {
         let (sender, receiver) = channel();
         let writer = std::thread::Builder::new()
             .name("truth-log".to_owned())
-            .spawn(move || write_lines(BufWriter::with_capacity(1 << 16, file), receiver))
+            .spawn(move || {
+                // Where threads share a core, the one that serves goes first.
+                let _ = rustix::process::nice(10);
+                write_lines(BufWriter::with_capacity(1 << 16, file), receiver)
+            })
             .map_err(truth_error)?;
         Ok(TruthLog {
             path: path.to_owned(),
