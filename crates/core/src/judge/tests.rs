@@ -308,7 +308,8 @@ fn a_warm_cache_warns_but_a_shared_template_does_not() {
     let cached = |tokens: u32| {
         MadeUp::closed(8, 128).each(|record| record.usage.as_mut().unwrap().cached = Some(tokens))
     };
-    assert_eq!(cached(16).doubt(Code::WarmCache), None);
+    assert_eq!(cached(64).doubt(Code::WarmCache), None);
+    assert_eq!(cached(65).doubt(Code::WarmCache), Some(Severity::Warn));
     assert_eq!(cached(0).doubt(Code::WarmCache), None);
     assert_eq!(cached(240).doubt(Code::WarmCache), Some(Severity::Warn));
     let short = cached(60).each(|record| record.usage.as_mut().unwrap().input = Some(60));

@@ -35,7 +35,8 @@ pub struct Thresholds {
     pub input_spread_tokens: f64,
     /// Prompt tokens found in the cache, as a share.
     pub cache_share: f64,
-    /// Prompt tokens that the cache may hold of a chat template: a block of them.
+    /// Prompt tokens that the cache may hold of a chat template and the run's nonce, as long as
+    /// they are less than half of the prompt.
     pub cached_template_tokens: f64,
     /// Distinct prompts as a share of requests.
     pub distinct_share: f64,
