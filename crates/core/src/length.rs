@@ -2,14 +2,65 @@
 
 use crate::units::serde_as_text;
 use rand::Rng;
-use rand_distr::{Distribution, LogNormal, Normal, Uniform};
+use rand_distr::{Distribution as _, LogNormal, Normal, Uniform};
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
+
+/// Lengths as users ask for them: a distribution, or the lengths that somebody measured.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LengthSpec {
+    /// Drawn from a formula.
+    Drawn(Distribution),
+    /// `histogram(FILE)`: drawn from the file's lines `length,count`.
+    Histogram(PathBuf),
+}
+
+impl LengthSpec {
+    /// Always this length.
+    pub fn fixed(length: u32) -> Self {
+        LengthSpec::Drawn(Distribution::Fixed(length))
+    }
+
+    /// The longest that can be drawn, where that is known and bounded.
+    pub fn longest(&self) -> Option<u32> {
+        match self {
+            LengthSpec::Drawn(Distribution::Fixed(length) | Distribution::Uniform(_, length)) => {
+                Some(*length)
+            }
+            LengthSpec::Drawn(_) | LengthSpec::Histogram(_) => None,
+        }
+    }
+}
+
+impl FromStr for LengthSpec {
+    type Err = BadLength;
+
+    fn from_str(text: &str) -> Result<Self, BadLength> {
+        let file = text.trim().strip_prefix("histogram(");
+        match file.and_then(|file| file.strip_suffix(')')) {
+            Some("") => Err(BadLength(text.to_owned())),
+            Some(file) => Ok(LengthSpec::Histogram(file.into())),
+            None => text.parse().map(LengthSpec::Drawn),
+        }
+    }
+}
+
+impl fmt::Display for LengthSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LengthSpec::Drawn(distribution) => distribution.fmt(f),
+            LengthSpec::Histogram(file) => write!(f, "histogram({})", file.display()),
+        }
+    }
+}
+
+serde_as_text!(LengthSpec);
 
 /// `512`, `uniform(256,1024)`, `normal(512,100)` or `lognormal(512,300)`; the arguments of
 /// the last two are mean and standard deviation of the length itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LengthSpec {
+pub enum Distribution {
     /// Always the same.
     Fixed(u32),
     /// Every length from the first to the second, both included, equally often.
@@ -20,31 +71,31 @@ pub enum LengthSpec {
     Lognormal(f64, f64),
 }
 
-/// Longest length that is taken; beyond it a typing error is more likely than a wish.
-const LONGEST: u32 = 100_000_000;
+/// Longest length that is taken: beyond it a typing error is more likely than a wish.
+pub const LONGEST: u32 = 100_000_000;
 
 /// A text that is no length.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no length; write a whole number from 1, uniform(MIN,MAX), normal(MEAN,STD) or lognormal(MEAN,STD)"
+    "'{0}' is no length; write a whole number from 1, uniform(MIN,MAX), normal(MEAN,STD), lognormal(MEAN,STD) or histogram(FILE)"
 )]
 pub struct BadLength(String);
 
-impl LengthSpec {
+impl Distribution {
     /// Draws one length.
     pub fn sample(self, rng: &mut impl Rng) -> u32 {
         let clamp = |length: f64| (length.round() as u32).clamp(1, LONGEST);
         match self {
-            LengthSpec::Fixed(length) => length,
-            LengthSpec::Uniform(min, max) => Uniform::new_inclusive(min, max)
+            Distribution::Fixed(length) => length,
+            Distribution::Uniform(min, max) => Uniform::new_inclusive(min, max)
                 .expect("parsing checked that min <= max")
                 .sample(rng),
-            LengthSpec::Normal(mean, std) => clamp(
+            Distribution::Normal(mean, std) => clamp(
                 Normal::new(mean, std)
                     .expect("parsing checked that both are finite")
                     .sample(rng),
             ),
-            LengthSpec::Lognormal(mean, std) => {
+            Distribution::Lognormal(mean, std) => {
                 // From the moments of the length to those of its logarithm.
                 let variance = (1.0 + (std / mean).powi(2)).ln();
                 let location = mean.ln() - variance / 2.0;
@@ -60,14 +111,14 @@ impl LengthSpec {
     /// Expected length, for estimates of time and memory.
     pub fn mean(self) -> f64 {
         match self {
-            LengthSpec::Fixed(length) => f64::from(length),
-            LengthSpec::Uniform(min, max) => (f64::from(min) + f64::from(max)) / 2.0,
-            LengthSpec::Normal(mean, _) | LengthSpec::Lognormal(mean, _) => mean,
+            Distribution::Fixed(length) => f64::from(length),
+            Distribution::Uniform(min, max) => (f64::from(min) + f64::from(max)) / 2.0,
+            Distribution::Normal(mean, _) | Distribution::Lognormal(mean, _) => mean,
         }
     }
 }
 
-impl FromStr for LengthSpec {
+impl FromStr for Distribution {
     type Err = BadLength;
 
     fn from_str(text: &str) -> Result<Self, BadLength> {
@@ -81,7 +132,7 @@ impl FromStr for LengthSpec {
             _ => Err(bad()),
         };
         let Some((name, arguments)) = text.trim().split_once('(') else {
-            return whole(text).map(LengthSpec::Fixed);
+            return whole(text).map(Distribution::Fixed);
         };
         let (first, second) = arguments
             .strip_suffix(')')
@@ -93,27 +144,26 @@ impl FromStr for LengthSpec {
                 if min > max {
                     return Err(bad());
                 }
-                Ok(LengthSpec::Uniform(min, max))
+                Ok(Distribution::Uniform(min, max))
             }
-            "normal" => Ok(LengthSpec::Normal(real(first, 1.0)?, real(second, 0.0)?)),
-            "lognormal" => Ok(LengthSpec::Lognormal(real(first, 1.0)?, real(second, 0.0)?)),
+            "normal" => Ok(Distribution::Normal(real(first, 1.0)?, real(second, 0.0)?)),
+            "lognormal" => Ok(Distribution::Lognormal(real(first, 1.0)?, real(second, 0.0)?)),
             _ => Err(bad()),
         }
     }
 }
 
-impl fmt::Display for LengthSpec {
+impl fmt::Display for Distribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LengthSpec::Fixed(length) => write!(f, "{length}"),
-            LengthSpec::Uniform(min, max) => write!(f, "uniform({min},{max})"),
-            LengthSpec::Normal(mean, std) => write!(f, "normal({mean},{std})"),
-            LengthSpec::Lognormal(mean, std) => write!(f, "lognormal({mean},{std})"),
+            Distribution::Fixed(length) => write!(f, "{length}"),
+            Distribution::Uniform(min, max) => write!(f, "uniform({min},{max})"),
+            Distribution::Normal(mean, std) => write!(f, "normal({mean},{std})"),
+            Distribution::Lognormal(mean, std) => write!(f, "lognormal({mean},{std})"),
         }
     }
 }
 
-serde_as_text!(LengthSpec);
 
 #[cfg(test)]
 mod tests {
@@ -127,6 +177,7 @@ mod tests {
             "uniform(256,1024)",
             "normal(512,100)",
             "lognormal(512,300.5)",
+            "histogram(lengths.csv)",
         ] {
             assert_eq!(text.parse::<LengthSpec>().unwrap().to_string(), text);
         }
@@ -142,6 +193,7 @@ mod tests {
             "normal(512)",
             "zipf(1,2)",
             "1e9",
+            "histogram()",
             "normal(0,1)",
         ] {
             assert!(text.parse::<LengthSpec>().is_err(), "{text}");
@@ -151,7 +203,7 @@ mod tests {
     #[test]
     fn samples_have_the_asked_mean_and_never_vanish() {
         for text in ["uniform(10,30)", "normal(20,30)", "lognormal(200,300)"] {
-            let spec: LengthSpec = text.parse().unwrap();
+            let spec: Distribution = text.parse().unwrap();
             let lengths: Vec<f64> = (0..20_000)
                 .map(|i| f64::from(spec.sample(&mut rng(7, Dimension::InputLength, i))))
                 .collect();

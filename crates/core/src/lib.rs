@@ -24,3 +24,4 @@ pub mod statistics;
 pub mod steady;
 pub mod summary;
 pub mod units;
+pub mod work;

@@ -10,6 +10,7 @@ use crate::length::LengthSpec;
 use crate::scenario::*;
 use crate::slo::Slo;
 use crate::units::Span;
+use crate::work::*;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -761,10 +762,25 @@ fn resolve_work(options: WorkOptions) -> Result<Work, OptionError> {
     }
     let prompts = match (options.prompt, options.data) {
         (Some(text), _) => PromptSource::Text(text),
-        (None, Some(file)) => PromptSource::Lines(file),
-        (None, None) => {
-            PromptSource::Synthetic(options.input_tokens.unwrap_or(LengthSpec::Fixed(256)))
-        }
+        (None, Some(file)) => PromptSource::Data(DataSource {
+            location: file.display().to_string(),
+            format: None,
+            field: None,
+            filter: None,
+            limit: None,
+            shuffle: false,
+            min_prompt: None,
+            max_prompt: None,
+            skip_bad: false,
+            window: Window::default(),
+        }),
+        (None, None) => PromptSource::Synthetic(Synthetic {
+            lengths: SyntheticLengths::Input(
+                options.input_tokens.unwrap_or(LengthSpec::fixed(256)),
+            ),
+            language: Language::En,
+            prefix: None,
+        }),
     };
     let synthetic = matches!(prompts, PromptSource::Synthetic(_));
     let output = match (options.output_tokens, options.max_tokens) {
@@ -777,7 +793,7 @@ fn resolve_work(options: WorkOptions) -> Result<Work, OptionError> {
         }
         (Some(spec), None) => Output::Tokens(spec),
         (None, Some(limit)) => Output::AtMost(small("--max-tokens", limit, u32::MAX)?),
-        (None, None) => Output::Tokens(LengthSpec::Fixed(128)),
+        (None, None) => Output::Tokens(LengthSpec::fixed(128)),
     };
     let exact_by_default = synthetic && matches!(output, Output::Tokens(_));
     let temperature = options.temperature;
@@ -798,6 +814,9 @@ fn resolve_work(options: WorkOptions) -> Result<Work, OptionError> {
     Ok(Work {
         prompts,
         output,
+        tokenizer: None,
+        conversation: None,
+        as_token_ids: false,
         ignore_eos: match options.no_ignore_eos {
             true => false,
             false => options.ignore_eos.unwrap_or(exact_by_default),
@@ -851,12 +870,17 @@ impl Scenario {
         let connection = &self.connection;
         let (prompt, data, input_tokens) = match &self.work.prompts {
             PromptSource::Text(text) => (Some(text.clone()), None, None),
-            PromptSource::Lines(file) => (None, Some(file.clone()), None),
-            PromptSource::Synthetic(spec) => (None, None, Some(*spec)),
+            PromptSource::Data(data) => (None, Some(data.location.clone().into()), None),
+            PromptSource::Continuation(_) => (None, None, None),
+            PromptSource::Synthetic(synthetic) => match &synthetic.lengths {
+                SyntheticLengths::Input(spec) => (None, None, Some(spec.clone())),
+                SyntheticLengths::Pairs(_) => (None, None, None),
+            },
         };
-        let (output_tokens, max_tokens) = match self.work.output {
-            Output::Tokens(spec) => (Some(spec), None),
-            Output::AtMost(limit) => (None, Some(Count(u64::from(limit)))),
+        let (output_tokens, max_tokens) = match &self.work.output {
+            Output::Tokens(spec) => (Some(spec.clone()), None),
+            Output::AtMost(limit) => (None, Some(Count(u64::from(*limit)))),
+            Output::FromWork | Output::Free => (None, None),
         };
         Options {
             run: RunOptions {
@@ -985,9 +1009,13 @@ mod tests {
         assert_eq!(scenario.load.warmup, Warmup::Requests(8));
         assert_eq!(
             scenario.work.prompts,
-            PromptSource::Synthetic(LengthSpec::Fixed(256))
+            PromptSource::Synthetic(Synthetic {
+                lengths: SyntheticLengths::Input(LengthSpec::fixed(256)),
+                language: Language::En,
+                prefix: None,
+            })
         );
-        assert_eq!(scenario.work.output, Output::Tokens(LengthSpec::Fixed(128)));
+        assert_eq!(scenario.work.output, Output::Tokens(LengthSpec::fixed(128)));
         assert!(
             scenario.work.ignore_eos && scenario.work.cache_nonce && scenario.connection.stream
         );

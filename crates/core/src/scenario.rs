@@ -3,10 +3,10 @@
 //! `options` holds what a user typed; resolving it gives a `Scenario`, and `Scenario::options`
 //! gives back a file that repeats it.
 
-use crate::length::LengthSpec;
 use crate::record::words;
 use crate::slo::Slo;
 use crate::units::{Span, serde_as_text};
+use crate::work::Work;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -171,56 +171,6 @@ pub enum Arrival {
     Gamma(f64),
 }
 
-/// What to send.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Work {
-    /// Prompts.
-    pub prompts: PromptSource,
-    /// Length of answers.
-    pub output: Output,
-    /// Tell the server to ignore end-of-sequence, so that answers have the asked length.
-    pub ignore_eos: bool,
-    /// Least number of output tokens.
-    pub min_tokens: Option<u32>,
-    /// Sampling temperature.
-    pub temperature: Option<f64>,
-    /// Nucleus sampling.
-    pub top_p: Option<f64>,
-    /// Stop sequences.
-    pub stop: Vec<String>,
-    /// Further fields of the body, as a JSON object.
-    pub extra: Option<JsonObject>,
-    /// Begin synthetic prompts with words that are new in each run.
-    pub cache_nonce: bool,
-}
-
-impl Work {
-    /// Answers are meant to have exactly the asked length.
-    pub fn wants_exact_lengths(&self) -> bool {
-        self.ignore_eos && matches!(self.output, Output::Tokens(_))
-    }
-}
-
-/// Where prompts come from.
-#[derive(Clone, Debug, PartialEq)]
-pub enum PromptSource {
-    /// Always this text.
-    Text(String),
-    /// A file, one prompt a line.
-    Lines(PathBuf),
-    /// Words of a known number of tokens.
-    Synthetic(LengthSpec),
-}
-
-/// Length of answers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Output {
-    /// Drawn for each request, sent as the limit, and as the exact length with `ignore_eos`.
-    Tokens(LengthSpec),
-    /// Just a limit.
-    AtMost(u32),
-}
-
 /// What to judge by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Objectives {
@@ -335,6 +285,8 @@ macro_rules! from_words {
         serde_as_text!($type);
     };
 }
+
+pub(crate) use from_words;
 
 from_words!(Api, "choose auto, chat or completions");
 from_words!(RampCurve, "choose linear or exponential");

@@ -14,7 +14,7 @@ impl Fixed {
 }
 
 impl Prompts for Fixed {
-    fn prompt(&self, _index: u64) -> Prompt {
+    fn prompt(&self, _session: u64, _turn: u32) -> Prompt {
         self.0.clone()
     }
 

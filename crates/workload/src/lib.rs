@@ -7,6 +7,7 @@ mod lines;
 mod nonce;
 mod output;
 mod synthetic;
+pub mod tokenizer;
 mod words;
 
 pub use fixed::Fixed;
@@ -15,17 +16,28 @@ pub use nonce::{BadNonce, Nonce};
 pub use output::OutputLengths;
 pub use synthetic::Synthetic;
 
-use inferometer_core::scenario::PromptSource;
+use inferometer_core::work::PromptSource;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Prompts by index. The same index gives the same prompt, whoever asks and in any order.
+/// Prompts by session and turn. The same place gives the same prompt, whoever asks and in any
+/// order.
 pub trait Prompts: Send + Sync {
-    /// The prompt of request `index`.
-    fn prompt(&self, index: u64) -> Prompt;
+    /// Turns of a session; 1 where the work is no conversation.
+    fn turns(&self, _session: u64) -> u32 {
+        1
+    }
 
-    /// Number of distinct prompts; absent if every index has its own.
+    /// What the user says in a turn of a session, both counted from 0.
+    fn prompt(&self, session: u64, turn: u32) -> Prompt;
+
+    /// The answer that the data hold for that turn.
+    fn answer(&self, _session: u64, _turn: u32) -> Option<Arc<str>> {
+        None
+    }
+
+    /// Number of distinct sessions; absent if every number has its own.
     fn distinct(&self) -> Option<u64>;
 }
 
@@ -33,13 +45,26 @@ pub trait Prompts: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
     /// What is sent.
-    pub text: Arc<str>,
-    /// Its length in tokens, where it was made to have one.
+    pub content: Content,
+    /// Its length in tokens, where it was made to have one or was counted.
     pub input_tokens: Option<u32>,
     /// Its length in characters.
     pub chars: u64,
-    /// Output tokens to ask for, where the data says so.
+    /// Output tokens to ask for, where the work says so.
     pub output_tokens: Option<u32>,
+}
+
+/// What is sent as a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// What a user says.
+    Text(Arc<str>),
+    /// A JSON array of messages, as chat takes it.
+    Messages(Arc<str>),
+    /// A JSON object whose fields win over ours.
+    Body(Arc<str>),
+    /// Token ids.
+    TokenIds(Arc<[u32]>),
 }
 
 impl Prompt {
@@ -47,7 +72,7 @@ impl Prompt {
     fn of_text(text: Arc<str>) -> Self {
         Prompt {
             chars: text.chars().count() as u64,
-            text,
+            content: Content::Text(text),
             input_tokens: None,
             output_tokens: None,
         }
@@ -91,24 +116,14 @@ pub fn open(
 ) -> Result<Box<dyn Prompts>, WorkloadError> {
     Ok(match source {
         PromptSource::Text(text) => Box::new(Fixed::new(text)),
-        PromptSource::Lines(path) => Box::new(Lines::open(path)?),
-        PromptSource::Synthetic(spec) => Box::new(Synthetic::new(*spec, seed, nonce)),
+        PromptSource::Data(data) => Box::new(Lines::open(data.location.as_ref())?),
+        PromptSource::Continuation(_) => todo!(),
+        PromptSource::Synthetic(synthetic) => match &synthetic.lengths {
+            inferometer_core::work::SyntheticLengths::Input(
+                inferometer_core::length::LengthSpec::Drawn(spec),
+            ) => Box::new(Synthetic::new(*spec, seed, nonce)),
+            _ => todo!(),
+        },
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use inferometer_core::length::LengthSpec;
-
-    #[test]
-    fn every_source_opens_to_its_prompts() {
-        let text = open(&PromptSource::Text("Hello".into()), 0, None).unwrap();
-        assert_eq!(&*text.prompt(3).text, "Hello");
-        let words = open(&PromptSource::Synthetic(LengthSpec::Fixed(7)), 0, None).unwrap();
-        assert_eq!(words.prompt(3).input_tokens, Some(7));
-        let missing = open(&PromptSource::Lines("/no/such/file".into()), 0, None);
-        let message = missing.err().unwrap().to_string();
-        assert!(message.contains("/no/such/file"), "{message}");
-    }
-}

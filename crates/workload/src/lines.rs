@@ -68,7 +68,7 @@ impl Lines {
 }
 
 impl Prompts for Lines {
-    fn prompt(&self, index: u64) -> Prompt {
+    fn prompt(&self, index: u64, _turn: u32) -> Prompt {
         let line = &self.prompts[(index % self.prompts.len() as u64) as usize];
         Prompt::of_text(self.text[line.clone()].into())
     }

@@ -1,10 +1,10 @@
 //! Lengths of answers by index.
 
-use inferometer_core::scenario::Output;
+use inferometer_core::work::Output;
 use inferometer_core::seed::{Dimension, rng};
 
 /// Output tokens to ask for, by index: drawn from a distribution, or one limit for all.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct OutputLengths {
     output: Output,
     seed: u64,
@@ -18,11 +18,12 @@ impl OutputLengths {
 
     /// Output tokens to ask for in request `index`.
     pub fn tokens(&self, index: u64) -> u32 {
-        match self.output {
-            Output::Tokens(spec) => {
+        match &self.output {
+            Output::Tokens(inferometer_core::length::LengthSpec::Drawn(spec)) => {
                 spec.sample(&mut rng(self.seed, Dimension::OutputLength, index))
             }
-            Output::AtMost(limit) => limit,
+            Output::AtMost(limit) => *limit,
+            _ => todo!(),
         }
     }
 }

@@ -6,15 +6,15 @@
 //! does not answer for the server; they count inside the asked length.
 
 use crate::words::{self, words};
-use crate::{Nonce, Prompt, Prompts};
-use inferometer_core::length::LengthSpec;
+use crate::{Content, Nonce, Prompt, Prompts};
+use inferometer_core::length::Distribution;
 use inferometer_core::seed::{Dimension, rng};
 use rand::Rng;
 
 /// Words drawn by seed and index.
 #[derive(Clone, Copy, Debug)]
 pub struct Synthetic {
-    spec: LengthSpec,
+    spec: Distribution,
     seed: u64,
     nonce: Option<Nonce>,
 }
@@ -24,7 +24,7 @@ const WORDS_A_DRAW: u32 = u64::BITS / words::BITS;
 
 impl Synthetic {
     /// Prompts of lengths drawn from `spec`, beginning with the words of the nonce.
-    pub fn new(spec: LengthSpec, seed: u64, nonce: Option<Nonce>) -> Self {
+    pub fn new(spec: Distribution, seed: u64, nonce: Option<Nonce>) -> Self {
         Synthetic { spec, seed, nonce }
     }
 
@@ -59,7 +59,7 @@ impl Synthetic {
 }
 
 impl Prompts for Synthetic {
-    fn prompt(&self, index: u64) -> Prompt {
+    fn prompt(&self, index: u64, _turn: u32) -> Prompt {
         let length = self
             .spec
             .sample(&mut rng(self.seed, Dimension::InputLength, index));
@@ -67,7 +67,7 @@ impl Prompts for Synthetic {
         let text = spaced.strip_prefix(' ').unwrap_or(&spaced);
         Prompt {
             chars: text.len() as u64,
-            text: text.into(),
+            content: Content::Text(text.into()),
             input_tokens: Some(length),
             output_tokens: None,
         }
@@ -77,7 +77,7 @@ impl Prompts for Synthetic {
     fn distinct(&self) -> Option<u64> {
         /// With four random words, a run would need a million requests to repeat one.
         const PLENTY: u32 = 4;
-        let (LengthSpec::Fixed(longest) | LengthSpec::Uniform(_, longest)) = self.spec else {
+        let (Distribution::Fixed(longest) | Distribution::Uniform(_, longest)) = self.spec else {
             return None;
         };
         let body = self.body(longest);
@@ -85,7 +85,7 @@ impl Prompts for Synthetic {
             return None;
         }
         let shortest = match self.spec {
-            LengthSpec::Uniform(shortest, _) => shortest,
+            Distribution::Uniform(shortest, _) => shortest,
             _ => longest,
         };
         let of_length = |length| (words::COUNT as u64).pow(self.body(length));
@@ -106,7 +106,7 @@ mod tests {
     fn a_prompt_has_exactly_the_asked_words_and_single_spaces() {
         for length in [1, 2, 3, 4, 5, 6, 7, 12, 13, 256, 4096] {
             for nonce in [None, Some(nonce())] {
-                let prompt = Synthetic::new(LengthSpec::Fixed(length), 1, nonce).prompt(5);
+                let prompt = Synthetic::new(Distribution::Fixed(length), 1, nonce).prompt(5);
                 assert_eq!(prompt.text.split(' ').count(), length as usize);
                 assert!(prompt.text.split(' ').all(|word| words().contains(&word)));
                 assert_eq!(prompt.input_tokens, Some(length));
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn lengths_are_drawn_and_stated() {
-        let prompts = Synthetic::new(LengthSpec::Uniform(5, 500), 1, None);
+        let prompts = Synthetic::new(Distribution::Uniform(5, 500), 1, None);
         let lengths: HashSet<Option<u32>> = (0..100)
             .map(|index| prompts.prompt(index))
             .inspect(|prompt| {
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn seed_and_nonce_repeat_a_prompt_and_each_changes_it() {
-        let make = |seed, nonce| Synthetic::new(LengthSpec::Fixed(64), seed, nonce).prompt(3);
+        let make = |seed, nonce| Synthetic::new(Distribution::Fixed(64), seed, nonce).prompt(3);
         assert_eq!(make(1, Some(nonce())), make(1, Some(nonce())));
         assert_ne!(make(1, None), make(2, None));
         assert_ne!(make(1, None), make(1, Some(nonce())));
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn the_words_of_a_seed_never_change() {
         // Stored scenarios name only the seed: their prompts must come out the same for ever.
-        let prompt = Synthetic::new(LengthSpec::Fixed(8), 42, None).prompt(7);
+        let prompt = Synthetic::new(Distribution::Fixed(8), 42, None).prompt(7);
         assert_eq!(
             &*prompt.text,
             "blank hole first manager though mouse current express"
@@ -153,16 +153,16 @@ mod tests {
     fn the_nonce_begins_every_prompt_and_fits_into_short_ones() {
         let words = nonce().to_string();
         for index in 0..50 {
-            let prompt = Synthetic::new(LengthSpec::Fixed(16), 1, Some(nonce())).prompt(index);
+            let prompt = Synthetic::new(Distribution::Fixed(16), 1, Some(nonce())).prompt(index);
             assert!(prompt.text.starts_with(&words));
         }
-        let short = Synthetic::new(LengthSpec::Fixed(2), 1, Some(nonce())).prompt(0);
+        let short = Synthetic::new(Distribution::Fixed(2), 1, Some(nonce())).prompt(0);
         assert!(words.starts_with(&*short.text));
     }
 
     #[test]
     fn prompts_differ_within_their_first_block_of_cache() {
-        let prompts = Synthetic::new(LengthSpec::Fixed(64), 1, Some(nonce()));
+        let prompts = Synthetic::new(Distribution::Fixed(64), 1, Some(nonce()));
         let heads: HashSet<String> = (0..20_000)
             .map(|index| {
                 let text = prompts.prompt(index).text;
@@ -175,13 +175,13 @@ mod tests {
 
     #[test]
     fn too_few_words_are_said_to_repeat() {
-        let distinct = |spec: LengthSpec, nonce| Synthetic::new(spec, 1, nonce).distinct();
-        assert_eq!(distinct(LengthSpec::Fixed(1), None), Some(1024));
-        assert_eq!(distinct(LengthSpec::Fixed(4), Some(nonce())), Some(1));
+        let distinct = |spec: Distribution, nonce| Synthetic::new(spec, 1, nonce).distinct();
+        assert_eq!(distinct(Distribution::Fixed(1), None), Some(1024));
+        assert_eq!(distinct(Distribution::Fixed(4), Some(nonce())), Some(1));
         assert_eq!(
-            distinct(LengthSpec::Uniform(1, 2), None),
+            distinct(Distribution::Uniform(1, 2), None),
             Some(1024 + 1024 * 1024)
         );
-        assert_eq!(distinct(LengthSpec::Fixed(256), None), None);
+        assert_eq!(distinct(Distribution::Fixed(256), None), None);
     }
 }
