@@ -1,6 +1,6 @@
 //! What to send: prompts, the lengths of their answers, and the fields of a request.
 
-use crate::length::{LONGEST, LengthSpec};
+use crate::length::{Distribution, LONGEST, LengthSpec};
 use crate::record::words;
 use crate::scenario::{BadValue, JsonObject, from_words};
 use crate::units::{Span, serde_as_text};
@@ -41,6 +41,16 @@ impl Work {
     /// Answers are meant to have exactly the asked length.
     pub fn wants_exact_lengths(&self) -> bool {
         self.ignore_eos && matches!(self.output, Output::Tokens(_) | Output::FromWork)
+    }
+
+    /// Prompts begin alike by intention, so that a prefix cache is meant to know them.
+    pub fn shares_beginnings(&self) -> bool {
+        let by_source = match &self.prompts {
+            PromptSource::Synthetic(synthetic) => synthetic.prefix.is_some(),
+            PromptSource::Data(data) => data.format == Some(DataFormat::Mooncake),
+            PromptSource::Text(_) | PromptSource::Continuation(_) => false,
+        };
+        by_source || self.conversation.is_some()
     }
 }
 
@@ -189,6 +199,15 @@ pub enum PromptLength {
     Tokens(u32),
     /// In characters.
     Chars(u32),
+}
+
+impl PromptLength {
+    /// The number, whatever it counts.
+    pub fn number(self) -> u32 {
+        match self {
+            PromptLength::Tokens(length) | PromptLength::Chars(length) => length,
+        }
+    }
 }
 
 impl FromStr for PromptLength {
@@ -537,6 +556,21 @@ words!(Preset {
     Chat => "chat", Rag => "rag", Classifier => "classifier", Rewrite => "rewrite", Code => "code",
 });
 from_words!(Preset, "choose chat, rag, classifier, rewrite or code");
+
+impl Preset {
+    /// Lengths of prompts and of answers.
+    pub fn lengths(self) -> (LengthSpec, LengthSpec) {
+        use Distribution::{Lognormal, Uniform};
+        let (input, output) = match self {
+            Preset::Chat => (Lognormal(350.0, 350.0), Lognormal(250.0, 200.0)),
+            Preset::Rag => (Lognormal(3000.0, 1500.0), Lognormal(200.0, 120.0)),
+            Preset::Classifier => (Lognormal(600.0, 400.0), Uniform(4, 8)),
+            Preset::Rewrite => (Lognormal(800.0, 400.0), Lognormal(800.0, 400.0)),
+            Preset::Code => (Lognormal(2000.0, 1800.0), Lognormal(300.0, 250.0)),
+        };
+        (LengthSpec::Drawn(input), LengthSpec::Drawn(output))
+    }
+}
 
 #[cfg(test)]
 mod tests {
