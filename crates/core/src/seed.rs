@@ -18,6 +18,8 @@ pub enum Dimension {
     Words = 4,
     /// Resampling for intervals.
     Bootstrap = 5,
+    /// Order and choice of the rows of a data set.
+    Shuffle = 6,
 }
 
 /// The generator of item `index` in a dimension. Equal arguments, equal numbers, on every
