@@ -7,6 +7,7 @@ mod fixed;
 mod lines;
 mod nonce;
 mod output;
+pub mod remote;
 mod synthetic;
 pub mod tokenizer;
 mod words;
