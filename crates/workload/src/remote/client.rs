@@ -1,7 +1,7 @@
 //! One question to a server: redirects, the token, and what the answer's head says.
 
 use super::partial::{Note, Resume};
-use super::url::{Origin, origin, redirected};
+use super::url::{Origin, is_downgrade, origin, redirected};
 use super::{Fetcher, Remote, RemoteError};
 use inferometer_core::hostile::{Secrets, printable};
 use std::io::{self, Read};
@@ -104,7 +104,7 @@ impl<'a> Client<'a> {
             let location = text(response.headers(), LOCATION.as_str());
             let location = location.ok_or_else(|| lost("one names no place"))?;
             let next = redirected(&url, location).ok_or_else(|| lost("one names no URL"))?;
-            if url.scheme_str() == Some("https") && next.scheme_str() != Some("https") {
+            if is_downgrade(&url, &next) {
                 return Err(RemoteError::Downgrade {
                     address: self.address(),
                     host: host(&next),

@@ -39,6 +39,11 @@ pub(super) fn redirected(from: &Uri, location: &str) -> Option<Uri> {
     text.parse().ok().filter(is_web)
 }
 
+/// A redirect gives up the protection that the address has.
+pub(super) fn is_downgrade(from: &Uri, to: &Uri) -> bool {
+    from.scheme_str() == Some("https") && to.scheme_str() != Some("https")
+}
+
 /// A URL as it may be shown and kept.
 pub(super) fn without_query(url: &Uri) -> String {
     format!(
@@ -120,5 +125,17 @@ mod tests {
         for bad in ["ftp://x/y", "https://", "http://a b/"] {
             assert_eq!(redirected(&from, bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn only_from_https_to_http_is_a_downgrade() {
+        let (plain, secure) = (
+            Uri::from_static("http://h/"),
+            Uri::from_static("https://h/"),
+        );
+        assert!(is_downgrade(&secure, &plain));
+        assert!(!is_downgrade(&secure, &secure));
+        assert!(!is_downgrade(&plain, &plain));
+        assert!(!is_downgrade(&plain, &secure));
     }
 }
