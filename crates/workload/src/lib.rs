@@ -4,7 +4,6 @@
 
 pub mod data;
 mod fixed;
-mod lines;
 mod nonce;
 mod output;
 pub mod remote;
@@ -13,7 +12,6 @@ pub mod tokenizer;
 mod words;
 
 pub use fixed::Fixed;
-pub use lines::Lines;
 pub use nonce::{BadNonce, Nonce};
 pub use output::OutputLengths;
 pub use synthetic::Synthetic;
@@ -21,8 +19,6 @@ pub use synthetic::Synthetic;
 pub use inferometer_core::content::Content;
 
 use inferometer_core::work::PromptSource;
-use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Prompts by session and turn. The same place gives the same prompt, whoever asks and in any
@@ -73,30 +69,9 @@ impl Prompt {
 /// Why prompts cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
-    /// The file cannot be read.
-    #[error(
-        "cannot read the prompts of --data {path}: {source}; check the path and its permissions"
-    )]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The file is not text.
-    #[error("line {line} of {path} is not UTF-8 text; convert the file to UTF-8 (see iconv)")]
-    NotText {
-        /// The file.
-        path: PathBuf,
-        /// The first bad line, counted from 1.
-        line: u64,
-    },
-    /// The file holds no prompt.
-    #[error("{path} holds no prompt; give a file with at least one line of text")]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    /// A data set gives none.
+    #[error(transparent)]
+    Data(#[from] data::DataError),
 }
 
 /// Opens a source of prompts. The nonce makes synthetic prompts new and leaves others alone.
@@ -107,7 +82,16 @@ pub fn open(
 ) -> Result<Box<dyn Prompts>, WorkloadError> {
     Ok(match source {
         PromptSource::Text(text) => Box::new(Fixed::new(text)),
-        PromptSource::Data(data) => Box::new(Lines::open(data.location.as_ref())?),
+        PromptSource::Data(data) => {
+            let selection = data::Selection {
+                data,
+                path: data.location.as_ref(),
+                wanted: None,
+                seed,
+                tokenizer: None,
+            };
+            Box::new(data::DataSet::new(selection.run()?)?)
+        }
         PromptSource::Continuation(_) => todo!(),
         PromptSource::Synthetic(synthetic) => match &synthetic.lengths {
             inferometer_core::work::SyntheticLengths::Input(
