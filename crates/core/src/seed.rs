@@ -18,6 +18,10 @@ pub enum Dimension {
     Words = 4,
     /// Resampling for intervals.
     Bootstrap = 5,
+    /// Turns of conversations.
+    Turns = 7,
+    /// Which prompts share a beginning.
+    PrefixGroup = 8,
 }
 
 /// The generator of item `index` in a dimension. Equal arguments, equal numbers, on every

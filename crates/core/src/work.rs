@@ -1,6 +1,6 @@
 //! What to send: prompts, the lengths of their answers, and the fields of a request.
 
-use crate::length::{LONGEST, LengthSpec};
+use crate::length::{Distribution, LONGEST, LengthSpec};
 use crate::record::words;
 use crate::scenario::{BadValue, JsonObject, from_words};
 use crate::units::{Span, serde_as_text};
@@ -537,6 +537,21 @@ words!(Preset {
     Chat => "chat", Rag => "rag", Classifier => "classifier", Rewrite => "rewrite", Code => "code",
 });
 from_words!(Preset, "choose chat, rag, classifier, rewrite or code");
+
+impl Preset {
+    /// Lengths of prompts and of answers, in tokens.
+    pub fn lengths(self) -> (LengthSpec, LengthSpec) {
+        use Distribution::{Lognormal, Uniform};
+        let (input, output) = match self {
+            Preset::Chat => (Lognormal(350.0, 350.0), Lognormal(250.0, 200.0)),
+            Preset::Rag => (Lognormal(3000.0, 1500.0), Lognormal(200.0, 120.0)),
+            Preset::Classifier => (Lognormal(600.0, 400.0), Uniform(4, 8)),
+            Preset::Rewrite => (Lognormal(800.0, 400.0), Lognormal(800.0, 400.0)),
+            Preset::Code => (Lognormal(2000.0, 1800.0), Lognormal(300.0, 250.0)),
+        };
+        (LengthSpec::Drawn(input), LengthSpec::Drawn(output))
+    }
+}
 
 #[cfg(test)]
 mod tests {
