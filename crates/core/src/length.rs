@@ -147,7 +147,10 @@ impl FromStr for Distribution {
                 Ok(Distribution::Uniform(min, max))
             }
             "normal" => Ok(Distribution::Normal(real(first, 1.0)?, real(second, 0.0)?)),
-            "lognormal" => Ok(Distribution::Lognormal(real(first, 1.0)?, real(second, 0.0)?)),
+            "lognormal" => Ok(Distribution::Lognormal(
+                real(first, 1.0)?,
+                real(second, 0.0)?,
+            )),
             _ => Err(bad()),
         }
     }
@@ -163,7 +166,6 @@ impl fmt::Display for Distribution {
         }
     }
 }
-
 
 #[cfg(test)]
 mod tests {

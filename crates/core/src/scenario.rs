@@ -3,6 +3,7 @@
 //! `options` holds what a user typed; resolving it gives a `Scenario`, and `Scenario::options`
 //! gives back a file that repeats it.
 
+use crate::judge::Thresholds;
 use crate::record::words;
 use crate::slo::Slo;
 use crate::units::{Span, serde_as_text};
@@ -105,6 +106,13 @@ pub enum Shape {
         /// Requests under way at once; further ones wait, and the wait is charged.
         max_concurrency: Option<u32>,
     },
+    /// Requests at the times of a trace.
+    Replay {
+        /// How much faster than the trace's own clock.
+        speed: f64,
+        /// As in an open loop.
+        max_concurrency: Option<u32>,
+    },
 }
 
 /// How much to send: at least one limit.
@@ -118,6 +126,8 @@ pub enum Extent {
     Either(u64, Span),
     /// For so long, watching for drift.
     Soak(Span),
+    /// All that there is: a trace to its end.
+    All,
 }
 
 impl Extent {
@@ -125,7 +135,7 @@ impl Extent {
     pub fn requests(self) -> Option<u64> {
         match self {
             Extent::Requests(count) | Extent::Either(count, _) => Some(count),
-            Extent::Duration(_) | Extent::Soak(_) => None,
+            Extent::Duration(_) | Extent::Soak(_) | Extent::All => None,
         }
     }
 
@@ -133,7 +143,7 @@ impl Extent {
     pub fn duration(self) -> Option<Span> {
         match self {
             Extent::Duration(span) | Extent::Either(_, span) | Extent::Soak(span) => Some(span),
-            Extent::Requests(_) => None,
+            Extent::Requests(_) | Extent::All => None,
         }
     }
 }
@@ -178,6 +188,8 @@ pub struct Objectives {
     pub slos: Vec<Slo>,
     /// Share of requests that must meet all request objectives, from 0 to 1.
     pub attainment: Option<f64>,
+    /// From where on a sight becomes a doubt.
+    pub thresholds: Thresholds,
 }
 
 impl Objectives {

@@ -42,6 +42,16 @@ impl Work {
     pub fn wants_exact_lengths(&self) -> bool {
         self.ignore_eos && matches!(self.output, Output::Tokens(_) | Output::FromWork)
     }
+
+    /// Prompts begin alike by intention, so that a prefix cache is meant to know them.
+    pub fn shares_beginnings(&self) -> bool {
+        let by_source = match &self.prompts {
+            PromptSource::Synthetic(synthetic) => synthetic.prefix.is_some(),
+            PromptSource::Data(data) => data.format == Some(DataFormat::Mooncake),
+            PromptSource::Text(_) | PromptSource::Continuation(_) => false,
+        };
+        by_source || self.conversation.is_some()
+    }
 }
 
 /// Where prompts come from.
@@ -189,6 +199,15 @@ pub enum PromptLength {
     Tokens(u32),
     /// In characters.
     Chars(u32),
+}
+
+impl PromptLength {
+    /// The number, whatever it counts.
+    pub fn number(self) -> u32 {
+        match self {
+            PromptLength::Tokens(length) | PromptLength::Chars(length) => length,
+        }
+    }
 }
 
 impl FromStr for PromptLength {
@@ -539,7 +558,7 @@ words!(Preset {
 from_words!(Preset, "choose chat, rag, classifier, rewrite or code");
 
 impl Preset {
-    /// Lengths of prompts and of answers, in tokens.
+    /// Lengths of prompts and of answers.
     pub fn lengths(self) -> (LengthSpec, LengthSpec) {
         use Distribution::{Lognormal, Uniform};
         let (input, output) = match self {

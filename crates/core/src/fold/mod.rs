@@ -12,7 +12,7 @@ mod tests;
 mod timeline;
 
 use crate::environment::{EndCause, Ending, Environment};
-use crate::judge::{self, Evidence, Thresholds};
+use crate::judge::{self, Evidence};
 use crate::message::Lang;
 use crate::quantile::{quantile, sort};
 use crate::record::{Record, TokenSource};
@@ -42,15 +42,7 @@ pub struct RunContext<'a> {
 
 /// Folds the records of a run, in any order, to its summary.
 pub fn summarize(context: &RunContext<'_>, records: impl IntoIterator<Item = Record>) -> Summary {
-    summarize_with(context, &Thresholds::default(), records)
-}
-
-/// The same with other thresholds of doubt.
-pub fn summarize_with(
-    context: &RunContext<'_>,
-    thresholds: &Thresholds,
-    records: impl IntoIterator<Item = Record>,
-) -> Summary {
+    let thresholds = &context.scenario.objectives.thresholds;
     let mut tally = Tally::new(context.scenario, thresholds);
     for record in records {
         tally.add(&record);
@@ -336,7 +328,7 @@ fn latencies(run: &Run<'_>, tally: &Tally<'_>, itl: &Ordered, chunk_gaps: &Order
     let ttft_from_sent_ms = match run.context.scenario.load.shape {
         // Without a schedule both bases are one.
         Shape::Closed { .. } => ttft_ms,
-        Shape::Open { .. } => of(2, |answer| answer.ttft_from_sent),
+        Shape::Open { .. } | Shape::Replay { .. } => of(2, |answer| answer.ttft_from_sent),
     };
     let itl_is_per_token = tally.per_token && itl.quantile(0.5).is_some();
     let by_chunk = answers.iter().map(|answer| answer.chunk_gaps);

@@ -59,6 +59,9 @@ impl<'a> Run<'a> {
             Shape::Closed { concurrency, .. } => Some(concurrency),
             Shape::Open {
                 max_concurrency, ..
+            }
+            | Shape::Replay {
+                max_concurrency, ..
             } => max_concurrency,
         }
     }
@@ -107,9 +110,9 @@ impl<'a> Run<'a> {
     /// Whether an open loop got more than the server could take. What waits at the user's cap
     /// has arrived, so it counts as under way here.
     pub(super) fn overload(&self, significance: f64) -> Option<Overload> {
-        let Shape::Open { .. } = self.context.scenario.load.shape else {
+        if let Shape::Closed { .. } = self.context.scenario.load.shape {
             return None;
-        };
+        }
         let arrived = InFlight::sweep(self.rows.iter().filter_map(|row| row.under_way(row.start)));
         let last = self.rows.iter().filter_map(|row| row.start).max()?;
         let course = Course {
@@ -136,6 +139,11 @@ impl<'a> Run<'a> {
         else {
             return None;
         };
+        // A stream whose user thinks is idle by intention.
+        let conversation = &self.context.scenario.work.conversation;
+        if (conversation.as_ref()).is_some_and(|conversation| !conversation.think.0.is_zero()) {
+            return None;
+        }
         let spread = match (self.context.ending.stagger_ns, stagger) {
             (Some(nanos), _) => Duration::from_nanos(nanos),
             (None, Stagger::Over(span)) => span.0,

@@ -89,7 +89,7 @@ impl MadeUp {
             sending_ended: last.unwrap_or_default(),
             stagger_ns: match scenario.load.shape {
                 Shape::Closed { .. } => Some(360_000_000),
-                Shape::Open { .. } => None,
+                Shape::Open { .. } | Shape::Replay { .. } => None,
             },
             thread_cpu_shares: vec![0.1, 0.2],
             ..Ending::default()

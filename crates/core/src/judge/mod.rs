@@ -245,6 +245,9 @@ impl Case<'_> {
     }
 
     fn warm_cache(&self) -> Option<Doubt> {
+        if self.context.scenario.work.shares_beginnings() {
+            return None;
+        }
         let lengths = &self.evidence.lengths;
         let cached = lengths.cached_beyond_template;
         let warm = cached as f64 > self.thresholds.cache_share * lengths.cacheable as f64;
@@ -270,6 +273,7 @@ impl Case<'_> {
             Shape::Open { rate, .. } => rate
                 .is_infinite()
                 .then_some(Doubt::AllAtOnce { streams: None }),
+            Shape::Replay { .. } => None,
             Shape::Closed {
                 concurrency,
                 stagger,

@@ -1,7 +1,11 @@
 //! From where on a sight becomes a doubt.
 
+use crate::scenario::{BadValue, Tag};
+use serde::{Deserialize, Serialize};
+
 /// The limits, each with its default. Shares are from 0 to 1.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Thresholds {
     /// Lag p99 of a late client, in milliseconds.
     pub lag_ms: f64,
@@ -84,6 +88,79 @@ impl Default for Thresholds {
             stall_share: 0.01,
             significance: 0.01,
             steady_requests: 50,
+        }
+    }
+}
+
+impl Thresholds {
+    /// The defaults with some limits changed by name, as in `failures-warn=0.05`.
+    pub fn with(changes: &[Tag]) -> Result<Self, BadValue> {
+        const TAKES: &str = "write NAME=NUMBER with a number from 0; the manual lists the names";
+        let mut table = Thresholds::default().table();
+        for change in changes {
+            let bad = || BadValue::new(&change.to_string(), TAKES);
+            let limit = table.get_mut(&change.key).ok_or_else(bad)?;
+            let number: f64 = change.value.parse().map_err(|_| bad())?;
+            if !(number.is_finite() && number >= 0.0) {
+                return Err(bad());
+            }
+            *limit = match limit {
+                // Counts stay whole.
+                toml::Value::Integer(_) if number.fract() == 0.0 => {
+                    toml::Value::Integer(number as i64)
+                }
+                toml::Value::Integer(_) => return Err(bad()),
+                _ => toml::Value::Float(number),
+            };
+        }
+        let text = BadValue::new("--threshold", TAKES);
+        toml::Value::Table(table).try_into().map_err(|_| text)
+    }
+
+    /// The limits that differ from the defaults.
+    pub fn changed(&self) -> Vec<Tag> {
+        let defaults = Thresholds::default().table();
+        (self.table().into_iter())
+            .filter(|(name, value)| defaults.get(name) != Some(value))
+            .map(|(key, value)| Tag {
+                key,
+                value: value.to_string(),
+            })
+            .collect()
+    }
+
+    fn table(&self) -> toml::Table {
+        toml::Table::try_from(self).expect("limits are numbers")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tags(texts: &[&str]) -> Vec<Tag> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn limits_are_changed_by_name_and_told_again() {
+        let changed = Thresholds::with(&tags(&["failures-warn=0.05", "stall-gaps=3"])).unwrap();
+        assert_eq!((changed.failures_warn, changed.stall_gaps), (0.05, 3));
+        assert_eq!(Thresholds::with(&changed.changed()).unwrap(), changed);
+        assert_eq!(Thresholds::default().changed(), []);
+    }
+
+    #[test]
+    fn unknown_names_and_impossible_limits_are_refused() {
+        for text in [
+            "speed=1",
+            "lag-ms=fast",
+            "lag-ms=-1",
+            "lag-ms=nan",
+            "stall-gaps=1.5",
+        ] {
+            let message = Thresholds::with(&tags(&[text])).unwrap_err().to_string();
+            assert!(message.contains("NAME=NUMBER"), "{message}");
         }
     }
 }

@@ -1,0 +1,410 @@
+//! From what a user typed to a scenario that cannot be illegal. The defaults live here.
+
+use super::work::resolve_work;
+use super::*;
+use crate::judge::Thresholds;
+use crate::slo::SloScope;
+use std::time::Duration;
+
+/// Options that do not go together, or lack something.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum OptionError {
+    /// Two options exclude each other.
+    #[error("{0} and {1} exclude each other: {2}")]
+    Conflict(&'static str, &'static str, &'static str),
+    /// An option needs another.
+    #[error("{0} needs {1}: {2}")]
+    Needs(&'static str, &'static str, &'static str),
+    /// A value is outside its range.
+    #[error("{0} {1} is not possible: {2}")]
+    Range(&'static str, String, &'static str),
+    /// A stored scenario names a header whose value was not stored.
+    #[error(
+        "header '{0}' was sent in the stored run; values are never stored, so give it again with --header {0}=VALUE"
+    )]
+    HeaderValue(String),
+    /// A value that cannot be read.
+    #[error(transparent)]
+    Value(#[from] BadValue),
+    /// A file is no options file.
+    #[error("{0}")]
+    File(String),
+}
+
+impl Options {
+    /// Resolves to a scenario that cannot be illegal. The defaults live here.
+    pub fn resolve(self) -> Result<Scenario, OptionError> {
+        let work = resolve_work(self.work)?;
+        let load = resolve_load(&self.load, &work)?;
+        if load.stop_when.contains(&StopWhen::SloMissed)
+            && self.objectives.slo.as_ref().is_none_or(Vec::is_empty)
+        {
+            return Err(OptionError::Needs(
+                "--stop-when slo-missed",
+                "--slo",
+                "say what may be missed, as in --slo ttft=500ms",
+            ));
+        }
+        Ok(Scenario {
+            label: self.run.label,
+            tags: self.run.tag.unwrap_or_default(),
+            seed: self.run.seed.unwrap_or(0),
+            connection: resolve_connection(self.connection)?,
+            load,
+            work,
+            objectives: resolve_objectives(self.objectives)?,
+        })
+    }
+}
+
+fn resolve_connection(options: ConnectionOptions) -> Result<Connection, OptionError> {
+    let given: Vec<String> = options
+        .header
+        .iter()
+        .flatten()
+        .map(|header| header.key.clone())
+        .collect();
+    if let Some(missing) = options
+        .header_names
+        .iter()
+        .flatten()
+        .find(|name| !given.iter().any(|given| given.eq_ignore_ascii_case(name)))
+    {
+        return Err(OptionError::HeaderValue(missing.clone()));
+    }
+    let timeout = |name, given: Option<Span>, default: Duration| match given {
+        Some(span) if span.0.is_zero() => Err(OptionError::Range(
+            name,
+            span.to_string(),
+            "give a time above 0",
+        )),
+        given => Ok(given.unwrap_or(Span(default))),
+    };
+    Ok(Connection {
+        urls: options.url.unwrap_or_default(),
+        api: options.api.unwrap_or_default(),
+        model: options.model,
+        stream: options.stream.unwrap_or(true) && !options.no_stream,
+        headers: given,
+        api_key_env: match &options.api_key_file {
+            Some(_) => None,
+            None => Some(
+                options
+                    .api_key_env
+                    .unwrap_or_else(|| "OPENAI_API_KEY".into()),
+            ),
+        },
+        api_key_file: options.api_key_file,
+        ca: options.ca,
+        client_cert: options.client_cert,
+        client_key: options.client_key,
+        insecure: options.insecure.unwrap_or(false),
+        proxy: options.proxy,
+        connect_timeout: timeout(
+            "--connect-timeout",
+            options.connect_timeout,
+            Duration::from_secs(10),
+        )?,
+        read_timeout: timeout(
+            "--read-timeout",
+            options.read_timeout,
+            Duration::from_secs(120),
+        )?,
+        request_timeout: timeout(
+            "--request-timeout",
+            options.request_timeout,
+            Duration::from_secs(600),
+        )?,
+        workers: options
+            .workers
+            .map(|count| small("--workers", count, 1024))
+            .transpose()?,
+    })
+}
+
+pub(super) fn small(name: &'static str, count: Count, most: u32) -> Result<u32, OptionError> {
+    u32::try_from(count.0)
+        .ok()
+        .filter(|&count| count <= most)
+        .ok_or_else(|| {
+            OptionError::Range(
+                name,
+                count.0.to_string(),
+                "that is more than this program can hold",
+            )
+        })
+}
+
+/// Most streams or requests under way at once; more than the ports of one address.
+const MOST_STREAMS: u32 = 1_000_000;
+
+/// A trace brings its own times of arrival, unless others are asked for.
+fn replays(options: &LoadOptions, work: &Work) -> bool {
+    let PromptSource::Data(data) = &work.prompts else {
+        return false;
+    };
+    let trace = data.format.is_some_and(DataFormat::is_trace);
+    trace && options.rate.is_none() && options.concurrency.is_none()
+}
+
+fn resolve_load(options: &LoadOptions, work: &Work) -> Result<Load, OptionError> {
+    let replays = replays(options, work);
+    if options.speed.is_some() && !replays {
+        return Err(OptionError::Needs(
+            "--speed",
+            "a trace",
+            "it is the pace of a replay; give --data with a trace, without --rate and --concurrency",
+        ));
+    }
+    let max_concurrency = options
+        .max_concurrency
+        .map(|count| small("--max-concurrency", count, MOST_STREAMS))
+        .transpose()?;
+    let shape = match (options.rate, options.concurrency) {
+        (None, None) if replays => {
+            if let Some((name, _)) = open_only(options).into_iter().find(|(_, given)| *given) {
+                return Err(OptionError::Needs(
+                    name,
+                    "--rate",
+                    "a trace brings its own times of arrival",
+                ));
+            }
+            let speed = options.speed.unwrap_or(Positive(1.0)).0;
+            Shape::Replay {
+                speed: within(
+                    "--speed",
+                    speed,
+                    SPEEDS,
+                    "give a factor from 0.001 to 100000",
+                )?,
+                max_concurrency,
+            }
+        }
+        (Some(_), Some(_)) => {
+            return Err(OptionError::Conflict(
+                "--rate",
+                "--concurrency",
+                "an open loop is capped by --max-concurrency",
+            ));
+        }
+        (Some(rate), None) => {
+            if options.stagger.is_some() {
+                return Err(OptionError::Conflict(
+                    "--rate",
+                    "--stagger",
+                    "arrivals of an open loop are spaced by --arrival",
+                ));
+            }
+            if !rate.is_infinite() {
+                within("--rate", rate.0, RATES, RATES_SAID)?;
+            }
+            Shape::Open {
+                rate,
+                arrival: resolve_arrival(options)?,
+                ramp: resolve_ramp(options, rate)?,
+                max_concurrency,
+            }
+        }
+        (None, concurrency) => {
+            let cap = ("--max-concurrency", max_concurrency.is_some());
+            let mut open_only = open_only(options).into_iter().chain([cap]);
+            if let Some((name, _)) = open_only.find(|(_, given)| *given) {
+                return Err(OptionError::Needs(name, "--rate", "it shapes an open loop"));
+            }
+            Shape::Closed {
+                concurrency: small(
+                    "--concurrency",
+                    concurrency.unwrap_or(Count(8)),
+                    MOST_STREAMS,
+                )?,
+                stagger: options.stagger.unwrap_or_default(),
+            }
+        }
+    };
+    let extent = match (options.soak, options.requests, options.duration) {
+        (Some(span), None, None) => Extent::Soak(span),
+        (Some(_), _, _) => {
+            return Err(OptionError::Conflict(
+                "--soak",
+                "--requests or --duration",
+                "a soak has a time only",
+            ));
+        }
+        (None, Some(count), Some(span)) => Extent::Either(count.0, span),
+        (None, Some(count), None) => Extent::Requests(count.0),
+        (None, None, Some(span)) => Extent::Duration(span),
+        // A trace is replayed to its end.
+        (None, None, None) if replays => Extent::All,
+        (None, None, None) => Extent::Requests(200),
+    };
+    if let (Some(span), Shape::Open { rate, .. }) = (extent.duration(), &shape) {
+        if rate.is_infinite() && extent.requests().is_none() {
+            return Err(OptionError::Needs(
+                "--rate inf",
+                "--requests",
+                "without a number there would be no end of arrivals",
+            ));
+        }
+        if extent.requests().is_none() && rate.0 * span.0.as_secs_f64() > MOST_ARRIVALS {
+            return Err(OptionError::Range(
+                "--duration",
+                span.to_string(),
+                "that rate for that time is more than 100 million arrivals",
+            ));
+        }
+    }
+    if extent.duration().is_some_and(|span| span.0.is_zero()) {
+        return Err(OptionError::Range(
+            "--duration",
+            "0s".into(),
+            "give a time above 0",
+        ));
+    }
+    if extent
+        .requests()
+        .is_some_and(|count| count as f64 > MOST_ARRIVALS)
+    {
+        return Err(OptionError::Range(
+            "--requests",
+            extent.requests().unwrap_or_default().to_string(),
+            "that is more than 100 million",
+        ));
+    }
+    let wave = match &shape {
+        Shape::Closed { concurrency, .. } => u64::from(*concurrency),
+        Shape::Open {
+            max_concurrency, ..
+        }
+        | Shape::Replay {
+            max_concurrency, ..
+        } => u64::from(max_concurrency.unwrap_or(8).min(8)),
+    };
+    Ok(Load {
+        shape,
+        extent,
+        warmup: options.warmup.unwrap_or(Warmup::Requests(wave)),
+        drain: options.drain,
+        stop_when: options.stop_when.clone().unwrap_or_default(),
+    })
+}
+
+/// A schedule is held in memory; beyond this it would not fit.
+const MOST_ARRIVALS: f64 = crate::schedule::MOST_ARRIVALS as f64;
+
+/// Rates, a second, whose due times can be told apart and can be waited for.
+const RATES: std::ops::RangeInclusive<f64> = 1e-6..=1e9;
+const RATES_SAID: &str = "give arrivals a second from 0.000001 to 1000000000, or inf";
+/// Paces at which a trace is still one.
+const SPEEDS: std::ops::RangeInclusive<f64> = 1e-3..=1e5;
+
+/// Options that shape the arrivals of an open loop, and whether each is given.
+fn open_only(options: &LoadOptions) -> [(&'static str, bool); 5] {
+    [
+        ("--arrival", options.arrival.is_some()),
+        ("--burstiness", options.burstiness.is_some()),
+        ("--ramp", options.ramp.is_some()),
+        ("--ramp-from", options.ramp_from.is_some()),
+        ("--ramp-over", options.ramp_over.is_some()),
+    ]
+}
+
+/// Shapes whose gamma gaps are numbers.
+const BURSTINESS: std::ops::RangeInclusive<f64> = 1e-3..=1e6;
+
+fn within(
+    name: &'static str,
+    value: f64,
+    range: std::ops::RangeInclusive<f64>,
+    takes: &'static str,
+) -> Result<f64, OptionError> {
+    match range.contains(&value) {
+        true => Ok(value),
+        false => Err(OptionError::Range(name, format!("{value:e}"), takes)),
+    }
+}
+
+fn resolve_arrival(options: &LoadOptions) -> Result<Arrival, OptionError> {
+    match (options.arrival, options.burstiness) {
+        (Some(ArrivalName::Constant), None) => Ok(Arrival::Constant),
+        (Some(ArrivalName::Poisson) | None, None) => Ok(Arrival::Poisson),
+        (Some(ArrivalName::Gamma) | None, Some(burstiness)) => within(
+            "--burstiness",
+            burstiness.0,
+            BURSTINESS,
+            "give a number from 0.001 to 1000000; below 1 is bursty, above 1 regular",
+        )
+        .map(Arrival::Gamma),
+        (Some(ArrivalName::Gamma), None) => Err(OptionError::Needs(
+            "--arrival gamma",
+            "--burstiness",
+            "below 1 bursty, above 1 regular",
+        )),
+        (Some(_), Some(_)) => Err(OptionError::Conflict(
+            "--burstiness",
+            "--arrival constant or poisson",
+            "only gamma arrivals have it",
+        )),
+    }
+}
+
+fn resolve_ramp(options: &LoadOptions, rate: Rate) -> Result<Option<Ramp>, OptionError> {
+    let Some(curve) = options.ramp else {
+        let stray = options
+            .ramp_from
+            .map(|_| "--ramp-from")
+            .or(options.ramp_over.map(|_| "--ramp-over"));
+        return match stray {
+            Some(name) => Err(OptionError::Needs(
+                name,
+                "--ramp",
+                "choose linear or exponential",
+            )),
+            None => Ok(None),
+        };
+    };
+    if rate.is_infinite() {
+        return Err(OptionError::Conflict(
+            "--ramp",
+            "--rate inf",
+            "a ramp needs a rate to rise to",
+        ));
+    }
+    let from = match options.ramp_from {
+        Some(from) => within(
+            "--ramp-from",
+            from.0,
+            RATES,
+            "give arrivals a second from 0.000001 to 1000000000",
+        )?,
+        None => (rate.0 / 10.0).max(*RATES.start()),
+    };
+    let over = options.ramp_over.unwrap_or(Span(Duration::from_secs(30)));
+    Ok(Some(Ramp { curve, from, over }))
+}
+
+fn resolve_objectives(options: ObjectiveOptions) -> Result<Objectives, OptionError> {
+    if let Some(bad) = options
+        .attainment
+        .filter(|share| !(*share > 0.0 && *share <= 1.0))
+    {
+        return Err(OptionError::Range(
+            "--attainment",
+            bad.to_string(),
+            "give a share above 0, at most 1, such as 0.95",
+        ));
+    }
+    let slos = options.slo.unwrap_or_default();
+    if options.attainment.is_some() && !slos.iter().any(|slo| slo.scope == SloScope::Request) {
+        return Err(OptionError::Needs(
+            "--attainment",
+            "--slo",
+            "give a request objective such as --slo ttft=500ms",
+        ));
+    }
+    let thresholds = Thresholds::with(options.threshold.as_deref().unwrap_or_default())?;
+    Ok(Objectives {
+        thresholds,
+        slos,
+        attainment: options.attainment,
+    })
+}

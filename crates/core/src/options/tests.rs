@@ -1,0 +1,194 @@
+use super::*;
+
+fn read(toml: &str) -> Options {
+    Options::from_toml(toml).unwrap()
+}
+
+fn resolved(toml: &str) -> Scenario {
+    read(toml).resolve().unwrap()
+}
+
+fn refused(toml: &str) -> String {
+    read(toml).resolve().unwrap_err().to_string()
+}
+
+#[test]
+fn nothing_given_means_the_documented_defaults() {
+    let scenario = resolved("");
+    assert_eq!(
+        scenario.load.shape,
+        Shape::Closed {
+            concurrency: 8,
+            stagger: Stagger::Auto
+        }
+    );
+    assert_eq!(scenario.load.extent, Extent::Requests(200));
+    assert_eq!(scenario.load.warmup, Warmup::Requests(8));
+    assert_eq!(
+        scenario.work.prompts,
+        PromptSource::Synthetic(Synthetic {
+            lengths: SyntheticLengths::Input(LengthSpec::fixed(256)),
+            language: Language::En,
+            prefix: None,
+        })
+    );
+    assert_eq!(scenario.work.output, Output::Tokens(LengthSpec::fixed(128)));
+    assert!(scenario.work.ignore_eos && scenario.work.cache_nonce && scenario.connection.stream);
+}
+
+#[test]
+fn a_stored_scenario_resolves_to_itself() {
+    let files = [
+        "",
+        "[load]\nrate = 5\narrival = 'gamma'\nburstiness = 0.5\nramp = 'linear'\nmax-concurrency = 4\nduration = '30s'",
+        "[load]\nrate = 'inf'\nrequests = 10\nwarmup = '3s'\ndrain = '1s'\nstop-when = ['failures>20%']",
+        "[load]\nsoak = '1h'\nstagger = 'none'",
+        "[work]\nprompt = 'hi'\nmax-tokens = 5\nextra = '{\"top_k\":3}'\nstop = ['a']\ntemperature = 0.5",
+        "[work]\ndata = 'p.txt'\n[objectives]\nslo = ['ttft=500ms', 'tpot.p99=50ms']\nattainment = 0.95",
+        "[run]\nlabel = 'x'\ntag = ['a=b']\nseed = 7\n[connection]\nurl = ['http://h:1']\nstream = false\nworkers = 2",
+    ];
+    let work = [
+        "data = 'a.json'\ndata-format = 'sharegpt'\nfilter = 'vllm'\nlimit = 9\nshuffle = true\nmin-prompt = '5chars'\nmax-prompt = 900\nskip-bad = true\ntokenizer = 'cl100k'",
+        "data = 'q.jsonl'\nfield = 'input'\noutput-tokens = 'free'",
+        "data = 't.jsonl'\ndata-format = 'mooncake'\nfrom = '1m'\nfor = '5m'",
+        "data = 'c.json'\ndata-format = 'conversations'\nturns = 4\nthink = '2s'\nhistory = 'data'",
+        "data = 'book.txt'\ninput-chars = 400\nask-chars = 200\ntemplate = 'zh'",
+        "data = 'book.txt'\ndata-format = 'text'\ninput-tokens = 400",
+        "length-pairs = '512:128=3,4096:64'",
+        "workload = 'rag'\nprefix-tokens = 100\nprefix-groups = 8\nprefix-spread = 'zipf(1.2)'",
+        "cache-hit = 0.5\ntext = 'zh'\ntokenizer = 'o200k'\nas-token-ids = true",
+        "turns = 'uniform(2,5)'\nthink = '1s'\ninput-tokens = 'histogram(h.csv)'",
+    ];
+    let work = work.map(|options| format!("[work]\n{options}"));
+    let more = [
+        "[load]\nspeed = 2.5\nmax-concurrency = 9\n[work]\ndata = 't.csv'\ndata-format = 'azure'",
+        "[objectives]\nthreshold = ['failures-warn=0.05']",
+    ];
+    let files = files.into_iter().chain(more).map(str::to_owned);
+    for file in files.chain(work) {
+        let file = file.as_str();
+        let scenario = resolved(file);
+        let again = read(&scenario.options().to_toml()).resolve().unwrap();
+        assert_eq!(again, scenario, "{file}");
+    }
+}
+
+#[test]
+fn flags_win_over_the_file_and_silence_its_alternatives() {
+    let file = read("[load]\nconcurrency = 4\nrequests = 9\n[work]\ninput-tokens = 5");
+    let flags = read("[load]\nrate = 3\nduration = '2s'\n[work]\nprompt = 'hi'");
+    let scenario = flags.over(file).resolve().unwrap();
+    assert!(matches!(
+        scenario.load.shape,
+        Shape::Open {
+            rate: Rate(3.0),
+            ..
+        }
+    ));
+    assert_eq!(scenario.load.extent.requests(), None);
+    assert_eq!(scenario.work.prompts, PromptSource::Text("hi".into()));
+}
+
+#[test]
+fn what_does_not_go_together_is_named() {
+    assert!(refused("[load]\nrate = 3\nconcurrency = 4").contains("--max-concurrency"));
+    assert!(refused("[load]\nburstiness = 3").contains("--rate"));
+    assert!(refused("[load]\nrate = 'inf'\nduration = '3s'").contains("--requests"));
+    assert!(refused("[load]\nstop-when = ['slo-missed']").contains("--slo"));
+    assert!(refused("[objectives]\nattainment = 0.9").contains("--slo"));
+    assert!(refused("[connection]\nheader-names = ['X-Tenant']").contains("--header X-Tenant="));
+}
+
+#[test]
+fn an_option_that_the_work_cannot_follow_is_refused_never_ignored() {
+    for (work, expected) in [
+        ("shuffle = true", "--shuffle needs --data"),
+        ("prompt = 'hi'\ndata = 'f'", "exclude"),
+        ("data = 'f'\ninput-tokens = 5", "--min-prompt"),
+        ("data = 'f'\nthink = '1s'", "--data-format conversations"),
+        ("data = 'f'\ndata-format = 'custom'\nfrom = '1s'", "a trace"),
+        ("data = 'f'\nworkload = 'chat'", "synthetic"),
+        ("data = 'f'\ncache-nonce = true", "synthetic"),
+        ("data = 'f'\nmin-prompt = 9\nmax-prompt = 8", "--max-prompt"),
+        ("history = 'data'\nturns = 3", "server's"),
+        ("text = 'zh'", "--tokenizer"),
+        ("as-token-ids = true", "--tokenizer"),
+        ("cache-hit = 1.0", "below 1"),
+        ("prefix-groups = 3", "--prefix-tokens"),
+        ("output-tokens = 'data'", "--data"),
+        ("length-pairs = '5:6'\nmax-tokens = 6", "pairs say both"),
+        (
+            "input-tokens = 'normal(5,1)'\nask-chars = 6",
+            "give a number",
+        ),
+    ] {
+        let message = refused(&format!("[work]\n{work}"));
+        assert!(message.contains(expected), "{work}: {message}");
+    }
+    assert!(refused("[load]\nspeed = 2").contains("a trace"));
+    let trace = "[work]\ndata = 'f'\ndata-format = 'azure'\n[load]\n";
+    assert!(refused(&format!("{trace}arrival = 'constant'")).contains("own times"));
+}
+
+#[test]
+fn a_trace_is_replayed_to_its_end_unless_another_load_is_asked_for() {
+    let trace = "[work]\ndata = 'f'\ndata-format = 'azure'\n[load]\n";
+    let replayed = resolved(trace).load;
+    assert!(matches!(replayed.shape, Shape::Replay { speed: 1.0, .. }));
+    assert_eq!(replayed.extent, Extent::All);
+    let closed = resolved(&format!("{trace}concurrency = 4")).load;
+    assert!(matches!(closed.shape, Shape::Closed { .. }));
+    assert_eq!(closed.extent, Extent::Requests(200));
+}
+
+#[test]
+fn another_source_of_prompts_silences_the_one_below() {
+    let file = read("[work]\ndata = 'f'\nshuffle = true\nlimit = 3\ntemperature = 0.5");
+    let flags = read("[work]\ninput-tokens = 9");
+    let work = flags.over(file).resolve().unwrap().work;
+    assert!(matches!(work.prompts, PromptSource::Synthetic(_)));
+    assert_eq!(work.temperature, Some(0.5));
+    let file = read("[work]\ndata = 'f'\nshuffle = true");
+    let work = read("[work]\nlimit = 9").over(file).resolve().unwrap().work;
+    let PromptSource::Data(data) = work.prompts else {
+        panic!("the data stay the source");
+    };
+    assert!(data.shuffle && data.limit == Some(9));
+}
+
+#[test]
+fn rates_that_no_clock_can_follow_are_refused_with_what_is_possible() {
+    for (file, expected) in [
+        (
+            "rate = 1e-20",
+            "--rate 1e-20 is not possible: give arrivals",
+        ),
+        ("rate = 1e10", "or inf"),
+        ("rate = 5\nburstiness = 1e-9", "--burstiness 1e-9"),
+        ("rate = 5\nburstiness = 1e9", "from 0.001"),
+        ("rate = 5\nramp = 'linear'\nramp-from = 1e-9", "--ramp-from"),
+    ] {
+        let message = refused(&format!("[load]\n{file}"));
+        assert!(message.contains(expected), "{file}: {message}");
+    }
+    resolved("[load]\nrate = 1e-6\nramp = 'exponential'");
+    resolved("[load]\nrate = 'inf'\nrequests = 5");
+}
+
+#[test]
+fn impossible_values_say_what_is_possible() {
+    for (file, expected) in [
+        ("[load]\nconcurrency = 0", "whole number from 1"),
+        ("[load]\nconcurrency = -3", "whole number from 1"),
+        ("[load]\nrate = 0", "above 0"),
+        ("[load]\nrate = -1.5", "above 0"),
+        ("[load]\nduration = '5'", "200ms"),
+        ("[load]\nvelocity = 5", "velocity"),
+        ("[work]\nextra = '[1]'", "JSON object"),
+        ("[load]\nstop-when = ['throughput-falling']", "failures>20%"),
+    ] {
+        let message = Options::from_toml(file).unwrap_err().to_string();
+        assert!(message.contains(expected), "{file}: {message}");
+        assert!(!message.contains('\n'), "{message}");
+    }
+}

@@ -1,0 +1,461 @@
+//! The options of the work: which source of prompts they mean, and back.
+
+use super::resolve::small;
+use super::*;
+use std::mem::discriminant;
+
+/// What the options say about where prompts come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    Prompt,
+    Continuation,
+    Data,
+    Synthetic,
+}
+
+impl WorkOptions {
+    /// The source that the given options belong to; absent if they would fit any.
+    pub(super) fn source(&self) -> Option<Source> {
+        let text = self.data_format == Some(FormatName(Some(DataFormat::Text)));
+        let templated = self.template.is_some()
+            || self.input_chars.is_some()
+            || self.ask_chars.is_some()
+            || text;
+        let synthetic = self.input_tokens.is_some()
+            || self.length_pairs.is_some()
+            || self.workload.is_some()
+            || self.prefix_tokens.is_some()
+            || self.cache_hit.is_some();
+        match () {
+            () if self.prompt.is_some() => Some(Source::Prompt),
+            () if templated => Some(Source::Continuation),
+            () if self.data.is_some() => Some(Source::Data),
+            () if synthetic => Some(Source::Synthetic),
+            () => None,
+        }
+    }
+}
+
+/// Refuses the first of some options that is given though it belongs elsewhere.
+fn only_with(
+    needs: &'static str,
+    why: &'static str,
+    given: &[(&'static str, bool)],
+) -> Result<(), OptionError> {
+    match given.iter().find(|(_, given)| *given) {
+        Some((name, _)) => Err(OptionError::Needs(name, needs, why)),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn resolve_work(options: WorkOptions) -> Result<Work, OptionError> {
+    let source = options.source().unwrap_or(Source::Synthetic);
+    refuse_strays(&options, source)?;
+    let prompts = match source {
+        Source::Prompt => PromptSource::Text(options.prompt.clone().unwrap_or_default()),
+        Source::Data => PromptSource::Data(resolve_data(&options)?),
+        Source::Continuation => PromptSource::Continuation(resolve_continuation(&options)?),
+        Source::Synthetic => PromptSource::Synthetic(resolve_synthetic(&options)?),
+    };
+    let output = resolve_output(&options, &prompts)?;
+    let conversation = resolve_conversation(&options, &prompts);
+    let as_token_ids = options.as_token_ids.unwrap_or(false);
+    if as_token_ids && options.tokenizer.is_none() {
+        return Err(OptionError::Needs(
+            "--as-token-ids",
+            "--tokenizer",
+            "give the model's own, since ids mean nothing to another",
+        ));
+    }
+    if as_token_ids && conversation.is_some() {
+        return Err(OptionError::Conflict(
+            "--as-token-ids",
+            "conversations",
+            "their history is text",
+        ));
+    }
+    let synthetic = matches!(prompts, PromptSource::Synthetic(_));
+    let exact_by_default = synthetic && matches!(output, Output::Tokens(_) | Output::FromWork);
+    let temperature = options.temperature;
+    if let Some(bad) = temperature.filter(|t| !(0.0..=10.0).contains(t)) {
+        return Err(OptionError::Range(
+            "--temperature",
+            bad.to_string(),
+            "give a number from 0 to 10",
+        ));
+    }
+    if let Some(bad) = options.top_p.filter(|p| !(*p > 0.0 && *p <= 1.0)) {
+        return Err(OptionError::Range(
+            "--top-p",
+            bad.to_string(),
+            "give a share above 0, at most 1",
+        ));
+    }
+    Ok(Work {
+        prompts,
+        output,
+        tokenizer: options.tokenizer,
+        conversation,
+        as_token_ids,
+        ignore_eos: match options.no_ignore_eos {
+            true => false,
+            false => options.ignore_eos.unwrap_or(exact_by_default),
+        },
+        min_tokens: options.min_tokens,
+        temperature,
+        top_p: options.top_p,
+        stop: options.stop.unwrap_or_default(),
+        extra: options.extra,
+        cache_nonce: match options.no_cache_nonce {
+            true => false,
+            false => options.cache_nonce.unwrap_or(synthetic),
+        },
+    })
+}
+
+/// An option that the chosen source cannot follow is refused, never ignored.
+fn refuse_strays(options: &WorkOptions, source: Source) -> Result<(), OptionError> {
+    if source == Source::Prompt && options.data.is_some() {
+        return Err(OptionError::Conflict(
+            "--prompt",
+            "--data",
+            "choose one source of prompts",
+        ));
+    }
+    if source == Source::Data && options.input_tokens.is_some() {
+        return Err(OptionError::Conflict(
+            "--input-tokens",
+            "--data",
+            "it is the length of synthetic prompts; choose rows by --min-prompt and --max-prompt",
+        ));
+    }
+    let data = source == Source::Data;
+    if !data {
+        only_with(
+            "--data",
+            "it chooses rows of a data set",
+            &[
+                ("--field", options.field.is_some()),
+                ("--filter", options.filter.is_some()),
+                ("--limit", options.limit.is_some()),
+                ("--shuffle", options.shuffle == Some(true)),
+                ("--min-prompt", options.min_prompt.is_some()),
+                ("--max-prompt", options.max_prompt.is_some()),
+                ("--skip-bad", options.skip_bad == Some(true)),
+                ("--from", options.from.is_some()),
+                ("--for", options.window.is_some()),
+            ],
+        )?;
+    }
+    if !data && source != Source::Continuation {
+        let format = options.data_format.is_some_and(|format| format.0.is_some());
+        only_with(
+            "--data",
+            "it is the format of a data set",
+            &[("--data-format", format)],
+        )?;
+    }
+    if source != Source::Synthetic {
+        only_with(
+            "synthetic prompts",
+            "leave out the other source of prompts",
+            &[
+                ("--length-pairs", options.length_pairs.is_some()),
+                ("--workload", options.workload.is_some()),
+                ("--prefix-tokens", options.prefix_tokens.is_some()),
+                ("--cache-hit", options.cache_hit.is_some()),
+                ("--cache-nonce", options.cache_nonce == Some(true)),
+            ],
+        )?;
+    }
+    if options.prefix_tokens.is_none() && options.cache_hit.is_none() {
+        only_with(
+            "--prefix-tokens or --cache-hit",
+            "they say how much prompts share",
+            &[
+                ("--prefix-groups", options.prefix_groups.is_some()),
+                ("--prefix-spread", options.prefix_spread.is_some()),
+            ],
+        )?;
+    }
+    let format = options.data_format.and_then(|format| format.0);
+    let turns = match source {
+        Source::Synthetic => options.turns.is_some(),
+        Source::Data => format == Some(DataFormat::Conversations),
+        Source::Prompt | Source::Continuation => false,
+    };
+    if !turns {
+        let remedy = match source {
+            Source::Data => "--data-format conversations",
+            _ => "--turns with synthetic prompts, or --data-format conversations",
+        };
+        only_with(
+            remedy,
+            "other work has one turn",
+            &[
+                ("--turns", options.turns.is_some()),
+                ("--think", options.think.is_some()),
+                ("--history", options.history.is_some()),
+            ],
+        )?;
+    }
+    if source == Source::Synthetic && options.history == Some(History::Data) {
+        return Err(OptionError::Conflict(
+            "--history data",
+            "synthetic prompts",
+            "there are no answers but the server's",
+        ));
+    }
+    Ok(())
+}
+
+fn resolve_data(options: &WorkOptions) -> Result<DataSource, OptionError> {
+    let format = options.data_format.and_then(|format| format.0);
+    if format.is_some_and(|format| !format.is_trace()) {
+        only_with(
+            "a trace",
+            "other data have no clock",
+            &[
+                ("--from", options.from.is_some()),
+                ("--for", options.window.is_some()),
+            ],
+        )?;
+    }
+    if let (Some(min), Some(max)) = (options.min_prompt, options.max_prompt)
+        && discriminant(&min) == discriminant(&max)
+        && PromptLength::number(min) > PromptLength::number(max)
+    {
+        return Err(OptionError::Range(
+            "--min-prompt",
+            min.to_string(),
+            "it is more than --max-prompt",
+        ));
+    }
+    Ok(DataSource {
+        location: options.data.clone().unwrap_or_default(),
+        format,
+        field: options.field.clone(),
+        filter: options.filter,
+        limit: options.limit.map(|limit| limit.0),
+        shuffle: options.shuffle.unwrap_or(false),
+        min_prompt: options.min_prompt,
+        max_prompt: options.max_prompt,
+        skip_bad: options.skip_bad.unwrap_or(false),
+        window: Window {
+            from: options.from.unwrap_or_default(),
+            length: options.window,
+        },
+    })
+}
+
+fn resolve_continuation(options: &WorkOptions) -> Result<Continuation, OptionError> {
+    const LONGEST: u32 = crate::length::LONGEST;
+    let piece = match (&options.input_tokens, options.input_chars) {
+        (Some(spec), None) => match spec.longest() {
+            Some(length) if *spec == LengthSpec::fixed(length) => PromptLength::Tokens(length),
+            _ => {
+                return Err(OptionError::Range(
+                    "--input-tokens",
+                    spec.to_string(),
+                    "pieces of text have one length; give a number",
+                ));
+            }
+        },
+        (_, chars) => {
+            let chars = chars.unwrap_or(Count(1000));
+            PromptLength::Chars(small("--input-chars", chars, LONGEST)?)
+        }
+    };
+    Ok(Continuation {
+        location: options.data.clone(),
+        piece,
+        ask_chars: small(
+            "--ask-chars",
+            options.ask_chars.unwrap_or(Count(1000)),
+            LONGEST,
+        )?,
+        template: options
+            .template
+            .clone()
+            .unwrap_or(Template::Embedded(options.text.unwrap_or_default())),
+    })
+}
+
+fn resolve_synthetic(options: &WorkOptions) -> Result<Synthetic, OptionError> {
+    let language = options.text.unwrap_or_default();
+    if language == Language::Zh && options.tokenizer.is_none() {
+        return Err(OptionError::Needs(
+            "--text zh",
+            "--tokenizer",
+            "no Chinese word has the same number of tokens for every model",
+        ));
+    }
+    let lengths = match (
+        &options.length_pairs,
+        &options.input_tokens,
+        options.workload,
+    ) {
+        (Some(pairs), _, _) => SyntheticLengths::Pairs(pairs.clone()),
+        (None, Some(spec), _) => SyntheticLengths::Input(spec.clone()),
+        (None, None, Some(preset)) => SyntheticLengths::Input(preset.lengths().0),
+        (None, None, None) => SyntheticLengths::Input(LengthSpec::fixed(256)),
+    };
+    let length = match (options.prefix_tokens, options.cache_hit) {
+        (Some(tokens), _) => Some(PrefixLength::Tokens(small(
+            "--prefix-tokens",
+            tokens,
+            crate::length::LONGEST,
+        )?)),
+        (None, Some(share)) if share > 0.0 && share < 1.0 => Some(PrefixLength::Share(share)),
+        (None, Some(share)) => {
+            return Err(OptionError::Range(
+                "--cache-hit",
+                share.to_string(),
+                "give a share above 0 and below 1",
+            ));
+        }
+        (None, None) => None,
+    };
+    let groups = options.prefix_groups.unwrap_or(Count(1));
+    let prefix = match length {
+        Some(length) => Some(Prefix {
+            length,
+            groups: small("--prefix-groups", groups, 1_000_000)?,
+            spread: options.prefix_spread.unwrap_or_default(),
+        }),
+        None => None,
+    };
+    Ok(Synthetic {
+        lengths,
+        language,
+        prefix,
+    })
+}
+
+fn resolve_output(options: &WorkOptions, prompts: &PromptSource) -> Result<Output, OptionError> {
+    if options.output_tokens.is_some() && options.max_tokens.is_some() {
+        return Err(OptionError::Conflict(
+            "--output-tokens",
+            "--max-tokens",
+            "the second is just a limit",
+        ));
+    }
+    let pairs = options.length_pairs.is_some();
+    if pairs && (options.output_tokens.is_some() || options.max_tokens.is_some()) {
+        return Err(OptionError::Conflict(
+            "--length-pairs",
+            "--output-tokens or --max-tokens",
+            "the pairs say both lengths",
+        ));
+    }
+    if let Some(limit) = options.max_tokens {
+        return Ok(Output::AtMost(small("--max-tokens", limit, u32::MAX)?));
+    }
+    let from_data = matches!(prompts, PromptSource::Data(_));
+    Ok(match &options.output_tokens {
+        Some(OutputSpec::Tokens(spec)) => Output::Tokens(spec.clone()),
+        Some(OutputSpec::Free) => Output::Free,
+        Some(OutputSpec::Data) if from_data || pairs => Output::FromWork,
+        Some(OutputSpec::Data) => {
+            return Err(OptionError::Needs(
+                "--output-tokens data",
+                "--data",
+                "other work says nothing about answers",
+            ));
+        }
+        None if from_data || pairs => Output::FromWork,
+        None if matches!(prompts, PromptSource::Continuation(_)) => Output::Free,
+        None => Output::Tokens(match options.workload {
+            Some(preset) => preset.lengths().1,
+            None => LengthSpec::fixed(128),
+        }),
+    })
+}
+
+fn resolve_conversation(options: &WorkOptions, prompts: &PromptSource) -> Option<Conversation> {
+    let many = match prompts {
+        PromptSource::Data(data) => data.format == Some(DataFormat::Conversations),
+        PromptSource::Synthetic(_) => options.turns.is_some(),
+        PromptSource::Text(_) | PromptSource::Continuation(_) => false,
+    };
+    many.then(|| Conversation {
+        turns: options.turns.clone(),
+        think: options.think.unwrap_or_default(),
+        history: options.history.unwrap_or_default(),
+    })
+}
+
+/// The options that give this work again.
+pub(super) fn work_options(work: &Work) -> WorkOptions {
+    let count = |count: u32| Count(u64::from(count));
+    let mut options = WorkOptions {
+        tokenizer: work.tokenizer.clone(),
+        as_token_ids: work.as_token_ids.then_some(true),
+        min_tokens: work.min_tokens,
+        ignore_eos: Some(work.ignore_eos),
+        temperature: work.temperature,
+        top_p: work.top_p,
+        stop: (!work.stop.is_empty()).then(|| work.stop.clone()),
+        extra: work.extra.clone(),
+        ..WorkOptions::default()
+    };
+    match &work.prompts {
+        PromptSource::Text(text) => options.prompt = Some(text.clone()),
+        PromptSource::Data(data) => data_options(data, &mut options),
+        PromptSource::Continuation(continuation) => {
+            options.data = continuation.location.clone();
+            options.template = Some(continuation.template.clone());
+            options.ask_chars = Some(count(continuation.ask_chars));
+            match continuation.piece {
+                PromptLength::Tokens(length) => {
+                    options.input_tokens = Some(LengthSpec::fixed(length));
+                }
+                PromptLength::Chars(length) => options.input_chars = Some(count(length)),
+            }
+        }
+        PromptSource::Synthetic(synthetic) => {
+            options.cache_nonce = Some(work.cache_nonce);
+            options.text = (synthetic.language != Language::En).then_some(synthetic.language);
+            match &synthetic.lengths {
+                SyntheticLengths::Input(spec) => options.input_tokens = Some(spec.clone()),
+                SyntheticLengths::Pairs(pairs) => options.length_pairs = Some(pairs.clone()),
+            }
+            if let Some(prefix) = synthetic.prefix {
+                options.prefix_groups = Some(count(prefix.groups));
+                options.prefix_spread = Some(prefix.spread);
+                match prefix.length {
+                    PrefixLength::Tokens(tokens) => options.prefix_tokens = Some(count(tokens)),
+                    PrefixLength::Share(share) => options.cache_hit = Some(share),
+                }
+            }
+        }
+    }
+    match &work.output {
+        Output::Tokens(spec) => options.output_tokens = Some(OutputSpec::Tokens(spec.clone())),
+        Output::AtMost(limit) => options.max_tokens = Some(count(*limit)),
+        Output::Free => options.output_tokens = Some(OutputSpec::Free),
+        // Pairs say it themselves.
+        Output::FromWork if options.length_pairs.is_some() => {}
+        Output::FromWork => options.output_tokens = Some(OutputSpec::Data),
+    }
+    if let Some(conversation) = &work.conversation {
+        options.turns = conversation.turns.clone();
+        options.think = Some(conversation.think);
+        options.history = Some(conversation.history);
+    }
+    options
+}
+
+fn data_options(data: &DataSource, options: &mut WorkOptions) {
+    options.data = Some(data.location.clone());
+    options.data_format = data.format.map(|format| FormatName(Some(format)));
+    options.field = data.field.clone();
+    options.filter = data.filter;
+    options.limit = data.limit.map(Count);
+    options.shuffle = data.shuffle.then_some(true);
+    options.min_prompt = data.min_prompt;
+    options.max_prompt = data.max_prompt;
+    options.skip_bad = data.skip_bad.then_some(true);
+    options.from = (data.window.from != Span::default()).then_some(data.window.from);
+    options.window = data.window.length;
+}
