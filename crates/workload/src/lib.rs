@@ -2,19 +2,23 @@
 //!
 //! A source of prompts is one file that implements [`Prompts`] and one line in [`open`].
 
+mod continuation;
 mod fixed;
+mod lengths;
 mod lines;
 mod nonce;
 mod output;
 mod synthetic;
 pub mod tokenizer;
-mod words;
+mod weighted;
 
+pub use continuation::{ContinuationError, Continued, Pieces};
 pub use fixed::Fixed;
+pub use lengths::{LengthError, PairSampler, Sampler};
 pub use lines::Lines;
 pub use nonce::{BadNonce, Nonce};
 pub use output::OutputLengths;
-pub use synthetic::Synthetic;
+pub use synthetic::{Synthetic, SyntheticError, TracePrompts, TraceRow};
 
 use inferometer_core::work::PromptSource;
 use std::io;
@@ -106,6 +110,12 @@ pub enum WorkloadError {
         /// The file.
         path: PathBuf,
     },
+    /// Synthetic prompts that cannot be made.
+    #[error(transparent)]
+    Synthetic(#[from] SyntheticError),
+    /// A text that cannot be continued.
+    #[error(transparent)]
+    Continuation(#[from] ContinuationError),
 }
 
 /// Opens a source of prompts. The nonce makes synthetic prompts new and leaves others alone.
@@ -117,13 +127,11 @@ pub fn open(
     Ok(match source {
         PromptSource::Text(text) => Box::new(Fixed::new(text)),
         PromptSource::Data(data) => Box::new(Lines::open(data.location.as_ref())?),
-        PromptSource::Continuation(_) => todo!(),
-        PromptSource::Synthetic(synthetic) => match &synthetic.lengths {
-            inferometer_core::work::SyntheticLengths::Input(
-                inferometer_core::length::LengthSpec::Drawn(spec),
-            ) => Box::new(Synthetic::new(*spec, seed, nonce)),
-            _ => todo!(),
-        },
+        PromptSource::Continuation(spec) => {
+            let pieces = Pieces::embedded(spec, None)?;
+            Box::new(Continued::new(spec, pieces, None)?)
+        }
+        PromptSource::Synthetic(spec) => Box::new(Synthetic::new(spec, seed, nonce, None, false)?),
     })
 }
 
