@@ -1,6 +1,7 @@
 //! What surrounds the records of a run: where it ran, what the server said of itself, how the
 //! run ended. Stored as `environment.json` at the start and `ending.json` at the end.
 
+use crate::note::Note;
 use crate::record::words;
 use crate::units::Offset;
 use serde::{Deserialize, Serialize};
@@ -28,7 +29,7 @@ pub struct Environment {
     /// Client threads.
     pub workers: u32,
     /// Things that were decided and that a reader should know, one sentence each.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// The host that measured.

@@ -3,6 +3,7 @@
 
 pub mod certificate;
 pub mod concurrency;
+pub mod content;
 pub mod doubt;
 pub mod environment;
 pub mod fold;
@@ -11,6 +12,7 @@ pub mod journal;
 pub mod judge;
 pub mod length;
 pub mod message;
+pub mod note;
 pub mod options;
 pub mod parquet_file;
 pub mod quantile;

@@ -195,8 +195,9 @@ pub fn read_records(path: &Path) -> Result<ParquetRecords, StorageError> {
     })
 }
 
-/// Where the file has our columns; it may have more, and in another order.
-fn places(found: &SchemaDescriptor) -> Result<Vec<usize>, String> {
+/// Where the file has our columns; it may have more, and in another order. One that may be
+/// empty may also be missing, since it may be newer than the file.
+fn places(found: &SchemaDescriptor) -> Result<Vec<Option<usize>>, String> {
     let same = |one: &ColumnDescPtr, other: &ColumnDescPtr| {
         one.path() == other.path()
             && one.physical_type() == other.physical_type()
@@ -205,7 +206,14 @@ fn places(found: &SchemaDescriptor) -> Result<Vec<usize>, String> {
     };
     let place = |known: &ColumnDescPtr| {
         let place = found.columns().iter().position(|one| same(one, known));
-        place.ok_or_else(|| format!("it has no column {} as we write it", known.path()))
+        let named = found.columns().iter().any(|one| one.path() == known.path());
+        let may_be_missing = known.max_def_level() == 1 && known.max_rep_level() == 0;
+        match place {
+            None if named || !may_be_missing => {
+                Err(format!("it has no column {} as we write it", known.path()))
+            }
+            place => Ok(place),
+        }
     };
     let known = SchemaDescriptor::new(schema());
     known.columns().iter().map(place).collect()
@@ -215,7 +223,7 @@ fn places(found: &SchemaDescriptor) -> Result<Vec<usize>, String> {
 pub struct ParquetRecords {
     path: PathBuf,
     reader: SerializedFileReader<File>,
-    columns: Vec<usize>,
+    columns: Vec<Option<usize>>,
     next_group: usize,
     rows_in_group: usize,
     rows_in_table: usize,
@@ -246,7 +254,9 @@ impl ParquetRecords {
     fn open_group(&mut self) -> Result<(), ParquetError> {
         let group = self.reader.get_row_group(self.next_group)?;
         for ((_, column), &place) in self.table.columns().into_iter().zip(&self.columns) {
-            column.open(group.get_column_reader(place)?)?;
+            if let Some(place) = place {
+                column.open(group.get_column_reader(place)?)?;
+            }
         }
         self.next_group += 1;
         self.rows_in_group = usize::try_from(group.metadata().num_rows()).unwrap_or_default();

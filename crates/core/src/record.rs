@@ -68,6 +68,8 @@ pub struct Record {
     /// The server had closed the kept connection without a word, so the request went out once
     /// more, on a new one; `sent` is the second time.
     pub resent: bool,
+    /// The answer opens like a refusal; told only where its text was looked at.
+    pub refused: bool,
 }
 
 /// Arrival of the chunks that carry tokens, as parallel columns.

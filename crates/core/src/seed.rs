@@ -18,6 +18,8 @@ pub enum Dimension {
     Words = 4,
     /// Resampling for intervals.
     Bootstrap = 5,
+    /// Order and choice of the rows of a data set.
+    Shuffle = 6,
     /// Turns of conversations.
     Turns = 7,
     /// Which prompts share a beginning.

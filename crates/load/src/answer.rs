@@ -1,7 +1,7 @@
 //! Reads one answer from the bytes of the socket into a record. No I/O: bytes and their time
 //! in, facts out.
 
-use crate::api::{Decoder, Dialect, Message};
+use crate::api::{Decoder, Dialect, Message, Text};
 use crate::failure::{failure, of_status};
 use crate::http::{BodyDecoder, Head};
 use crate::sse::{Event, SseParser};
@@ -35,6 +35,7 @@ pub enum Progress {
 
 /// Reader of one answer.
 pub struct AnswerReader {
+    dialect: &'static dyn Dialect,
     decoder: Decoder,
     part: Part,
     /// Number of the current read, and of the read that completed the last message.
@@ -46,6 +47,8 @@ pub struct AnswerReader {
     counts_known: bool,
     done_marker: bool,
     trouble: Option<Failure>,
+    /// The text so far, if somebody needs it.
+    kept: Option<Text>,
 }
 
 enum Part {
@@ -69,6 +72,8 @@ impl AnswerReader {
     /// A reader for the next answer of this dialect.
     pub fn new(dialect: &'static dyn Dialect) -> Self {
         AnswerReader {
+            dialect,
+            kept: None,
             decoder: Decoder::new(dialect),
             part: Part::Head(Vec::new()),
             read: 0,
@@ -78,6 +83,17 @@ impl AnswerReader {
             done_marker: false,
             trouble: None,
         }
+    }
+
+    /// Keeps the text of the answer as well.
+    pub fn keeping_text(mut self) -> Self {
+        self.kept = Some(Text::default());
+        self
+    }
+
+    /// The text that was kept.
+    pub fn into_text(self) -> Option<Text> {
+        self.kept
     }
 
     /// Takes what one read of the socket gave.
@@ -239,7 +255,12 @@ impl AnswerReader {
                 let said = String::from_utf8_lossy(data).into_owned();
                 self.trouble = Some(failure(Phase::Stream, FailureClass::InBandError, said));
             }
-            Ok(message) => self.take_message(message, now, record),
+            Ok(message) => {
+                if let Some(kept) = self.kept.as_mut().filter(|_| message.has_text()) {
+                    kept.append(&self.dialect.text(data));
+                }
+                self.take_message(message, now, record);
+            }
             Err(error) => self.bad_stream(error.to_string()),
         }
     }
@@ -357,6 +378,9 @@ impl AnswerReader {
                 "status 200, and an answer without a choice",
             )),
             Ok(message) => {
+                if let Some(kept) = &mut self.kept {
+                    kept.append(&self.dialect.text(body));
+                }
                 record.output_chars = message.chars;
                 take_facts(message, record);
                 Outcome::Done

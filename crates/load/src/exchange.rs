@@ -55,6 +55,8 @@ pub struct Bench {
     pub dialect: &'static dyn Dialect,
     /// The timeouts.
     pub timeouts: Timeouts,
+    /// Keep the text of answers with the flight.
+    pub keep_text: bool,
     /// The read buffer.
     pub scratch: RefCell<Box<[u8]>>,
 }
@@ -66,6 +68,7 @@ impl Bench {
             clock,
             dialect,
             timeouts,
+            keep_text: false,
             scratch: RefCell::new(vec![0; READ_SIZE].into()),
         }
     }
@@ -100,6 +103,21 @@ impl Bench {
         flight: &mut Flight,
     ) -> bool {
         let mut reader = AnswerReader::new(self.dialect);
+        if self.keep_text {
+            reader = reader.keeping_text();
+        }
+        let reusable = self.read_to_end(stream, sent, flight, &mut reader).await;
+        flight.text = reader.into_text();
+        reusable
+    }
+
+    async fn read_to_end<S: AsyncRead + Unpin>(
+        &self,
+        stream: &mut S,
+        sent: Offset,
+        flight: &mut Flight,
+        reader: &mut AnswerReader,
+    ) -> bool {
         let mut watch = Watch::new(self, sent);
         loop {
             // The buffer is borrowed and the bytes are parsed inside one poll, so that no

@@ -1,7 +1,8 @@
 //! A request under way: its record, and the promise that it is recorded however it ends.
 
+use crate::api::Text;
 use crate::live::Live;
-use crate::recorder::Entries;
+use crate::recorder::{Entries, Left};
 use inferometer_core::hostile::Secrets;
 use inferometer_core::journal::{Entry, Progress};
 use inferometer_core::record::{Chunks, FailureClass, Outcome, Record};
@@ -35,6 +36,8 @@ pub struct Sink {
 pub struct Flight {
     /// The facts so far.
     pub record: Record,
+    /// The text of the answer, if it is kept.
+    pub text: Option<Text>,
     sink: Sink,
     journaled: Journaled,
 }
@@ -54,6 +57,7 @@ impl Flight {
         sink.live.start();
         Flight {
             record,
+            text: None,
             sink,
             journaled: Journaled::default(),
         }
@@ -134,7 +138,7 @@ impl Flight {
 
     fn leave(&self, entry: Entry<'static>) {
         // The recorder outlives every worker unless the process is ending.
-        let _ = self.sink.entries.send(entry);
+        let _ = self.sink.entries.send(Left { entry, text: None });
     }
 }
 
@@ -145,6 +149,8 @@ impl Drop for Flight {
             failure.detail = self.sink.secrets.keep(&failure.detail);
         }
         self.sink.live.end(&record, &self.sink.slos);
-        self.leave(Entry::End(Cow::Owned(record)));
+        let text = self.text.take();
+        let entry = Entry::End(Cow::Owned(record));
+        let _ = self.sink.entries.send(Left { entry, text });
     }
 }

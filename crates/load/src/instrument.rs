@@ -7,7 +7,7 @@ use crate::flight::Sink;
 use crate::live::{Live, Snapshot};
 use crate::pace::Pacer;
 use crate::recorder::Entries;
-use crate::setup::Setup;
+use crate::setup::{Place, Setup};
 use crate::worker::{Part, Rhythm, Stop, Worker};
 use inferometer_core::environment::EndCause;
 use inferometer_core::hostile::Secrets;
@@ -122,7 +122,7 @@ pub enum PhaseLoad {
     },
     /// Arrivals at due times, with a cap.
     Open {
-        /// Due times from the beginning of the phase.
+        /// Due times of the sessions from the beginning of the phase.
         due: Arc<[Offset]>,
         /// Requests under way at once.
         cap: Option<u32>,
@@ -168,6 +168,9 @@ pub struct Instrument<T: Transport + Send + Sync> {
     control: Control,
     reports: Receiver<Done>,
 }
+
+/// What a maker makes: first turns of sessions, with their due times.
+type Share = Box<dyn Iterator<Item = (Place, Option<Offset>)> + Send>;
 
 struct Handle {
     orders: Sender<Part>,
@@ -242,10 +245,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
     ) -> PhaseReport {
         let before = self.snapshot();
         let start = self.setup.clock.now() + LEAD;
-        let known = match (&phase.load, phase.requests) {
-            (PhaseLoad::Open { due, .. }, _) => Some(due.len() as u64),
-            (PhaseLoad::Closed { .. }, requests) => requests,
-        };
+        let known = phase.requests;
         let warmup = phase.warmup;
         let makers = self.hand_out(phase, start);
         let mut done: Vec<Done> = Vec::new();
@@ -314,7 +314,17 @@ impl<T: Transport + Send + Sync> Instrument<T> {
     /// Gives each worker its part, and a thread that makes its requests ahead of need.
     fn hand_out(&self, phase: Phase, start: Offset) -> Vec<JoinHandle<()>> {
         let count = self.workers.len() as u64;
-        let size = self.setup.prepare(0, phase.warmup, None).bytes.len();
+        let Phase {
+            warmup, requests, ..
+        } = phase;
+        let first = Place {
+            session: 0,
+            turn: 0,
+            turns: 1,
+            index: 0,
+            warmup,
+        };
+        let size = self.setup.prepare(first, None, &[]).bytes.len();
         let ahead = (AHEAD_BYTES / size.max(1)).clamp(2, AHEAD);
         let cap = match &phase.load {
             PhaseLoad::Open { cap: Some(cap), .. } => Some(Arc::new(Semaphore::new(*cap as usize))),
@@ -324,8 +334,9 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             .iter()
             .zip(0u64..)
             .map(|(handle, worker)| {
-                let (requests, receiver) = mpsc::channel(ahead);
-                let (rhythm, share) = match &phase.load {
+                let (to_worker, receiver) = mpsc::channel(ahead);
+                let sessions = self.sessions(warmup, requests);
+                let (rhythm, share): (_, Share) = match &phase.load {
                     PhaseLoad::Closed { streams, stagger } => {
                         let streams = u64::from(*streams);
                         let mine = move |slot: &u64| slot % count == worker;
@@ -333,33 +344,31 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                             .filter(mine)
                             .map(|slot| start + stagger.mul_f64(slot as f64 / streams as f64))
                             .collect();
-                        // A request belongs to a stream's place, so that each worker gets
+                        // A session belongs to a stream's place, so that each worker gets
                         // requests in proportion to its streams.
-                        let indices = (0..phase.requests.unwrap_or(u64::MAX))
-                            .filter(move |index| mine(&(index % streams)));
-                        let share: Box<dyn Iterator<Item = (u64, Option<Offset>)> + Send> =
-                            Box::new(indices.map(|index| (index, None)));
+                        let mine = sessions.filter(move |place| mine(&(place.session % streams)));
+                        let share = Box::new(mine.map(|place| (place, None)));
                         (Rhythm::Closed(begins), share)
                     }
                     PhaseLoad::Open { due, .. } => {
                         let due = Arc::clone(due);
-                        let indices = (worker..due.len() as u64).step_by(count as usize);
-                        let share: Box<dyn Iterator<Item = (u64, Option<Offset>)> + Send> =
-                            Box::new(indices.map(move |index| (index, Some(due[index as usize]))));
-                        (Rhythm::Open { cap: cap.clone() }, share)
+                        let all = sessions.take(due.len());
+                        let mine = all.filter(move |place| place.session % count == worker);
+                        let share = mine.map(move |place| {
+                            let due = due[place.session as usize];
+                            (place, Some(due))
+                        });
+                        (Rhythm::Open { cap: cap.clone() }, Box::new(share))
                     }
                 };
                 let setup = Arc::clone(&self.setup);
-                let warmup = phase.warmup;
                 let maker = std::thread::Builder::new()
                     .name("maker".into())
                     .spawn(move || {
                         stand_back();
-                        for (index, due) in share {
-                            if requests
-                                .blocking_send(setup.prepare(index, warmup, due))
-                                .is_err()
-                            {
+                        for (place, due) in share {
+                            let request = setup.prepare(place, due, &[]);
+                            if to_worker.blocking_send(request).is_err() {
                                 return;
                             }
                         }
@@ -379,6 +388,34 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 maker
             })
             .collect()
+    }
+
+    /// The sessions of a phase in their order, each with its turns, until there are enough
+    /// requests. The warm-up takes first turns only: it is there to wake the server.
+    fn sessions(
+        &self,
+        warmup: bool,
+        requests: Option<u64>,
+    ) -> impl Iterator<Item = Place> + use<T> {
+        let setup = Arc::clone(&self.setup);
+        let mut next = 0;
+        (0..).map_while(move |session| {
+            let left = requests.unwrap_or(u64::MAX) - next;
+            let turns = match setup.talk {
+                Some(_) if !warmup => setup.jobs.turns(session).max(1),
+                _ => 1,
+            };
+            let turns = u32::try_from(left).unwrap_or(u32::MAX).min(turns);
+            let index = next;
+            next += u64::from(turns);
+            (turns > 0).then_some(Place {
+                session,
+                turn: 0,
+                turns,
+                index,
+                warmup,
+            })
+        })
     }
 
     /// Ends the workers and closes their connections.

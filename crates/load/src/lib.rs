@@ -18,6 +18,7 @@ pub mod pace;
 pub mod plain;
 pub mod preflight;
 pub mod recorder;
+mod refusal;
 pub mod setup;
 pub mod sse;
 pub mod worker;

@@ -1,6 +1,8 @@
 //! Recording to disk on a thread of its own, so that it never blocks the receive path.
 
+use crate::api::Text;
 use crate::clock::stand_back;
+use crate::refusal;
 use inferometer_core::journal::{Entry, JournalWriter};
 use inferometer_core::run_dir::StorageError;
 use std::sync::Arc;
@@ -14,7 +16,18 @@ use std::time::Duration;
 const REST: Duration = Duration::from_millis(50);
 
 /// Where workers leave what happened.
-pub type Entries = Sender<Entry<'static>>;
+pub type Entries = Sender<Left>;
+
+/// What a worker leaves.
+pub struct Left {
+    /// What happened.
+    pub entry: Entry<'static>,
+    /// The text of a finished answer, if it was kept. It is looked at here and never written.
+    pub text: Option<Text>,
+}
+
+/// Counts the tokens of a text.
+pub type TokenCount = Arc<dyn Fn(&str) -> u32 + Send + Sync>;
 
 /// Writes entries to the journal until every sender is gone.
 pub struct Recorder {
@@ -23,14 +36,15 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts the thread.
-    pub fn start(journal: JournalWriter) -> (Recorder, Entries) {
+    /// Starts the thread. Answers whose text was kept and whose tokens the server did not count
+    /// are counted by us.
+    pub fn start(journal: JournalWriter, count: Option<TokenCount>) -> (Recorder, Entries) {
         let (sender, receiver) = channel();
         let ending = Arc::new(AtomicBool::new(false));
         let wanted = Arc::clone(&ending);
         let thread = std::thread::Builder::new()
             .name("recorder".into())
-            .spawn(move || record(journal, &receiver, &wanted))
+            .spawn(move || record(journal, &receiver, count.as_ref(), &wanted))
             .expect("the system gives a thread");
         (Recorder { thread, ending }, sender)
     }
@@ -44,7 +58,8 @@ impl Recorder {
 
 fn record(
     mut journal: JournalWriter,
-    entries: &Receiver<Entry<'static>>,
+    entries: &Receiver<Left>,
+    count: Option<&TokenCount>,
     ending: &AtomicBool,
 ) -> Result<(), StorageError> {
     stand_back();
@@ -55,7 +70,9 @@ fn record(
         // Read before the channel is found empty, so that nothing sent before it is missed.
         let last = ending.load(Ordering::Acquire);
         match entries.try_recv() {
-            Ok(entry) if trouble.is_none() => trouble = journal.append(&entry).err(),
+            Ok(left) if trouble.is_none() => {
+                trouble = journal.append(&left.completed(count)).err();
+            }
             Ok(_) => {}
             Err(state) => {
                 if trouble.is_none() {
@@ -67,5 +84,21 @@ fn record(
                 std::thread::sleep(REST);
             }
         }
+    }
+}
+
+impl Left {
+    /// The entry with what only the text can tell.
+    fn completed(self, count: Option<&TokenCount>) -> Entry<'static> {
+        let (Entry::End(record), Some(text)) = (&self.entry, self.text) else {
+            return self.entry;
+        };
+        let mut record = record.clone().into_owned();
+        record.refused = refusal::opens(&text.answer);
+        let counted = record.usage.is_some_and(|usage| usage.output.is_some());
+        if let Some(count) = count.filter(|_| !counted) {
+            record.retokenized = Some(count(&text.answer) + count(&text.aside));
+        }
+        Entry::End(std::borrow::Cow::Owned(record))
     }
 }

@@ -7,8 +7,10 @@ use crate::exchange::Bench;
 use crate::flight::{Flight, Sink};
 use crate::pace::Pacer;
 use crate::setup::{Prepared, Setup};
+use inferometer_core::content::Exchange;
 use inferometer_core::record::Outcome;
 use inferometer_core::units::Offset;
+use inferometer_core::work::History;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -75,7 +77,10 @@ impl<T: Transport> Worker<T> {
     /// A worker; must be made on its own runtime.
     pub fn new(setup: Arc<Setup<T>>, sink: Sink, pacer: Pacer) -> Self {
         Worker {
-            bench: Bench::new(setup.clock, setup.dialect, setup.timeouts),
+            bench: Bench {
+                keep_text: setup.keep_text,
+                ..Bench::new(setup.clock, setup.dialect, setup.timeouts)
+            },
             pools: setup.ways.iter().map(|_| RefCell::default()).collect(),
             setup,
             sink,
@@ -155,8 +160,73 @@ impl<T: Transport> Worker<T> {
             if !gate.is_open() {
                 return;
             }
-            self.send(request).await;
+            self.session(request, None, &gate).await;
         }
+    }
+
+    /// The turns of a session, one after the other. A turn that failed leaves no trace in the
+    /// history; the next is sent all the same, so that every planned request is.
+    async fn session(&self, first: Prepared, cap: Option<&Semaphore>, gate: &Gate) {
+        let mut history: Vec<Exchange> = Vec::new();
+        let mut request = first;
+        let talk = self.setup.talk;
+        let mut talking = talk.map(|_| Talking::begin(&gate.tasks));
+        loop {
+            let next = request.place.next();
+            let said = request.said.take();
+            if next.is_none() {
+                talking.take();
+            }
+            let Some(ended) = self.send_under(request, cap, gate).await else {
+                return;
+            };
+            let (Some(talk), Some(place)) = (talk, next) else {
+                return;
+            };
+            if let (Some((user, in_work)), true) = (said, ended.well) {
+                let assistant = match talk.history {
+                    History::Server => ended.answer.map(Arc::from),
+                    History::Data => in_work,
+                };
+                let assistant = assistant.unwrap_or_else(|| "".into());
+                history.push(Exchange { user, assistant });
+            }
+            let due = ended.at + talk.think;
+            tokio::select! {
+                biased;
+                () = gate.stopped() => return,
+                () = self.pacer.until(&self.setup.clock, due) => {}
+            }
+            if !gate.is_open() {
+                return;
+            }
+            request = self.setup.prepare(place, Some(due), &history);
+        }
+    }
+
+    /// Sends a request as soon as the cap, if there is one, has a place for it.
+    async fn send_under(
+        &self,
+        request: Prepared,
+        cap: Option<&Semaphore>,
+        gate: &Gate,
+    ) -> Option<Ended> {
+        let Some(cap) = cap else {
+            return Some(self.send(request).await);
+        };
+        let mut waiting = Waiting {
+            request: Some(request),
+            sink: self.sink.clone(),
+        };
+        let asked = self.setup.clock.now();
+        let _place = tokio::select! {
+            biased;
+            () = gate.stopped() => return None,
+            place = cap.acquire() => place,
+        };
+        let mut request = waiting.request.take()?;
+        request.record.cap_wait = Some(self.setup.clock.now().since(asked));
+        Some(self.send(request).await)
     }
 
     /// The arrivals of an open loop: each request at its due time, whatever the others do.
@@ -183,36 +253,30 @@ impl<T: Transport> Worker<T> {
         gate.tasks.exhausted();
     }
 
-    /// One arrival: waits for a place under the cap, if there is one, and sends.
+    /// One arrival and the turns that follow it.
     async fn arrival(self: Rc<Self>, request: Prepared, cap: Option<Arc<Semaphore>>, gate: Gate) {
-        let Some(cap) = cap else {
-            return self.send(request).await;
-        };
-        let mut waiting = Waiting {
-            request: Some(request),
-            sink: self.sink.clone(),
-        };
-        let asked = self.setup.clock.now();
-        let _place = tokio::select! {
-            biased;
-            () = gate.stopped() => return,
-            place = cap.acquire() => place,
-        };
-        let Some(mut request) = waiting.request.take() else {
-            return;
-        };
-        request.record.cap_wait = Some(self.setup.clock.now().since(asked));
-        self.send(request).await;
+        self.session(request, cap.as_deref(), &gate).await;
     }
 
     /// Sends one request and reads its answer. It is recorded however it ends.
-    async fn send(&self, request: Prepared) {
-        let Prepared { record, bytes, way } = request;
+    async fn send(&self, request: Prepared) -> Ended {
+        let Prepared {
+            record, bytes, way, ..
+        } = request;
         let mut flight = Flight::begin(record, self.sink.clone());
+        self.fly(&bytes, way, &mut flight).await;
+        Ended {
+            at: flight.record.end.unwrap_or(self.setup.clock.now()),
+            well: flight.record.outcome == Outcome::Done,
+            answer: flight.text.as_ref().map(|text| text.answer.clone()),
+        }
+    }
+
+    async fn fly(&self, bytes: &[u8], way: usize, flight: &mut Flight) {
         let begun = self.setup.clock.now();
         self.last_sent.set(self.last_sent.get().max(begun));
         if let Some(mut stream) = self.rested(way) {
-            if self.bench.exchange(&mut stream, &bytes, &mut flight).await {
+            if self.bench.exchange(&mut stream, bytes, flight).await {
                 self.pools[way].borrow_mut().push(stream);
             }
             if !flight.found_closed() {
@@ -221,10 +285,10 @@ impl<T: Transport> Worker<T> {
             flight.resend();
         }
         // Time lost on a dead connection is time to get a living one, not the client's lag.
-        let Some(mut stream) = self.open(way, begun, &mut flight).await else {
+        let Some(mut stream) = self.open(way, begun, flight).await else {
             return;
         };
-        if self.bench.exchange(&mut stream, &bytes, &mut flight).await {
+        if self.bench.exchange(&mut stream, bytes, flight).await {
             self.pools[way].borrow_mut().push(stream);
         }
     }
@@ -303,6 +367,8 @@ struct Tasks {
     running: Cell<usize>,
     handles: RefCell<Vec<AbortHandle>>,
     exhausted: Cell<bool>,
+    /// Conversations that have turns left to send.
+    talking: Cell<usize>,
     changed: Notify,
 }
 
@@ -345,7 +411,7 @@ impl Tasks {
     }
 
     async fn when_exhausted(&self) {
-        while !self.exhausted.get() {
+        while !self.exhausted.get() || self.talking.get() > 0 {
             self.changed.notified().await;
         }
     }
@@ -364,6 +430,33 @@ impl Drop for Waiting {
             drop(Flight::begin(request.record, self.sink.clone()));
         }
     }
+}
+
+/// A conversation with turns left to send.
+struct Talking(Rc<Tasks>);
+
+impl Talking {
+    fn begin(tasks: &Rc<Tasks>) -> Self {
+        tasks.talking.set(tasks.talking.get() + 1);
+        Talking(Rc::clone(tasks))
+    }
+}
+
+impl Drop for Talking {
+    fn drop(&mut self) {
+        let left = self.0.talking.get() - 1;
+        self.0.talking.set(left);
+        if left == 0 {
+            self.0.changed.notify_waiters();
+        }
+    }
+}
+
+/// How a request ended, for the turn that follows it.
+struct Ended {
+    at: Offset,
+    well: bool,
+    answer: Option<String>,
 }
 
 /// Counts a task as long as it lives.

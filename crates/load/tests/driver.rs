@@ -1,10 +1,12 @@
 //! The driver on paused time, over connections in memory: what is sent when, and how it is
 //! recorded, to the nanosecond and on any machine.
 
+use inferometer_core::content::Content;
 use inferometer_core::hostile::Secrets;
 use inferometer_core::journal::Entry;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Record};
 use inferometer_core::units::Offset;
+use inferometer_core::work::History;
 use inferometer_load::api::{Ask, CHAT};
 use inferometer_load::clock::Clock;
 use inferometer_load::connect::Transport;
@@ -12,7 +14,8 @@ use inferometer_load::exchange::Timeouts;
 use inferometer_load::flight::Sink;
 use inferometer_load::live::Live;
 use inferometer_load::pace::Pacer;
-use inferometer_load::setup::{Job, Setup, Way};
+use inferometer_load::recorder::Left;
+use inferometer_load::setup::{Job, Jobs, Place, Setup, Talk, WARMUP_SESSION, Way};
 use inferometer_load::worker::{Part, Rhythm, Stop, Worker};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -22,6 +25,11 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::LocalSet;
+
+thread_local! {
+    /// What the servers of a test were sent.
+    static HEARD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
 
 /// Servers in memory: each connection answers its requests by the script.
 #[derive(Clone, Copy)]
@@ -62,7 +70,9 @@ impl InMemory {
             match stream.read(&mut piece).await {
                 Ok(0) | Err(_) => return,
                 Ok(_) if self.habit == Habit::Silent => std::future::pending().await,
-                Ok(_) => {}
+                Ok(length) => HEARD.with_borrow_mut(|heard| {
+                    heard.push(String::from_utf8_lossy(&piece[..length]).into_owned());
+                }),
             }
             let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
             let begun = tokio::time::Instant::now();
@@ -126,16 +136,38 @@ fn at(millis: u64) -> Offset {
     Offset::after(ms(millis))
 }
 
+/// Three questions a session.
+struct Questions;
+
+impl Jobs for Questions {
+    fn turns(&self, _session: u64) -> u32 {
+        3
+    }
+
+    fn job(&self, session: u64, turn: u32) -> Job {
+        Job {
+            content: Content::Text(format!("question {session}.{turn}").into()),
+            chars: 12,
+            answer: Some(format!("known answer {turn}").into()),
+            ..Job::default()
+        }
+    }
+}
+
 /// A worker with a phase to run, and what it records.
 struct Bed {
     worker: Rc<Worker<InMemory>>,
     setup: Arc<Setup<InMemory>>,
-    entries: Receiver<Entry<'static>>,
+    entries: Receiver<Left>,
     stop: watch::Sender<Stop>,
 }
 
 impl Bed {
     fn new(server: InMemory, timeouts: Timeouts) -> Bed {
+        Bed::talking(server, timeouts, None)
+    }
+
+    fn talking(server: InMemory, timeouts: Timeouts, talk: Option<Talk>) -> Bed {
         let setup = Arc::new(Setup {
             ways: vec![Way {
                 transport: server,
@@ -150,10 +182,10 @@ impl Bed {
                 stream: true,
                 ..Ask::default()
             },
-            make_job: Arc::new(|index| Job {
-                prompt: format!("prompt {index}"),
-                ..Job::default()
-            }),
+            jobs: Arc::new(Questions),
+            keep_text: talk.is_some(),
+            talk,
+            warmup_from: WARMUP_SESSION,
             timeouts,
             clock: Clock::start(),
             run_id: "test".into(),
@@ -177,7 +209,15 @@ impl Bed {
         // All requests are ready, so that paused time does not run ahead of a thread.
         let (sender, requests) = mpsc::channel(due.len().max(1));
         for (index, due) in (0u64..).zip(due) {
-            let request = self.setup.prepare(index, false, *due);
+            let turns = self.setup.talk.map_or(1, |_| Questions.turns(index));
+            let place = Place {
+                session: index,
+                turn: 0,
+                turns,
+                index: index * u64::from(turns),
+                warmup: false,
+            };
+            let request = self.setup.prepare(place, *due, &[]);
             assert!(sender.try_send(request).is_ok());
         }
         Part {
@@ -198,7 +238,7 @@ impl Bed {
     }
 
     fn records(&self) -> Vec<Record> {
-        let ended = self.entries.try_iter().filter_map(|entry| match entry {
+        let ended = self.entries.try_iter().filter_map(|left| match left.entry {
             Entry::End(record) => Some(record.into_owned()),
             Entry::Begin(_) | Entry::Progress(_) => None,
         });
@@ -416,7 +456,7 @@ async fn the_journal_hears_of_a_long_answer_while_it_comes() {
         .run_until(Rc::clone(&bed.worker).run_part(part, stop))
         .await;
     for entry in bed.entries.try_iter() {
-        seen.borrow_mut().push(match entry {
+        seen.borrow_mut().push(match entry.entry {
             Entry::Begin(_) => ("begin", 0),
             Entry::Progress(progress) => ("progress", progress.chunks.len()),
             Entry::End(record) => ("end", record.chunks.len()),
@@ -467,4 +507,98 @@ async fn what_still_waits_at_the_cap_when_the_run_ends_is_recorded_as_cut() {
     let sent: Vec<bool> = records.iter().map(|record| record.sent.is_some()).collect();
     assert_eq!(sent, [true, false, false]);
     assert!(records.iter().all(|record| record.due.is_some()));
+}
+
+fn talk(think_ms: u64, history: History) -> Option<Talk> {
+    Some(Talk {
+        think: ms(think_ms),
+        history,
+    })
+}
+
+/// Due times follow from the answer before: its end and the time to think.
+fn assert_turns_follow(records: &[Record], think: Duration) {
+    for session in records.chunks(3) {
+        for (turn, record) in (0u32..).zip(session) {
+            assert!(record.is_done());
+            assert_eq!(record.turn, Some(turn));
+            assert_eq!(record.session, session[0].session);
+        }
+        for pair in session.windows(2) {
+            let due = pair[0].end.unwrap() + think;
+            assert_eq!(pair[1].due, Some(due));
+            assert!(pair[1].lag().unwrap() <= ms(2));
+            assert!(within_a_tick(pair[1].ttft().unwrap(), ms(100)));
+            assert!(pair[1].input_chars > pair[0].input_chars);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn turns_of_a_closed_loop_follow_after_the_time_to_think() {
+    let server = InMemory::new(100, 10, 2);
+    let bed = Bed::talking(server, PATIENT, talk(700, History::Server));
+    let mut part = bed.part(Rhythm::Closed(vec![at(0), at(50)]), &[None; 4]);
+    // A drain must not begin while conversations have turns to send.
+    part.drain = Some(ms(300));
+    let records = bed.run(part).await;
+    assert_eq!(records.len(), 12);
+    assert_turns_follow(&records, ms(700));
+    assert!(records[0].due.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn turns_of_an_open_loop_are_due_by_the_answer_before_and_wait_at_the_cap() {
+    let bed = Bed::talking(InMemory::new(100, 10, 2), PATIENT, talk(200, History::Data));
+    let due = [Some(at(0)), Some(at(30))];
+    let records = bed.run(bed.part(Rhythm::Open { cap: None }, &due)).await;
+    assert_eq!(records.len(), 6);
+    assert_turns_follow(&records, ms(200));
+    assert_eq!((records[0].due, records[3].due), (due[0], due[1]));
+
+    let bed = Bed::talking(InMemory::new(100, 10, 2), PATIENT, talk(0, History::Data));
+    let cap = Some(Arc::new(Semaphore::new(1)));
+    let records = bed.run(bed.part(Rhythm::Open { cap }, &due)).await;
+    assert_eq!(records.len(), 6);
+    let waited = records.iter().map(|record| record.cap_wait.unwrap()).max();
+    assert!(
+        waited.unwrap() >= ms(90),
+        "two conversations share one place"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_history_holds_the_servers_answers_or_those_of_the_data() {
+    for (history, answer) in [(History::Server, "aa"), (History::Data, "known answer 1")] {
+        HEARD.take();
+        let bed = Bed::talking(InMemory::new(100, 10, 2), PATIENT, talk(0, history));
+        bed.run(bed.part(Rhythm::Closed(vec![at(0)]), &[None]))
+            .await;
+        let heard = HEARD.take();
+        assert_eq!(heard.len(), 3);
+        let body = &heard[2][heard[2].find("\r\n\r\n").unwrap() + 4..];
+        let body: serde_json::Value = serde_json::from_str(body).unwrap();
+        let messages = body["messages"].as_array().unwrap();
+        let roles: Vec<_> = messages
+            .iter()
+            .map(|m| m["role"].as_str().unwrap())
+            .collect();
+        assert_eq!(roles, ["user", "assistant", "user", "assistant", "user"]);
+        assert_eq!(messages[2]["content"], "question 0.1");
+        assert_eq!(messages[3]["content"], answer);
+        assert_eq!(messages[4]["content"], "question 0.2");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_that_is_stopped_sends_no_further_turn() {
+    let bed = Bed::talking(
+        InMemory::new(100, 10, 2),
+        PATIENT,
+        talk(5_000, History::Data),
+    );
+    let mut part = bed.part(Rhythm::Closed(vec![at(0)]), &[None; 2]);
+    part.send_until = Some(at(1_000));
+    let records = bed.run(part).await;
+    assert_eq!(records.len(), 1);
 }

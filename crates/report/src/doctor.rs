@@ -72,7 +72,7 @@ pub fn certificate(certificate: &Certificate, kept: Option<&str>, lang: Lang) ->
 }
 
 /// What the preflight learned of a server, as a document.
-pub fn server(probe: &Probe, notes: &[String], lang: Lang) -> Doc {
+pub fn server(probe: &Probe, notes: &[Note], lang: Lang) -> Doc {
     let list = |words: Vec<String>| match words.is_empty() {
         true => Label::Nothing.text(lang).to_owned(),
         false => words.join(", "),
@@ -107,7 +107,7 @@ pub fn server(probe: &Probe, notes: &[String], lang: Lang) -> Doc {
         pairs.push(Pair::new(Label::Context.text(lang), context));
     }
     let mut blocks = vec![Block::Pairs(pairs)];
-    blocks.extend(notes.iter().cloned().map(Block::Paragraph));
+    blocks.extend(notes.iter().map(|note| Block::Paragraph(note.text(lang))));
     Doc {
         sections: vec![Section::plain(blocks)],
     }

@@ -78,7 +78,7 @@ fn nothing_that_a_server_sends_moves_the_cursor() {
     let nasty = "a\u{1b}[31mb\u{202e}c\r\nd";
     sample.environment.server.model = nasty.to_owned();
     sample.environment.server.software = Some(nasty.to_owned());
-    sample.environment.notes = vec![nasty.to_owned()];
+    sample.environment.notes = vec![Note::Text(nasty.to_owned())];
     sample.summary.label = Some(nasty.to_owned());
     sample.summary.doubts[0].text = nasty.to_owned();
     sample.summary.failures[0].sample = nasty.to_owned();

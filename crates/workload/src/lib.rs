@@ -3,6 +3,7 @@
 //! A source of prompts is one file that implements [`Prompts`] and one line in [`open`].
 
 mod continuation;
+pub mod data;
 mod fixed;
 mod lengths;
 mod lines;
@@ -19,6 +20,8 @@ pub use lines::Lines;
 pub use nonce::{BadNonce, Nonce};
 pub use output::OutputLengths;
 pub use synthetic::{Synthetic, SyntheticError, TracePrompts, TraceRow};
+
+pub use inferometer_core::content::Content;
 
 use inferometer_core::work::PromptSource;
 use std::io;
@@ -56,19 +59,6 @@ pub struct Prompt {
     pub chars: u64,
     /// Output tokens to ask for, where the work says so.
     pub output_tokens: Option<u32>,
-}
-
-/// What is sent as a prompt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// What a user says.
-    Text(Arc<str>),
-    /// A JSON array of messages, as chat takes it.
-    Messages(Arc<str>),
-    /// A JSON object whose fields win over ours.
-    Body(Arc<str>),
-    /// Token ids.
-    TokenIds(Arc<[u32]>),
 }
 
 impl Prompt {
@@ -134,4 +124,3 @@ pub fn open(
         PromptSource::Synthetic(spec) => Box::new(Synthetic::new(spec, seed, nonce, None, false)?),
     })
 }
-

@@ -177,7 +177,11 @@ where
 
     fn fill(&mut self, rows: usize) -> Result<()> {
         self.clear();
-        let source = self.source.as_mut().ok_or_else(too_short)?;
+        let Some(source) = self.source.as_mut() else {
+            // A column that came later than the file: nothing in every row.
+            self.definitions.resize(rows, 0);
+            return Ok(());
+        };
         let (found, _, _) = source.read_records(
             rows,
             Some(&mut self.definitions),

@@ -55,6 +55,7 @@ message records {
   required boolean resent;
   required boolean streamed;
   required boolean usage_given;
+  optional boolean refused;
 }";
 
 /// Defines the table with one field a column, in the order of the schema.
@@ -111,6 +112,7 @@ table! {
     resent: BoolType,
     streamed: BoolType,
     usage_given: BoolType,
+    refused: BoolType,
 }
 
 impl Table {
@@ -170,6 +172,7 @@ impl Table {
         self.resent.push_one(record.resent);
         self.streamed.push_one(record.streamed);
         self.usage_given.push_one(record.usage.is_some());
+        self.refused.push_maybe(Some(record.refused));
     }
 
     /// Takes the next row as a record.
@@ -222,6 +225,7 @@ impl Table {
                 .transpose()?,
             output_exact: self.output_exact.take_one()?,
             resent: self.resent.take_one()?,
+            refused: self.refused.take_maybe()?.unwrap_or(false),
             input_chars: unsigned(self.input_chars.take_one()?)?,
             output_chars: unsigned(self.output_chars.take_one()?)?,
             url: string(&self.url.take_one()?)?,

@@ -1,8 +1,9 @@
 //! `/v1/chat/completions`.
 
-use super::wire::{Choice, Found, read};
-use super::{Ask, BadMessage, Dialect, Message};
-use serde_json::json;
+use super::wire::{Choice, Found, array_of, object_of, push_text, read, text};
+use super::{Ask, BadMessage, Dialect, Message, Said, Text};
+use inferometer_core::content::Content;
+use serde_json::{Map, Value, json};
 
 pub(super) struct Chat;
 
@@ -15,13 +16,50 @@ impl Dialect for Chat {
         "/chat/completions"
     }
 
-    fn body(&self, ask: &Ask, prompt: &str, limit: Option<u32>) -> Vec<u8> {
+    fn body(&self, ask: &Ask, said: &Said<'_>, limit: Option<u32>) -> Vec<u8> {
         let mut body = ask.fields(limit);
-        body.insert(
-            "messages".into(),
-            json!([{"role": "user", "content": prompt}]),
-        );
-        ask.render(body)
+        let mut messages = Vec::new();
+        for exchange in said.history {
+            messages.push(json!({"role": "user", "content": &*exchange.user}));
+            messages.push(json!({"role": "assistant", "content": &*exchange.assistant}));
+        }
+        let mut own = Map::new();
+        match said.content {
+            Content::Text(text) => messages.push(json!({"role": "user", "content": &**text})),
+            Content::Messages(array) => messages.extend(array_of(array)),
+            // Chat takes no ids; they are refused before they come here.
+            Content::TokenIds(_) => {}
+            Content::Body(object) => own = object_of(object),
+        }
+        if !own.contains_key("messages") {
+            // A body for the other API: its prompt is what the user says.
+            if let Some(Value::String(prompt)) = own.remove("prompt") {
+                messages.push(json!({"role": "user", "content": prompt}));
+            }
+            body.insert("messages".into(), messages.into());
+        }
+        ask.render(body, own)
+    }
+
+    fn text(&self, json: &[u8]) -> Text {
+        text(json, |choice, text| {
+            let said = match &choice["delta"] {
+                Value::Null => &choice["message"],
+                delta => delta,
+            };
+            push_text(&mut text.answer, &said["content"]);
+            push_text(&mut text.answer, &said["refusal"]);
+            match &said["reasoning_content"] {
+                Value::Null => push_text(&mut text.aside, &said["reasoning"]),
+                reasoning => push_text(&mut text.aside, reasoning),
+            }
+            let calls = said["tool_calls"].as_array().into_iter().flatten();
+            let functions = calls.map(|call| &call["function"]);
+            for function in functions.chain([&said["function_call"]]) {
+                push_text(&mut text.aside, &function["name"]);
+                push_text(&mut text.aside, &function["arguments"]);
+            }
+        })
     }
 
     fn message(&self, json: &[u8]) -> Result<Message, BadMessage> {

@@ -7,6 +7,7 @@ mod wire;
 
 pub use decoder::Decoder;
 
+use inferometer_core::content::{Content, Exchange};
 use inferometer_core::environment::LimitField;
 use inferometer_core::record::Usage;
 use serde_json::{Map, Value};
@@ -75,9 +76,46 @@ impl Ask {
         body
     }
 
-    fn render(&self, mut body: Map<String, Value>) -> Vec<u8> {
+    /// The body: ours, then what the work says of its own, then what the user said.
+    fn render(&self, mut body: Map<String, Value>, own: Map<String, Value>) -> Vec<u8> {
+        body.extend(own);
         body.extend(self.extra.clone());
         serde_json::to_vec(&body).expect("a map of JSON values is always JSON")
+    }
+}
+
+/// What a request says.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'a> {
+    /// Earlier in the conversation.
+    pub history: &'a [Exchange],
+    /// Now.
+    pub content: &'a Content,
+}
+
+impl<'a> From<&'a Content> for Said<'a> {
+    fn from(content: &'a Content) -> Self {
+        Said {
+            history: &[],
+            content,
+        }
+    }
+}
+
+/// The text of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    /// What the user is told.
+    pub answer: String,
+    /// What the model said besides: reasoning and calls of tools.
+    pub aside: String,
+}
+
+impl Text {
+    /// What follows.
+    pub fn append(&mut self, more: &Text) {
+        self.answer.push_str(&more.answer);
+        self.aside.push_str(&more.aside);
     }
 }
 
@@ -89,8 +127,11 @@ pub trait Dialect: Send + Sync {
     /// Its path below the base (`/v1`).
     fn path(&self) -> &'static str;
 
-    /// The body that asks for an answer to a prompt.
-    fn body(&self, ask: &Ask, prompt: &str, limit: Option<u32>) -> Vec<u8>;
+    /// The body that asks for an answer to a prompt, after what was said before.
+    fn body(&self, ask: &Ask, said: &Said<'_>, limit: Option<u32>) -> Vec<u8>;
+
+    /// The text of a message, for those who need more than its length.
+    fn text(&self, json: &[u8]) -> Text;
 
     /// One message of a stream, or a whole answer.
     fn message(&self, json: &[u8]) -> Result<Message, BadMessage>;

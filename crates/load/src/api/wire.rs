@@ -1,11 +1,11 @@
 //! The JSON that servers send, read without a copy and with patience: what engines leave out,
 //! set to null or spell in their own way is no error; what is no JSON is.
 
-use super::{BadMessage, Message};
+use super::{BadMessage, Message, Text};
 use inferometer_core::record::Usage;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 #[derive(Deserialize)]
 struct Wire<'a> {
@@ -179,6 +179,39 @@ pub(super) fn read(
         found.message.only_text = None;
     }
     Ok(found.message)
+}
+
+/// The text of a message that was found to have one; `visit` knows where a choice has it.
+pub(super) fn text(json: &[u8], visit: impl Fn(&Value, &mut Text)) -> Text {
+    let mut text = Text::default();
+    let message: Value = serde_json::from_slice(json).unwrap_or_default();
+    for choice in message["choices"].as_array().into_iter().flatten() {
+        visit(choice, &mut text);
+    }
+    text
+}
+
+/// Adds a text: a string, or a list of parts.
+pub(super) fn push_text(to: &mut String, value: &Value) {
+    match value {
+        Value::String(text) => to.push_str(text),
+        Value::Array(parts) => {
+            for part in parts {
+                to.push_str(part["text"].as_str().or(part.as_str()).unwrap_or_default());
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The elements of a JSON array; the work was read as one.
+pub(super) fn array_of(json: &str) -> Vec<Value> {
+    serde_json::from_str(json).unwrap_or_default()
+}
+
+/// The fields of a JSON object; the work was read as one.
+pub(super) fn object_of(json: &str) -> Map<String, Value> {
+    serde_json::from_str(json).unwrap_or_default()
 }
 
 /// The message of an error, in any of the forms that engines use.

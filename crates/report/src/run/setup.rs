@@ -26,7 +26,7 @@ pub(super) fn section(report: &RunReport<'_>) -> Section {
         pair(Label::Extent, extent(report, &report.scenario.load)),
     ];
     let notes = report.environment.notes.iter();
-    pairs.extend(notes.map(|note| pair(Label::Note, note.clone())));
+    pairs.extend(notes.map(|note| pair(Label::Note, note.text(report.lang))));
     pairs.retain(|pair| !pair.value.is_empty());
     Section::plain(vec![Block::Pairs(pairs)])
 }

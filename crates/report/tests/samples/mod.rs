@@ -299,7 +299,9 @@ pub fn invalid() -> Sample {
          [load]\nconcurrency = 64\n\
          requests = 200\nwarmup = 0\nstagger = \"none\"\n[work]\ninput-tokens = \"uniform(256,1024)\"\n",
     );
-    sample.environment.notes = vec!["The server refused min_tokens, so it is not sent.".to_owned()];
+    sample.environment.notes = vec![Note::from(Known::RefusesField {
+        field: "min_tokens".to_owned(),
+    })];
     sample.environment.server.model =
         "/data/models/production/2026/qwen/Qwen2.5-72B-Instruct-GPTQ-Int4-with-a-very-long-suffix-模型"
             .to_owned();

@@ -3,8 +3,22 @@
 //! They work before a run, on threads of their own, and never where answers are received.
 
 mod bytes;
+mod cache;
+mod chat_template;
+mod count_all;
+mod hugging_face;
+mod tiktoken;
 
 pub use bytes::Bytes;
+pub use cache::CountCache;
+pub use count_all::count_all;
+pub use hugging_face::HuggingFace;
+pub use tiktoken::Tiktoken;
+
+use inferometer_core::work::TokenizerName;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Counts and names the tokens of a text.
 pub trait Tokenizer: Send + Sync {
@@ -27,4 +41,59 @@ pub trait Tokenizer: Send + Sync {
 
     /// Stands for everything that decides how a text is cut: equal digests, equal counts.
     fn digest(&self) -> u64;
+}
+
+/// Why a tokenizer cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenizerError {
+    /// The file is missing or cannot be read.
+    #[error(
+        "cannot read the tokenizer {path}: {source}; give a tokenizer.json, a model folder, cl100k, o200k or bytes"
+    )]
+    Unreadable {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A folder without the file that is needed.
+    #[error(
+        "{folder} holds no tokenizer.json; give a model folder that holds one, a tokenizer.json, cl100k, o200k or bytes"
+    )]
+    NoTokenizer {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A folder, or a file, of a tokenizer of another kind.
+    #[error(
+        "{path} is a tokenizer of SentencePiece, which is not read; convert it to a tokenizer.json (transformers: AutoTokenizer.from_pretrained(…).save_pretrained(…)) or use cl100k"
+    )]
+    SentencePiece {
+        /// The `tokenizer.model`.
+        path: PathBuf,
+    },
+    /// A file that stands for one that was not downloaded.
+    #[error("{path} is a pointer of Git LFS and not the file itself; fetch it with git lfs pull")]
+    Pointer {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is not what it should be.
+    #[error("{path} is no usable tokenizer.json: {reason}; download it again or use cl100k")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// Opens a tokenizer.
+pub fn open(name: &TokenizerName) -> Result<Arc<dyn Tokenizer>, TokenizerError> {
+    Ok(match name {
+        TokenizerName::Cl100k => Arc::new(Tiktoken::cl100k()),
+        TokenizerName::O200k => Arc::new(Tiktoken::o200k()),
+        TokenizerName::Bytes => Arc::new(Bytes),
+        TokenizerName::At(place) => Arc::new(HuggingFace::open(place)?),
+    })
 }

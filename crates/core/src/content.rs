@@ -1,0 +1,31 @@
+//! What a request says, in the form in which the work holds it.
+
+use std::sync::Arc;
+
+/// What is sent as a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// What a user says.
+    Text(Arc<str>),
+    /// A JSON array of messages, as chat takes it.
+    Messages(Arc<str>),
+    /// A JSON object whose fields win over ours.
+    Body(Arc<str>),
+    /// Token ids.
+    TokenIds(Arc<[u32]>),
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Content::Text("".into())
+    }
+}
+
+/// A question and its answer, earlier in a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// What the user said.
+    pub user: Arc<str>,
+    /// What was answered.
+    pub assistant: Arc<str>,
+}

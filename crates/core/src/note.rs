@@ -1,0 +1,271 @@
+//! What a reader of a run should know and need not doubt: stored by key, told in any language.
+
+use crate::message::{Lang, fill};
+use serde::{Deserialize, Serialize};
+
+/// One such fact.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "note", rename_all = "kebab-case")]
+pub enum Known {
+    /// The server lists several models.
+    ManyModels {
+        /// How many.
+        count: u64,
+        /// The one that is measured.
+        model: String,
+    },
+    /// There is no chat API.
+    NoChatApi,
+    /// A field of the request is refused.
+    RefusesField {
+        /// Its name.
+        field: String,
+    },
+    /// The server was told to go on and ended before the asked length.
+    EndsEarly {
+        /// Tokens asked for.
+        asked: u32,
+        /// Tokens received.
+        received: u32,
+    },
+    /// No stream came where one was asked for.
+    AnswersWhole,
+    /// The limit of open files was too low.
+    RaisedOpenFiles {
+        /// Before.
+        from: u64,
+        /// Now.
+        to: u64,
+    },
+    /// The work is shorter than the run.
+    CyclesPrompts {
+        /// Different prompts.
+        distinct: u64,
+    },
+    /// What was found in the data.
+    DataFormat {
+        /// The format.
+        format: String,
+        /// Rows taken.
+        rows: u64,
+    },
+    /// Rows that could not be read.
+    BadRows {
+        /// How many.
+        count: u64,
+        /// Line of the first.
+        line: u64,
+        /// What was wrong with it.
+        reason: String,
+    },
+    /// Rows that have no prompt, or no answer where one is needed.
+    UnusableRows {
+        /// How many.
+        count: u64,
+    },
+    /// Rows that the filters left out.
+    FilteredRows {
+        /// How many.
+        count: u64,
+        /// Of so many.
+        seen: u64,
+    },
+    /// Only part of the data was read, since more would not fit into memory.
+    DataTooLarge,
+    /// Lengths were counted with a tokenizer that nobody chose.
+    DefaultTokenizer {
+        /// Its name.
+        tokenizer: String,
+    },
+    /// A byte is not a token.
+    BytesAsTokens,
+    /// The server's own tokenizer and ours agree.
+    TokenizerAgrees {
+        /// Texts compared.
+        samples: u64,
+    },
+    /// They do not.
+    TokenizerDiffers {
+        /// Tokens by ours.
+        ours: u64,
+        /// Tokens by the server's.
+        servers: u64,
+    },
+    /// A chat template surrounds each prompt.
+    ChatTemplate {
+        /// Its tokens.
+        tokens: u32,
+    },
+    /// Ours surrounds each piece of text.
+    Template {
+        /// Its characters.
+        chars: u64,
+        /// Its tokens, where they were counted.
+        tokens: Option<u32>,
+    },
+    /// Rows of a trace are sent at other times than its own.
+    TraceLengthsOnly,
+}
+
+/// A fact by its key, or as text from a run of an earlier version.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Note {
+    /// By key.
+    Known(Known),
+    /// As text.
+    Text(String),
+}
+
+impl From<Known> for Note {
+    fn from(known: Known) -> Self {
+        Note::Known(known)
+    }
+}
+
+impl Note {
+    /// The sentence.
+    pub fn text(&self, lang: Lang) -> String {
+        match self {
+            Note::Known(known) => known.text(lang),
+            Note::Text(text) => text.clone(),
+        }
+    }
+}
+
+impl Known {
+    fn text(&self, lang: Lang) -> String {
+        fill(self.template(lang), &self.values())
+    }
+
+    fn template(&self, lang: Lang) -> &'static str {
+        match lang {
+            Lang::En => self.english(),
+        }
+    }
+
+    fn english(&self) -> &'static str {
+        match self {
+            Known::ManyModels { .. } => {
+                "the server lists {count} models; the first, {model}, is measured (choose with --model)"
+            }
+            Known::NoChatApi => "the server has no chat API; completions is measured",
+            Known::RefusesField { field } => match field.as_str() {
+                "ignore_eos" => {
+                    "the server refuses ignore_eos: answers may end before the asked length"
+                }
+                "stream_options" => "the server refuses stream_options: usage cannot be asked for",
+                _ => "the server refuses {field}; it is not sent",
+            },
+            Known::EndsEarly { .. } => {
+                "the server takes ignore_eos and ends early all the same ({received} of {asked} tokens in the preflight)"
+            }
+            Known::AnswersWhole => {
+                "the server answers whole where a stream was asked: there is no TTFT"
+            }
+            Known::RaisedOpenFiles { .. } => {
+                "the limit of open files was raised from {from} to {to}"
+            }
+            Known::CyclesPrompts { .. } => {
+                "the work has {distinct} distinct prompts, which are used in turn"
+            }
+            Known::DataFormat { .. } => "the data were read as {format}; rows taken: {rows}",
+            Known::BadRows { .. } => {
+                "bad rows were skipped: {count}, the first in line {line} ({reason})"
+            }
+            Known::UnusableRows { .. } => "rows without a usable prompt or answer: {count}",
+            Known::FilteredRows { .. } => "the filters left out {count} of {seen} rows",
+            Known::DataTooLarge => {
+                "the data are too large to be held; only the first part is used (choose rows with --limit or --shuffle and --requests)"
+            }
+            Known::DefaultTokenizer { .. } => {
+                "lengths of the data were counted with {tokenizer}; give the model's own with --tokenizer"
+            }
+            Known::BytesAsTokens => {
+                "the tokenizer 'bytes' counts a byte as a token; real counts are lower"
+            }
+            Known::TokenizerAgrees { .. } => {
+                "the server's tokenizer counts the same ({samples} prompts compared)"
+            }
+            Known::TokenizerDiffers { .. } => {
+                "the server's tokenizer counts {servers} tokens where ours counts {ours}; give the model's own with --tokenizer"
+            }
+            Known::ChatTemplate { .. } => {
+                "the model's chat template adds {tokens} tokens to each prompt"
+            }
+            Known::Template { tokens: None, .. } => {
+                "the template around the text has {chars} characters"
+            }
+            Known::Template { .. } => {
+                "the template around the text has {chars} characters, {tokens} tokens"
+            }
+            Known::TraceLengthsOnly => {
+                "only the lengths of the trace are used; leave out --rate and --concurrency to replay its times"
+            }
+        }
+    }
+
+    fn values(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Known::ManyModels { count, model } => {
+                vec![("count", count.to_string()), ("model", model.clone())]
+            }
+            Known::RefusesField { field } => vec![("field", field.clone())],
+            Known::EndsEarly { asked, received } => vec![
+                ("asked", asked.to_string()),
+                ("received", received.to_string()),
+            ],
+            Known::RaisedOpenFiles { from, to } => {
+                vec![("from", from.to_string()), ("to", to.to_string())]
+            }
+            Known::CyclesPrompts { distinct } => vec![("distinct", distinct.to_string())],
+            Known::DataFormat { format, rows } => {
+                vec![("format", format.clone()), ("rows", rows.to_string())]
+            }
+            Known::BadRows {
+                count,
+                line,
+                reason,
+            } => vec![
+                ("count", count.to_string()),
+                ("line", line.to_string()),
+                ("reason", reason.clone()),
+            ],
+            Known::UnusableRows { count } => vec![("count", count.to_string())],
+            Known::FilteredRows { count, seen } => {
+                vec![("count", count.to_string()), ("seen", seen.to_string())]
+            }
+            Known::DefaultTokenizer { tokenizer } => vec![("tokenizer", tokenizer.clone())],
+            Known::TokenizerAgrees { samples } => vec![("samples", samples.to_string())],
+            Known::TokenizerDiffers { ours, servers } => {
+                vec![("ours", ours.to_string()), ("servers", servers.to_string())]
+            }
+            Known::ChatTemplate { tokens } => vec![("tokens", tokens.to_string())],
+            Known::Template { chars, tokens } => vec![
+                ("chars", chars.to_string()),
+                ("tokens", tokens.unwrap_or_default().to_string()),
+            ],
+            Known::NoChatApi
+            | Known::AnswersWhole
+            | Known::DataTooLarge
+            | Known::BytesAsTokens
+            | Known::TraceLengthsOnly => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_stored_by_key_and_texts_of_old_runs_stay_readable() {
+        let note = Note::from(Known::CyclesPrompts { distinct: 7 });
+        let json = serde_json::to_string(&note).unwrap();
+        assert_eq!(json, r#"{"note":"cycles-prompts","distinct":7}"#);
+        assert_eq!(serde_json::from_str::<Note>(&json).unwrap(), note);
+        let old: Note = serde_json::from_str(r#""as it was""#).unwrap();
+        assert_eq!(old.text(Lang::En), "as it was");
+        assert!(note.text(Lang::En).contains("7 distinct prompts"));
+    }
+}

@@ -1,0 +1,5 @@
+//! How fast data sets are read.
+
+fn main() {
+    divan::main();
+}

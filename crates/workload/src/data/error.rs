@@ -1,0 +1,168 @@
+//! Why a data set cannot be had, and what is wrong with a row.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why rows of a data set cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum DataError {
+    /// The file cannot be opened, or not to its end.
+    #[error(
+        "cannot read the data of {path}: {source}; check the path, its permissions and that the file is whole"
+    )]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system or the unpacker says.
+        source: io::Error,
+    },
+    /// A row is bad and bad rows are not to be skipped.
+    #[error(
+        "line {line} of {path} is a bad row: {fault}; correct it, or go on without such rows with --skip-bad"
+    )]
+    BadRow {
+        /// The file.
+        path: PathBuf,
+        /// The line where the row begins, counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        fault: Fault,
+    },
+    /// JSON in which nothing looks like a prompt.
+    #[error(
+        "cannot tell what holds the prompt in {path}: its rows have {keys}; name the field with --field {likely}, or the format with --data-format"
+    )]
+    UnknownKeys {
+        /// The file.
+        path: PathBuf,
+        /// The fields of the first row.
+        keys: String,
+        /// The one that may be meant.
+        likely: String,
+    },
+    /// The file holds no row.
+    #[error("{path} is empty; give a file with at least one row")]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There are rows, but none is left to send.
+    #[error("no row of {path} can be used: of {seen}, {why}; choose other limits, or other data")]
+    NothingLeft {
+        /// The file.
+        path: PathBuf,
+        /// Rows that were looked at.
+        seen: u64,
+        /// How many fell to what.
+        why: String,
+    },
+    /// Tokens are asked for and nothing can count them.
+    #[error("{asked} counts tokens; say whose with --tokenizer, such as --tokenizer cl100k")]
+    NoTokenizer {
+        /// What asks for tokens.
+        asked: String,
+    },
+    /// Shuffling would undo the times of a trace.
+    #[error("{path} is a trace, which is replayed in its order; leave out --shuffle")]
+    ShuffledTrace {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Nothing says how long pieces of a text are.
+    #[error(
+        "{path} is read as a text to be cut into pieces; say how long with --max-prompt, such as 512 or 2000chars"
+    )]
+    NoPieceLength {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A text that is none.
+    #[error("line {line} of {path} is not UTF-8 text; convert the file to UTF-8 (see iconv)")]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// The first bad line, counted from 1.
+        line: u64,
+    },
+    /// Lengths, where prompts are asked for.
+    #[error(
+        "line {line} of the data holds lengths and no prompt; a trace cannot be mixed with prompts"
+    )]
+    LengthsOnly {
+        /// The line where the row begins.
+        line: u64,
+    },
+}
+
+/// What is wrong with a row.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// Longer than what is held in memory.
+    #[error("it is longer than {} MiB", super::rows::LONGEST_ROW >> 20)]
+    TooLong,
+    /// Not text.
+    #[error("it is not UTF-8 text")]
+    NotText,
+    /// The file ends too early.
+    #[error("the file ends inside of it")]
+    CutOff,
+    /// Something follows a JSON array.
+    #[error("it comes after the end of the JSON array")]
+    AfterEnd,
+    /// Not JSON, or not of the right form.
+    #[error("its JSON does not fit: {0}")]
+    Json(String),
+    /// No such field.
+    #[error("it has no field '{field}' but {found}; see --field")]
+    NoField {
+        /// The field.
+        field: String,
+        /// What there is.
+        found: String,
+    },
+    /// A field of another type.
+    #[error("its field '{field}' is no {wanted}")]
+    WrongType {
+        /// The field.
+        field: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// JSON that is neither messages nor a request.
+    #[error("it holds neither messages nor a prompt but {found}; see --field")]
+    NoPrompt {
+        /// What there is.
+        found: String,
+    },
+    /// A header without a column.
+    #[error("the header has no column '{0}'")]
+    NoColumn(&'static str),
+    /// A row with fewer fields than the header.
+    #[error("it has no value in column '{0}'")]
+    NoValue(&'static str),
+    /// A time that cannot be read.
+    #[error("'{0}' is no time")]
+    NoTime(String),
+    /// A trace that goes back in time.
+    #[error("it is earlier than the row before; sort the trace")]
+    Backwards,
+    /// A prompt without tokens.
+    #[error("its prompt has no tokens")]
+    NoTokens,
+}
+
+/// Names of fields for a message: printable, and not too many.
+pub(super) fn listed<'a>(keys: impl Iterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 12;
+    let mut names: Vec<String> = keys
+        .take(SHOWN + 1)
+        .map(|key| format!("'{}'", inferometer_core::hostile::printable(key, 40)))
+        .collect();
+    if names.is_empty() {
+        return "no fields".to_owned();
+    }
+    if names.len() > SHOWN {
+        names[SHOWN] = "…".to_owned();
+    }
+    names.join(", ")
+}

@@ -1,0 +1,192 @@
+//! Rules for which rows are taken.
+
+use super::error::DataError;
+use super::row::{Row, RowContent};
+use super::select::Counted;
+use inferometer_core::work::{DataSource, Filter, PromptLength};
+use std::time::Duration;
+
+/// The rules of a selection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Filters {
+    filter: Option<Filter>,
+    min_prompt: Option<PromptLength>,
+    max_prompt: Option<PromptLength>,
+    from: Duration,
+    to: Option<Duration>,
+}
+
+/// Rows that were not taken, by the rule that they fell to first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FilteredOut {
+    /// Prompts below `--min-prompt`.
+    pub too_short: u64,
+    /// Prompts above `--max-prompt`.
+    pub too_long: u64,
+    /// Rows against `--filter`.
+    pub by_filter: u64,
+    /// Rows of a trace before its window.
+    pub before_window: u64,
+}
+
+impl FilteredOut {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.too_short + self.too_long + self.by_filter + self.before_window
+    }
+}
+
+/// What becomes of a row.
+pub(super) enum Verdict {
+    Take,
+    /// Not taken, and counted here.
+    Leave(fn(&mut FilteredOut) -> &mut u64),
+    /// Neither this row nor any after it.
+    End,
+}
+
+impl Filters {
+    /// The rules that a user gives; refused if they need a tokenizer and there is none.
+    pub fn new(data: &DataSource, has_tokenizer: bool) -> Result<Self, DataError> {
+        let filters = Filters {
+            filter: data.filter,
+            min_prompt: data.min_prompt,
+            max_prompt: data.max_prompt,
+            from: data.window.from.0,
+            to: (data.window.length).map(|length| data.window.from.0.saturating_add(length.0)),
+        };
+        match filters.asks_for_tokens() {
+            Some(asked) if !has_tokenizer => Err(DataError::NoTokenizer { asked }),
+            _ => Ok(filters),
+        }
+    }
+
+    /// No rules.
+    pub fn none() -> Self {
+        Filters {
+            filter: None,
+            min_prompt: None,
+            max_prompt: None,
+            from: Duration::ZERO,
+            to: None,
+        }
+    }
+
+    /// Tokens must be counted before it is known whether a row is taken.
+    pub fn by_tokens(&self) -> bool {
+        self.asks_for_tokens().is_some()
+    }
+
+    fn asks_for_tokens(&self) -> Option<String> {
+        if let Some(filter) = self.filter {
+            return Some(format!("--filter {filter}"));
+        }
+        [
+            ("--min-prompt", self.min_prompt),
+            ("--max-prompt", self.max_prompt),
+        ]
+        .into_iter()
+        .find_map(|(option, length)| match length {
+            Some(PromptLength::Tokens(tokens)) => Some(format!("{option} {tokens}")),
+            _ => None,
+        })
+    }
+
+    /// Judges a row. One of a trace within the window is moved so that the window begins at 0.
+    pub fn judge(&self, row: &mut Row, counted: Counted) -> Verdict {
+        let mut tokens = counted.prompt;
+        if let RowContent::Lengths {
+            at, input_tokens, ..
+        } = &mut row.content
+        {
+            if self.to.is_some_and(|to| *at >= to) {
+                return Verdict::End;
+            }
+            match at.checked_sub(self.from) {
+                Some(since) => *at = since,
+                None => return Verdict::Leave(|out| &mut out.before_window),
+            }
+            tokens = Some(*input_tokens);
+        }
+        let length = |limit: PromptLength| match limit {
+            PromptLength::Tokens(limit) => (tokens.map(u64::from), u64::from(limit)),
+            PromptLength::Chars(limit) => {
+                let chars = row.content.prompt_text().chars().count() as u64;
+                (Some(chars), u64::from(limit))
+            }
+        };
+        let breaks = |limit: Option<PromptLength>, wrong: fn(&u64, &u64) -> bool| matches!(limit.map(length), Some((Some(length), limit)) if wrong(&length, &limit));
+        if breaks(self.min_prompt, u64::lt) {
+            Verdict::Leave(|out| &mut out.too_short)
+        } else if breaks(self.max_prompt, u64::gt) {
+            Verdict::Leave(|out| &mut out.too_long)
+        } else if self.filter.is_some_and(|filter| {
+            let output = row.output_tokens.or(counted.reference);
+            !passes(filter, tokens, output)
+        }) {
+            Verdict::Leave(|out| &mut out.by_filter)
+        } else {
+            Verdict::Take
+        }
+    }
+
+    /// How many rows fell to which rule, for a message.
+    pub fn describe(&self, out: &FilteredOut) -> Vec<String> {
+        let length = |limit: Option<PromptLength>| limit.map(|l| l.to_string()).unwrap_or_default();
+        let filter = self.filter.map(|filter| filter.to_string());
+        [
+            (
+                out.too_short,
+                format!("shorter than --min-prompt {}", length(self.min_prompt)),
+            ),
+            (
+                out.too_long,
+                format!("longer than --max-prompt {}", length(self.max_prompt)),
+            ),
+            (
+                out.by_filter,
+                format!("against --filter {}", filter.unwrap_or_default()),
+            ),
+            (
+                out.before_window,
+                "before the window of the trace".to_owned(),
+            ),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, rule)| format!("{count} {rule}"))
+        .collect()
+    }
+}
+
+/// A filter can judge only lengths that are known.
+fn passes(filter: Filter, prompt: Option<u32>, output: Option<u32>) -> bool {
+    match filter {
+        Filter::Vllm => {
+            let together = prompt.unwrap_or(0).saturating_add(output.unwrap_or(0));
+            prompt.is_none_or(|prompt| (4..=1024).contains(&prompt))
+                && output.is_none_or(|output| output >= 4)
+                && together <= 2048
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_filter_keeps_what_vllm_keeps() {
+        for (prompt, output, kept) in [
+            (4, 4, true),
+            (3, 4, false),
+            (4, 3, false),
+            (1024, 1024, true),
+            (1024, 1025, false),
+            (1025, 4, false),
+        ] {
+            assert_eq!(passes(Filter::Vllm, Some(prompt), Some(output)), kept);
+        }
+        assert!(passes(Filter::Vllm, Some(5), None));
+    }
+}

@@ -1,0 +1,188 @@
+//! Conversations as ShareGPT or a list of messages tells them: one question of each, or turn
+//! by turn.
+
+use super::{Reader, Reading, said};
+use crate::data::error::Fault;
+use crate::data::object::from_json;
+use crate::data::row::{Row, RowContent, Turn};
+use serde::Deserialize;
+use std::borrow::Cow;
+
+#[derive(Deserialize)]
+struct Chat<'a> {
+    #[serde(borrow, alias = "conversation", alias = "messages")]
+    conversations: Vec<Said<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Said<'a> {
+    #[serde(borrow, alias = "role")]
+    from: Cow<'a, str>,
+    #[serde(borrow, alias = "content")]
+    value: Cow<'a, str>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    System,
+    User,
+    Assistant,
+    Other,
+}
+
+impl Said<'_> {
+    fn role(&self) -> Role {
+        match &*self.from {
+            "system" | "developer" => Role::System,
+            "human" | "user" => Role::User,
+            "gpt" | "assistant" | "chatgpt" | "bard" | "bing" => Role::Assistant,
+            _ => Role::Other,
+        }
+    }
+}
+
+/// The first question of a conversation, with its answer as the reference.
+pub struct ShareGpt;
+
+impl Reader for ShareGpt {
+    fn read(&mut self, row: &str) -> Result<Reading, Fault> {
+        let chat: Chat = from_json(row)?;
+        let mut said_first = &chat.conversations[..];
+        if let [first, rest @ ..] = said_first
+            && first.role() == Role::System
+        {
+            said_first = rest;
+        }
+        Ok(match said_first {
+            [question, answer, ..]
+                if question.role() == Role::User && answer.role() == Role::Assistant =>
+            {
+                said(&question.value, None, Some(&answer.value))
+            }
+            _ => Reading::Unusable,
+        })
+    }
+}
+
+/// All questions of a conversation, each with its answer.
+pub struct Conversations;
+
+impl Reader for Conversations {
+    fn read(&mut self, row: &str) -> Result<Reading, Fault> {
+        let chat: Chat = from_json(row)?;
+        let mut turns: Vec<(String, Option<String>)> = Vec::new();
+        for part in &chat.conversations {
+            let value = &*part.value;
+            match (part.role(), turns.last_mut()) {
+                // Who speaks twice before the other answers is heard as one.
+                (Role::User, Some((user, None))) => append(user, value),
+                (Role::User, _) if !value.trim().is_empty() => {
+                    turns.push((value.to_owned(), None));
+                }
+                (Role::Assistant, Some((_, Some(answer)))) => append(answer, value),
+                (Role::Assistant, Some((_, answer))) => *answer = Some(value.to_owned()),
+                // Nobody asked: what is said before the first question, or by a tool.
+                _ => {}
+            }
+        }
+        if turns.is_empty() {
+            return Ok(Reading::Unusable);
+        }
+        let turns = turns.into_iter().map(|(user, answer)| Turn {
+            user: user.into(),
+            answer: answer.map(Into::into),
+        });
+        Ok(Reading::Row(Row {
+            content: RowContent::Turns(turns.collect()),
+            output_tokens: None,
+            reference: None,
+        }))
+    }
+}
+
+fn append(text: &mut String, more: &str) {
+    text.push_str("\n\n");
+    text.push_str(more);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_question_is_the_prompt_and_its_answer_the_reference() {
+        let row = r#"{"id": "x", "conversations": [
+            {"from": "system", "value": "Be kind."},
+            {"from": "human", "value": "Hi \"you\"", "lang": "en"},
+            {"from": "gpt", "value": "Hello"}, {"from": "human", "value": "Bye"}]}"#;
+        let expected = said("Hi \"you\"", None, Some("Hello"));
+        assert_eq!(ShareGpt.read(row), Ok(expected));
+    }
+
+    #[test]
+    fn a_conversation_without_question_and_answer_is_unusable_and_not_bad() {
+        for turns in [
+            "",
+            r#"{"from": "human", "value": "Hi"}"#,
+            r#"{"from": "gpt", "value": "Hi"}, {"from": "human", "value": "Hi"}"#,
+            r#"{"from": "human", "value": ""}, {"from": "gpt", "value": "Hi"}"#,
+        ] {
+            let row = format!(r#"{{"conversations": [{turns}]}}"#);
+            assert_eq!(ShareGpt.read(&row), Ok(Reading::Unusable), "{row}");
+        }
+    }
+
+    #[test]
+    fn a_row_of_another_form_is_bad() {
+        for row in [
+            "{}",
+            r#"{"conversations": 3}"#,
+            r#"{"conversations": [{"from": "human"}]}"#,
+            r#"{"conversations": [{"from": "human", "value": 3}]}"#,
+        ] {
+            assert!(matches!(ShareGpt.read(row), Err(Fault::Json(_))), "{row}");
+        }
+    }
+
+    fn turns(row: &str) -> Vec<(String, Option<String>)> {
+        match Conversations.read(row) {
+            Ok(Reading::Row(Row {
+                content: RowContent::Turns(turns),
+                ..
+            })) => turns
+                .iter()
+                .map(|turn| {
+                    (
+                        turn.user.to_string(),
+                        turn.answer.as_deref().map(str::to_owned),
+                    )
+                })
+                .collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn conversations_keep_their_turns_whatever_the_names_of_their_fields() {
+        let expected = [
+            ("a".to_owned(), Some("b".to_owned())),
+            ("c\n\nd".to_owned(), Some("e\n\nf".to_owned())),
+            ("g".to_owned(), None),
+        ];
+        let row = r#"{"messages": [
+            {"role": "system", "content": "s"},
+            {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"},
+            {"role": "user", "content": "c"}, {"role": "user", "content": "d"},
+            {"role": "assistant", "content": "e"}, {"role": "assistant", "content": "f"},
+            {"role": "user", "content": "g"}]}"#;
+        assert_eq!(turns(row), expected);
+        let share = (row.replace("messages", "conversations"))
+            .replace("role", "from")
+            .replace("content", "value")
+            .replace("\"user\"", "\"human\"")
+            .replace("assistant", "gpt");
+        assert_eq!(turns(&share), expected);
+        let silent = r#"{"messages": [{"role": "assistant", "content": "b"}]}"#;
+        assert_eq!(Conversations.read(silent), Ok(Reading::Unusable));
+    }
+}

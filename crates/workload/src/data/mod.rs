@@ -1,0 +1,35 @@
+//! Data sets that users bring: from a file to the rows that a run sends.
+//!
+//! ```text
+//! source → rows → format → select → DataSet
+//! bytes    text   Row      which    prompts
+//! ```
+//!
+//! Files are streamed and may be packed; a row is held only if it is taken. Whatever a file
+//! holds, the outcome is a row, a named fault with its line, or an error.
+
+mod detect;
+mod error;
+mod filter;
+mod format;
+mod object;
+mod opened;
+mod row;
+mod rows;
+mod sample;
+mod select;
+mod set;
+mod source;
+mod text;
+
+pub use detect::detect;
+pub use error::{DataError, Fault};
+pub use filter::FilteredOut;
+pub use format::Reading;
+pub use opened::{Opened, ReadRow};
+pub use row::{Row, RowContent, Turn};
+pub use rows::{LONGEST_ROW, RawRow, Rows, Shape};
+pub use select::{BadRow, End, Picked, Selected, Selection, TurnTokens};
+pub use set::DataSet;
+pub use source::{Source, open};
+pub use text::{Piece, pieces};

@@ -1,0 +1,192 @@
+//! A data set that is being read: its rows in order, each with its line and meaning.
+
+use super::detect;
+use super::error::{DataError, Fault};
+use super::format::{Reader, Reading, reader};
+use super::rows::{Rows, Shape, head_of, shape_of};
+use super::source::{self, Source};
+use inferometer_core::work::DataFormat;
+use std::io::{self, Chain, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+/// An open data set. The file is read once and in order, so that it may be a pipe.
+pub struct Opened {
+    path: PathBuf,
+    format: DataFormat,
+    rows: Rows<Chain<Cursor<Vec<u8>>, Source>>,
+    reader: Box<dyn Reader>,
+}
+
+/// A row that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadRow {
+    /// The line where it begins, counted from 1.
+    pub line: u64,
+    /// What it is.
+    pub reading: Result<Reading, Fault>,
+}
+
+impl Opened {
+    /// Opens a file; without a format, finds it out.
+    pub fn open(
+        path: &Path,
+        format: Option<DataFormat>,
+        field: Option<&str>,
+    ) -> Result<Self, DataError> {
+        let source = source::open(path).map_err(|error| unreadable(path, error))?;
+        Self::of_source(path, source, format, field)
+    }
+
+    /// The data set in a stream; `path` is what messages call it.
+    pub(super) fn of_source(
+        path: &Path,
+        mut source: Source,
+        format: Option<DataFormat>,
+        field: Option<&str>,
+    ) -> Result<Self, DataError> {
+        let head = head_of(&mut source).map_err(|error| unreadable(path, error))?;
+        let format = match format {
+            Some(format) => format,
+            None => detect::format_of(path, &head, field)?,
+        };
+        let json = detect::holds_json(&head);
+        let shape = match format {
+            DataFormat::BurstGpt | DataFormat::Azure => Shape::Csv,
+            DataFormat::Line if !json => Shape::Lines,
+            _ => shape_of(&head),
+        };
+        Ok(Opened {
+            path: path.to_owned(),
+            format,
+            rows: Rows::new(Cursor::new(head).chain(source), shape),
+            reader: reader(format, field, json),
+        })
+    }
+
+    /// The format, given or found.
+    pub fn format(&self) -> DataFormat {
+        self.format
+    }
+
+    /// The next row; none at the end.
+    pub fn next_row(&mut self) -> Result<Option<ReadRow>, DataError> {
+        loop {
+            let row = self.rows.next_row();
+            let Some(row) = row.map_err(|error| unreadable(&self.path, error))? else {
+                return Ok(None);
+            };
+            let line = row.line;
+            let reading = row.text.and_then(|text| self.reader.read(text));
+            if reading != Ok(Reading::Header) {
+                return Ok(Some(ReadRow { line, reading }));
+            }
+        }
+    }
+}
+
+pub(super) fn unreadable(path: &Path, source: io::Error) -> DataError {
+    DataError::Unreadable {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::BufReader;
+
+    const FORMATS: [Option<DataFormat>; 12] = [
+        None,
+        Some(DataFormat::ShareGpt),
+        Some(DataFormat::OpenQa),
+        Some(DataFormat::Line),
+        Some(DataFormat::Custom),
+        Some(DataFormat::Instruct),
+        Some(DataFormat::Gsm8k),
+        Some(DataFormat::Mooncake),
+        Some(DataFormat::BurstGpt),
+        Some(DataFormat::Azure),
+        Some(DataFormat::Text),
+        Some(DataFormat::Conversations),
+    ];
+
+    fn read(bytes: &[u8], buffer: usize, format: Option<DataFormat>) -> Option<Vec<ReadRow>> {
+        let source = Box::new(BufReader::with_capacity(
+            buffer,
+            Cursor::new(bytes.to_vec()),
+        ));
+        let mut opened = Opened::of_source("data".as_ref(), source, format, None).ok()?;
+        let mut rows = Vec::new();
+        while let Some(row) = opened.next_row().unwrap() {
+            rows.push(row);
+        }
+        Some(rows)
+    }
+
+    /// Text that comes near to what readers know, so that tests get past their first check.
+    fn near_data() -> impl Strategy<Value = Vec<u8>> {
+        let words = prop::sample::select(
+            &[
+                "{",
+                "}",
+                "[",
+                "]",
+                ",",
+                ":",
+                "\"",
+                "\\",
+                "\n",
+                " ",
+                "null",
+                "1",
+                "-2.5e9",
+                "\u{feff}",
+                "\"conversations\":",
+                "\"from\":\"human\"",
+                "\"value\":\"a\"",
+                "\"question\":\"a\"",
+                "\"messages\":[",
+                "\"role\":\"user\"",
+                "\"content\":\"b\"",
+                "\"timestamp\":1",
+                "\"input_length\":2",
+                "\"output_length\":3",
+                "\"hash_ids\":[1]",
+                "\"prompt\":\"c\"",
+                "\"instruction\":\"d\"",
+                "\"answer\":\"#### 4\"",
+                "\"model\":\"m\"",
+                "Timestamp,Request tokens,Response tokens\n",
+                "1.5,2,3\n",
+                "TIMESTAMP,ContextTokens,GeneratedTokens\n",
+                "2023-11-16 18:15:46.68,1,2\n",
+                "你好",
+            ][..],
+        );
+        prop::collection::vec(
+            prop_oneof![9 => words.prop_map(|word| word.as_bytes().to_vec()),
+                1 => prop::collection::vec(any::<u8>(), 0..4)],
+            0..40,
+        )
+        .prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_a_reader_panic(bytes in near_data(), noise in any::<Vec<u8>>()) {
+            for format in FORMATS {
+                read(&bytes, 64, format);
+                read(&noise, 64, format);
+            }
+        }
+
+        #[test]
+        fn rows_survive_however_the_stream_is_cut(bytes in near_data(), buffer in 1usize..50) {
+            for format in FORMATS {
+                prop_assert_eq!(read(&bytes, buffer, format), read(&bytes, 1 << 16, format));
+            }
+        }
+    }
+}

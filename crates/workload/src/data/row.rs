@@ -1,0 +1,140 @@
+//! What a row of a data set holds, whatever its format.
+
+use serde_json::Value;
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A row of a data set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What is sent.
+    pub content: RowContent,
+    /// Output tokens that the data ask for.
+    pub output_tokens: Option<u32>,
+    /// The answer in the data; its number of tokens is the length to ask for.
+    pub reference: Option<Arc<str>>,
+}
+
+/// What is sent for a row.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum RowContent {
+    /// What a user says.
+    Text(Arc<str>),
+    /// A JSON array of messages.
+    Messages(Arc<str>),
+    /// A JSON object whose fields win over ours.
+    Body(Arc<str>),
+    /// A conversation; at least one turn.
+    Turns(Arc<[Turn]>),
+    /// Lengths without text: a request of a trace.
+    Lengths {
+        /// Time since the first request of the trace.
+        at: Duration,
+        /// Prompt tokens, at least one.
+        input_tokens: u32,
+        /// Blocks of the prompt: equal numbers, equal text. Empty where the trace has none.
+        blocks: Arc<[u64]>,
+    },
+}
+
+/// One turn of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Turn {
+    /// What the user says.
+    pub user: Arc<str>,
+    /// What was answered then.
+    pub answer: Option<Arc<str>>,
+}
+
+impl Row {
+    /// A text of which nothing else is known.
+    pub fn of_text(text: &str) -> Self {
+        Row {
+            content: RowContent::Text(text.into()),
+            output_tokens: None,
+            reference: None,
+        }
+    }
+
+    /// Bytes that the row takes while it is kept.
+    pub(super) fn held_bytes(&self) -> usize {
+        let content = match &self.content {
+            RowContent::Text(text) | RowContent::Messages(text) | RowContent::Body(text) => {
+                text.len()
+            }
+            RowContent::Turns(turns) => turns
+                .iter()
+                .map(|turn| turn.user.len() + turn.answer.as_ref().map_or(0, |text| text.len()))
+                .sum::<usize>(),
+            RowContent::Lengths { blocks, .. } => size_of_val(&**blocks),
+        };
+        content + self.reference.as_ref().map_or(0, |text| text.len()) + size_of::<Row>()
+    }
+}
+
+impl RowContent {
+    /// The text whose length is the prompt's: that of the first turn in a conversation, that of
+    /// all messages together in a list of them.
+    pub fn prompt_text(&self) -> Cow<'_, str> {
+        match self {
+            RowContent::Text(text) => Cow::Borrowed(text),
+            RowContent::Turns(turns) => Cow::Borrowed(turns.first().map_or("", |turn| &turn.user)),
+            RowContent::Messages(json) => Cow::Owned(text_of_messages(json)),
+            RowContent::Body(json) => Cow::Owned(text_of_body(json)),
+            RowContent::Lengths { .. } => Cow::Borrowed(""),
+        }
+    }
+}
+
+fn text_of_messages(json: &str) -> String {
+    let mut text = String::new();
+    if let Ok(messages) = serde_json::from_str::<Value>(json) {
+        gather(&messages, &mut text);
+    }
+    text
+}
+
+fn text_of_body(json: &str) -> String {
+    let mut text = String::new();
+    if let Ok(Value::Object(body)) = serde_json::from_str(json) {
+        for field in ["messages", "prompt", "input"] {
+            gather(body.get(field).unwrap_or(&Value::Null), &mut text);
+        }
+    }
+    text
+}
+
+/// Texts of messages and of their parts, one a line.
+fn gather(value: &Value, text: &mut String) {
+    match value {
+        Value::String(said) => {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(said);
+        }
+        Value::Array(parts) => parts.iter().for_each(|part| gather(part, text)),
+        Value::Object(message) => {
+            for field in ["content", "text"] {
+                gather(message.get(field).unwrap_or(&Value::Null), text);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_of_messages_is_that_of_what_they_say() {
+        let messages = r#"[{"role":"system","content":"be short"},
+            {"role":"user","content":[{"type":"text","text":"你好"},{"type":"image_url"}]}]"#;
+        let content = RowContent::Messages(messages.into());
+        assert_eq!(content.prompt_text(), "be short\n你好");
+        let body = RowContent::Body(r#"{"model":"m","prompt":"once"}"#.into());
+        assert_eq!(body.prompt_text(), "once");
+    }
+}

@@ -1,0 +1,491 @@
+//! The rows of a file as it lies on disk: its lines, or the elements of a JSON array, one by
+//! one and with the line where each begins. What is in them is none of its business.
+
+use super::error::Fault;
+use memchr::{memchr, memchr_iter, memchr2};
+use std::io::{self, BufRead, Read};
+
+/// Longest row that is held in memory.
+pub const LONGEST_ROW: usize = 32 << 20;
+
+/// How rows lie in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A row a line.
+    Lines,
+    /// A row a line, but for line breaks within quotes.
+    Csv,
+    /// The elements of one JSON array.
+    Array,
+}
+
+/// A row and the line where it begins.
+#[derive(Debug, PartialEq, Eq)]
+pub struct RawRow<'a> {
+    /// Counted from 1.
+    pub line: u64,
+    /// Its text, without blanks around an element or a line break at its end.
+    pub text: Result<&'a str, Fault>,
+}
+
+/// Rows of a stream, read one at a time.
+#[derive(Debug)]
+pub struct Rows<R> {
+    source: R,
+    shape: Shape,
+    /// Of the next byte.
+    line: u64,
+    held: Held,
+    place: Place,
+}
+
+/// Where in a JSON array the next byte is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Before,
+    /// Whether an element has been seen.
+    Inside(bool),
+    After,
+    Done,
+}
+
+/// The bytes of one row, none if it is too long.
+#[derive(Debug, Default)]
+struct Held {
+    bytes: Vec<u8>,
+    too_long: bool,
+}
+
+impl Held {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.too_long = false;
+    }
+
+    fn push(&mut self, piece: &[u8]) {
+        if self.too_long || self.bytes.len() + piece.len() > LONGEST_ROW {
+            self.too_long = true;
+            self.bytes = Vec::new();
+        } else {
+            self.bytes.extend_from_slice(piece);
+        }
+    }
+
+    fn text(&self) -> Result<&str, Fault> {
+        match self.too_long {
+            true => Err(Fault::TooLong),
+            false => std::str::from_utf8(&self.bytes).map_err(|_| Fault::NotText),
+        }
+    }
+
+    fn is_blank(&self) -> bool {
+        !self.too_long && self.bytes.trim_ascii().is_empty()
+    }
+}
+
+impl<R: BufRead> Rows<R> {
+    /// The rows of a stream.
+    pub fn new(source: R, shape: Shape) -> Self {
+        Rows {
+            source,
+            shape,
+            line: 1,
+            held: Held::default(),
+            place: Place::Before,
+        }
+    }
+
+    /// The next row; none at the end. Blank lines are no rows.
+    pub fn next_row(&mut self) -> io::Result<Option<RawRow<'_>>> {
+        match self.shape {
+            Shape::Lines | Shape::Csv => self.next_line(),
+            Shape::Array => self.next_element(),
+        }
+    }
+
+    fn next_line(&mut self) -> io::Result<Option<RawRow<'_>>> {
+        loop {
+            let line = self.line;
+            if !self.hold_line()? {
+                return Ok(None);
+            }
+            if self.held.is_blank() {
+                continue;
+            }
+            if self.held.bytes.last() == Some(&b'\r') {
+                self.held.bytes.pop();
+            }
+            let text = self.held.text();
+            return Ok(Some(RawRow { line, text }));
+        }
+    }
+
+    /// Reads to the next end of a row; false at the end of the file.
+    fn hold_line(&mut self) -> io::Result<bool> {
+        self.held.clear();
+        let (mut any, mut quoted) = (false, false);
+        loop {
+            let piece = filled(&mut self.source)?;
+            if piece.is_empty() {
+                return Ok(any);
+            }
+            any = true;
+            let end = memchr(b'\n', piece);
+            let text = &piece[..end.unwrap_or(piece.len())];
+            self.held.push(text);
+            if self.shape == Shape::Csv {
+                quoted ^= memchr_iter(b'"', text).count() % 2 == 1;
+            }
+            let used = text.len() + usize::from(end.is_some());
+            self.source.consume(used);
+            if end.is_some() {
+                self.line += 1;
+                if !quoted {
+                    return Ok(true);
+                }
+                self.held.push(b"\n");
+            }
+        }
+    }
+
+    fn next_element(&mut self) -> io::Result<Option<RawRow<'_>>> {
+        let first = self.skip_blanks()?;
+        match (self.place, first) {
+            (Place::Done, _) | (Place::Before | Place::After, None) => Ok(None),
+            (Place::Before, Some(b'[')) => {
+                self.source.consume(1);
+                self.place = Place::Inside(false);
+                self.next_element()
+            }
+            (Place::Before | Place::After, Some(_)) => Ok(Some(self.last_fault(Fault::AfterEnd))),
+            (Place::Inside(_), None) => Ok(Some(self.last_fault(Fault::CutOff))),
+            (Place::Inside(false), Some(b']')) => {
+                self.source.consume(1);
+                self.place = Place::After;
+                self.next_element()
+            }
+            (Place::Inside(_), Some(_)) => self.hold_element(),
+        }
+    }
+
+    /// A fault after which nothing can be read.
+    fn last_fault(&mut self, fault: Fault) -> RawRow<'_> {
+        self.place = Place::Done;
+        RawRow {
+            line: self.line,
+            text: Err(fault),
+        }
+    }
+
+    /// Reads to the comma or bracket that ends an element.
+    fn hold_element(&mut self) -> io::Result<Option<RawRow<'_>>> {
+        let line = self.line;
+        self.held.clear();
+        let mut scan = Scan::default();
+        loop {
+            let piece = filled(&mut self.source)?;
+            if piece.is_empty() {
+                self.place = Place::Done;
+                let text = Err(Fault::CutOff);
+                return Ok(Some(RawRow { line, text }));
+            }
+            let end = scan.end_of_element(piece);
+            let text = &piece[..end.unwrap_or(piece.len())];
+            self.held.push(text);
+            self.line += memchr_iter(b'\n', text).count() as u64;
+            let closed = end.map(|end| piece[end] == b']');
+            let used = text.len() + usize::from(end.is_some());
+            self.source.consume(used);
+            if let Some(closed) = closed {
+                self.place = if closed {
+                    Place::After
+                } else {
+                    Place::Inside(true)
+                };
+                let text = self.held.text().map(str::trim_ascii_end);
+                return Ok(Some(RawRow { line, text }));
+            }
+        }
+    }
+
+    /// The next byte that is no blank.
+    fn skip_blanks(&mut self) -> io::Result<Option<u8>> {
+        loop {
+            let piece = filled(&mut self.source)?;
+            if piece.is_empty() {
+                return Ok(None);
+            }
+            let blanks = piece.len() - piece.trim_ascii_start().len();
+            self.line += memchr_iter(b'\n', &piece[..blanks]).count() as u64;
+            let first = piece.get(blanks).copied();
+            self.source.consume(blanks);
+            if first.is_some() {
+                return Ok(first);
+            }
+        }
+    }
+}
+
+/// Where an element of a JSON array ends, carried from one piece of it to the next. It knows
+/// strings and depth, and leaves to the parser whether the element is sound.
+#[derive(Debug, Default)]
+struct Scan {
+    depth: u64,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Scan {
+    fn end_of_element(&mut self, piece: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        while at < piece.len() {
+            if self.escaped {
+                self.escaped = false;
+            } else if self.in_string {
+                at += memchr2(b'"', b'\\', &piece[at..])?;
+                self.escaped = piece[at] == b'\\';
+                self.in_string = self.escaped;
+            } else {
+                match piece[at] {
+                    b'"' => self.in_string = true,
+                    b'{' | b'[' => self.depth += 1,
+                    b',' | b']' if self.depth == 0 => return Some(at),
+                    b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                    _ => {}
+                }
+            }
+            at += 1;
+        }
+        None
+    }
+}
+
+fn filled(source: &mut impl BufRead) -> io::Result<&[u8]> {
+    // Asked twice, since a borrow cannot be returned from within a loop.
+    while let Err(error) = source.fill_buf() {
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    source.fill_buf()
+}
+
+/// How rows lie in a file that begins with `head`. A line that is an array of messages is a row
+/// of its own; any other array is one of rows.
+pub fn shape_of(head: &[u8]) -> Shape {
+    let inside = match head.trim_ascii_start() {
+        [b'[', inside @ ..] => inside.trim_ascii_start(),
+        _ => return Shape::Lines,
+    };
+    match inside.first() {
+        Some(b'{') if is_message(head) => Shape::Lines,
+        Some(b'{' | b'[' | b'"' | b']') | None => Shape::Array,
+        Some(_) => Shape::Lines,
+    }
+}
+
+fn is_message(head: &[u8]) -> bool {
+    let mut rows = Rows::new(head, Shape::Array);
+    let Ok(Some(RawRow { text: Ok(text), .. })) = rows.next_row() else {
+        return false;
+    };
+    super::object::Object::parse(text).is_ok_and(|message| message.get("role").is_some())
+}
+
+/// The beginning of a stream, long enough to hold its first row, and longer if that is cheap.
+pub fn head_of(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    const LEAST: usize = 64 << 10;
+    let mut head = Vec::new();
+    loop {
+        let more = head.len().max(LEAST) as u64;
+        let read = source.by_ref().take(more).read_to_end(&mut head)?;
+        let ended = (read as u64) < more;
+        let mut rows = Rows::new(&head[..], shape_of(&head));
+        let whole = rows.next_row()?.is_some() && !rows.source.is_empty();
+        if whole || ended || head.len() > LONGEST_ROW {
+            return Ok(head);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::BufReader;
+
+    type Owned = (u64, Result<String, Fault>);
+
+    fn read(bytes: &[u8], shape: Shape, buffer: usize) -> Vec<Owned> {
+        let mut rows = Rows::new(BufReader::with_capacity(buffer, bytes), shape);
+        let mut all = Vec::new();
+        while let Some(row) = rows.next_row().unwrap() {
+            all.push((row.line, row.text.map(str::to_owned)));
+        }
+        all
+    }
+
+    fn good(line: u64, text: &str) -> Owned {
+        (line, Ok(text.to_owned()))
+    }
+
+    #[test]
+    fn lines_keep_their_numbers_over_blank_ones_and_carriage_returns() {
+        let rows = read(b"one\r\n\r\n  \t\n two \nthree", Shape::Lines, 3);
+        assert_eq!(rows, [good(1, "one"), good(4, " two "), good(5, "three")]);
+    }
+
+    #[test]
+    fn a_line_break_within_quotes_does_not_end_a_row_of_csv() {
+        let rows = read(b"a,\"b\nc\"\nd,e\n", Shape::Csv, 2);
+        assert_eq!(rows, [good(1, "a,\"b\nc\""), good(3, "d,e")]);
+    }
+
+    #[test]
+    fn elements_know_the_line_where_they_begin() {
+        let array = "\n[\n  {\"a\": \"x,]\\\"\\\\\",\n   \"b\": [1, {}]},\n\n  2 ,[3]\n]\n";
+        let expected = [
+            good(3, "{\"a\": \"x,]\\\"\\\\\",\n   \"b\": [1, {}]}"),
+            good(6, "2"),
+            good(6, "[3]"),
+        ];
+        for buffer in 1..9 {
+            assert_eq!(read(array.as_bytes(), Shape::Array, buffer), expected);
+        }
+        assert_eq!(read(b"[ ]", Shape::Array, 1), []);
+    }
+
+    #[test]
+    fn an_array_that_breaks_off_ends_in_a_bad_row_with_its_line() {
+        for (array, line) in [
+            ("[\n1,\n{\"a\": \"", 3),
+            ("[\n1,\n{\"a\": 1}", 3),
+            ("[\n1,\n\n", 4),
+        ] {
+            let rows = read(array.as_bytes(), Shape::Array, 4);
+            assert_eq!(rows, [good(2, "1"), (line, Err(Fault::CutOff))]);
+        }
+    }
+
+    #[test]
+    fn what_follows_an_array_is_a_bad_row() {
+        let rows = read(b"[1]\n[2]", Shape::Array, 4);
+        assert_eq!(rows, [good(1, "1"), (2, Err(Fault::AfterEnd))]);
+    }
+
+    #[test]
+    fn what_is_no_text_is_a_bad_row_and_its_neighbours_are_good() {
+        let rows = read(b"one\nb\xffd\nthree\n", Shape::Lines, 8);
+        assert_eq!(
+            rows,
+            [good(1, "one"), (2, Err(Fault::NotText)), good(3, "three")]
+        );
+    }
+
+    #[test]
+    fn a_row_that_is_too_long_is_passed_over_without_being_held() {
+        let long = "x".repeat(LONGEST_ROW + 1);
+        let lines = format!("one\n{long}\ntwo\n");
+        let array = format!("[\"one\",\n\"{long}\",\n\"two\"]");
+        for (text, shape) in [(lines, Shape::Lines), (array, Shape::Array)] {
+            let mut rows = Rows::new(text.as_bytes(), shape);
+            assert!(rows.next_row().unwrap().unwrap().text.is_ok());
+            let row = rows.next_row().unwrap().unwrap();
+            assert_eq!((row.line, row.text), (2, Err(Fault::TooLong)));
+            assert!(rows.held.bytes.capacity() < LONGEST_ROW);
+            assert_eq!(rows.next_row().unwrap().unwrap().line, 3);
+        }
+    }
+
+    #[test]
+    fn an_array_of_messages_is_a_row_and_other_arrays_hold_rows() {
+        for (head, shape) in [
+            (
+                "[{\"role\": \"user\", \"content\": \"a\"}]\n[",
+                Shape::Lines,
+            ),
+            (" \n[ {\"question\": \"a\"}]", Shape::Array),
+            ("[\"a\", \"b\"]", Shape::Array),
+            ("[[{\"role\": \"user\"}]]", Shape::Array),
+            ("[]", Shape::Array),
+            ("[INST] a text", Shape::Lines),
+            ("{\"a\": []}", Shape::Lines),
+            ("a text", Shape::Lines),
+            ("", Shape::Lines),
+        ] {
+            assert_eq!(shape_of(head.as_bytes()), shape, "{head}");
+        }
+    }
+
+    #[test]
+    fn a_head_holds_the_first_row_however_long_and_never_more_than_is_bearable() {
+        let long = format!("[{{\"a\": \"{}\"}}, 2]", "x".repeat(300_000));
+        let head = head_of(&mut long.as_bytes()).unwrap();
+        assert_eq!(
+            read(&head, shape_of(&head), 64)[0]
+                .1
+                .as_ref()
+                .unwrap()
+                .len(),
+            300_008
+        );
+        let endless = io::repeat(b'x').take(LONGEST_ROW as u64 * 8);
+        let head = head_of(&mut BufReader::new(endless)).unwrap();
+        assert!(head.len() <= 4 * LONGEST_ROW);
+    }
+
+    fn json() -> impl Strategy<Value = serde_json::Value> {
+        use serde_json::Value;
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "\\PC*|[\"\\\\\\[\\]{},\n]{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::vec(("[\"\\\\a-c{}\\[\\],]{0,4}", inner), 0..6)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn arrays_come_apart_as_a_parser_takes_them_apart(
+            elements in prop::collection::vec(json(), 0..8),
+            blanks in prop::collection::vec("[ \n\t\r]{0,3}", 20),
+            pretty in any::<bool>(),
+            buffer in 1usize..40,
+        ) {
+            let mut blanks = blanks.iter().cycle();
+            let mut text = format!("{}[{}", blanks.next().unwrap(), blanks.next().unwrap());
+            for (place, element) in elements.iter().enumerate() {
+                let json = match pretty {
+                    true => serde_json::to_string_pretty(element),
+                    false => serde_json::to_string(element),
+                }.unwrap();
+                let comma = if place == 0 { "" } else { "," };
+                text += &[comma, blanks.next().unwrap(), &json, blanks.next().unwrap()].concat();
+            }
+            text += "]";
+            let rows = read(text.as_bytes(), Shape::Array, buffer);
+            let values: Vec<serde_json::Value> = rows
+                .iter()
+                .map(|row| serde_json::from_str(row.1.as_ref().unwrap()).unwrap())
+                .collect();
+            prop_assert_eq!(values, elements);
+        }
+
+        #[test]
+        fn rows_do_not_depend_on_how_the_stream_is_cut(
+            bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(&b"[]{}\",\\\n "[..])], 0..200),
+            buffer in 1usize..40,
+        ) {
+            for shape in [Shape::Lines, Shape::Csv, Shape::Array, shape_of(&bytes)] {
+                prop_assert_eq!(read(&bytes, shape, buffer), read(&bytes, shape, 4096));
+            }
+        }
+    }
+}

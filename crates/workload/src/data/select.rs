@@ -1,0 +1,415 @@
+//! Which rows of a data set a run takes, and how many fell to what.
+//!
+//! The file is read once. In its own order it is read only as far as the run needs; shuffled,
+//! all of it passes by and a sample is kept, so that a large file costs time but no memory.
+
+use super::error::{DataError, Fault};
+use super::filter::{FilteredOut, Filters, Verdict};
+use super::format::Reading;
+use super::opened::{Opened, ReadRow};
+use super::row::{Row, RowContent};
+use super::sample::Kept;
+use super::text;
+use crate::tokenizer::{Tokenizer, count_all};
+use inferometer_core::work::{DataFormat, DataSource};
+use std::path::Path;
+
+/// Bytes of rows that are kept at most.
+const KEPT_BYTES: usize = 512 << 20;
+/// Bad rows that are kept with their reason; all are counted.
+const BAD_ROWS_KEPT: usize = 100;
+/// Rows whose tokens are counted together, and about how many bytes of them.
+const BATCH_ROWS: usize = 1_024;
+const BATCH_BYTES: usize = 16 << 20;
+
+/// What to take from a data set.
+#[derive(Clone, Copy)]
+pub struct Selection<'a> {
+    /// What the user asks for.
+    pub data: &'a DataSource,
+    /// Where the file is, be it as given or downloaded.
+    pub path: &'a Path,
+    /// Rows that the run needs; absent: all that there are.
+    pub wanted: Option<u64>,
+    /// Decides which rows are drawn and their order.
+    pub seed: u64,
+    /// Counts tokens.
+    pub tokenizer: Option<&'a dyn Tokenizer>,
+}
+
+/// The rows that were taken, and what became of the others.
+#[derive(Clone, Debug)]
+pub struct Selected {
+    /// The format, given or found.
+    pub format: DataFormat,
+    /// Rows in the order in which they are sent; at least one.
+    pub rows: Vec<Picked>,
+    /// Rows that were looked at.
+    pub seen: u64,
+    /// Sound rows that hold nothing to send.
+    pub unusable: u64,
+    /// Rows that were not wanted.
+    pub filtered_out: FilteredOut,
+    /// The first bad rows that were skipped.
+    pub bad: Vec<BadRow>,
+    /// All bad rows that were skipped.
+    pub bad_count: u64,
+    /// Why no further row was read.
+    pub end: End,
+}
+
+impl Selected {
+    /// The whole file was read.
+    pub fn is_complete(&self) -> bool {
+        self.end == End::OfFile
+    }
+}
+
+/// Why reading ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// There was no further row.
+    OfFile,
+    /// The run needs no more.
+    Enough,
+    /// No more were to be looked at.
+    Limit,
+    /// The part of the trace that was asked for is over.
+    Window,
+    /// Any more would fill the memory.
+    Memory,
+}
+
+/// A row that was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picked {
+    /// What it holds.
+    pub row: Row,
+    /// The line where it begins, counted from 1.
+    pub line: u64,
+    /// Tokens of the prompt, or of the first turn; known for traces, else counted if there is a
+    /// tokenizer.
+    pub prompt_tokens: Option<u32>,
+    /// Tokens of the reference, or of the first answer, if there is a tokenizer.
+    pub reference_tokens: Option<u32>,
+    /// Tokens of all turns of a conversation, if there is a tokenizer.
+    pub turns: Box<[TurnTokens]>,
+}
+
+/// Tokens of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnTokens {
+    /// Of what the user says.
+    pub user: u32,
+    /// Of the answer in the data.
+    pub answer: Option<u32>,
+}
+
+/// A row that was skipped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadRow {
+    /// The line where it begins, counted from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub reason: Fault,
+}
+
+impl Selection<'_> {
+    /// Reads the data and takes rows from it.
+    pub fn run(&self) -> Result<Selected, DataError> {
+        let filters = Filters::new(self.data, self.tokenizer.is_some())?;
+        if self.data.format == Some(DataFormat::Text) {
+            return self.of_pieces();
+        }
+        let mut opened = Opened::open(self.path, self.data.format, self.data.field.as_deref())?;
+        if self.data.shuffle && opened.format().is_trace() {
+            return Err(DataError::ShuffledTrace {
+                path: self.path.to_owned(),
+            });
+        }
+        let mut taking = Taking::new(self, filters, opened.format());
+        let end = loop {
+            let (batch, end) = self.batch(&mut opened, taking.selected.seen, &filters);
+            if let Some(end) = taking.take_batch(batch)?.or(end) {
+                break end;
+            }
+        };
+        taking.finish(end)
+    }
+
+    /// The next rows, several if their tokens are to be counted before it is known whether
+    /// they are taken. What lies behind the row that fills the need must not matter, so an error
+    /// comes in its place and not at once.
+    fn batch(
+        &self,
+        opened: &mut Opened,
+        seen: u64,
+        filters: &Filters,
+    ) -> (Vec<Result<ReadRow, DataError>>, Option<End>) {
+        let most = if filters.by_tokens() { BATCH_ROWS } else { 1 };
+        let (mut batch, mut bytes) = (Vec::with_capacity(most), 0);
+        while batch.len() < most && bytes < BATCH_BYTES {
+            if (self.data.limit).is_some_and(|limit| seen + batch.len() as u64 >= limit) {
+                return (batch, Some(End::Limit));
+            }
+            match opened.next_row().transpose() {
+                None => return (batch, Some(End::OfFile)),
+                Some(Err(error)) => {
+                    batch.push(Err(error));
+                    break;
+                }
+                Some(Ok(row)) => {
+                    if let Ok(Reading::Row(row)) = &row.reading {
+                        bytes += row.held_bytes();
+                    }
+                    batch.push(Ok(row));
+                }
+            }
+        }
+        (batch, None)
+    }
+
+    fn of_pieces(&self) -> Result<Selected, DataError> {
+        let length = self
+            .data
+            .max_prompt
+            .ok_or_else(|| DataError::NoPieceLength {
+                path: self.path.to_owned(),
+            })?;
+        let wanted = match (self.wanted, self.data.limit) {
+            (Some(wanted), Some(limit)) if !self.data.shuffle => Some(wanted.min(limit)),
+            (Some(wanted), None) if !self.data.shuffle => Some(wanted),
+            (_, limit) => limit,
+        };
+        let (pieces, end) = text::pieces(self.path, length, wanted, self.tokenizer)?;
+        let filters = Filters::none();
+        let mut taking = Taking::new(self, filters, DataFormat::Text);
+        for piece in pieces {
+            let row = ReadRow {
+                line: piece.line,
+                reading: Ok(Reading::Row(Row::of_text(&piece.text))),
+            };
+            if let Some(end) = taking.take_batch(vec![Ok(row)])? {
+                return taking.finish(end);
+            }
+        }
+        taking.finish(end)
+    }
+}
+
+/// A selection under way.
+struct Taking<'a> {
+    selection: &'a Selection<'a>,
+    filters: Filters,
+    kept: Kept,
+    selected: Selected,
+}
+
+impl<'a> Taking<'a> {
+    fn new(selection: &'a Selection<'a>, filters: Filters, format: DataFormat) -> Self {
+        let shuffled = selection.data.shuffle.then_some(selection.seed);
+        Taking {
+            selection,
+            filters,
+            kept: Kept::new(selection.wanted, shuffled),
+            selected: Selected {
+                format,
+                rows: Vec::new(),
+                seen: 0,
+                unusable: 0,
+                filtered_out: FilteredOut::default(),
+                bad: Vec::new(),
+                bad_count: 0,
+                end: End::OfFile,
+            },
+        }
+    }
+
+    /// Takes what is wanted of some rows; says so when no more are needed.
+    fn take_batch(
+        &mut self,
+        batch: Vec<Result<ReadRow, DataError>>,
+    ) -> Result<Option<End>, DataError> {
+        let mut counts = match (self.filters.by_tokens(), self.selection.tokenizer) {
+            (true, Some(tokenizer)) => {
+                let readings = batch.iter().flatten().map(|row| &row.reading);
+                let rows = readings.filter_map(|reading| match reading {
+                    Ok(Reading::Row(row)) => Some(row),
+                    _ => None,
+                });
+                count_rows(rows, tokenizer)
+            }
+            _ => Vec::new(),
+        }
+        .into_iter();
+        for row in batch {
+            let row = row?;
+            self.selected.seen += 1;
+            match row.reading {
+                Ok(Reading::Row(content)) => {
+                    let counted = counts.next().unwrap_or_default();
+                    if let Some(end) = self.take(content, row.line, counted) {
+                        return Ok(Some(end));
+                    }
+                }
+                Ok(Reading::Unusable | Reading::Header) => self.selected.unusable += 1,
+                Err(fault) => self.skip(row.line, fault)?,
+            }
+        }
+        Ok(None)
+    }
+
+    fn take(&mut self, mut row: Row, line: u64, counted: Counted) -> Option<End> {
+        match self.filters.judge(&mut row, counted) {
+            Verdict::Take => {}
+            Verdict::Leave(count) => {
+                *count(&mut self.selected.filtered_out) += 1;
+                return None;
+            }
+            Verdict::End => {
+                self.selected.seen -= 1;
+                return Some(End::Window);
+            }
+        }
+        self.kept.offer(Picked {
+            row,
+            line,
+            prompt_tokens: counted.prompt,
+            reference_tokens: counted.reference,
+            turns: Box::default(),
+        });
+        if self.kept.is_enough() {
+            Some(End::Enough)
+        } else {
+            (self.kept.bytes() > KEPT_BYTES).then_some(End::Memory)
+        }
+    }
+
+    fn skip(&mut self, line: u64, fault: Fault) -> Result<(), DataError> {
+        if !self.selection.data.skip_bad {
+            return Err(DataError::BadRow {
+                path: self.selection.path.to_owned(),
+                line,
+                fault,
+            });
+        }
+        self.selected.bad_count += 1;
+        if self.selected.bad.len() < BAD_ROWS_KEPT {
+            self.selected.bad.push(BadRow {
+                line,
+                reason: fault,
+            });
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, end: End) -> Result<Selected, DataError> {
+        self.selected.end = end;
+        self.selected.rows = self.kept.take_rows();
+        if self.selected.rows.is_empty() {
+            return Err(self.nothing_left());
+        }
+        let tokenizer = self.selection.tokenizer;
+        complete_counts(&mut self.selected.rows, tokenizer, self.filters.by_tokens());
+        Ok(self.selected)
+    }
+
+    fn nothing_left(&self) -> DataError {
+        let path = self.selection.path.to_owned();
+        let selected = &self.selected;
+        if selected.seen == 0 {
+            return DataError::Empty { path };
+        }
+        let mut why = self.filters.describe(&selected.filtered_out);
+        for (count, what) in [
+            (selected.bad_count, "bad"),
+            (selected.unusable, "without a prompt or an answer"),
+        ] {
+            if count > 0 {
+                why.push(format!("{count} {what}"));
+            }
+        }
+        DataError::NothingLeft {
+            path,
+            seen: selected.seen,
+            why: why.join(", "),
+        }
+    }
+}
+
+/// Tokens of a row, as far as they have been counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counted {
+    pub prompt: Option<u32>,
+    pub reference: Option<u32>,
+}
+
+/// Counts prompts and references of rows on all cores.
+fn count_rows<'a>(rows: impl Iterator<Item = &'a Row>, tokenizer: &dyn Tokenizer) -> Vec<Counted> {
+    let mut texts = Vec::new();
+    let mut places = Vec::new();
+    for row in rows {
+        let prompt = texts.len();
+        texts.push(row.content.prompt_text());
+        let reference = reference_of(row).map(|reference| {
+            texts.push(reference.into());
+            texts.len() - 1
+        });
+        places.push((prompt, reference));
+    }
+    let counts = count_all(&texts, tokenizer);
+    let counted = |(prompt, reference): (usize, Option<usize>)| Counted {
+        prompt: counts.get(prompt).copied(),
+        reference: reference.and_then(|place| counts.get(place).copied()),
+    };
+    places.into_iter().map(counted).collect()
+}
+
+fn reference_of(row: &Row) -> Option<&str> {
+    match &row.content {
+        RowContent::Turns(turns) => turns.first()?.answer.as_deref(),
+        _ => row.reference.as_deref(),
+    }
+}
+
+/// Fills in the counts of rows that were taken without them.
+fn complete_counts(rows: &mut [Picked], tokenizer: Option<&dyn Tokenizer>, have_first: bool) {
+    for picked in rows.iter_mut() {
+        if let RowContent::Lengths { input_tokens, .. } = picked.row.content {
+            picked.prompt_tokens = Some(input_tokens);
+        }
+    }
+    let Some(tokenizer) = tokenizer else {
+        return;
+    };
+    let is_trace = rows.iter().any(|row| row.prompt_tokens.is_some()) && !have_first;
+    if !have_first && !is_trace {
+        let counts = count_rows(rows.iter().map(|picked| &picked.row), tokenizer);
+        for (picked, counted) in rows.iter_mut().zip(counts) {
+            (picked.prompt_tokens, picked.reference_tokens) = (counted.prompt, counted.reference);
+        }
+    }
+    count_turns(rows, tokenizer);
+}
+
+fn count_turns(rows: &mut [Picked], tokenizer: &dyn Tokenizer) {
+    let mut texts: Vec<std::sync::Arc<str>> = Vec::new();
+    for picked in rows.iter() {
+        if let RowContent::Turns(turns) = &picked.row.content {
+            for turn in turns.iter() {
+                texts.push(turn.user.clone());
+                texts.extend(turn.answer.clone());
+            }
+        }
+    }
+    let mut counts = count_all(&texts, tokenizer).into_iter();
+    for picked in rows {
+        if let RowContent::Turns(turns) = &picked.row.content {
+            let counted = turns.iter().map(|turn| TurnTokens {
+                user: counts.next().unwrap_or_default(),
+                answer: turn.answer.as_ref().and_then(|_| counts.next()),
+            });
+            picked.turns = counted.collect();
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Prompts from the rows that were taken from a data set.
+
+use super::error::DataError;
+use super::row::{RowContent, Turn};
+use super::select::{Picked, Selected, TurnTokens};
+use crate::{Content, Prompt, Prompts};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The rows of a data set as prompts, again from the first when they are used up.
+#[derive(Clone, Debug)]
+pub struct DataSet {
+    rows: Vec<Picked>,
+    /// Characters of each row's prompt; counting those of messages means parsing them.
+    chars: Vec<u64>,
+    distinct: u64,
+}
+
+impl DataSet {
+    /// Sends the rows of a selection. A trace holds no prompts; they are made from its rows.
+    pub fn new(selected: Selected) -> Result<Self, DataError> {
+        let rows = selected.rows;
+        let lengths = |row: &&Picked| matches!(row.row.content, RowContent::Lengths { .. });
+        if let Some(row) = rows.iter().find(lengths) {
+            return Err(DataError::LengthsOnly { line: row.line });
+        }
+        let different: HashSet<&RowContent> = rows.iter().map(|row| &row.row.content).collect();
+        let distinct = different.len() as u64;
+        let chars = |row: &Picked| row.row.content.prompt_text().chars().count() as u64;
+        Ok(DataSet {
+            chars: rows.iter().map(chars).collect(),
+            rows,
+            distinct,
+        })
+    }
+
+    /// The rows in the order in which they are sent.
+    pub fn rows(&self) -> &[Picked] {
+        &self.rows
+    }
+
+    fn place(&self, session: u64) -> usize {
+        (session % self.rows.len() as u64) as usize
+    }
+
+    fn row(&self, session: u64) -> &Picked {
+        &self.rows[self.place(session)]
+    }
+}
+
+impl Prompts for DataSet {
+    fn turns(&self, session: u64) -> u32 {
+        match &self.row(session).row.content {
+            RowContent::Turns(turns) => u32::try_from(turns.len()).unwrap_or(u32::MAX),
+            _ => 1,
+        }
+    }
+
+    fn prompt(&self, session: u64, turn: u32) -> Prompt {
+        let picked = self.row(session);
+        let content = match &picked.row.content {
+            RowContent::Turns(turns) => return prompt_of_turn(turns, &picked.turns, turn),
+            RowContent::Text(text) => Content::Text(text.clone()),
+            RowContent::Messages(json) => Content::Messages(json.clone()),
+            RowContent::Body(json) => Content::Body(json.clone()),
+            // Refused when the set was made.
+            RowContent::Lengths { .. } => Content::default(),
+        };
+        let asked = picked.row.output_tokens.or(picked.reference_tokens);
+        Prompt {
+            content,
+            input_tokens: picked.prompt_tokens,
+            chars: self.chars[self.place(session)],
+            output_tokens: asked.filter(|tokens| *tokens > 0),
+        }
+    }
+
+    fn answer(&self, session: u64, turn: u32) -> Option<Arc<str>> {
+        let row = &self.row(session).row;
+        match &row.content {
+            RowContent::Turns(turns) => turns.get(within(turn, turns.len()))?.answer.clone(),
+            _ => row.reference.clone(),
+        }
+    }
+
+    fn distinct(&self) -> Option<u64> {
+        Some(self.distinct)
+    }
+}
+
+/// A session of more turns than the data have begins their conversation again.
+fn within(turn: u32, turns: usize) -> usize {
+    turn as usize % turns.max(1)
+}
+
+fn prompt_of_turn(turns: &[Turn], counted: &[TurnTokens], turn: u32) -> Prompt {
+    let place = within(turn, turns.len());
+    let counted = counted.get(place);
+    let user = turns.get(place).map(|turn| turn.user.clone());
+    let answer = counted.and_then(|counted| counted.answer);
+    Prompt {
+        input_tokens: counted.map(|counted| counted.user),
+        // An empty answer is nothing to ask for.
+        output_tokens: answer.filter(|tokens| *tokens > 0),
+        ..Prompt::of_text(user.unwrap_or_default())
+    }
+}
