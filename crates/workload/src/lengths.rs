@@ -66,7 +66,10 @@ pub struct Sampler(Lengths);
 #[derive(Clone, Debug)]
 enum Lengths {
     Drawn(Distribution),
-    Measured { lengths: Box<[u32]>, chances: Weighted },
+    Measured {
+        lengths: Box<[u32]>,
+        chances: Weighted,
+    },
 }
 
 impl Sampler {
@@ -114,9 +117,7 @@ impl Sampler {
     pub fn bounds(&self) -> Option<(u32, u32)> {
         match &self.0 {
             Lengths::Drawn(Distribution::Fixed(length)) => Some((*length, *length)),
-            Lengths::Drawn(Distribution::Uniform(shortest, longest)) => {
-                Some((*shortest, *longest))
-            }
+            Lengths::Drawn(Distribution::Uniform(shortest, longest)) => Some((*shortest, *longest)),
             Lengths::Drawn(_) => None,
             Lengths::Measured { lengths, .. } => Some((*lengths.first()?, *lengths.last()?)),
         }
@@ -134,9 +135,7 @@ impl PairSampler {
     /// Reads the file, if there is one.
     pub fn new(spec: &LengthPairs) -> Result<Self, LengthError> {
         match spec {
-            LengthPairs::Listed(pairs) => {
-                Self::of(pairs.clone()).ok_or(LengthError::NoPairs)
-            }
+            LengthPairs::Listed(pairs) => Self::of(pairs.clone()).ok_or(LengthError::NoPairs),
             LengthPairs::File(path) => Self::read(path),
         }
     }
@@ -331,10 +330,7 @@ mod tests {
             let mut short = 0;
             for index in 0..20_000 {
                 let pair = sampler.sample(&mut rng(1, Dimension::InputLength, index));
-                assert!(matches!(
-                    (pair.input, pair.output),
-                    (512, 128) | (4096, 64)
-                ));
+                assert!(matches!((pair.input, pair.output), (512, 128) | (4096, 64)));
                 short += u32::from(pair.input == 512);
             }
             assert!((14_600..15_400).contains(&short), "{short}");

@@ -61,7 +61,13 @@ mod tests {
 
     #[test]
     fn impossible_weights_are_refused() {
-        for weights in [vec![], vec![0.0], vec![-1.0, 2.0], vec![f64::NAN], vec![f64::MAX; 2]] {
+        for weights in [
+            vec![],
+            vec![0.0],
+            vec![-1.0, 2.0],
+            vec![f64::NAN],
+            vec![f64::MAX; 2],
+        ] {
             assert!(Weighted::new(weights).is_none());
         }
     }

@@ -143,7 +143,10 @@ mod tests {
                 assert_eq!(prompt.chars, u64::from(length) + prompts.template_chars());
                 assert_eq!(prompt.chars, text(&prompt).chars().count() as u64);
                 assert!(text(&prompt).contains("300"));
-                assert_eq!((prompt.input_tokens, prompts.template_tokens()), (None, None));
+                assert_eq!(
+                    (prompt.input_tokens, prompts.template_tokens()),
+                    (None, None)
+                );
             }
         }
     }
@@ -172,7 +175,7 @@ mod tests {
                 let tokens = prompts.prompt(index, 0).input_tokens.unwrap() - template;
                 assert!((997..=1_000).contains(&tokens), "{tokens}");
             }
-            let refused = Pieces::embedded(&spec, None).unwrap_err().to_string();
+            let refused = Pieces::embedded(&spec, None).err().unwrap().to_string();
             assert!(refused.contains("--tokenizer"), "{refused}");
         }
     }
@@ -209,7 +212,10 @@ mod tests {
             let file = file(content);
             let spec = spec(PromptLength::Chars(9), Template::File(file.path().into()));
             let pieces = Pieces::given(vec!["one".into()]).unwrap();
-            let message = Continued::new(&spec, pieces, None).err().unwrap().to_string();
+            let message = Continued::new(&spec, pieces, None)
+                .err()
+                .unwrap()
+                .to_string();
             assert!(message.contains(missing), "{message}");
             assert!(message.contains(file.path().to_str().unwrap()), "{message}");
         }

@@ -135,8 +135,9 @@ mod tests {
             };
             assert!(circle.chars.len() > 5_000, "{}", circle.chars.len());
             assert_ne!(circle.chars.len() % 3_571, 0);
-            let begins: std::collections::HashSet<String> =
-                (0..pieces.distinct()).map(|index| pieces.at(index).into_owned()).collect();
+            let begins: std::collections::HashSet<String> = (0..pieces.distinct())
+                .map(|index| pieces.at(index).into_owned())
+                .collect();
             assert_eq!(begins.len(), circle.chars.len());
         }
     }

@@ -28,10 +28,14 @@ impl Form {
             }
         };
         // The line end of a file's last line is no part of a prompt.
-        let text = text.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n']);
+        let text = text
+            .trim_start_matches('\u{feff}')
+            .trim_end_matches(['\r', '\n']);
         let number = ask_chars.to_string();
         let parts = text.split(TEXT);
-        Ok(Form(parts.map(|part| part.replace(NUMBER, &number)).collect()))
+        Ok(Form(
+            parts.map(|part| part.replace(NUMBER, &number)).collect(),
+        ))
     }
 
     /// The template with a text in it.
@@ -57,8 +61,10 @@ fn checked(path: &Path) -> Result<String, ContinuationError> {
     let text = String::from_utf8(bytes).map_err(|_| ContinuationError::NotText {
         path: path.to_owned(),
     })?;
-    for (placeholder, stands) in [(TEXT, "the piece of text"), (NUMBER, "the number of characters")]
-    {
+    for (placeholder, stands) in [
+        (TEXT, "the piece of text"),
+        (NUMBER, "the number of characters"),
+    ] {
         if !text.contains(placeholder) {
             return Err(ContinuationError::Missing {
                 path: path.to_owned(),

@@ -103,14 +103,24 @@ impl Exact {
             let is_last = at + 1 == stretches.len();
             let mut part = Draft::default();
             let own = if is_last { &mut draft } else { &mut part };
-            let mut place = if at == 0 { Place::Text } else { Place::Sentence };
+            let mut place = if at == 0 {
+                Place::Text
+            } else {
+                Place::Sentence
+            };
             let mut goal = stretch.tokens;
             if at == 0 && with_nonce {
                 goal -= self.open(own, stretch.room_for_nonce(is_last));
-                place = if own.is_empty() { place } else { Place::Sentence };
+                place = if own.is_empty() {
+                    place
+                } else {
+                    Place::Sentence
+                };
             }
             random = rng(seed, Dimension::Words, stretch.source.index());
-            self.extend(own, self.scaled(goal), place, is_last, &mut random);
+            // A sign at its end keeps what follows from merging into the last word.
+            let with_stop = is_last || !self.adds_up;
+            self.extend(own, self.scaled(goal), place, with_stop, &mut random);
             if !is_last {
                 if !self.adds_up {
                     self.settle(&mut part, stretch.tokens, &mut random);
@@ -163,7 +173,12 @@ impl Exact {
         with_stop: bool,
         random: &mut impl Rng,
     ) {
-        let Vocabulary { stop, comma, letter, .. } = &self.vocabulary;
+        let Vocabulary {
+            stop,
+            comma,
+            letter,
+            ..
+        } = &self.vocabulary;
         let with_stop = with_stop && goal > 2 * stop.tokens;
         let mut left = goal;
         // Words until the sentence is over.

@@ -96,8 +96,12 @@ mod tests {
         let fixed = groups(PrefixSpread::Uniform);
         assert_eq!(fixed.cut(150), (100, 50));
         assert_eq!(fixed.cut(20), (100, 1));
-        for (share, cut) in [(0.5, (50, 50)), (1.0, (99, 1)), (0.0, (0, 100)), (f64::NAN, (0, 100))]
-        {
+        for (share, cut) in [
+            (0.5, (50, 50)),
+            (1.0, (99, 1)),
+            (0.0, (0, 100)),
+            (f64::NAN, (0, 100)),
+        ] {
             let mut shared = groups(PrefixSpread::Uniform);
             shared.prefix.length = PrefixLength::Share(share);
             assert_eq!(shared.cut(100), cut);
