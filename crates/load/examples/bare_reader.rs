@@ -1,14 +1,16 @@
 //! The least that a client can do: a loop that reads sockets, splits lines, decodes each
 //! event's JSON and takes the time. `bench/ceiling` holds the instrument against it.
 //!
-//! Usage: bare_reader HOST:PORT STREAMS REQUESTS TOKENS. Prints events a second.
+//! Usage: bare_reader HOST:PORT STREAMS REQUESTS TOKENS [STAMPS SPREAD_MS]. Prints events a
+//! second. With STAMPS, writes what it saw of each request there, one JSON object a line, for
+//! `truth_error`; the first requests of the streams are spread over SPREAD_MS.
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::epoll;
+use rustix::time::{ClockId, clock_gettime};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Instant;
 
 #[derive(Deserialize)]
 struct Chunk<'a> {
@@ -31,69 +33,105 @@ struct Delta<'a> {
 struct Connection {
     socket: TcpStream,
     rest: Vec<u8>,
-    stamps: Vec<Instant>,
+    begins: u64,
+    request: u64,
+    sent: u64,
+    stamps: Vec<u64>,
     busy: bool,
+}
+
+/// CLOCK_MONOTONIC in nanoseconds.
+fn now() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [address, streams, requests, tokens] = arguments.as_slice() else {
-        panic!("usage: bare_reader HOST:PORT STREAMS REQUESTS TOKENS");
+    let (address, streams, requests, tokens, stamps) = match arguments.as_slice() {
+        [address, streams, requests, tokens] => (address, streams, requests, tokens, None),
+        [address, streams, requests, tokens, file, spread] => {
+            (address, streams, requests, tokens, Some((file, spread)))
+        }
+        _ => panic!("usage: bare_reader HOST:PORT STREAMS REQUESTS TOKENS [STAMPS SPREAD_MS]"),
     };
     let streams: usize = streams.parse().expect("a number of streams");
-    let requests: usize = requests.parse().expect("a number of requests");
-    let body = format!(r#"{{"model":"null","stream":true,"max_tokens":{tokens}}}"#);
-    let request = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+    let requests: u64 = requests.parse().expect("a number of requests");
+    let spread: u64 = stamps.map_or(0, |(_, spread)| spread.parse().expect("milliseconds"));
+    let mut seen: Vec<String> = Vec::new();
+    let body = format!(
+        r#"{{"model":"null","stream":true,"max_tokens":{tokens},"messages":[{{"role":"user","content":"hello"}}]}}"#
+    );
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n",
         body.len()
     );
+    let queue = epoll::create(epoll::CreateFlags::empty()).expect("an event queue");
+    let begun = now();
     let mut connections: Vec<Connection> = (0..streams)
-        .map(|_| {
+        .map(|place| {
             let socket = TcpStream::connect(address).expect("a server");
             socket.set_nodelay(true).expect("a socket option");
+            let data = epoll::EventData::new_u64(place as u64);
+            epoll::add(&queue, &socket, data, epoll::EventFlags::IN).expect("a watched socket");
             Connection {
                 socket,
                 rest: Vec::new(),
+                begins: begun + spread * 1_000_000 * place as u64 / streams as u64,
+                request: 0,
+                sent: 0,
                 stamps: Vec::new(),
                 busy: false,
             }
         })
         .collect();
-    let begun = Instant::now();
     let (mut sent, mut done, mut events) = (0, 0, 0u64);
+    let mut send = |connection: &mut Connection| {
+        let request = format!("{head}x-request-id: bare-{sent}\r\n\r\n{body}");
+        connection.sent = now();
+        connection
+            .socket
+            .write_all(request.as_bytes())
+            .expect("a server that reads");
+        connection.busy = true;
+        connection.request = sent;
+        sent += 1;
+        sent < requests
+    };
     let mut buffer = vec![0; 64 << 10];
-    let mut order = Vec::new();
+    let mut ready = Vec::with_capacity(1024);
+    let mut more = true;
+    let mut next = 0;
     while done < requests {
-        for connection in &mut connections {
-            if !connection.busy && sent < requests {
-                connection
-                    .socket
-                    .write_all(request.as_bytes())
-                    .expect("a server that reads");
-                connection.busy = true;
-                sent += 1;
-            }
+        while more && next < streams && connections[next].begins <= now() {
+            more = send(&mut connections[next]);
+            next += 1;
         }
-        order.clear();
-        {
-            let mut waiting: Vec<PollFd<'_>> = connections
-                .iter()
-                .map(|connection| PollFd::new(&connection.socket, PollFlags::IN))
-                .collect();
-            poll(&mut waiting, None).expect("poll");
-            order.extend(
-                (0..streams).filter(|&place| waiting[place].revents().contains(PollFlags::IN)),
-            );
-        }
-        for &place in &order {
-            let connection = &mut connections[place];
+        let wait = match connections.get(next).filter(|_| more) {
+            Some(connection) => connection.begins.saturating_sub(now()),
+            None => 1_000_000_000,
+        };
+        let wait = rustix::time::Timespec {
+            tv_sec: (wait / 1_000_000_000) as _,
+            tv_nsec: (wait % 1_000_000_000) as _,
+        };
+        ready.clear();
+        epoll::wait(
+            &queue,
+            rustix::buffer::spare_capacity(&mut ready),
+            Some(&wait),
+        )
+        .expect("events");
+        for event in &ready {
+            let connection = &mut connections[event.data.u64() as usize];
             let read = connection
                 .socket
                 .read(&mut buffer)
                 .expect("a server that writes");
-            let now = Instant::now();
+            let at = now();
             connection.rest.extend_from_slice(&buffer[..read]);
             let mut begin = 0;
+            let mut over = false;
             while let Some(end) = memchr::memchr(b'\n', &connection.rest[begin..]) {
                 let line = &connection.rest[begin..begin + end];
                 begin += end + 1;
@@ -101,9 +139,7 @@ fn main() {
                     continue;
                 };
                 if data == b"[DONE]" {
-                    connection.busy = false;
-                    connection.stamps.clear();
-                    done += 1;
+                    over = true;
                     continue;
                 }
                 let chunk: Chunk<'_> = serde_json::from_slice(data).expect("JSON");
@@ -112,14 +148,31 @@ fn main() {
                     .first()
                     .and_then(|choice| choice.delta.content.as_ref());
                 if text.is_some_and(|text| !text.is_empty()) {
-                    connection.stamps.push(now);
+                    connection.stamps.push(at);
                     events += 1;
                 }
             }
             connection.rest.drain(..begin);
+            if over {
+                done += 1;
+                if stamps.is_some() {
+                    seen.push(format!(
+                        r#"{{"id":"bare-{}","sent_ns":{},"chunk_ns":{:?}}}"#,
+                        connection.request, connection.sent, connection.stamps
+                    ));
+                }
+                connection.stamps.clear();
+                connection.busy = false;
+                if more {
+                    more = send(connection);
+                }
+            }
         }
     }
-    let seconds = begun.elapsed().as_secs_f64();
+    let seconds = (now() - begun) as f64 / 1e9;
+    if let Some((file, _)) = stamps {
+        std::fs::write(file, seen.join("\n")).expect("a file for the stamps");
+    }
     let out = format!("{:.0}\n", events as f64 / seconds);
     std::io::stdout()
         .write_all(out.as_bytes())

@@ -1,4 +1,4 @@
-//! A plain GET: for what is asked before and after a measurement.
+//! A plain GET or POST: for what is asked before and after a measurement.
 
 use crate::connect::Transport;
 use crate::exchange::Timeouts;
@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// Longest answer that is kept.
 const LONGEST: usize = 4 << 20;
 
-/// An answer to a GET.
+/// An answer.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// Status code.
@@ -30,8 +30,27 @@ pub async fn get<T: Transport>(
     path: &str,
     timeouts: Timeouts,
 ) -> Result<Reply, Failure> {
+    fetch(way, path, None, timeouts).await
+}
+
+/// Posts JSON to a path, in the same manner.
+pub async fn post<T: Transport>(
+    way: &Way<T>,
+    path: &str,
+    json: &[u8],
+    timeouts: Timeouts,
+) -> Result<Reply, Failure> {
+    fetch(way, path, Some(json), timeouts).await
+}
+
+async fn fetch<T: Transport>(
+    way: &Way<T>,
+    path: &str,
+    json: Option<&[u8]>,
+    timeouts: Timeouts,
+) -> Result<Reply, Failure> {
     let limit = timeouts.read.min(timeouts.request);
-    match tokio::time::timeout(limit, get_unlimited(way, path)).await {
+    match tokio::time::timeout(limit, fetch_unlimited(way, path, json)).await {
         Ok(reply) => reply,
         Err(_) => Err(failure(
             Phase::Timeout,
@@ -41,15 +60,19 @@ pub async fn get<T: Transport>(
     }
 }
 
-async fn get_unlimited<T: Transport>(way: &Way<T>, path: &str) -> Result<Reply, Failure> {
+async fn fetch_unlimited<T: Transport>(
+    way: &Way<T>,
+    path: &str,
+    json: Option<&[u8]>,
+) -> Result<Reply, Failure> {
     let mut stream = way.transport.open().await?;
     let request = Request {
-        method: "GET",
+        method: if json.is_some() { "POST" } else { "GET" },
         path,
         host: &way.host,
         headers: &way.headers,
     };
-    let bytes = request.render(&[("Connection", "close")], None);
+    let bytes = request.render(&[("Connection", "close")], json);
     let sent = async {
         stream.write_all(&bytes).await?;
         stream.flush().await

@@ -525,10 +525,10 @@ fn assert_turns_follow(records: &[Record], think: Duration) {
             assert_eq!(record.session, session[0].session);
         }
         for pair in session.windows(2) {
-            let due = pair[0].end.unwrap() + think;
+            let due = pair[0].end.expect("it is done") + think;
             assert_eq!(pair[1].due, Some(due));
-            assert!(pair[1].lag().unwrap() <= ms(2));
-            assert!(within_a_tick(pair[1].ttft().unwrap(), ms(100)));
+            assert!(pair[1].lag().expect("it was sent") <= ms(2));
+            assert!(within_a_tick(pair[1].ttft().expect("it streamed"), ms(100)));
             assert!(pair[1].input_chars > pair[0].input_chars);
         }
     }

@@ -6,9 +6,9 @@ mod continuation;
 pub mod data;
 mod fixed;
 mod lengths;
-mod lines;
 mod nonce;
 mod output;
+pub mod remote;
 mod synthetic;
 pub mod tokenizer;
 mod weighted;
@@ -16,7 +16,6 @@ mod weighted;
 pub use continuation::{ContinuationError, Continued, Pieces};
 pub use fixed::Fixed;
 pub use lengths::{LengthError, PairSampler, Sampler};
-pub use lines::Lines;
 pub use nonce::{BadNonce, Nonce};
 pub use output::OutputLengths;
 pub use synthetic::{Synthetic, SyntheticError, TracePrompts, TraceRow};
@@ -24,8 +23,6 @@ pub use synthetic::{Synthetic, SyntheticError, TracePrompts, TraceRow};
 pub use inferometer_core::content::Content;
 
 use inferometer_core::work::PromptSource;
-use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Prompts by session and turn. The same place gives the same prompt, whoever asks and in any
@@ -76,36 +73,15 @@ impl Prompt {
 /// Why prompts cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
-    /// The file cannot be read.
-    #[error(
-        "cannot read the prompts of --data {path}: {source}; check the path and its permissions"
-    )]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The file is not text.
-    #[error("line {line} of {path} is not UTF-8 text; convert the file to UTF-8 (see iconv)")]
-    NotText {
-        /// The file.
-        path: PathBuf,
-        /// The first bad line, counted from 1.
-        line: u64,
-    },
-    /// The file holds no prompt.
-    #[error("{path} holds no prompt; give a file with at least one line of text")]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
     /// Synthetic prompts that cannot be made.
     #[error(transparent)]
     Synthetic(#[from] SyntheticError),
     /// A text that cannot be continued.
     #[error(transparent)]
     Continuation(#[from] ContinuationError),
+    /// A data set gives none.
+    #[error(transparent)]
+    Data(#[from] data::DataError),
 }
 
 /// Opens a source of prompts. The nonce makes synthetic prompts new and leaves others alone.
@@ -116,9 +92,24 @@ pub fn open(
 ) -> Result<Box<dyn Prompts>, WorkloadError> {
     Ok(match source {
         PromptSource::Text(text) => Box::new(Fixed::new(text)),
-        PromptSource::Data(data) => Box::new(Lines::open(data.location.as_ref())?),
+        PromptSource::Data(data) => {
+            let selection = data::Selection {
+                data,
+                path: data.location.as_ref(),
+                wanted: None,
+                seed,
+                tokenizer: None,
+            };
+            Box::new(data::DataSet::new(selection.run()?)?)
+        }
         PromptSource::Continuation(spec) => {
-            let pieces = Pieces::embedded(spec, None)?;
+            let pieces = match &spec.location {
+                Some(file) => {
+                    let (cut, _) = data::pieces(file.as_ref(), spec.piece, None, None)?;
+                    Pieces::given(cut.into_iter().map(|piece| piece.text.into()).collect())?
+                }
+                None => Pieces::embedded(spec, None)?,
+            };
             Box::new(Continued::new(spec, pieces, None)?)
         }
         PromptSource::Synthetic(spec) => Box::new(Synthetic::new(spec, seed, nonce, None, false)?),

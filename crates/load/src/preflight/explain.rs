@@ -86,6 +86,14 @@ pub enum PreflightError {
         /// The status.
         status: u16,
     },
+    /// Token ids where only text is taken.
+    #[error(
+        "{url} is spoken to by chat, which takes text only; use --api completions, or leave out --as-token-ids"
+    )]
+    NoTokenIds {
+        /// The server.
+        url: String,
+    },
     /// The server refuses the request for another reason.
     #[error(
         "{url} refuses a request like those of this run (status {status}: {said}); check --extra, --model and the other request options"

@@ -4,6 +4,7 @@
 mod explain;
 mod find;
 mod health;
+mod tokenize;
 
 pub use explain::{PreflightError, unreachable};
 
@@ -50,6 +51,8 @@ pub struct Wish {
     pub ask: Ask,
     /// A prompt like those to come.
     pub content: Content,
+    /// Prompts are token ids.
+    pub as_token_ids: bool,
     /// Prompt and output tokens of the longest request that is known, to hold against the
     /// context that the server states.
     pub longest: Option<(u32, u32)>,
@@ -75,6 +78,8 @@ pub struct Learned {
     pub notes: Vec<Note>,
     /// Path to probe the health with, for each way.
     health: Vec<[String; 2]>,
+    /// Path of the tokenizer that some servers offer.
+    tokenize: String,
 }
 
 /// Finds out what is needed to run.
@@ -200,6 +205,14 @@ impl Scout {
             (Api::Completions, _) => COMPLETIONS,
             (Api::Auto, named) => named.unwrap_or(CHAT),
         };
+        if self.wish.as_token_ids {
+            if self.dialect.name() == CHAT.name() && self.wish.api != Api::Auto {
+                return Err(PreflightError::NoTokenIds {
+                    url: site.url.clone(),
+                });
+            }
+            self.dialect = COMPLETIONS;
+        }
         let may_switch = self.wish.api == Api::Auto && site.named.is_none();
         for _ in 0..TRIES {
             let record = self.post(site).await;
@@ -376,7 +389,7 @@ impl Scout {
             self.probe.chunk_usage = self.ask.chunk_usage;
         }
         if self.dialect.name() == COMPLETIONS.name() {
-            self.probe.token_ids = Some(self.takes_token_ids(site).await);
+            self.probe.token_ids = Some(self.wish.as_token_ids || self.takes_token_ids(site).await);
         }
     }
 
@@ -457,6 +470,8 @@ impl Scout {
                 ]
             })
             .collect();
+        let first = &sites[0];
+        let tokenize = (first.network).request_path(&format!("{}/tokenize", first.prefix));
         let probe = Probe {
             endpoints: ways.iter().map(|way| way.url.clone()).collect(),
             api: self.dialect.name().to_owned(),
@@ -471,6 +486,7 @@ impl Scout {
             probe,
             notes: self.notes,
             health,
+            tokenize,
         }
     }
 }

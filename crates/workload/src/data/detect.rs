@@ -2,8 +2,9 @@
 
 use super::error::{DataError, listed};
 use super::format::{csv, line};
+use super::head::{head_of, shape_of};
 use super::object::Object;
-use super::rows::{Rows, head_of, shape_of};
+use super::rows::{Rows, Shape};
 use super::source;
 use inferometer_core::hostile::printable;
 use inferometer_core::work::DataFormat;
@@ -38,7 +39,7 @@ pub fn format_of(path: &Path, head: &[u8], field: Option<&str>) -> Result<DataFo
         Some(row) if csv::is_header(row, csv::AZURE) => return Ok(DataFormat::Azure),
         _ => {}
     }
-    if !mostly_json(&rows) {
+    if !mostly_json(&rows, head) {
         return Ok(DataFormat::Line);
     }
     match rows.iter().find_map(|row| Object::parse(row).ok()) {
@@ -53,10 +54,13 @@ pub fn format_of(path: &Path, head: &[u8], field: Option<&str>) -> Result<DataFo
 
 /// The rows of a file that begins with `head` are JSON, sound or not.
 pub fn holds_json(head: &[u8]) -> bool {
-    mostly_json(&first_rows(head))
+    mostly_json(&first_rows(head), head)
 }
 
-fn mostly_json(rows: &[String]) -> bool {
+fn mostly_json(rows: &[String], head: &[u8]) -> bool {
+    if rows.is_empty() {
+        return shape_of(head) == Shape::Array;
+    }
     let json = rows.iter().filter(|row| line::looks_like_json(row)).count();
     json > rows.len() / 2
 }

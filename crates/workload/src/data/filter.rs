@@ -1,8 +1,8 @@
 //! Rules for which rows are taken.
 
+use super::count::Counted;
 use super::error::DataError;
 use super::row::{Row, RowContent};
-use super::select::Counted;
 use inferometer_core::work::{DataSource, Filter, PromptLength};
 use std::time::Duration;
 
@@ -14,6 +14,8 @@ pub(super) struct Filters {
     max_prompt: Option<PromptLength>,
     from: Duration,
     to: Option<Duration>,
+    /// Tokens must be counted before it is known whether a row is taken.
+    pub by_tokens: bool,
 }
 
 /// Rows that were not taken, by the rule that they fell to first.
@@ -46,17 +48,24 @@ pub(super) enum Verdict {
 }
 
 impl Filters {
-    /// The rules that a user gives; refused if they need a tokenizer and there is none.
-    pub fn new(data: &DataSource, has_tokenizer: bool) -> Result<Self, DataError> {
-        let filters = Filters {
+    /// The rules that a user gives; refused if they need a tokenizer and there is none. A trace
+    /// needs none, as it says how long its prompts are.
+    pub fn new(data: &DataSource, trace: bool, tokenizer: bool) -> Result<Self, DataError> {
+        let window = &data.window;
+        let mut filters = Filters {
             filter: data.filter,
             min_prompt: data.min_prompt,
             max_prompt: data.max_prompt,
-            from: data.window.from.0,
-            to: (data.window.length).map(|length| data.window.from.0.saturating_add(length.0)),
+            from: window.from.0,
+            to: window
+                .length
+                .map(|length| window.from.0.saturating_add(length.0)),
+            by_tokens: false,
         };
-        match filters.asks_for_tokens() {
-            Some(asked) if !has_tokenizer => Err(DataError::NoTokenizer { asked }),
+        let asked = filters.asks_for_tokens();
+        filters.by_tokens = asked.is_some() && !trace;
+        match asked {
+            Some(asked) if !trace && !tokenizer => Err(DataError::NoTokenizer { asked }),
             _ => Ok(filters),
         }
     }
@@ -69,12 +78,8 @@ impl Filters {
             max_prompt: None,
             from: Duration::ZERO,
             to: None,
+            by_tokens: false,
         }
-    }
-
-    /// Tokens must be counted before it is known whether a row is taken.
-    pub fn by_tokens(&self) -> bool {
-        self.asks_for_tokens().is_some()
     }
 
     fn asks_for_tokens(&self) -> Option<String> {

@@ -8,10 +8,12 @@
 //! Files are streamed and may be packed; a row is held only if it is taken. Whatever a file
 //! holds, the outcome is a row, a named fault with its line, or an error.
 
+mod count;
 mod detect;
 mod error;
 mod filter;
 mod format;
+mod head;
 mod object;
 mod opened;
 mod row;

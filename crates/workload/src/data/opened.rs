@@ -3,7 +3,8 @@
 use super::detect;
 use super::error::{DataError, Fault};
 use super::format::{Reader, Reading, reader};
-use super::rows::{Rows, Shape, head_of, shape_of};
+use super::head::{head_of, shape_of};
+use super::rows::{Rows, Shape};
 use super::source::{self, Source};
 use inferometer_core::work::DataFormat;
 use std::io::{self, Chain, Cursor, Read};

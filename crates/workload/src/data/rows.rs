@@ -3,7 +3,7 @@
 
 use super::error::Fault;
 use memchr::{memchr, memchr_iter, memchr2};
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
 
 /// Longest row that is held in memory.
 pub const LONGEST_ROW: usize = 32 << 20;
@@ -93,6 +93,14 @@ impl<R: BufRead> Rows<R> {
             held: Held::default(),
             place: Place::Before,
         }
+    }
+
+    /// Nothing is left of a stream that cannot grow.
+    pub(super) fn is_at_end(&self) -> bool
+    where
+        R: AsRef<[u8]>,
+    {
+        self.source.as_ref().is_empty()
     }
 
     /// The next row; none at the end. Blank lines are no rows.
@@ -270,44 +278,6 @@ fn filled(source: &mut impl BufRead) -> io::Result<&[u8]> {
     source.fill_buf()
 }
 
-/// How rows lie in a file that begins with `head`. A line that is an array of messages is a row
-/// of its own; any other array is one of rows.
-pub fn shape_of(head: &[u8]) -> Shape {
-    let inside = match head.trim_ascii_start() {
-        [b'[', inside @ ..] => inside.trim_ascii_start(),
-        _ => return Shape::Lines,
-    };
-    match inside.first() {
-        Some(b'{') if is_message(head) => Shape::Lines,
-        Some(b'{' | b'[' | b'"' | b']') | None => Shape::Array,
-        Some(_) => Shape::Lines,
-    }
-}
-
-fn is_message(head: &[u8]) -> bool {
-    let mut rows = Rows::new(head, Shape::Array);
-    let Ok(Some(RawRow { text: Ok(text), .. })) = rows.next_row() else {
-        return false;
-    };
-    super::object::Object::parse(text).is_ok_and(|message| message.get("role").is_some())
-}
-
-/// The beginning of a stream, long enough to hold its first row, and longer if that is cheap.
-pub fn head_of(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
-    const LEAST: usize = 64 << 10;
-    let mut head = Vec::new();
-    loop {
-        let more = head.len().max(LEAST) as u64;
-        let read = source.by_ref().take(more).read_to_end(&mut head)?;
-        let ended = (read as u64) < more;
-        let mut rows = Rows::new(&head[..], shape_of(&head));
-        let whole = rows.next_row()?.is_some() && !rows.source.is_empty();
-        if whole || ended || head.len() > LONGEST_ROW {
-            return Ok(head);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -397,43 +367,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_array_of_messages_is_a_row_and_other_arrays_hold_rows() {
-        for (head, shape) in [
-            (
-                "[{\"role\": \"user\", \"content\": \"a\"}]\n[",
-                Shape::Lines,
-            ),
-            (" \n[ {\"question\": \"a\"}]", Shape::Array),
-            ("[\"a\", \"b\"]", Shape::Array),
-            ("[[{\"role\": \"user\"}]]", Shape::Array),
-            ("[]", Shape::Array),
-            ("[INST] a text", Shape::Lines),
-            ("{\"a\": []}", Shape::Lines),
-            ("a text", Shape::Lines),
-            ("", Shape::Lines),
-        ] {
-            assert_eq!(shape_of(head.as_bytes()), shape, "{head}");
-        }
-    }
-
-    #[test]
-    fn a_head_holds_the_first_row_however_long_and_never_more_than_is_bearable() {
-        let long = format!("[{{\"a\": \"{}\"}}, 2]", "x".repeat(300_000));
-        let head = head_of(&mut long.as_bytes()).unwrap();
-        assert_eq!(
-            read(&head, shape_of(&head), 64)[0]
-                .1
-                .as_ref()
-                .unwrap()
-                .len(),
-            300_008
-        );
-        let endless = io::repeat(b'x').take(LONGEST_ROW as u64 * 8);
-        let head = head_of(&mut BufReader::new(endless)).unwrap();
-        assert!(head.len() <= 4 * LONGEST_ROW);
-    }
-
     fn json() -> impl Strategy<Value = serde_json::Value> {
         use serde_json::Value;
         let leaf = prop_oneof![
@@ -483,7 +416,7 @@ mod tests {
             bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(&b"[]{}\",\\\n "[..])], 0..200),
             buffer in 1usize..40,
         ) {
-            for shape in [Shape::Lines, Shape::Csv, Shape::Array, shape_of(&bytes)] {
+            for shape in [Shape::Lines, Shape::Csv, Shape::Array] {
                 prop_assert_eq!(read(&bytes, shape, buffer), read(&bytes, shape, 4096));
             }
         }

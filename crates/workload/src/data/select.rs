@@ -3,14 +3,15 @@
 //! The file is read once. In its own order it is read only as far as the run needs; shuffled,
 //! all of it passes by and a sample is kept, so that a large file costs time but no memory.
 
+use super::count::{Counted, complete_counts, count_rows};
 use super::error::{DataError, Fault};
 use super::filter::{FilteredOut, Filters, Verdict};
 use super::format::Reading;
 use super::opened::{Opened, ReadRow};
-use super::row::{Row, RowContent};
+use super::row::Row;
 use super::sample::Kept;
 use super::text;
-use crate::tokenizer::{Tokenizer, count_all};
+use crate::tokenizer::Tokenizer;
 use inferometer_core::work::{DataFormat, DataSource};
 use std::path::Path;
 
@@ -117,16 +118,17 @@ pub struct BadRow {
 impl Selection<'_> {
     /// Reads the data and takes rows from it.
     pub fn run(&self) -> Result<Selected, DataError> {
-        let filters = Filters::new(self.data, self.tokenizer.is_some())?;
         if self.data.format == Some(DataFormat::Text) {
             return self.of_pieces();
         }
         let mut opened = Opened::open(self.path, self.data.format, self.data.field.as_deref())?;
-        if self.data.shuffle && opened.format().is_trace() {
+        let trace = opened.format().is_trace();
+        if self.data.shuffle && trace {
             return Err(DataError::ShuffledTrace {
                 path: self.path.to_owned(),
             });
         }
+        let filters = Filters::new(self.data, trace, self.tokenizer.is_some())?;
         let mut taking = Taking::new(self, filters, opened.format());
         let end = loop {
             let (batch, end) = self.batch(&mut opened, taking.selected.seen, &filters);
@@ -146,7 +148,7 @@ impl Selection<'_> {
         seen: u64,
         filters: &Filters,
     ) -> (Vec<Result<ReadRow, DataError>>, Option<End>) {
-        let most = if filters.by_tokens() { BATCH_ROWS } else { 1 };
+        let most = if filters.by_tokens { BATCH_ROWS } else { 1 };
         let (mut batch, mut bytes) = (Vec::with_capacity(most), 0);
         while batch.len() < most && bytes < BATCH_BYTES {
             if (self.data.limit).is_some_and(|limit| seen + batch.len() as u64 >= limit) {
@@ -230,7 +232,7 @@ impl<'a> Taking<'a> {
         &mut self,
         batch: Vec<Result<ReadRow, DataError>>,
     ) -> Result<Option<End>, DataError> {
-        let mut counts = match (self.filters.by_tokens(), self.selection.tokenizer) {
+        let mut counts = match (self.filters.by_tokens, self.selection.tokenizer) {
             (true, Some(tokenizer)) => {
                 let readings = batch.iter().flatten().map(|row| &row.reading);
                 let rows = readings.filter_map(|reading| match reading {
@@ -310,7 +312,7 @@ impl<'a> Taking<'a> {
             return Err(self.nothing_left());
         }
         let tokenizer = self.selection.tokenizer;
-        complete_counts(&mut self.selected.rows, tokenizer, self.filters.by_tokens());
+        complete_counts(&mut self.selected.rows, tokenizer, self.filters.by_tokens);
         Ok(self.selected)
     }
 
@@ -333,83 +335,6 @@ impl<'a> Taking<'a> {
             path,
             seen: selected.seen,
             why: why.join(", "),
-        }
-    }
-}
-
-/// Tokens of a row, as far as they have been counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counted {
-    pub prompt: Option<u32>,
-    pub reference: Option<u32>,
-}
-
-/// Counts prompts and references of rows on all cores.
-fn count_rows<'a>(rows: impl Iterator<Item = &'a Row>, tokenizer: &dyn Tokenizer) -> Vec<Counted> {
-    let mut texts = Vec::new();
-    let mut places = Vec::new();
-    for row in rows {
-        let prompt = texts.len();
-        texts.push(row.content.prompt_text());
-        let reference = reference_of(row).map(|reference| {
-            texts.push(reference.into());
-            texts.len() - 1
-        });
-        places.push((prompt, reference));
-    }
-    let counts = count_all(&texts, tokenizer);
-    let counted = |(prompt, reference): (usize, Option<usize>)| Counted {
-        prompt: counts.get(prompt).copied(),
-        reference: reference.and_then(|place| counts.get(place).copied()),
-    };
-    places.into_iter().map(counted).collect()
-}
-
-fn reference_of(row: &Row) -> Option<&str> {
-    match &row.content {
-        RowContent::Turns(turns) => turns.first()?.answer.as_deref(),
-        _ => row.reference.as_deref(),
-    }
-}
-
-/// Fills in the counts of rows that were taken without them.
-fn complete_counts(rows: &mut [Picked], tokenizer: Option<&dyn Tokenizer>, have_first: bool) {
-    for picked in rows.iter_mut() {
-        if let RowContent::Lengths { input_tokens, .. } = picked.row.content {
-            picked.prompt_tokens = Some(input_tokens);
-        }
-    }
-    let Some(tokenizer) = tokenizer else {
-        return;
-    };
-    let is_trace = rows.iter().any(|row| row.prompt_tokens.is_some()) && !have_first;
-    if !have_first && !is_trace {
-        let counts = count_rows(rows.iter().map(|picked| &picked.row), tokenizer);
-        for (picked, counted) in rows.iter_mut().zip(counts) {
-            (picked.prompt_tokens, picked.reference_tokens) = (counted.prompt, counted.reference);
-        }
-    }
-    count_turns(rows, tokenizer);
-}
-
-fn count_turns(rows: &mut [Picked], tokenizer: &dyn Tokenizer) {
-    let mut texts: Vec<std::sync::Arc<str>> = Vec::new();
-    for picked in rows.iter() {
-        if let RowContent::Turns(turns) = &picked.row.content {
-            for turn in turns.iter() {
-                texts.push(turn.user.clone());
-                texts.extend(turn.answer.clone());
-            }
-        }
-    }
-    let mut counts = count_all(&texts, tokenizer).into_iter();
-    for picked in rows {
-        if let RowContent::Turns(turns) = &picked.row.content {
-            let counted = turns.iter().map(|turn| TurnTokens {
-                user: counts.next().unwrap_or_default(),
-                answer: turn.answer.as_ref().and_then(|_| counts.next()),
-            });
-            picked.turns = counted.collect();
         }
     }
 }

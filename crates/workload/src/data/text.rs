@@ -119,7 +119,7 @@ impl<'a> Text<'a> {
             while self.held().len() < bytes && self.read_more()? {}
             let window = self.held();
             let all = window.len() <= bytes;
-            let window = &window[..window.floor_char_boundary(bytes)];
+            let window = &window[..char_boundary(window, bytes)];
             if tokenizer.count(window) > tokens {
                 let cut = longest_prefix(window, tokens, tokenizer);
                 return Ok(self.cut(cut).map(|piece| (piece, true)));
@@ -200,29 +200,40 @@ impl Prefix {
     }
 }
 
+/// The last place at or before `at` that is not within a character.
+fn char_boundary(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
 /// Bytes of the longest beginning of a text with at most so many tokens; the text has more. It
-/// guesses by the tokens a byte has, which is nearly right, and closes in from both sides.
+/// guesses by the tokens that a byte has, which is nearly right, and closes in from both sides.
 fn longest_prefix(text: &str, tokens: u32, tokenizer: &dyn Tokenizer) -> usize {
     let (mut low, mut high) = (0, text.len());
     let (mut low_tokens, mut high_tokens) = (0, tokenizer.count(text));
-    let mut round = 0;
+    let (mut round, mut reach) = (0, 4);
     loop {
         let first = low + text[low..].chars().next().map_or(1, char::len_utf8);
-        if first >= high || low_tokens == tokens {
+        if first >= high {
             // A cut that leaves nothing would never end.
             return if low == 0 { first.min(text.len()) } else { low };
         }
-        let span = high - low;
-        let share = f64::from(tokens - low_tokens) / f64::from((high_tokens - low_tokens).max(1));
-        // Every third step halves, whatever the guess, so that the search always ends soon.
-        let step = match round % 3 {
-            2 => span / 2,
-            _ => (span as f64 * share) as usize,
-        };
+        let (span, missing) = (high - low, tokens - low_tokens);
         round += 1;
-        let middle = text
-            .floor_char_boundary(low + step.min(span - 1))
-            .max(first);
+        let step = if missing == 0 {
+            // The end of the last token is near.
+            reach *= 2;
+            reach.min(span / 2)
+        } else if round % 3 == 0 {
+            // Whatever the guesses, the search ends soon.
+            span / 2
+        } else {
+            (span as f64 * f64::from(missing) / f64::from(high_tokens - low_tokens)) as usize
+        };
+        let middle = char_boundary(text, low + step.min(span - 1)).max(first);
         match tokenizer.count(&text[..middle]) {
             count if count <= tokens => (low, low_tokens) = (middle, count),
             count => (high, high_tokens) = (middle, count),

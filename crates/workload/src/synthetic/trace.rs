@@ -17,7 +17,7 @@ pub struct TraceRow {
     pub output_tokens: Option<u32>,
     /// Names of the blocks of its prompt, from the beginning: equal names, equal text. Empty
     /// where the trace does not tell.
-    pub blocks: Box<[u64]>,
+    pub blocks: Arc<[u64]>,
 }
 
 /// Text for the rows of a trace. A block has the same words wherever it occurs, so that a prefix

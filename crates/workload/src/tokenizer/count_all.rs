@@ -31,7 +31,6 @@ pub fn count_all(texts: &[impl AsRef<str> + Sync], tokenizer: &dyn Tokenizer) ->
         }
         count();
     });
-    drop(work);
     counts
 }
 

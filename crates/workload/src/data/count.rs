@@ -1,0 +1,85 @@
+//! Tokens of rows, counted on all cores.
+
+use super::row::{Row, RowContent};
+use super::select::{Picked, TurnTokens};
+use crate::tokenizer::{Tokenizer, count_all};
+use std::sync::Arc;
+
+/// Tokens of a row, as far as they have been counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    pub prompt: Option<u32>,
+    pub reference: Option<u32>,
+}
+
+/// Counts prompts and references of rows on all cores.
+pub fn count_rows<'a>(
+    rows: impl Iterator<Item = &'a Row>,
+    tokenizer: &dyn Tokenizer,
+) -> Vec<Counted> {
+    let mut texts = Vec::new();
+    let mut places = Vec::new();
+    for row in rows {
+        let prompt = texts.len();
+        texts.push(row.content.prompt_text());
+        let reference = reference_of(row).map(|reference| {
+            texts.push(reference.into());
+            texts.len() - 1
+        });
+        places.push((prompt, reference));
+    }
+    let counts = count_all(&texts, tokenizer);
+    let counted = |(prompt, reference): (usize, Option<usize>)| Counted {
+        prompt: counts.get(prompt).copied(),
+        reference: reference.and_then(|place| counts.get(place).copied()),
+    };
+    places.into_iter().map(counted).collect()
+}
+
+fn reference_of(row: &Row) -> Option<&str> {
+    match &row.content {
+        RowContent::Turns(turns) => turns.first()?.answer.as_deref(),
+        _ => row.reference.as_deref(),
+    }
+}
+
+/// Fills in what is not known yet of rows that were taken.
+pub fn complete_counts(rows: &mut [Picked], tokenizer: Option<&dyn Tokenizer>, counted: bool) {
+    if let Some(tokenizer) = tokenizer {
+        if !counted {
+            let counts = count_rows(rows.iter().map(|picked| &picked.row), tokenizer);
+            for (picked, counted) in rows.iter_mut().zip(counts) {
+                picked.prompt_tokens = counted.prompt;
+                picked.reference_tokens = counted.reference;
+            }
+        }
+        count_turns(rows, tokenizer);
+    }
+    for picked in rows {
+        if let RowContent::Lengths { input_tokens, .. } = picked.row.content {
+            picked.prompt_tokens = Some(input_tokens);
+        }
+    }
+}
+
+fn count_turns(rows: &mut [Picked], tokenizer: &dyn Tokenizer) {
+    let mut texts: Vec<Arc<str>> = Vec::new();
+    for picked in rows.iter() {
+        if let RowContent::Turns(turns) = &picked.row.content {
+            for turn in turns.iter() {
+                texts.push(turn.user.clone());
+                texts.extend(turn.answer.clone());
+            }
+        }
+    }
+    let mut counts = count_all(&texts, tokenizer).into_iter();
+    for picked in rows {
+        if let RowContent::Turns(turns) = &picked.row.content {
+            let counted = turns.iter().map(|turn| TurnTokens {
+                user: counts.next().unwrap_or_default(),
+                answer: turn.answer.as_ref().and_then(|_| counts.next()),
+            });
+            picked.turns = counted.collect();
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Why a remote data set cannot be had, and what to do about it.
+
+use super::address::Remote;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a remote data set cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteError {
+    /// Nothing here downloads by this protocol.
+    #[error(
+        "{scheme}:// addresses cannot be downloaded, only hf://, ms://, https:// and http://; \
+         download the data set with its own tool and give the file"
+    )]
+    UnknownScheme {
+        /// What stands before `://`.
+        scheme: String,
+    },
+    /// The address of a hub names no file.
+    #[error(
+        "{address} is no complete address; \
+         write {scheme}://datasets/ORG/NAME/FILE or {scheme}://datasets/ORG/NAME@REVISION/FILE"
+    )]
+    Incomplete {
+        /// What was given.
+        address: String,
+        /// `hf` or `ms`.
+        scheme: &'static str,
+    },
+    /// The address is no URL of a file.
+    #[error("{address} cannot be downloaded: {reason}; write https://HOST/PATH")]
+    BadAddress {
+        /// What was given, without its secrets.
+        address: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The endpoint of a hub is no URL.
+    #[error("`{endpoint}` is no endpoint of a hub; write it like https://huggingface.co")]
+    BadEndpoint {
+        /// What was given.
+        endpoint: String,
+    },
+    /// The proxy is no URL. It is not repeated, since it may hold a password.
+    #[error("the proxy is not understood; write it like http://HOST:PORT")]
+    BadProxy,
+    /// The token cannot be sent. It is not repeated.
+    #[error("the token of Hugging Face holds blanks or other odd characters; check HF_TOKEN")]
+    BadToken,
+    /// No connection, or nothing came over it.
+    #[error(
+        "{host} is not reachable ({reason}); \
+         download {address} elsewhere and give the file{}",
+        OrMirror(address)
+    )]
+    Unreachable {
+        /// What was to be downloaded.
+        address: Box<Remote>,
+        /// Who did not answer.
+        host: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The connection is not secure.
+    #[error(
+        "no secure connection to {host} ({reason}); if a proxy opens TLS here, add its \
+         certificate to the system's, or download {address} elsewhere and give the file"
+    )]
+    Insecure {
+        /// What was to be downloaded.
+        address: Box<Remote>,
+        /// Who was asked.
+        host: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// 401 or 403.
+    #[error("{address} is not given to us (HTTP {status}); {}", Permission(address, *had_token))]
+    Denied {
+        /// What was to be downloaded.
+        address: Box<Remote>,
+        /// 401 or 403.
+        status: u16,
+        /// A token was sent.
+        had_token: bool,
+    },
+    /// 404 or 410.
+    #[error("{address} does not exist (HTTP {status}); {}", CheckPath(address))]
+    NotFound {
+        /// What was to be downloaded.
+        address: Box<Remote>,
+        /// 404 or 410.
+        status: u16,
+    },
+    /// A status that gives no file.
+    #[error(
+        "{host} answered HTTP {status} for {address}: {said}; \
+         try again later, or download it elsewhere and give the file"
+    )]
+    Status {
+        /// What was to be downloaded.
+        address: Box<Remote>,
+        /// Who answered.
+        host: String,
+        /// The status.
+        status: u16,
+        /// Beginning of what the server said, made printable.
+        said: String,
+    },
+    /// HTML in place of data: a page about the file, or one to log in.
+    #[error(
+        "{host} answered with a web page for {address}; \
+         give the link that downloads the file itself (on Hugging Face: /resolve/, not /blob/)"
+    )]
+    WebPage {
+        /// What was to be downloaded.
+        address: Box<Remote>,
+        /// Who answered.
+        host: String,
+    },
+    /// The server compressed what was asked for plain.
+    #[error(
+        "{host} sends {address} only in the encoding `{encoding}`; \
+         download it with `curl --compressed` and give the file"
+    )]
+    Encoded {
+        /// What was to be downloaded.
+        address: Box<Remote>,
+        /// Who answered.
+        host: String,
+        /// Its Content-Encoding, made printable.
+        encoding: String,
+    },
+    /// The server sends us round in circles, or nowhere.
+    #[error(
+        "the redirects of {address} lead nowhere ({reason}); \
+         download it elsewhere and give the file"
+    )]
+    LostRedirect {
+        /// What was to be downloaded.
+        address: Box<Remote>,
+        /// What went wrong.
+        reason: &'static str,
+    },
+    /// A redirect from https to http.
+    #[error(
+        "{address} is redirected from https to plain http at {host}, which anyone on the way \
+         could alter; download it elsewhere and give the file"
+    )]
+    Downgrade {
+        /// What was to be downloaded.
+        address: Box<Remote>,
+        /// Where the redirect leads.
+        host: String,
+    },
+    /// The body ended too early, again and again.
+    #[error(
+        "the download of {address} broke off after {received} bytes{} ({reason}); \
+         repeat the command to go on from there",
+        OfTotal(*total)
+    )]
+    BrokeOff {
+        /// What was to be downloaded.
+        address: Box<Remote>,
+        /// Bytes that are kept.
+        received: u64,
+        /// Bytes of the whole.
+        total: Option<u64>,
+        /// What went wrong last.
+        reason: String,
+    },
+    /// The server contradicts itself about the length.
+    #[error(
+        "{address} should have {expected} bytes, but {got} came; \
+         repeat the command, or download it elsewhere and give the file"
+    )]
+    Length {
+        /// What was to be downloaded.
+        address: Box<Remote>,
+        /// Bytes as announced.
+        expected: u64,
+        /// Bytes that came.
+        got: u64,
+    },
+    /// What came is not what the hub holds.
+    #[error(
+        "{address} arrived damaged: its SHA-256 is {got}, the hub says {expected}; what came \
+         was deleted, repeat the command, or download it elsewhere and give the file"
+    )]
+    Checksum {
+        /// What was to be downloaded.
+        address: Box<Remote>,
+        /// The hub's SHA-256.
+        expected: String,
+        /// That of what came.
+        got: String,
+    },
+    /// No room.
+    #[error(
+        "the disk of {folder} is full; make room and repeat the command to go on, \
+         or choose another cache folder"
+    )]
+    DiskFull {
+        /// The cache folder.
+        folder: PathBuf,
+    },
+    /// A file of the cache cannot be used.
+    #[error(
+        "cannot {action} {path} in the cache: {source}; \
+         check its permissions, or choose a cache folder on a local disk"
+    )]
+    Cache {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl RemoteError {
+    /// An error about a file of the cache.
+    pub(super) fn cache(action: &'static str, path: &Path, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => RemoteError::DiskFull {
+                folder: path.parent().unwrap_or(path).to_owned(),
+            },
+            _ => RemoteError::Cache {
+                action,
+                path: path.to_owned(),
+                source,
+            },
+        }
+    }
+}
+
+struct OrMirror<'a>(&'a Remote);
+
+impl fmt::Display for OrMirror<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Remote::HuggingFace(_) => ", or set HF_ENDPOINT to a mirror",
+            Remote::ModelScope(_) => ", or set MODELSCOPE_DOMAIN to a mirror",
+            Remote::Web(_) => "",
+        })
+    }
+}
+
+/// The address, and whether a token was sent.
+struct Permission<'a>(&'a Remote, bool);
+
+impl fmt::Display for Permission<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            // The hub answers 401 also for what does not exist.
+            Permission(Remote::HuggingFace(_), false) => {
+                "check its name; if it is gated or private, accept its terms on the hub and set \
+                 HF_TOKEN"
+            }
+            Permission(Remote::HuggingFace(_), true) => {
+                "check its name, and that the account of the token has accepted its terms"
+            }
+            Permission(Remote::ModelScope(_) | Remote::Web(_), _) => {
+                "check its name, or download it with your account and give the file"
+            }
+        })
+    }
+}
+
+struct CheckPath<'a>(&'a Remote);
+
+impl fmt::Display for CheckPath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Remote::HuggingFace(_) => "check the path: hf://datasets/ORG/NAME/FILE",
+            Remote::ModelScope(_) => "check the path: ms://datasets/ORG/NAME/FILE",
+            Remote::Web(_) => "check the path",
+        })
+    }
+}
+
+struct OfTotal(Option<u64>);
+
+impl fmt::Display for OfTotal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(total) => write!(f, " of {total}"),
+            None => Ok(()),
+        }
+    }
+}
