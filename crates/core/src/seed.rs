@@ -20,6 +20,10 @@ pub enum Dimension {
     Bootstrap = 5,
     /// Order and choice of the rows of a data set.
     Shuffle = 6,
+    /// Turns of conversations.
+    Turns = 7,
+    /// Which prompts share a beginning.
+    PrefixGroup = 8,
 }
 
 /// The generator of item `index` in a dimension. Equal arguments, equal numbers, on every

@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn characters_are_counted_not_bytes_and_tokens_are_not_guessed() {
-        let prompt = Fixed::new("你好, world").prompt(9);
+        let prompt = Fixed::new("你好, world").prompt(9, 0);
         assert_eq!(prompt.chars, 9);
         assert_eq!(prompt.input_tokens, None);
     }

@@ -2,19 +2,23 @@
 //!
 //! A source of prompts is one file that implements [`Prompts`] and one line in [`open`].
 
+mod continuation;
 pub mod data;
 mod fixed;
+mod lengths;
 mod nonce;
 mod output;
 pub mod remote;
 mod synthetic;
 pub mod tokenizer;
-mod words;
+mod weighted;
 
+pub use continuation::{ContinuationError, Continued, Pieces};
 pub use fixed::Fixed;
+pub use lengths::{LengthError, PairSampler, Sampler};
 pub use nonce::{BadNonce, Nonce};
 pub use output::OutputLengths;
-pub use synthetic::Synthetic;
+pub use synthetic::{Synthetic, SyntheticError, TracePrompts, TraceRow};
 
 pub use inferometer_core::content::Content;
 
@@ -69,6 +73,12 @@ impl Prompt {
 /// Why prompts cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
+    /// Synthetic prompts that cannot be made.
+    #[error(transparent)]
+    Synthetic(#[from] SyntheticError),
+    /// A text that cannot be continued.
+    #[error(transparent)]
+    Continuation(#[from] ContinuationError),
     /// A data set gives none.
     #[error(transparent)]
     Data(#[from] data::DataError),
@@ -92,12 +102,16 @@ pub fn open(
             };
             Box::new(data::DataSet::new(selection.run()?)?)
         }
-        PromptSource::Continuation(_) => todo!(),
-        PromptSource::Synthetic(synthetic) => match &synthetic.lengths {
-            inferometer_core::work::SyntheticLengths::Input(
-                inferometer_core::length::LengthSpec::Drawn(spec),
-            ) => Box::new(Synthetic::new(*spec, seed, nonce)),
-            _ => todo!(),
-        },
+        PromptSource::Continuation(spec) => {
+            let pieces = match &spec.location {
+                Some(file) => {
+                    let (cut, _) = data::pieces(file.as_ref(), spec.piece, None, None)?;
+                    Pieces::given(cut.into_iter().map(|piece| piece.text.into()).collect())?
+                }
+                None => Pieces::embedded(spec, None)?,
+            };
+            Box::new(Continued::new(spec, pieces, None)?)
+        }
+        PromptSource::Synthetic(spec) => Box::new(Synthetic::new(spec, seed, nonce, None, false)?),
     })
 }

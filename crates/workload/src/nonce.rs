@@ -1,6 +1,6 @@
 //! Words that make the prompts of a run new, so that no cache of the server knows them.
 
-use crate::words::{self, words};
+use crate::synthetic::words::{self, words};
 use std::fmt;
 use std::str::FromStr;
 

@@ -1,29 +1,44 @@
 //! Lengths of answers by index.
 
-use inferometer_core::work::Output;
+use crate::lengths::{LengthError, Sampler};
 use inferometer_core::seed::{Dimension, rng};
+use inferometer_core::work::Output;
 
-/// Output tokens to ask for, by index: drawn from a distribution, or one limit for all.
+/// Output tokens to ask for, by index: drawn, one limit for all, or nothing.
 #[derive(Clone, Debug)]
 pub struct OutputLengths {
-    output: Output,
+    lengths: Lengths,
     seed: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Lengths {
+    Drawn(Sampler),
+    AtMost(u32),
+    /// The prompt says it, or nobody does.
+    Unsaid,
 }
 
 impl OutputLengths {
     /// Lengths as the scenario asks for them.
-    pub fn new(output: Output, seed: u64) -> Self {
-        OutputLengths { output, seed }
+    pub fn new(output: &Output, seed: u64) -> Result<Self, LengthError> {
+        let lengths = match output {
+            Output::Tokens(spec) => Lengths::Drawn(Sampler::new(spec)?),
+            Output::AtMost(limit) => Lengths::AtMost(*limit),
+            Output::FromWork | Output::Free => Lengths::Unsaid,
+        };
+        Ok(OutputLengths { lengths, seed })
     }
 
-    /// Output tokens to ask for in request `index`.
-    pub fn tokens(&self, index: u64) -> u32 {
-        match &self.output {
-            Output::Tokens(inferometer_core::length::LengthSpec::Drawn(spec)) => {
-                spec.sample(&mut rng(self.seed, Dimension::OutputLength, index))
+    /// Output tokens to ask for in request `index`; absent where the prompt itself says it or
+    /// the server decides.
+    pub fn tokens(&self, index: u64) -> Option<u32> {
+        match &self.lengths {
+            Lengths::Drawn(sampler) => {
+                Some(sampler.sample(&mut rng(self.seed, Dimension::OutputLength, index)))
             }
-            Output::AtMost(limit) => *limit,
-            _ => todo!(),
+            Lengths::AtMost(limit) => Some(*limit),
+            Lengths::Unsaid => None,
         }
     }
 }
@@ -31,20 +46,32 @@ impl OutputLengths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_core::length::LengthSpec;
+    use inferometer_core::length::{Distribution, LengthSpec};
+
+    fn lengths(output: &Output, seed: u64) -> OutputLengths {
+        OutputLengths::new(output, seed).unwrap()
+    }
 
     #[test]
     fn lengths_follow_the_index_and_the_seed() {
-        let output = Output::Tokens(LengthSpec::Uniform(1, 1_000_000));
-        let lengths = OutputLengths::new(output, 7);
-        assert_eq!(lengths.tokens(3), lengths.tokens(3));
-        assert_ne!(lengths.tokens(3), lengths.tokens(4));
-        assert_ne!(lengths.tokens(3), OutputLengths::new(output, 8).tokens(3));
+        let spec = LengthSpec::Drawn(Distribution::Uniform(1, 1_000_000));
+        let output = Output::Tokens(spec);
+        let drawn = lengths(&output, 7);
+        assert_eq!(drawn.tokens(3), drawn.tokens(3));
+        assert_ne!(drawn.tokens(3), drawn.tokens(4));
+        assert_ne!(drawn.tokens(3), lengths(&output, 8).tokens(3));
     }
 
     #[test]
     fn a_limit_is_the_same_for_all() {
-        let lengths = OutputLengths::new(Output::AtMost(99), 7);
-        assert_eq!((lengths.tokens(0), lengths.tokens(1)), (99, 99));
+        let limit = lengths(&Output::AtMost(99), 7);
+        assert_eq!((limit.tokens(0), limit.tokens(1)), (Some(99), Some(99)));
+    }
+
+    #[test]
+    fn what_others_decide_is_absent() {
+        for output in [Output::Free, Output::FromWork] {
+            assert_eq!(lengths(&output, 7).tokens(0), None);
+        }
     }
 }

@@ -1,0 +1,66 @@
+//! A text while it is made: pieces at its end can be taken back.
+
+use super::vocabulary::Piece;
+
+/// A text and where its pieces begin.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Draft {
+    text: String,
+    /// Begin in the text and tokens of each piece.
+    pieces: Vec<(usize, u32)>,
+}
+
+impl Draft {
+    /// With room for a text of so many tokens.
+    pub(super) fn with_room(tokens: u32) -> Self {
+        /// Of a usual piece, in bytes.
+        const LENGTH: usize = 7;
+        // A wish for more than this grows as it is fulfilled.
+        let tokens = tokens.min(1 << 20) as usize;
+        Draft {
+            text: String::with_capacity(tokens * LENGTH),
+            pieces: Vec::with_capacity(tokens),
+        }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    pub(super) fn push(&mut self, piece: &Piece) {
+        self.push_text(&piece.text, piece.tokens);
+    }
+
+    pub(super) fn push_text(&mut self, text: &str, tokens: u32) {
+        self.pieces.push((self.text.len(), tokens));
+        self.text.push_str(text);
+    }
+
+    /// Takes the last piece back and says how many tokens it was thought to have.
+    pub(super) fn pop(&mut self) -> Option<u32> {
+        let (begin, tokens) = self.pieces.pop()?;
+        self.text.truncate(begin);
+        Some(tokens)
+    }
+
+    /// Takes the last piece back if it is this one.
+    pub(super) fn pop_if(&mut self, piece: &Piece) -> bool {
+        let last = self.pieces.last().map(|&(begin, _)| &self.text[begin..]);
+        last == Some(&*piece.text) && self.pop().is_some()
+    }
+
+    pub(super) fn append(&mut self, other: Draft) {
+        let length = self.text.len();
+        self.text.push_str(&other.text);
+        let moved = |(begin, tokens)| (begin + length, tokens);
+        self.pieces.extend(other.pieces.into_iter().map(moved));
+    }
+}

@@ -1,0 +1,304 @@
+//! Text of an exact number of tokens in a tokenizer.
+//!
+//! A draft is composed of words whose counts are known, and counted as a whole. Where neighbours
+//! merge into fewer tokens than they have alone, or split into more, the end is adjusted until
+//! the count is right. With a tokenizer that separates words, as nearly all do for English, the
+//! first count confirms the draft.
+
+use super::draft::Draft;
+use super::vocabulary::{Piece, Place, Vocabulary, chosen};
+use super::writer::{Stretch, total};
+use crate::Nonce;
+use crate::tokenizer::Tokenizer;
+use inferometer_core::seed::{Dimension, rng};
+use inferometer_core::work::Language;
+use rand::Rng;
+use std::sync::Arc;
+
+/// Composes text of exact lengths.
+pub(super) struct Exact {
+    tokenizer: Arc<dyn Tokenizer>,
+    vocabulary: Vocabulary,
+    /// The words that begin a run's prompts.
+    nonce: Vec<Piece>,
+    as_token_ids: bool,
+    /// Tokens that a text has for each that its pieces have.
+    scale: f64,
+    /// A text has as many tokens as its pieces.
+    adds_up: bool,
+}
+
+/// A text that was counted.
+pub(super) struct Written {
+    pub(super) text: String,
+    /// Where they were asked for.
+    pub(super) ids: Option<Vec<u32>>,
+    pub(super) tokens: u32,
+}
+
+/// What a count found.
+struct Counted {
+    tokens: u32,
+    ids: Option<Vec<u32>>,
+}
+
+/// Corrections of many words at once. Each leaves a small part of the error of the one before.
+const CORRECTIONS: usize = 6;
+
+/// Corrections by a letter or a sign.
+const TOUCHES: usize = 64;
+
+/// Short endings of which nearly every tokenizer can make any small number of tokens.
+const FILLERS: [&str; 8] = ["s", "e", "。", ".", " a", "的", "1", "!"];
+
+impl Exact {
+    pub(super) fn new(
+        language: Language,
+        nonce: Option<Nonce>,
+        tokenizer: Arc<dyn Tokenizer>,
+        as_token_ids: bool,
+    ) -> Self {
+        let counted = |before: &str, text| Piece::counted(&*tokenizer, before, text);
+        let mut opening: Vec<Piece> = Vec::new();
+        for word in nonce.into_iter().flat_map(Nonce::words) {
+            opening.push(match opening.is_empty() {
+                true => counted("", word.to_owned()),
+                false => counted("It is", format!(" {word}")),
+            });
+        }
+        let mut exact = Exact {
+            vocabulary: Vocabulary::new(language, &*tokenizer),
+            tokenizer,
+            nonce: opening,
+            as_token_ids,
+            scale: 1.0,
+            adds_up: true,
+        };
+        exact.calibrate();
+        exact
+    }
+
+    /// Learns from a sample how far the counts of pieces add up.
+    fn calibrate(&mut self) {
+        const SAMPLE: u32 = 4_000;
+        let mut draft = Draft::with_room(SAMPLE);
+        let mut random = rng(0, Dimension::Words, 0);
+        self.extend(&mut draft, SAMPLE, Place::Text, true, &mut random);
+        let found = self.tokenizer.count(draft.text());
+        let mut expected = 0;
+        while let Some(tokens) = draft.pop() {
+            expected += tokens;
+        }
+        self.adds_up = found == expected;
+        self.scale = (f64::from(found) / f64::from(expected.max(1))).clamp(0.05, 20.0);
+    }
+
+    /// Writes stretches after one another. The text has as many tokens as they have together;
+    /// every stretch but the last reads the same in whatever text it stands.
+    pub(super) fn write(&self, seed: u64, with_nonce: bool, stretches: &[Stretch]) -> Written {
+        let total = total(stretches);
+        let mut draft = Draft::with_room(total);
+        let mut random = rng(seed, Dimension::Words, 0);
+        for (at, stretch) in stretches.iter().enumerate() {
+            let is_last = at + 1 == stretches.len();
+            let mut part = Draft::default();
+            let own = if is_last { &mut draft } else { &mut part };
+            let mut place = if at == 0 {
+                Place::Text
+            } else {
+                Place::Sentence
+            };
+            let mut goal = stretch.tokens;
+            if at == 0 && with_nonce {
+                goal -= self.open(own, stretch.room_for_nonce(is_last));
+                place = if own.is_empty() {
+                    place
+                } else {
+                    Place::Sentence
+                };
+            }
+            random = rng(seed, Dimension::Words, stretch.source.index());
+            // A sign at its end keeps what follows from merging into the last word.
+            let with_stop = is_last || !self.adds_up;
+            self.extend(own, self.scaled(goal), place, with_stop, &mut random);
+            if !is_last {
+                if !self.adds_up {
+                    self.settle(&mut part, stretch.tokens, &mut random);
+                }
+                draft.append(part);
+            }
+        }
+        let mut counted = self.settle(&mut draft, total, &mut random);
+        if let Some(ids) = &mut counted.ids
+            && ids.len() > total as usize
+        {
+            ids.truncate(total as usize);
+            counted.tokens = total;
+        }
+        Written {
+            text: draft.into_text(),
+            ids: counted.ids,
+            tokens: counted.tokens,
+        }
+    }
+
+    /// Begins with as many words of the nonce as there is room for, and says their tokens.
+    fn open(&self, draft: &mut Draft, room: u32) -> u32 {
+        let mut used = 0;
+        for piece in &self.nonce {
+            if piece.tokens > room - used {
+                break;
+            }
+            used += piece.tokens;
+            draft.push(piece);
+        }
+        used
+    }
+
+    /// Tokens of pieces that make so many tokens of text.
+    fn scaled(&self, tokens: u32) -> u32 {
+        match tokens {
+            0 => 0,
+            _ if self.adds_up => tokens,
+            _ => ((f64::from(tokens) / self.scale).round() as u32).max(1),
+        }
+    }
+
+    /// Adds pieces of `goal` tokens, as sentences.
+    fn extend(
+        &self,
+        draft: &mut Draft,
+        goal: u32,
+        mut place: Place,
+        with_stop: bool,
+        random: &mut impl Rng,
+    ) {
+        let Vocabulary {
+            stop,
+            comma,
+            letter,
+            ..
+        } = &self.vocabulary;
+        let with_stop = with_stop && goal > 2 * stop.tokens;
+        let mut left = goal;
+        // Words until the sentence is over.
+        let mut sentence = sentence_length(random);
+        loop {
+            let room = if with_stop { left - stop.tokens } else { left };
+            if sentence == 0 && room > stop.tokens + 1 {
+                draft.push(stop);
+                left -= stop.tokens;
+                place = Place::Sentence;
+                sentence = sentence_length(random);
+                continue;
+            }
+            let bits = random.next_u64();
+            let words = self.vocabulary.at(place);
+            let Some(word) = words.draw((bits >> 32) as u32, room, random) else {
+                break;
+            };
+            draft.push(word);
+            left -= word.tokens;
+            place = Place::Inside;
+            sentence = sentence.saturating_sub(1);
+            let room = room - word.tokens;
+            let pause = chosen(bits as u32, self.vocabulary.comma_every as usize) == 0;
+            if pause && sentence > 0 && room > comma.tokens + 1 {
+                draft.push(comma);
+                left -= comma.tokens;
+            }
+        }
+        if with_stop {
+            // What is too little for a word goes into the last one.
+            while left >= stop.tokens + letter.tokens {
+                draft.push(letter);
+                left -= letter.tokens;
+            }
+            draft.push(stop);
+        } else if !draft.is_empty() {
+            while left >= letter.tokens {
+                draft.push(letter);
+                left -= letter.tokens;
+            }
+        }
+    }
+
+    /// Adjusts the end until the text has `target` tokens, or as nearly as can be had.
+    fn settle(&self, draft: &mut Draft, target: u32, random: &mut impl Rng) -> Counted {
+        let mut counted = self.count(draft.text());
+        for _ in 0..CORRECTIONS {
+            let stop = &self.vocabulary.stop;
+            let wrong = self.scaled(counted.tokens.abs_diff(target));
+            if counted.tokens == target {
+                return counted;
+            } else if counted.tokens < target {
+                let stopped = draft.pop_if(stop);
+                let tokens = wrong.saturating_add(if stopped { stop.tokens } else { 0 });
+                self.go_on(draft, tokens, stopped, random);
+            } else {
+                let mut gone = 0;
+                while gone < wrong
+                    && let Some(tokens) = draft.pop()
+                {
+                    gone += tokens;
+                }
+                if gone > wrong {
+                    self.go_on(draft, gone - wrong, false, random);
+                }
+            }
+            counted = self.count(draft.text());
+        }
+        self.touch_up(draft, counted, target)
+    }
+
+    fn go_on(&self, draft: &mut Draft, tokens: u32, with_stop: bool, random: &mut impl Rng) {
+        let place = match draft.is_empty() {
+            true => Place::Text,
+            false => Place::Inside,
+        };
+        self.extend(draft, tokens, place, with_stop, random);
+    }
+
+    /// The last resort: takes pieces back until the text is short enough, then adds letters and
+    /// signs one by one.
+    fn touch_up(&self, draft: &mut Draft, mut counted: Counted, target: u32) -> Counted {
+        let mut touches = 0;
+        while counted.tokens > target && touches < TOUCHES && draft.pop().is_some() {
+            counted = self.count(draft.text());
+            touches += 1;
+        }
+        let mut refused = 0;
+        while counted.tokens < target && touches < TOUCHES && refused < FILLERS.len() {
+            draft.push_text(FILLERS[refused], 1);
+            let longer = self.count(draft.text());
+            touches += 1;
+            if longer.tokens > target {
+                draft.pop();
+                refused += 1;
+            } else {
+                counted = longer;
+            }
+        }
+        counted
+    }
+
+    fn count(&self, text: &str) -> Counted {
+        if !self.as_token_ids {
+            return Counted {
+                tokens: self.tokenizer.count(text),
+                ids: None,
+            };
+        }
+        let ids = self.tokenizer.encode(text);
+        Counted {
+            tokens: u32::try_from(ids.len()).unwrap_or(u32::MAX),
+            ids: Some(ids),
+        }
+    }
+}
+
+fn sentence_length(random: &mut impl Rng) -> u32 {
+    const SHORTEST: u32 = 5;
+    const LENGTHS: usize = 11;
+    SHORTEST + chosen(random.next_u32(), LENGTHS) as u32
+}

@@ -1,0 +1,202 @@
+//! Prompts of a known number of tokens (`--input-tokens SPEC`).
+//!
+//! Without a tokenizer they are made of words that are one token each in every common
+//! vocabulary; with one, of sentences that have exactly the asked number of its tokens.
+//!
+//! With a nonce, every prompt begins with the run's own words, so that a prefix cache that an
+//! earlier run filled does not answer for the server. A shared prefix follows them. Both count
+//! inside the asked length, and the nonce inside the prefix, since all prompts of a run share
+//! it. A drawn length that has no room for the prefix and a token after it is made so long that
+//! it has; the prompt states the length that it really got.
+
+mod draft;
+mod exact;
+mod plain;
+mod prefix;
+mod trace;
+mod vocabulary;
+pub(crate) mod words;
+mod writer;
+
+pub use trace::{TracePrompts, TraceRow};
+
+use crate::lengths::{LengthError, PairSampler, Sampler};
+use crate::tokenizer::Tokenizer;
+use crate::{Nonce, Prompt, Prompts};
+use inferometer_core::length::LengthSpec;
+use inferometer_core::seed::{Dimension, rng};
+use inferometer_core::work::{self, Language, PrefixLength, SyntheticLengths};
+use prefix::{Groups, MOST_GROUPS};
+use std::sync::Arc;
+use writer::{Source, Stretch, Writer};
+
+/// Why synthetic prompts cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum SyntheticError {
+    /// Lengths cannot be drawn.
+    #[error(transparent)]
+    Length(#[from] LengthError),
+    /// Words of this language have no length that is the same for all tokenizers.
+    #[error(
+        "words in {0} have a known length only with a tokenizer; give --tokenizer FILE, DIR, cl100k, o200k or bytes"
+    )]
+    LanguageWithoutTokenizer(Language),
+    /// Ids without a tokenizer that names them.
+    #[error(
+        "--as-token-ids needs the model's tokenizer; give --tokenizer with its tokenizer.json or folder"
+    )]
+    IdsWithoutTokenizer,
+    /// No prompt is longer than the shared beginning.
+    #[error(
+        "--prefix-tokens {prefix} leaves no room in prompts of at most {longest} tokens; give a shorter prefix or longer --input-tokens"
+    )]
+    PrefixTooLong {
+        /// Tokens of the shared beginning.
+        prefix: u32,
+        /// Tokens of the longest prompt.
+        longest: u32,
+    },
+    /// A number of groups that cannot be.
+    #[error("--prefix-groups {0} is impossible; give a number from 1 to {MOST_GROUPS}")]
+    Groups(u32),
+    /// A trace without requests.
+    #[error("the trace holds no request; give one with at least one row, or a wider window")]
+    NoRows,
+}
+
+/// Words drawn by seed and index.
+pub struct Synthetic {
+    seed: u64,
+    lengths: Lengths,
+    groups: Option<Groups>,
+    turns: Option<Sampler>,
+    writer: Writer,
+}
+
+enum Lengths {
+    Input(Sampler),
+    Pairs(PairSampler),
+}
+
+impl Lengths {
+    fn new(spec: &SyntheticLengths) -> Result<Self, LengthError> {
+        Ok(match spec {
+            SyntheticLengths::Input(spec) => Lengths::Input(Sampler::new(spec)?),
+            SyntheticLengths::Pairs(spec) => Lengths::Pairs(PairSampler::new(spec)?),
+        })
+    }
+
+    /// Tokens of a prompt, and of its answer where both belong together.
+    fn draw(&self, seed: u64, index: u64) -> (u32, Option<u32>) {
+        let mut random = rng(seed, Dimension::InputLength, index);
+        match self {
+            Lengths::Input(sampler) => (sampler.sample(&mut random), None),
+            Lengths::Pairs(sampler) => {
+                let pair = sampler.sample(&mut random);
+                (pair.input, Some(pair.output))
+            }
+        }
+    }
+
+    fn bounds(&self) -> Option<(u32, u32)> {
+        match self {
+            Lengths::Input(sampler) => sampler.bounds(),
+            Lengths::Pairs(sampler) => sampler.input_bounds(),
+        }
+    }
+}
+
+impl Synthetic {
+    /// Prompts as `spec` says, beginning with the words of the nonce, of an exact length in the
+    /// tokenizer where there is one.
+    pub fn new(
+        spec: &work::Synthetic,
+        seed: u64,
+        nonce: Option<Nonce>,
+        tokenizer: Option<Arc<dyn Tokenizer>>,
+        as_token_ids: bool,
+    ) -> Result<Self, SyntheticError> {
+        let lengths = Lengths::new(&spec.lengths)?;
+        if let Some((_, longest)) = lengths.bounds()
+            && let Some(PrefixLength::Tokens(prefix)) = spec.prefix.map(|prefix| prefix.length)
+            && longest <= prefix
+        {
+            return Err(SyntheticError::PrefixTooLong { prefix, longest });
+        }
+        Ok(Synthetic {
+            seed,
+            lengths,
+            groups: spec.prefix.map(Groups::new).transpose()?,
+            turns: None,
+            writer: Writer::new(spec.language, seed, nonce, tokenizer, as_token_ids)?,
+        })
+    }
+
+    /// Makes conversations of so many turns. Later turns begin with neither nonce nor prefix,
+    /// since the history before them does.
+    pub fn with_turns(mut self, turns: &LengthSpec) -> Result<Self, SyntheticError> {
+        self.turns = Some(Sampler::new(turns)?);
+        Ok(self)
+    }
+
+    fn stretches(&self, session: u64, length: u32) -> Vec<Stretch> {
+        let source = Source::Prompt(session);
+        let Some(groups) = &self.groups else {
+            return vec![Stretch {
+                source,
+                tokens: length,
+            }];
+        };
+        let (shared, own) = groups.cut(length);
+        let group = Source::Group(groups.of(self.seed, session));
+        [(group, shared), (source, own)]
+            .into_iter()
+            .filter(|&(_, tokens)| tokens > 0)
+            .map(|(source, tokens)| Stretch { source, tokens })
+            .collect()
+    }
+}
+
+impl Prompts for Synthetic {
+    fn turns(&self, session: u64) -> u32 {
+        let random = &mut rng(self.seed, Dimension::Turns, session);
+        (self.turns.as_ref()).map_or(1, |turns| turns.sample(random).max(1))
+    }
+
+    fn prompt(&self, session: u64, turn: u32) -> Prompt {
+        let (prompt, output_tokens) = if turn == 0 {
+            let (length, output) = self.lengths.draw(self.seed, session);
+            let stretches = self.stretches(session, length);
+            (self.writer.prompt(true, &stretches), output)
+        } else {
+            let source = Source::Turn(session, turn);
+            let (tokens, output) = self.lengths.draw(self.seed, source.index());
+            let stretches = [Stretch { source, tokens }];
+            (self.writer.prompt(false, &stretches), output)
+        };
+        Prompt {
+            output_tokens,
+            ..prompt
+        }
+    }
+
+    /// Random words are practically never the same twice, unless there are too few of them.
+    fn distinct(&self) -> Option<u64> {
+        /// With four random words, a run would need a million requests to repeat one.
+        const PLENTY: u32 = 4;
+        if !self.writer.is_plain() || self.turns.is_some() || self.groups.is_some() {
+            return None;
+        }
+        let (shortest, longest) = self.lengths.bounds()?;
+        let nonce = self.writer.nonce().map_or(0, |_| Nonce::WORDS as u32);
+        let body = |length: u32| length.saturating_sub(nonce);
+        if body(longest) >= PLENTY {
+            return None;
+        }
+        let of_length = |length| (words::COUNT as u64).pow(body(length));
+        Some((shortest..=longest).map(of_length).sum())
+    }
+}
+
+#[cfg(test)]
+mod tests;

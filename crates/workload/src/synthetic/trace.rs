@@ -1,0 +1,186 @@
+//! Prompts for traces that tell only lengths and which blocks of their prompts are the same.
+
+use super::SyntheticError;
+use super::writer::{Source, Stretch, Writer};
+use crate::tokenizer::Tokenizer;
+use crate::{Nonce, Prompt, Prompts};
+use inferometer_core::length::LONGEST;
+use inferometer_core::work::Language;
+use std::sync::Arc;
+
+/// One request of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceRow {
+    /// Tokens of its prompt.
+    pub input_tokens: u32,
+    /// Tokens of its answer.
+    pub output_tokens: Option<u32>,
+    /// Names of the blocks of its prompt, from the beginning: equal names, equal text. Empty
+    /// where the trace does not tell.
+    pub blocks: Arc<[u64]>,
+}
+
+/// Text for the rows of a trace. A block has the same words wherever it occurs, so that a prefix
+/// cache finds in the replay what it would have found in the original.
+pub struct TracePrompts {
+    rows: Box<[TraceRow]>,
+    block_tokens: u32,
+    writer: Writer,
+}
+
+impl TracePrompts {
+    /// Tokens of a block in Mooncake's traces.
+    pub const MOONCAKE_BLOCK: u32 = 512;
+
+    /// Text for `rows`, in blocks of `block_tokens`. The words of the nonce are part of the
+    /// first block.
+    pub fn new(
+        rows: Vec<TraceRow>,
+        block_tokens: u32,
+        language: Language,
+        seed: u64,
+        nonce: Option<Nonce>,
+        tokenizer: Option<Arc<dyn Tokenizer>>,
+        as_token_ids: bool,
+    ) -> Result<Self, SyntheticError> {
+        if rows.is_empty() {
+            return Err(SyntheticError::NoRows);
+        }
+        Ok(TracePrompts {
+            rows: rows.into(),
+            block_tokens: block_tokens.max(1),
+            writer: Writer::new(language, seed, nonce, tokenizer, as_token_ids)?,
+        })
+    }
+
+    /// A prompt of exactly `input_tokens`, made of these blocks; the last is cut, and what goes
+    /// beyond them is drawn by `index`.
+    pub fn of_lengths(&self, index: u64, input_tokens: u32, blocks: &[u64]) -> Prompt {
+        // Beyond that, the trace is wrong.
+        let mut left = input_tokens.min(LONGEST);
+        let mut stretches = Vec::with_capacity(blocks.len().min(1 << 16) + 1);
+        for &block in blocks {
+            if left == 0 {
+                break;
+            }
+            let tokens = left.min(self.block_tokens);
+            left -= tokens;
+            let source = Source::Block(block);
+            stretches.push(Stretch { source, tokens });
+        }
+        if left > 0 {
+            let source = Source::Prompt(index);
+            stretches.push(Stretch {
+                source,
+                tokens: left,
+            });
+        }
+        self.writer.prompt(true, &stretches)
+    }
+}
+
+impl Prompts for TracePrompts {
+    fn prompt(&self, session: u64, _turn: u32) -> Prompt {
+        let at = session % self.rows.len() as u64;
+        let row = &self.rows[at as usize];
+        Prompt {
+            output_tokens: row.output_tokens,
+            ..self.of_lengths(at, row.input_tokens, &row.blocks)
+        }
+    }
+
+    fn distinct(&self) -> Option<u64> {
+        Some(self.rows.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Content;
+    use crate::tokenizer::{Bytes, Tiktoken};
+
+    fn row(input_tokens: u32, blocks: &[u64]) -> TraceRow {
+        TraceRow {
+            input_tokens,
+            output_tokens: Some(9),
+            blocks: blocks.into(),
+        }
+    }
+
+    fn text(prompt: &Prompt) -> &str {
+        match &prompt.content {
+            Content::Text(text) => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn rows() -> Vec<TraceRow> {
+        vec![
+            row(1_500, &[1, 2, 3]),
+            row(1_100, &[1, 2, 4]),
+            row(1_100, &[5, 2, 4]),
+            row(40, &[]),
+            row(40, &[]),
+            row(700, &[1]),
+            row(3, &[1]),
+        ]
+    }
+
+    #[test]
+    fn every_row_has_its_length_and_the_blocks_that_others_share() {
+        let cl100k: Arc<dyn Tokenizer> = Arc::new(Tiktoken::cl100k());
+        let bytes: Arc<dyn Tokenizer> = Arc::new(Bytes);
+        for (tokenizer, language) in [
+            (None, Language::En),
+            (Some(cl100k.clone()), Language::En),
+            (Some(cl100k.clone()), Language::Zh),
+            (Some(bytes), Language::Zh),
+        ] {
+            let counter = tokenizer.clone().unwrap_or(cl100k.clone());
+            let nonce = Some(Nonce::from_random(5));
+            let prompts =
+                TracePrompts::new(rows(), 512, language, 1, nonce, tokenizer, false).unwrap();
+            let made: Vec<Prompt> = (0..7).map(|index| prompts.prompt(index, 0)).collect();
+            for (prompt, row) in made.iter().zip(rows()) {
+                assert_eq!(prompt.input_tokens, Some(row.input_tokens));
+                assert_eq!(counter.count(text(prompt)), row.input_tokens);
+                assert_eq!(prompt.output_tokens, Some(9));
+            }
+            let ids: Vec<Vec<u32>> = made.iter().map(|p| counter.encode(text(p))).collect();
+            let shared = |one: usize, other: usize| {
+                let both = ids[one].iter().zip(&ids[other]);
+                both.take_while(|(a, b)| a == b).count()
+            };
+            // Two blocks, one block, none but the nonce. A word may be the same by chance, and
+            // in Chinese the last may merge with the next.
+            let is_about = |found: usize, tokens: usize| found.abs_diff(tokens) < 8;
+            assert!(is_about(shared(0, 1), 1_024), "{}", shared(0, 1));
+            assert!(is_about(shared(0, 5), 512), "{}", shared(0, 5));
+            assert!(shared(1, 2) < 40 && shared(3, 4) < 40);
+            assert_eq!(prompts.prompt(7, 0), made[0]);
+        }
+    }
+
+    #[test]
+    fn a_block_reads_the_same_after_whichever_it_stands() {
+        let prompts = TracePrompts::new(rows(), 512, Language::En, 1, None, None, false).unwrap();
+        let (one, other) = (prompts.prompt(1, 0), prompts.prompt(2, 0));
+        let second = |prompt: &Prompt| -> Vec<String> {
+            let words = text(prompt).split(' ').skip(512);
+            words.map(str::to_owned).collect()
+        };
+        assert_eq!(second(&one), second(&other));
+    }
+
+    #[test]
+    fn a_trace_without_rows_is_refused() {
+        let error = TracePrompts::new(Vec::new(), 512, Language::En, 1, None, None, false).err();
+        assert!(
+            error
+                .expect("it is refused")
+                .to_string()
+                .contains("no request")
+        );
+    }
+}
