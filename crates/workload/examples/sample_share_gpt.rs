@@ -63,6 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         wanted: Some(wanted),
         seed: 1,
         tokenizer: None,
+        cache: None,
     }
     .run()?;
     println!(

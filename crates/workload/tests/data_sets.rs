@@ -60,6 +60,7 @@ impl Ask<'_> {
             wanted: self.wanted,
             seed: self.seed,
             tokenizer: self.tokenizer,
+            cache: None,
         };
         selection.run()
     }
