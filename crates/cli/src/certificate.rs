@@ -3,13 +3,8 @@
 use inferometer_core::certificate::Certificate;
 use std::path::PathBuf;
 
-/// The file: in the user's cache.
 fn path() -> Option<PathBuf> {
-    let cache = match std::env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()) {
-        Some(cache) => PathBuf::from(cache),
-        None => PathBuf::from(std::env::var_os("HOME")?).join(".cache"),
-    };
-    Some(cache.join("inferometer").join("doctor.json"))
+    Some(crate::cache::folder()?.join("doctor.json"))
 }
 
 /// The certificate of this host, if `doctor` was ever run on it.

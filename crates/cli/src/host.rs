@@ -1,6 +1,7 @@
 //! The host that measures: facts, limits, wall time and randomness.
 
 use inferometer_core::environment::Host;
+use inferometer_core::note::Known;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::hash::{BuildHasher, Hasher};
 
@@ -35,7 +36,7 @@ const OTHER_FILES: u64 = 64;
 
 /// Raises the limit of open files to what the streams need, as far as the hard limit allows.
 /// Says what a reader should know.
-pub fn raise_open_files(streams: u64) -> Result<Option<String>, String> {
+pub fn raise_open_files(streams: u64) -> Result<Option<Known>, String> {
     let needed = streams + OTHER_FILES;
     let mut limit = getrlimit(Resource::Nofile);
     let Some(current) = limit.current else {
@@ -52,10 +53,10 @@ pub fn raise_open_files(streams: u64) -> Result<Option<String>, String> {
     }
     limit.current = limit.maximum.or(Some(needed));
     match setrlimit(Resource::Nofile, limit) {
-        Ok(()) => Ok(Some(format!(
-            "the limit of open files was raised from {current} to {}",
-            limit.current.unwrap_or(needed)
-        ))),
+        Ok(()) => Ok(Some(Known::RaisedOpenFiles {
+            from: current,
+            to: limit.current.unwrap_or(needed),
+        })),
         Err(error) => Err(format!(
             "{streams} streams need {needed} open files, and the limit of {current} cannot be raised ({error}); run ulimit -n {needed} first"
         )),

@@ -1,6 +1,7 @@
 //! The binary `inferometer`: parses, runs one command, and turns its end into an exit code.
 
 mod arguments;
+mod cache;
 mod certificate;
 mod command;
 mod embedded;
@@ -9,6 +10,7 @@ mod keys;
 mod measure;
 mod output;
 mod progress;
+mod work;
 
 use arguments::{Cli, Command};
 use clap::{CommandFactory, FromArgMatches};

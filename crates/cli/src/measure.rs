@@ -5,20 +5,21 @@ use crate::embedded::EmbeddedServer;
 use crate::host;
 use crate::keys::Keys;
 use crate::progress::Progress;
+use crate::work::{self, WorkJobs};
 use anyhow::Context;
 use inferometer_core::environment::{EndCause, Ending, Environment};
 use inferometer_core::fold::{RunContext, summarize};
 use inferometer_core::hostile::Secrets;
 use inferometer_core::journal::Header;
-use inferometer_core::length::LengthSpec;
 use inferometer_core::message::Lang;
+use inferometer_core::note::{Known, Note};
 use inferometer_core::record::Record;
 use inferometer_core::run_dir::RunDir;
-use inferometer_core::scenario::{
-    Connection, Output, PromptSource, Scenario, Shape, Stagger, Warmup, Work,
-};
+use inferometer_core::scenario::{Connection, Scenario, Shape, Stagger, Warmup};
 use inferometer_core::schedule::arrivals;
 use inferometer_core::summary::Summary;
+use inferometer_core::units::Offset;
+use inferometer_core::work::{History, LengthPairs, Output, PromptSource, SyntheticLengths, Work};
 use inferometer_load::api::Ask;
 use inferometer_load::clock::Clock;
 use inferometer_load::connect::{Network, TlsSettings};
@@ -28,9 +29,9 @@ use inferometer_load::instrument::{
     Control, Instrument, Phase, PhaseLoad, PhaseReport, Watchfulness,
 };
 use inferometer_load::preflight::{Learned, Wish, preflight, unreachable};
-use inferometer_load::recorder::Recorder;
-use inferometer_load::setup::{Job, JobMaker, Setup, WARMUP_INDEX};
-use inferometer_workload::{Nonce, OutputLengths, Prompts};
+use inferometer_load::recorder::{Recorder, TokenCount};
+use inferometer_load::setup::{Job, Jobs, Setup, Talk, WARMUP_SESSION};
+use inferometer_workload::{Content, Workload};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,6 +65,7 @@ pub struct Measured {
 /// Runs one load point and keeps it in `out`.
 pub fn measure(
     scenario: Scenario,
+    data: Option<&Path>,
     targets: Vec<Target>,
     keys: Keys,
     out: &Path,
@@ -71,8 +73,9 @@ pub fn measure(
     control: &Control,
     progress: &mut Progress,
 ) -> anyhow::Result<Measured> {
-    let mut notes = Vec::new();
-    notes.extend(host::raise_open_files(most_streams(&scenario)).map_err(anyhow::Error::msg)?);
+    let mut notes: Vec<Note> = Vec::new();
+    let raised = host::raise_open_files(most_streams(&scenario)).map_err(anyhow::Error::msg)?;
+    notes.extend(raised.map(Note::from));
 
     RunDir::check(out)?;
 
@@ -85,29 +88,28 @@ pub fn measure(
         None => targets,
     };
 
-    let nonce = (scenario.work.cache_nonce).then(|| Nonce::from_random(host::random()));
-    let prompts = inferometer_workload::open(&scenario.work.prompts, scenario.seed, nonce)?;
-    let prompts: Arc<dyn Prompts> = prompts.into();
-    let jobs = job_maker(Arc::clone(&prompts), &scenario);
+    let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
+    let workload = Arc::new(work::open(&scenario, data, nonce)?);
+    let measured = measured_phase(&scenario, &workload);
+    let jobs: Arc<dyn Jobs> = Arc::new(WorkJobs(Arc::clone(&workload)));
 
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     progress.attempt(&format!("preflight: {}", join(&targets)));
-    let learned = runtime.block_on(look(&scenario, targets, &keys, &jobs))?;
+    let sample = jobs.job(measured.spare_session() + warmup_requests(&scenario), 0);
+    let learned = runtime.block_on(look(&scenario, targets, &keys, sample))?;
+    notes.extend(learned.notes.iter().cloned());
+    notes.extend(workload.notes.iter().cloned().map(Note::from));
+    notes.extend(runtime.block_on(compare_tokenizers(&workload, &learned, &scenario)));
     // The ways know the password of the proxy; the files must not.
     let scenario = without_password(scenario)?;
-    notes.extend(learned.notes.iter().cloned());
-    if let Some(distinct) = prompts.distinct()
-        && scenario
-            .load
-            .extent
-            .requests()
-            .is_some_and(|requests| requests > distinct)
-    {
-        notes.push(format!(
-            "the work has {distinct} distinct prompts, which are used in turn"
-        ));
+    let distinct = workload.prompts.distinct();
+    if let Some(distinct) = distinct.filter(|&distinct| measured.sessions() > Some(distinct)) {
+        notes.push(Known::CyclesPrompts { distinct }.into());
+    }
+    if workload.arrivals.is_some() && !matches!(scenario.load.shape, Shape::Replay { .. }) {
+        notes.push(Known::TraceLengthsOnly.into());
     }
 
     let workers = scenario
@@ -120,7 +122,7 @@ pub fn measure(
         started: host::now(),
         origin_monotonic_ns: clock.origin_monotonic_ns(),
         nonce: nonce.map(|nonce| nonce.to_string()),
-        distinct_prompts: prompts.distinct(),
+        distinct_prompts: distinct,
         host: host::host(),
         server: learned.probe.clone(),
         ceiling_tokens_per_s: certificate::stored().map(|found| found.ceiling_tokens_per_s),
@@ -131,18 +133,26 @@ pub fn measure(
     directory.write_scenario(&scenario)?;
     directory.write_environment(&environment)?;
 
-    let measured = measured_phase(&scenario);
-    let planned = match &measured {
-        Planned::Closed { requests, .. } => *requests,
-        Planned::Open { due, .. } => Some(due.len() as u64),
-    };
-    let journal = directory.start_journal(&Header::new(planned))?;
-    let (recorder, entries) = Recorder::start(journal);
+    let journal = directory.start_journal(&Header::new(measured.requests))?;
+    let count = (workload.tokenizer.clone())
+        .map(|tokenizer| Arc::new(move |text: &str| tokenizer.count(text)) as TokenCount);
+    let keep_text = keeps_text(&scenario.work, count.is_some() && !learned.counts_output);
+    let (recorder, entries) = Recorder::start(journal, count);
     let setup = Setup {
         ways: learned.ways.clone(),
         dialect: learned.dialect,
         ask: learned.ask.clone(),
-        make_job: jobs,
+        jobs,
+        talk: scenario
+            .work
+            .conversation
+            .as_ref()
+            .map(|conversation| Talk {
+                think: conversation.think.0,
+                history: conversation.history,
+            }),
+        warmup_from: measured.spare_session(),
+        keep_text,
         timeouts: timeouts(&scenario.connection),
         clock,
         run_id: format!("{:08x}", host::random() as u32),
@@ -253,12 +263,9 @@ fn drive(
         let report = instrument.run_phase(phase, &watchfulness, |now| progress.show(now));
         latency = report.totals.mean_latency.or(latency);
     }
-    let (load, requests, stagger) = match measured {
-        Planned::Closed {
-            streams,
-            stagger,
-            requests,
-        } => {
+    let requests = measured.requests;
+    let (load, stagger) = match measured.rhythm {
+        PlannedRhythm::Closed { streams, stagger } => {
             let spread = match stagger {
                 Stagger::Auto => Some(latency.unwrap_or_default()),
                 Stagger::None => None,
@@ -269,12 +276,9 @@ fn drive(
                 streams,
                 stagger: spread.unwrap_or_default(),
             };
-            (load, requests, spread)
+            (load, spread)
         }
-        Planned::Open { due, cap } => {
-            let requests = Some(due.len() as u64);
-            (PhaseLoad::Open { due, cap }, requests, None)
-        }
+        PlannedRhythm::Open { due, cap } => (PhaseLoad::Open { due, cap }, None),
     };
     let duration = scenario.load.extent.duration().map(|span| span.0);
     let phase = Phase {
@@ -290,39 +294,139 @@ fn drive(
 }
 
 /// The measured part, planned before the first byte is sent.
-enum Planned {
+struct Planned {
+    rhythm: PlannedRhythm,
+    /// Requests in all, where they are known.
+    requests: Option<u64>,
+}
+
+enum PlannedRhythm {
     Closed {
         streams: u32,
         stagger: Stagger,
-        requests: Option<u64>,
     },
     Open {
-        due: Arc<[inferometer_core::units::Offset]>,
+        /// Of the sessions.
+        due: Arc<[Offset]>,
         cap: Option<u32>,
     },
 }
 
-fn measured_phase(scenario: &Scenario) -> Planned {
+impl Planned {
+    /// Sessions at most, where they are known.
+    fn sessions(&self) -> Option<u64> {
+        match &self.rhythm {
+            PlannedRhythm::Open { due, .. } => Some(due.len() as u64),
+            PlannedRhythm::Closed { .. } => self.requests,
+        }
+    }
+
+    /// The first session that the measured part does not use.
+    fn spare_session(&self) -> u64 {
+        self.sessions().unwrap_or(WARMUP_SESSION)
+    }
+}
+
+fn measured_phase(scenario: &Scenario, workload: &Workload) -> Planned {
     let load = &scenario.load;
-    match load.shape {
+    let extent = load.extent;
+    let talks = scenario.work.conversation.is_some();
+    let (due, cap) = match load.shape {
         Shape::Closed {
             concurrency,
             stagger,
-        } => Planned::Closed {
-            streams: concurrency,
-            stagger,
-            requests: load.extent.requests(),
-        },
+        } => {
+            return Planned {
+                rhythm: PlannedRhythm::Closed {
+                    streams: concurrency,
+                    stagger,
+                },
+                requests: extent.requests(),
+            };
+        }
         Shape::Open {
             rate,
             arrival,
             ramp,
             max_concurrency,
-        } => Planned::Open {
-            due: arrivals(rate, arrival, ramp, load.extent, scenario.seed).into(),
-            cap: max_concurrency,
+        } => {
+            let sessions = arrivals(rate, arrival, ramp, extent, scenario.seed);
+            let needed = match extent.requests().filter(|_| talks) {
+                Some(requests) => sessions_for(workload, requests),
+                None => sessions.len(),
+            };
+            (sessions.into_iter().take(needed).collect(), max_concurrency)
+        }
+        Shape::Replay {
+            speed,
+            max_concurrency,
+        } => {
+            let times = workload.arrivals.as_deref().unwrap_or_default();
+            (work::replay(times, speed, extent), max_concurrency)
+        }
+    };
+    let requests = match talks {
+        // Turns that time cuts off were never planned.
+        true => extent.requests().filter(|_| extent.duration().is_none()),
+        false => Some(due.len() as u64),
+    };
+    Planned {
+        rhythm: PlannedRhythm::Open {
+            due: due.into(),
+            cap,
         },
+        requests,
     }
+}
+
+/// Conversations that have so many turns together.
+fn sessions_for(workload: &Workload, requests: u64) -> usize {
+    let mut turns = 0;
+    let enough = |session: &u64| {
+        turns += u64::from(workload.prompts.turns(*session).max(1));
+        turns < requests
+    };
+    (0..requests).take_while(enough).count() + 1
+}
+
+/// Requests of the warm-up, where that is how it is measured.
+fn warmup_requests(scenario: &Scenario) -> u64 {
+    match scenario.load.warmup {
+        Warmup::Requests(count) => count,
+        Warmup::Time(_) => 0,
+    }
+}
+
+/// The text of answers is needed for the next turn, to see refusals where answers are free to
+/// be short, or to count what the server does not count.
+fn keeps_text(work: &Work, counts_needed: bool) -> bool {
+    let history = (work.conversation.as_ref())
+        .is_some_and(|conversation| conversation.history == History::Server);
+    history || counts_needed || matches!(work.prompts, PromptSource::Continuation(_))
+}
+
+/// Holds our tokenizer against the server's, where the server offers one.
+async fn compare_tokenizers(
+    workload: &Workload,
+    learned: &Learned,
+    scenario: &Scenario,
+) -> Option<Note> {
+    const SAMPLES: u64 = 3;
+    let tokenizer = workload.tokenizer.as_ref()?;
+    let timeouts = health_timeouts(&scenario.connection);
+    let (mut ours, mut servers, mut samples) = (0, 0, 0);
+    for session in 0..SAMPLES {
+        let Content::Text(text) = workload.prompt(session, 0).content else {
+            return None;
+        };
+        servers += u64::from(learned.count_tokens(&text, timeouts).await?);
+        ours += u64::from(tokenizer.count(&text));
+        samples += 1;
+    }
+    Some(match ours == servers {
+        true => Known::TokenizerAgrees { samples }.into(),
+        false => Known::TokenizerDiffers { ours, servers }.into(),
+    })
 }
 
 /// The warm-up is a closed loop in either case: it opens connections and wakes the server.
@@ -336,6 +440,9 @@ fn warmup_phase(scenario: &Scenario) -> Option<Phase> {
     let streams = match scenario.load.shape {
         Shape::Closed { concurrency, .. } => concurrency,
         Shape::Open {
+            max_concurrency, ..
+        }
+        | Shape::Replay {
             max_concurrency, ..
         } => max_concurrency.unwrap_or(8).min(8),
     };
@@ -360,14 +467,9 @@ pub async fn look_at(
     targets: Vec<Target>,
     keys: &Keys,
 ) -> anyhow::Result<Learned> {
-    let prompts = inferometer_workload::open(&scenario.work.prompts, scenario.seed, None)?;
-    look(
-        scenario,
-        targets,
-        keys,
-        &job_maker(prompts.into(), scenario),
-    )
-    .await
+    let workload = work::open(scenario, None, None)?;
+    let sample = WorkJobs(Arc::new(workload)).job(0, 0);
+    look(scenario, targets, keys, sample).await
 }
 
 /// Learns what the servers understand.
@@ -375,12 +477,10 @@ async fn look(
     scenario: &Scenario,
     targets: Vec<Target>,
     keys: &Keys,
-    jobs: &JobMaker,
+    sample: Job,
 ) -> anyhow::Result<Learned> {
     let connection = &scenario.connection;
     let networks = networks(connection, &targets, &keys.secrets).await?;
-    // A prompt like those to come, but none of them.
-    let sample = jobs(2 * WARMUP_INDEX);
     let wish = Wish {
         targets,
         networks,
@@ -388,7 +488,8 @@ async fn look(
         model: connection.model.clone(),
         headers: keys.headers.clone(),
         ask: ask(connection, &scenario.work),
-        prompt: sample.prompt,
+        content: sample.content,
+        as_token_ids: scenario.work.as_token_ids,
         longest: longest(&scenario.work),
         limit: sample.output_tokens,
         timeouts: timeouts(connection),
@@ -467,36 +568,22 @@ pub fn ask(connection: &Connection, work: &Work) -> Ask {
 
 /// Prompt and output tokens of the longest request, where they have a bound.
 fn longest(work: &Work) -> Option<(u32, u32)> {
-    let bound = |spec: LengthSpec| match spec {
-        LengthSpec::Fixed(length) | LengthSpec::Uniform(_, length) => Some(length),
-        LengthSpec::Normal(..) | LengthSpec::Lognormal(..) => None,
+    let PromptSource::Synthetic(synthetic) = &work.prompts else {
+        return None;
     };
-    let input = match work.prompts {
-        PromptSource::Synthetic(spec) => bound(spec)?,
-        PromptSource::Text(_) | PromptSource::Lines(_) => return None,
+    let output = match &work.output {
+        Output::Tokens(spec) => spec.longest(),
+        Output::AtMost(limit) => Some(*limit),
+        Output::FromWork | Output::Free => None,
     };
-    let output = match work.output {
-        Output::Tokens(spec) => bound(spec)?,
-        Output::AtMost(limit) => limit,
-    };
-    Some((input, output))
-}
-
-fn job_maker(prompts: Arc<dyn Prompts>, scenario: &Scenario) -> JobMaker {
-    let lengths = OutputLengths::new(scenario.work.output, scenario.seed);
-    Arc::new(move |index| {
-        let prompt = prompts.prompt(index);
-        Job {
-            input_tokens: prompt.input_tokens,
-            chars: prompt.chars,
-            output_tokens: Some(
-                prompt
-                    .output_tokens
-                    .unwrap_or_else(|| lengths.tokens(index)),
-            ),
-            prompt: prompt.text.to_string(),
+    match &synthetic.lengths {
+        SyntheticLengths::Input(spec) => Some((spec.longest()?, output?)),
+        SyntheticLengths::Pairs(LengthPairs::Listed(pairs)) => {
+            let longest = pairs.iter().max_by_key(|pair| pair.input + pair.output)?;
+            Some((longest.input, longest.output))
         }
-    })
+        SyntheticLengths::Pairs(LengthPairs::File(_)) => None,
+    }
 }
 
 pub fn timeouts(connection: &Connection) -> Timeouts {
@@ -522,12 +609,16 @@ fn most_streams(scenario: &Scenario) -> u64 {
         Shape::Open {
             max_concurrency: Some(cap),
             ..
+        }
+        | Shape::Replay {
+            max_concurrency: Some(cap),
+            ..
         } => u64::from(*cap),
         // Without a cap nobody knows; a rate that keeps a thousand under way is a guess.
         Shape::Open { rate, .. } if rate.is_infinite() => {
             scenario.load.extent.requests().unwrap_or(1024)
         }
-        Shape::Open { .. } => 1024,
+        Shape::Open { .. } | Shape::Replay { .. } => 1024,
     }
 }
 

@@ -67,6 +67,17 @@ pub enum PromptSource {
     Synthetic(Synthetic),
 }
 
+impl PromptSource {
+    /// The text is made by us: from words, or for the lengths of a trace.
+    pub fn is_synthetic(&self) -> bool {
+        match self {
+            PromptSource::Synthetic(_) => true,
+            PromptSource::Data(data) => data.format.is_some_and(DataFormat::is_trace),
+            PromptSource::Text(_) | PromptSource::Continuation(_) => false,
+        }
+    }
+}
+
 /// Length of answers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {

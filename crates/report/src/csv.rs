@@ -108,6 +108,9 @@ impl Columns {
                 max_concurrency,
                 ..
             } => ("open", Some(*rate), Some(*arrival), None, *max_concurrency),
+            Shape::Replay {
+                max_concurrency, ..
+            } => ("replay", None, None, None, *max_concurrency),
         };
         self.text("load", word);
         self.whole("concurrency", concurrency.map(u64::from));

@@ -144,6 +144,8 @@ impl<'a> Source<'a> {
         match &self.scenario.load.shape {
             Shape::Closed { .. } => f64::INFINITY,
             Shape::Open { rate, .. } => rate.0,
+            // Neither tool replays at a rate of its own.
+            Shape::Replay { .. } => f64::INFINITY,
         }
     }
 
@@ -153,6 +155,9 @@ impl<'a> Source<'a> {
             Shape::Closed { concurrency, .. } => Some(*concurrency),
             Shape::Open {
                 max_concurrency, ..
+            }
+            | Shape::Replay {
+                max_concurrency, ..
             } => *max_concurrency,
         }
     }
@@ -160,7 +165,7 @@ impl<'a> Source<'a> {
     /// Shape of the gamma distribution of gaps; 1 is Poisson.
     fn burstiness(&self) -> f64 {
         match &self.scenario.load.shape {
-            Shape::Closed { .. } => 1.0,
+            Shape::Closed { .. } | Shape::Replay { .. } => 1.0,
             Shape::Open { arrival, .. } => match arrival {
                 Arrival::Constant => f64::INFINITY,
                 Arrival::Poisson => 1.0,

@@ -72,7 +72,7 @@ pub fn certificate(certificate: &Certificate, kept: Option<&str>, lang: Lang) ->
 }
 
 /// What the preflight learned of a server, as a document.
-pub fn server(probe: &Probe, notes: &[Note], lang: Lang) -> Doc {
+pub fn server(probe: &Probe, notes: &[inferometer_core::note::Note], lang: Lang) -> Doc {
     let list = |words: Vec<String>| match words.is_empty() {
         true => Label::Nothing.text(lang).to_owned(),
         false => words.join(", "),

@@ -6,6 +6,7 @@ mod latency;
 mod numbers;
 mod setup;
 mod trouble;
+mod work;
 
 use crate::doc::{Block, Command, Doc, Pair, Section, Tone, Verdict};
 use crate::number;
@@ -59,7 +60,7 @@ impl RunReport<'_> {
 
     /// Requests have planned times.
     fn is_open(&self) -> bool {
-        matches!(self.scenario.load.shape, Shape::Open { .. })
+        !matches!(self.scenario.load.shape, Shape::Closed { .. })
     }
 }
 

@@ -116,6 +116,7 @@ fn minute(started: &str) -> String {
 fn load(shape: &Shape) -> String {
     match shape {
         Shape::Closed { concurrency, .. } => format!("c{concurrency}"),
+        Shape::Replay { speed, .. } => format!("trace {}x", number::exact(*speed)),
         Shape::Open {
             rate,
             max_concurrency,

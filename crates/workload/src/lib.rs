@@ -1,12 +1,13 @@
 //! What is sent: prompts by index and seed, and the lengths of their answers.
 //!
-//! A source of prompts is one file that implements [`Prompts`] and one line in [`open`].
+//! A source of prompts is one file that implements [`Prompts`] and one arm in [`Opening::open`].
 
 mod continuation;
 pub mod data;
 mod fixed;
 mod lengths;
 mod nonce;
+mod open;
 mod output;
 pub mod remote;
 mod synthetic;
@@ -17,12 +18,12 @@ pub use continuation::{ContinuationError, Continued, Pieces};
 pub use fixed::Fixed;
 pub use lengths::{LengthError, PairSampler, Sampler};
 pub use nonce::{BadNonce, Nonce};
+pub use open::{Opening, Workload, WorkloadError, format_of};
 pub use output::OutputLengths;
 pub use synthetic::{Synthetic, SyntheticError, TracePrompts, TraceRow};
 
 pub use inferometer_core::content::Content;
 
-use inferometer_core::work::PromptSource;
 use std::sync::Arc;
 
 /// Prompts by session and turn. The same place gives the same prompt, whoever asks and in any
@@ -68,50 +69,4 @@ impl Prompt {
             output_tokens: None,
         }
     }
-}
-
-/// Why prompts cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum WorkloadError {
-    /// Synthetic prompts that cannot be made.
-    #[error(transparent)]
-    Synthetic(#[from] SyntheticError),
-    /// A text that cannot be continued.
-    #[error(transparent)]
-    Continuation(#[from] ContinuationError),
-    /// A data set gives none.
-    #[error(transparent)]
-    Data(#[from] data::DataError),
-}
-
-/// Opens a source of prompts. The nonce makes synthetic prompts new and leaves others alone.
-pub fn open(
-    source: &PromptSource,
-    seed: u64,
-    nonce: Option<Nonce>,
-) -> Result<Box<dyn Prompts>, WorkloadError> {
-    Ok(match source {
-        PromptSource::Text(text) => Box::new(Fixed::new(text)),
-        PromptSource::Data(data) => {
-            let selection = data::Selection {
-                data,
-                path: data.location.as_ref(),
-                wanted: None,
-                seed,
-                tokenizer: None,
-            };
-            Box::new(data::DataSet::new(selection.run()?)?)
-        }
-        PromptSource::Continuation(spec) => {
-            let pieces = match &spec.location {
-                Some(file) => {
-                    let (cut, _) = data::pieces(file.as_ref(), spec.piece, None, None)?;
-                    Pieces::given(cut.into_iter().map(|piece| piece.text.into()).collect())?
-                }
-                None => Pieces::embedded(spec, None)?,
-            };
-            Box::new(Continued::new(spec, pieces, None)?)
-        }
-        PromptSource::Synthetic(spec) => Box::new(Synthetic::new(spec, seed, nonce, None, false)?),
-    })
 }

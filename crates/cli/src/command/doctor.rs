@@ -12,6 +12,7 @@ use crate::output::{language, print, style};
 use crate::progress::Progress;
 use anyhow::Context;
 use inferometer_core::certificate::{Certificate, SCHEMA, StampError};
+use inferometer_core::content::Content;
 use inferometer_core::hostile::Secrets;
 use inferometer_core::journal::Entry;
 use inferometer_core::options::{ConnectionOptions, Options};
@@ -23,7 +24,7 @@ use inferometer_load::connect::Network;
 use inferometer_load::exchange::Timeouts;
 use inferometer_load::http::Target;
 use inferometer_load::instrument::{Control, Instrument, Phase, PhaseLoad, Watchfulness};
-use inferometer_load::setup::{Job, Setup, Way};
+use inferometer_load::setup::{Job, Setup, WARMUP_SESSION, Way};
 use inferometer_report::{doctor, text};
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -231,12 +232,15 @@ impl Point {
                 stream_usage: true,
                 ..Ask::default()
             },
-            make_job: Arc::new(move |_| Job {
-                prompt: "x".into(),
-                input_tokens: None,
+            jobs: Arc::new(move |_: u64| Job {
+                content: Content::Text("x".into()),
                 chars: 1,
                 output_tokens: Some(tokens),
+                ..Job::default()
             }),
+            talk: None,
+            warmup_from: WARMUP_SESSION,
+            keep_text: false,
             timeouts: Timeouts {
                 read: limit,
                 request: limit,
@@ -267,7 +271,7 @@ impl Point {
         let report = instrument.run_phase(phase, &Watchfulness::default(), |_| {});
         let seconds = clock.now().since(report.started).as_secs_f64();
         instrument.finish();
-        let records = received.try_iter().filter_map(|entry| match entry {
+        let records = received.try_iter().filter_map(|left| match left.entry {
             Entry::End(record) => Some(record.into_owned()),
             Entry::Begin(_) | Entry::Progress(_) => None,
         });

@@ -7,6 +7,7 @@ use crate::keys::Keys;
 use crate::measure::{Measured, measure};
 use crate::output::{Shown, check_output, language, show, verdict};
 use crate::progress::Progress;
+use crate::work;
 use anyhow::{Context, bail};
 use inferometer_core::environment::EndCause;
 use inferometer_core::scenario::Scenario;
@@ -38,13 +39,24 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     if let Some(urls) = &mut options.connection.url {
         *urls = targets.iter().map(ToString::to_string).collect();
     }
+    let mut progress = Progress::new(arguments.quiet);
+    let data = work::localize(&mut options, &mut progress)?;
     let scenario = options.resolve()?;
     let out = arguments.out.unwrap_or_else(|| default_folder(&scenario));
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
-    let mut progress = Progress::new(arguments.quiet);
     let lang = language(arguments.output.lang);
-    let measured = measure(scenario, targets, keys, &out, lang, &control, &mut progress);
+    let data = data.as_deref();
+    let measured = measure(
+        scenario,
+        data,
+        targets,
+        keys,
+        &out,
+        lang,
+        &control,
+        &mut progress,
+    );
     progress.end();
     let Measured {
         directory,

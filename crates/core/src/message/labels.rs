@@ -72,14 +72,46 @@ pub enum Label {
     RampLinear,
     /// An exponential ramp from `{rate}` over `{time}`.
     RampExponential,
+    /// A trace at `{speed}` times its own pace.
+    Replay,
     /// A cap of `{cap}`.
     Cap,
     /// Key: what was sent.
     Work,
     /// Synthetic prompts of `{length}` tokens.
     SyntheticPrompts,
-    /// Prompts from the lines of `{file}`.
-    LinePrompts,
+    /// Synthetic prompts and answers of `{pairs}`.
+    PairPrompts,
+    /// Rows of `{file}`, of `{format}`.
+    DataPrompts,
+    /// Prompts as long as those of the trace `{file}`.
+    TracePrompts,
+    /// Pieces of `{length}` from `{file}`, and `{ask}` characters asked for.
+    Continuation,
+    /// The text to continue is ours.
+    EmbeddedText,
+    /// A number of tokens.
+    InTokens,
+    /// A number of characters.
+    InChars,
+    /// `{groups}` beginnings of `{tokens}` that prompts share.
+    SharedTokens,
+    /// `{groups}` beginnings of `{share}` of each prompt.
+    SharedShare,
+    /// Prompts are in Chinese.
+    ChineseText,
+    /// Prompts are sent as token ids.
+    AsTokenIds,
+    /// Conversations of `{turns}` turns.
+    Conversations,
+    /// Conversations with all the turns of the data.
+    WholeConversations,
+    /// `{time}` to think between turns.
+    Think,
+    /// Lengths of answers from the data.
+    AnswersFromWork,
+    /// Answers end by themselves.
+    AnswersFree,
     /// The prompt `{text}`.
     OnePrompt,
     /// `{count}` distinct prompts.
@@ -96,6 +128,8 @@ pub enum Label {
     TopP,
     /// Key: how much was sent.
     Extent,
+    /// A trace to its end.
+    ExtentAll,
     /// `{count}` requests.
     ExtentRequests,
     /// For `{time}`.
@@ -413,10 +447,28 @@ impl Label {
             Label::ArrivalGamma => "gamma arrivals of burstiness {burstiness}",
             Label::RampLinear => "linear ramp from {rate} req/s over {time}",
             Label::RampExponential => "exponential ramp from {rate} req/s over {time}",
+            Label::Replay => "trace replayed at {speed} × its own pace",
             Label::Cap => "at most {cap} in flight",
             Label::Work => "Work",
             Label::SyntheticPrompts => "synthetic prompts of {length} tokens",
-            Label::LinePrompts => "prompts from the lines of {file}",
+            Label::PairPrompts => "synthetic prompts and answers of {pairs} tokens",
+            Label::DataPrompts => "{format} rows of {file}",
+            Label::TracePrompts => "synthetic prompts of the lengths in {file} ({format})",
+            Label::Continuation => {
+                "pieces of {length} from {file} in a template that asks for {ask} characters"
+            }
+            Label::EmbeddedText => "an embedded text",
+            Label::InTokens => "{count} tokens",
+            Label::InChars => "{count} characters",
+            Label::SharedTokens => "{groups} shared beginnings of {tokens} tokens",
+            Label::SharedShare => "{groups} shared beginnings of {share} of each prompt",
+            Label::ChineseText => "in Chinese",
+            Label::AsTokenIds => "sent as token ids",
+            Label::Conversations => "conversations of {turns} turns",
+            Label::WholeConversations => "conversations",
+            Label::Think => "{time} to think between turns",
+            Label::AnswersFromWork => "answers as long as the data say",
+            Label::AnswersFree => "answers that end by themselves",
             Label::OnePrompt => "one prompt: {text}",
             Label::DistinctPrompts => "{count} distinct",
             Label::NewPrompts => "new in every run",
@@ -425,6 +477,7 @@ impl Label {
             Label::Temperature => "temperature {value}",
             Label::TopP => "top-p {value}",
             Label::Extent => "Extent",
+            Label::ExtentAll => "the whole trace",
             Label::ExtentRequests => "{count} requests",
             Label::ExtentDuration => "sending for {time}",
             Label::ExtentEither => "{count} requests or {time}, whichever ends first",

@@ -74,8 +74,9 @@ pub(super) fn resolve_work(options: WorkOptions) -> Result<Work, OptionError> {
             "their history is text",
         ));
     }
-    let synthetic = matches!(prompts, PromptSource::Synthetic(_));
-    let exact_by_default = synthetic && matches!(output, Output::Tokens(_) | Output::FromWork);
+    // Text that is ours: it may be made new, and its answers have no end of their own.
+    let ours = prompts.is_synthetic();
+    let exact_by_default = ours && matches!(output, Output::Tokens(_) | Output::FromWork);
     let temperature = options.temperature;
     if let Some(bad) = temperature.filter(|t| !(0.0..=10.0).contains(t)) {
         return Err(OptionError::Range(
@@ -108,7 +109,7 @@ pub(super) fn resolve_work(options: WorkOptions) -> Result<Work, OptionError> {
         extra: options.extra,
         cache_nonce: match options.no_cache_nonce {
             true => false,
-            false => options.cache_nonce.unwrap_or(synthetic),
+            false => options.cache_nonce.unwrap_or(ours),
         },
     })
 }
@@ -164,8 +165,16 @@ fn refuse_strays(options: &WorkOptions, source: Source) -> Result<(), OptionErro
                 ("--workload", options.workload.is_some()),
                 ("--prefix-tokens", options.prefix_tokens.is_some()),
                 ("--cache-hit", options.cache_hit.is_some()),
-                ("--cache-nonce", options.cache_nonce == Some(true)),
             ],
+        )?;
+    }
+    let format = options.data_format.and_then(|format| format.0);
+    let trace = data && format.is_some_and(DataFormat::is_trace);
+    if source != Source::Synthetic && !trace {
+        only_with(
+            "synthetic prompts",
+            "a user's data is never altered",
+            &[("--cache-nonce", options.cache_nonce == Some(true))],
         )?;
     }
     if options.prefix_tokens.is_none() && options.cache_hit.is_none() {
@@ -178,7 +187,6 @@ fn refuse_strays(options: &WorkOptions, source: Source) -> Result<(), OptionErro
             ],
         )?;
     }
-    let format = options.data_format.and_then(|format| format.0);
     let turns = match source {
         Source::Synthetic => options.turns.is_some(),
         Source::Data => format == Some(DataFormat::Conversations),
@@ -391,6 +399,7 @@ pub(super) fn work_options(work: &Work) -> WorkOptions {
     let mut options = WorkOptions {
         tokenizer: work.tokenizer.clone(),
         as_token_ids: work.as_token_ids.then_some(true),
+        cache_nonce: (work.prompts.is_synthetic()).then_some(work.cache_nonce),
         min_tokens: work.min_tokens,
         ignore_eos: Some(work.ignore_eos),
         temperature: work.temperature,
@@ -414,7 +423,6 @@ pub(super) fn work_options(work: &Work) -> WorkOptions {
             }
         }
         PromptSource::Synthetic(synthetic) => {
-            options.cache_nonce = Some(work.cache_nonce);
             options.text = (synthetic.language != Language::En).then_some(synthetic.language);
             match &synthetic.lengths {
                 SyntheticLengths::Input(spec) => options.input_tokens = Some(spec.clone()),

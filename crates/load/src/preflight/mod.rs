@@ -76,6 +76,8 @@ pub struct Learned {
     pub probe: Probe,
     /// What a reader should know.
     pub notes: Vec<Note>,
+    /// The server counts output tokens.
+    pub counts_output: bool,
     /// Path to probe the health with, for each way.
     health: Vec<[String; 2]>,
     /// Path of the tokenizer that some servers offer.
@@ -90,6 +92,7 @@ pub async fn preflight(wish: Wish) -> Result<Learned, PreflightError> {
         ask: wish.ask.clone(),
         probe: Probe::default(),
         notes: Vec::new(),
+        counts_output: false,
         refused: Vec::new(),
         suspected: Vec::new(),
         wish,
@@ -116,6 +119,7 @@ struct Scout {
     ask: Ask,
     probe: Probe,
     notes: Vec<Note>,
+    counts_output: bool,
     /// Taken away because the server named it, or because it could not be had.
     refused: Vec<Optional>,
     /// Taken away because something had to go.
@@ -363,6 +367,7 @@ impl Scout {
     /// Keeps what a good answer shows.
     async fn note_answer(&mut self, site: &Site, record: &Record) {
         let counted = record.usage.and_then(|usage| usage.output);
+        self.counts_output = counted.is_some();
         self.probe.stream_usage = record.streamed && counted.is_some();
         if self.ask.ignore_eos {
             self.probe.ignore_eos = Some(true);
@@ -485,6 +490,7 @@ impl Scout {
             ask: self.ask,
             probe,
             notes: self.notes,
+            counts_output: self.counts_output,
             health,
             tokenize,
         }

@@ -8,9 +8,9 @@
 use super::block::{Sample, TextBlock};
 use super::object::Object;
 use super::{Answer, DialectError, GoodputMetric, Source, peaks, start};
-use inferometer_core::length::LengthSpec;
+use inferometer_core::length::{Distribution, LengthSpec};
 use inferometer_core::record::Record;
-use inferometer_core::scenario::{Output, PromptSource};
+use inferometer_core::work::{Output, PromptSource, SyntheticLengths};
 use std::time::Duration;
 
 /// A run in the tool's numbers.
@@ -141,12 +141,15 @@ fn goodput(source: &Source<'_>, answers: &[Answer], sent: u64) -> Option<Goodput
 fn about(source: &Source<'_>) -> About {
     let work = &source.scenario.work;
     let input = match &work.prompts {
-        PromptSource::Synthetic(length) => Some(*length),
-        PromptSource::Text(_) | PromptSource::Lines(_) => None,
+        PromptSource::Synthetic(synthetic) => match &synthetic.lengths {
+            SyntheticLengths::Input(length) => drawn(length),
+            SyntheticLengths::Pairs(_) => None,
+        },
+        PromptSource::Text(_) | PromptSource::Data(_) | PromptSource::Continuation(_) => None,
     };
-    let output = match work.output {
-        Output::Tokens(length) => Some(length),
-        Output::AtMost(_) => None,
+    let output = match &work.output {
+        Output::Tokens(length) => drawn(length),
+        Output::FromWork | Output::AtMost(_) | Output::Free => None,
     };
     About {
         tag: source.scenario.label.clone(),
@@ -155,7 +158,10 @@ fn about(source: &Source<'_>) -> About {
         } else {
             "sglang-oai"
         },
-        dataset: if input.is_some() { "random" } else { "custom" },
+        dataset: match work.prompts {
+            PromptSource::Synthetic(_) => "random",
+            _ => "custom",
+        },
         rate: source.rate(),
         max_concurrency: source.max_concurrency(),
         input_length: input.and_then(longest),
@@ -164,23 +170,30 @@ fn about(source: &Source<'_>) -> About {
     }
 }
 
-/// The tool draws lengths from [L·r, L]; this is L, where the lengths are of that kind.
-fn longest(length: LengthSpec) -> Option<u32> {
+fn drawn(length: &LengthSpec) -> Option<Distribution> {
     match length {
-        LengthSpec::Fixed(length) => Some(length),
-        LengthSpec::Uniform(_, longest) => Some(longest),
-        LengthSpec::Normal(..) | LengthSpec::Lognormal(..) => None,
+        LengthSpec::Drawn(distribution) => Some(*distribution),
+        LengthSpec::Histogram(_) => None,
+    }
+}
+
+/// The tool draws lengths from [L·r, L]; this is L, where the lengths are of that kind.
+fn longest(length: Distribution) -> Option<u32> {
+    match length {
+        Distribution::Fixed(length) => Some(length),
+        Distribution::Uniform(_, longest) => Some(longest),
+        Distribution::Normal(..) | Distribution::Lognormal(..) => None,
     }
 }
 
 /// And this is r.
-fn range_ratio(length: LengthSpec) -> Option<f64> {
+fn range_ratio(length: Distribution) -> Option<f64> {
     match length {
-        LengthSpec::Fixed(_) => Some(1.0),
-        LengthSpec::Uniform(shortest, longest) => {
+        Distribution::Fixed(_) => Some(1.0),
+        Distribution::Uniform(shortest, longest) => {
             (longest > 0).then(|| f64::from(shortest) / f64::from(longest))
         }
-        LengthSpec::Normal(..) | LengthSpec::Lognormal(..) => None,
+        Distribution::Normal(..) | Distribution::Lognormal(..) => None,
     }
 }
 

@@ -276,7 +276,7 @@ fn output_length(record: &Record) -> u32 {
 fn queue_time(source: &Source<'_>, record: &Record) -> Duration {
     let created = match source.scenario.load.shape {
         Shape::Closed { .. } => source.ending.measured_from,
-        Shape::Open { .. } => record.due.unwrap_or_else(|| start(record)),
+        Shape::Open { .. } | Shape::Replay { .. } => record.due.unwrap_or_else(|| start(record)),
     };
     start(record).since(created)
 }

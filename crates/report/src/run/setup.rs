@@ -4,15 +4,9 @@ use super::RunReport;
 use crate::doc::{Block, Pair, Section};
 use crate::number;
 use inferometer_core::environment::EndCause;
-use inferometer_core::hostile::printable;
 use inferometer_core::message::labels::Label;
-use inferometer_core::scenario::{
-    Arrival, Extent, Load, Output, PromptSource, Ramp, RampCurve, Shape, Stagger, Warmup, Work,
-};
+use inferometer_core::scenario::{Arrival, Extent, Load, Ramp, RampCurve, Shape, Stagger, Warmup};
 use std::time::Duration;
-
-/// Characters of a prompt that are shown.
-const PROMPT_CHARS: usize = 60;
 
 pub(super) fn section(report: &RunReport<'_>) -> Section {
     let pair = |label, value: String| Pair::new(report.say(label), value);
@@ -22,7 +16,10 @@ pub(super) fn section(report: &RunReport<'_>) -> Section {
         pair(Label::Model, model(report)),
         pair(Label::Api, api(report)),
         pair(Label::Load, load(report, &report.scenario.load)),
-        pair(Label::Work, work(report, &report.scenario.work)),
+        pair(
+            Label::Work,
+            super::work::said(report, &report.scenario.work),
+        ),
         pair(Label::Extent, extent(report, &report.scenario.load)),
     ];
     let notes = report.environment.notes.iter();
@@ -113,13 +110,21 @@ fn load(report: &RunReport<'_>, load: &Load) -> String {
                 parts.push(arrivals(report, *arrival));
             }
             parts.extend(ramp.map(|ramp| risen(report, ramp)));
-            parts.extend(
-                max_concurrency
-                    .map(|cap| report.fill(Label::Cap, &[("cap", number::count(u64::from(cap)))])),
-            );
+            parts.extend(max_concurrency.map(|cap| capped(report, cap)));
+        }
+        Shape::Replay {
+            speed,
+            max_concurrency,
+        } => {
+            parts.push(report.fill(Label::Replay, &[("speed", number::exact(*speed))]));
+            parts.extend(max_concurrency.map(|cap| capped(report, cap)));
         }
     }
     parts.join(", ")
+}
+
+fn capped(report: &RunReport<'_>, cap: u32) -> String {
+    report.fill(Label::Cap, &[("cap", number::count(u64::from(cap)))])
 }
 
 fn arrivals(report: &RunReport<'_>, arrival: Arrival) -> String {
@@ -145,49 +150,6 @@ fn risen(report: &RunReport<'_>, ramp: Ramp) -> String {
     report.fill(label, &values)
 }
 
-fn work(report: &RunReport<'_>, work: &Work) -> String {
-    let mut parts = vec![match &work.prompts {
-        PromptSource::Synthetic(length) => {
-            report.fill(Label::SyntheticPrompts, &[("length", length.to_string())])
-        }
-        PromptSource::Lines(file) => {
-            report.fill(Label::LinePrompts, &[("file", file.display().to_string())])
-        }
-        PromptSource::Text(text) => {
-            let text = format!("“{}”", printable(text, PROMPT_CHARS));
-            report.fill(Label::OnePrompt, &[("text", text)])
-        }
-    }];
-    match report.environment.distinct_prompts {
-        Some(count) if !matches!(work.prompts, PromptSource::Text(_)) => {
-            let count = number::count(count);
-            parts.push(report.fill(Label::DistinctPrompts, &[("count", count)]));
-        }
-        _ => {}
-    }
-    if report.environment.nonce.is_some() {
-        parts.push(report.say(Label::NewPrompts).to_owned());
-    }
-    let exact = work.ignore_eos && report.environment.server.ignore_eos != Some(false);
-    parts.push(match work.output {
-        Output::Tokens(length) if exact => {
-            report.fill(Label::AnswersExact, &[("length", length.to_string())])
-        }
-        Output::Tokens(length) => {
-            report.fill(Label::AnswersUpTo, &[("length", length.to_string())])
-        }
-        Output::AtMost(limit) => report.fill(Label::AnswersUpTo, &[("length", limit.to_string())]),
-    });
-    let sampling = [
-        (Label::Temperature, work.temperature),
-        (Label::TopP, work.top_p),
-    ];
-    parts.extend(sampling.into_iter().filter_map(|(label, value)| {
-        Some(report.fill(label, &[("value", number::exact(value?))]))
-    }));
-    parts.join(", ")
-}
-
 fn extent(report: &RunReport<'_>, load: &Load) -> String {
     let count = |count| ("count", number::count(count));
     let mut parts = vec![match load.extent {
@@ -197,6 +159,7 @@ fn extent(report: &RunReport<'_>, load: &Load) -> String {
             Label::ExtentEither,
             &[count(requests), ("time", span.to_string())],
         ),
+        Extent::All => report.say(Label::ExtentAll).to_owned(),
         Extent::Soak(span) => report.fill(Label::ExtentSoak, &[("time", span.to_string())]),
     }];
     parts.push(match load.warmup {

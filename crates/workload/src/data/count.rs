@@ -2,7 +2,7 @@
 
 use super::row::{Row, RowContent};
 use super::select::{Picked, TurnTokens};
-use crate::tokenizer::{Tokenizer, count_all};
+use crate::tokenizer::{CountCache, Tokenizer, count_all};
 use std::sync::Arc;
 
 /// Tokens of a row, as far as they have been counted.
@@ -12,11 +12,24 @@ pub struct Counted {
     pub reference: Option<u32>,
 }
 
-/// Counts prompts and references of rows on all cores.
-pub fn count_rows<'a>(
-    rows: impl Iterator<Item = &'a Row>,
-    tokenizer: &dyn Tokenizer,
-) -> Vec<Counted> {
+/// Counts texts on all cores, or remembers what an earlier run has counted.
+#[derive(Clone, Copy)]
+pub struct Counter<'a> {
+    pub tokenizer: &'a dyn Tokenizer,
+    pub cache: Option<&'a CountCache>,
+}
+
+impl Counter<'_> {
+    fn counts(self, texts: &[impl AsRef<str> + Sync]) -> Vec<u32> {
+        match self.cache {
+            Some(cache) => cache.counts(texts, self.tokenizer),
+            None => count_all(texts, self.tokenizer),
+        }
+    }
+}
+
+/// Counts prompts and references of rows.
+pub fn count_rows<'a>(rows: impl Iterator<Item = &'a Row>, counter: Counter<'_>) -> Vec<Counted> {
     let mut texts = Vec::new();
     let mut places = Vec::new();
     for row in rows {
@@ -28,7 +41,7 @@ pub fn count_rows<'a>(
         });
         places.push((prompt, reference));
     }
-    let counts = count_all(&texts, tokenizer);
+    let counts = counter.counts(&texts);
     let counted = |(prompt, reference): (usize, Option<usize>)| Counted {
         prompt: counts.get(prompt).copied(),
         reference: reference.and_then(|place| counts.get(place).copied()),
@@ -44,16 +57,16 @@ fn reference_of(row: &Row) -> Option<&str> {
 }
 
 /// Fills in what is not known yet of rows that were taken.
-pub fn complete_counts(rows: &mut [Picked], tokenizer: Option<&dyn Tokenizer>, counted: bool) {
-    if let Some(tokenizer) = tokenizer {
+pub fn complete_counts(rows: &mut [Picked], counter: Option<Counter<'_>>, counted: bool) {
+    if let Some(counter) = counter {
         if !counted {
-            let counts = count_rows(rows.iter().map(|picked| &picked.row), tokenizer);
+            let counts = count_rows(rows.iter().map(|picked| &picked.row), counter);
             for (picked, counted) in rows.iter_mut().zip(counts) {
                 picked.prompt_tokens = counted.prompt;
                 picked.reference_tokens = counted.reference;
             }
         }
-        count_turns(rows, tokenizer);
+        count_turns(rows, counter);
     }
     for picked in rows {
         if let RowContent::Lengths { input_tokens, .. } = picked.row.content {
@@ -62,7 +75,7 @@ pub fn complete_counts(rows: &mut [Picked], tokenizer: Option<&dyn Tokenizer>, c
     }
 }
 
-fn count_turns(rows: &mut [Picked], tokenizer: &dyn Tokenizer) {
+fn count_turns(rows: &mut [Picked], counter: Counter<'_>) {
     let mut texts: Vec<Arc<str>> = Vec::new();
     for picked in rows.iter() {
         if let RowContent::Turns(turns) = &picked.row.content {
@@ -72,11 +85,14 @@ fn count_turns(rows: &mut [Picked], tokenizer: &dyn Tokenizer) {
             }
         }
     }
-    let mut counts = count_all(&texts, tokenizer).into_iter();
+    if texts.is_empty() {
+        return;
+    }
+    let mut counts = counter.counts(&texts).into_iter();
     for picked in rows {
         if let RowContent::Turns(turns) = &picked.row.content {
             let counted = turns.iter().map(|turn| TurnTokens {
-                user: counts.next().unwrap_or_default(),
+                user: counts.next(),
                 answer: turn.answer.as_ref().and_then(|_| counts.next()),
             });
             picked.turns = counted.collect();

@@ -3,7 +3,7 @@
 //! The file is read once. In its own order it is read only as far as the run needs; shuffled,
 //! all of it passes by and a sample is kept, so that a large file costs time but no memory.
 
-use super::count::{Counted, complete_counts, count_rows};
+use super::count::{Counted, Counter, complete_counts, count_rows};
 use super::error::{DataError, Fault};
 use super::filter::{FilteredOut, Filters, Verdict};
 use super::format::Reading;
@@ -11,7 +11,7 @@ use super::opened::{Opened, ReadRow};
 use super::row::Row;
 use super::sample::Kept;
 use super::text;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{CountCache, Tokenizer};
 use inferometer_core::work::{DataFormat, DataSource};
 use std::path::Path;
 
@@ -36,6 +36,8 @@ pub struct Selection<'a> {
     pub seed: u64,
     /// Counts tokens.
     pub tokenizer: Option<&'a dyn Tokenizer>,
+    /// Knows the counts of an earlier run.
+    pub cache: Option<&'a CountCache>,
 }
 
 /// The rows that were taken, and what became of the others.
@@ -60,6 +62,14 @@ pub struct Selected {
 }
 
 impl Selected {
+    /// Leaves the lengths of prompts unsaid, where the tokenizer was not the model's.
+    pub fn forget_prompt_tokens(&mut self) {
+        for picked in &mut self.rows {
+            picked.prompt_tokens = None;
+            picked.turns.iter_mut().for_each(|turn| turn.user = None);
+        }
+    }
+
     /// The whole file was read.
     pub fn is_complete(&self) -> bool {
         self.end == End::OfFile
@@ -101,7 +111,7 @@ pub struct Picked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnTokens {
     /// Of what the user says.
-    pub user: u32,
+    pub user: Option<u32>,
     /// Of the answer in the data.
     pub answer: Option<u32>,
 }
@@ -116,6 +126,12 @@ pub struct BadRow {
 }
 
 impl Selection<'_> {
+    fn counter(&self) -> Option<Counter<'_>> {
+        let cache = self.cache;
+        let tokenizer = self.tokenizer?;
+        Some(Counter { tokenizer, cache })
+    }
+
     /// Reads the data and takes rows from it.
     pub fn run(&self) -> Result<Selected, DataError> {
         if self.data.format == Some(DataFormat::Text) {
@@ -232,14 +248,14 @@ impl<'a> Taking<'a> {
         &mut self,
         batch: Vec<Result<ReadRow, DataError>>,
     ) -> Result<Option<End>, DataError> {
-        let mut counts = match (self.filters.by_tokens, self.selection.tokenizer) {
-            (true, Some(tokenizer)) => {
+        let mut counts = match (self.filters.by_tokens, self.selection.counter()) {
+            (true, Some(counter)) => {
                 let readings = batch.iter().flatten().map(|row| &row.reading);
                 let rows = readings.filter_map(|reading| match reading {
                     Ok(Reading::Row(row)) => Some(row),
                     _ => None,
                 });
-                count_rows(rows, tokenizer)
+                count_rows(rows, counter)
             }
             _ => Vec::new(),
         }
@@ -311,8 +327,8 @@ impl<'a> Taking<'a> {
         if self.selected.rows.is_empty() {
             return Err(self.nothing_left());
         }
-        let tokenizer = self.selection.tokenizer;
-        complete_counts(&mut self.selected.rows, tokenizer, self.filters.by_tokens);
+        let counter = self.selection.counter();
+        complete_counts(&mut self.selected.rows, counter, self.filters.by_tokens);
         Ok(self.selected)
     }
 

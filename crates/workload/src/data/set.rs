@@ -99,7 +99,7 @@ fn prompt_of_turn(turns: &[Turn], counted: &[TurnTokens], turn: u32) -> Prompt {
     let user = turns.get(place).map(|turn| turn.user.clone());
     let answer = counted.and_then(|counted| counted.answer);
     Prompt {
-        input_tokens: counted.map(|counted| counted.user),
+        input_tokens: counted.and_then(|counted| counted.user),
         // An empty answer is nothing to ask for.
         output_tokens: answer.filter(|tokens| *tokens > 0),
         ..Prompt::of_text(user.unwrap_or_default())

@@ -1,0 +1,473 @@
+//! From the work of a scenario to prompts, with everything that a reader should know of them.
+
+use crate::data::{DataSet, End, RowContent, Selected, Selection, pieces};
+use crate::tokenizer::{self, CountCache, Tokenizer, TokenizerError};
+use crate::{
+    Content, ContinuationError, Continued, Fixed, LengthError, Nonce, OutputLengths, Pieces,
+    Prompt, Prompts, Sampler, Synthetic, SyntheticError, TracePrompts, TraceRow,
+};
+use inferometer_core::note::Known;
+use inferometer_core::seed::{Dimension, rng};
+use inferometer_core::work::{
+    self, DataFormat, DataSource, Language, Output, PromptSource, TokenizerName, Work,
+};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What is needed to open the work of a scenario.
+#[derive(Clone, Debug)]
+pub struct Opening<'a> {
+    /// The work.
+    pub work: &'a Work,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Makes prompts that are ours new; leaves the user's alone.
+    pub nonce: Option<Nonce>,
+    /// Where the data lie on this machine; absent: where the work says.
+    pub file: Option<&'a Path>,
+    /// Sessions that the run needs; absent if nobody knows.
+    pub wanted: Option<u64>,
+    /// Where counts of tokens are kept between runs.
+    pub counts: Option<PathBuf>,
+}
+
+/// Opened work.
+pub struct Workload {
+    /// The prompts.
+    pub prompts: Arc<dyn Prompts>,
+    /// Lengths of answers that the prompts do not state.
+    pub outputs: OutputLengths,
+    /// Times of arrival by the trace's clock, from the beginning of its window.
+    pub arrivals: Option<Vec<Duration>>,
+    /// The tokenizer that the user chose.
+    pub tokenizer: Option<Arc<dyn Tokenizer>>,
+    /// What a reader should know.
+    pub notes: Vec<Known>,
+    free: bool,
+    /// The user asked for lengths of answers, which then win over those of the work.
+    outputs_win: bool,
+}
+
+/// Why prompts cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkloadError {
+    /// A tokenizer that cannot be had.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+    /// Lengths that cannot be drawn.
+    #[error(transparent)]
+    Length(#[from] LengthError),
+    /// Synthetic prompts that cannot be made.
+    #[error(transparent)]
+    Synthetic(#[from] SyntheticError),
+    /// A text that cannot be continued.
+    #[error(transparent)]
+    Continuation(#[from] ContinuationError),
+    /// A data set that gives none.
+    #[error(transparent)]
+    Data(#[from] crate::data::DataError),
+}
+
+impl Workload {
+    /// What the user says in a turn of a session, with the length of the answer to ask for.
+    pub fn prompt(&self, session: u64, turn: u32) -> Prompt {
+        let mut prompt = self.prompts.prompt(session, turn);
+        // Turns of a session draw their own lengths.
+        let index = session ^ (u64::from(turn) << 40);
+        let drawn = self.outputs.tokens(index);
+        prompt.output_tokens = match self.outputs_win {
+            true => drawn,
+            false if self.free => None,
+            false => prompt.output_tokens.or(Some(Output::UNSAID)),
+        };
+        prompt
+    }
+}
+
+impl Opening<'_> {
+    /// Opens the work.
+    pub fn open(self) -> Result<Workload, WorkloadError> {
+        let work = self.work;
+        let tokenizer = match &work.tokenizer {
+            Some(name) => Some(tokenizer::open(name)?),
+            None => None,
+        };
+        let mut notes = Vec::new();
+        if work.tokenizer == Some(TokenizerName::Bytes) {
+            notes.push(Known::BytesAsTokens);
+        }
+        if let Some(tokens) = tokenizer.as_ref().and_then(|one| one.template_tokens()) {
+            notes.push(Known::ChatTemplate { tokens });
+        }
+        let mut arrivals = None;
+        let prompts: Arc<dyn Prompts> = match &work.prompts {
+            PromptSource::Text(text) => self.as_asked(Fixed::new(text), &tokenizer),
+            PromptSource::Synthetic(spec) => {
+                let ids = work.as_token_ids;
+                let prompts = Synthetic::new(spec, self.seed, self.nonce, tokenizer.clone(), ids)?;
+                match work
+                    .conversation
+                    .as_ref()
+                    .and_then(|talk| talk.turns.as_ref())
+                {
+                    Some(turns) => Arc::new(prompts.with_turns(turns)?),
+                    None => Arc::new(prompts),
+                }
+            }
+            PromptSource::Continuation(spec) => {
+                let prompts = self.continuation(spec, tokenizer.clone())?;
+                notes.push(Known::Template {
+                    chars: prompts.template_chars(),
+                    tokens: prompts.template_tokens(),
+                });
+                self.as_asked(prompts, &tokenizer)
+            }
+            PromptSource::Data(data) => {
+                let selected = self.select(data, tokenizer.as_deref(), &mut notes)?;
+                match selected.format.is_trace() {
+                    true => {
+                        arrivals = Some(times(&selected));
+                        Arc::new(self.trace(&selected, tokenizer.clone())?)
+                    }
+                    false => self.as_asked(self.capped(DataSet::new(selected)?)?, &tokenizer),
+                }
+            }
+        };
+        Ok(Workload {
+            prompts,
+            outputs: OutputLengths::new(&work.output, self.seed)?,
+            arrivals,
+            tokenizer,
+            notes,
+            free: work.output == Output::Free,
+            outputs_win: matches!(work.output, Output::Tokens(_) | Output::AtMost(_)),
+        })
+    }
+
+    fn path<'a>(&'a self, location: &'a str) -> &'a Path {
+        self.file.unwrap_or(Path::new(location))
+    }
+
+    fn continuation(
+        &self,
+        spec: &work::Continuation,
+        tokenizer: Option<Arc<dyn Tokenizer>>,
+    ) -> Result<Continued, WorkloadError> {
+        let pieces = match &spec.location {
+            Some(location) => {
+                let file = self.path(location);
+                let (cut, _) = pieces(file, spec.piece, self.wanted, tokenizer.as_deref())?;
+                Pieces::given(cut.into_iter().map(|piece| piece.text.into()).collect())?
+            }
+            None => Pieces::embedded(spec, tokenizer.as_ref())?,
+        };
+        Ok(Continued::new(spec, pieces, tokenizer)?)
+    }
+
+    fn select(
+        &self,
+        data: &DataSource,
+        tokenizer: Option<&dyn Tokenizer>,
+        notes: &mut Vec<Known>,
+    ) -> Result<Selected, WorkloadError> {
+        // Without the model's own tokenizer, lengths of reference answers and limits are counted
+        // with a common one; what is sent is then not said to have a length.
+        let stand_in = match tokenizer {
+            Some(_) => None,
+            None => Some(tokenizer::open(&TokenizerName::Cl100k)?),
+        };
+        let cache = self.counts.clone().map(CountCache::at);
+        let selection = Selection {
+            data,
+            path: self.path(&data.location),
+            wanted: self.wanted,
+            seed: self.seed,
+            tokenizer: tokenizer.or(stand_in.as_deref()),
+            cache: cache.as_ref(),
+        };
+        let mut selected = selection.run()?;
+        notes.extend(told(&selected));
+        if let Some(stand_in) = stand_in.filter(|_| !selected.format.is_trace()) {
+            let counted = |row: &crate::data::Picked| {
+                row.reference_tokens.is_some() && row.row.output_tokens.is_none()
+            };
+            let limited = [data.min_prompt, data.max_prompt].into_iter().flatten();
+            let by_tokens = limited
+                .clone()
+                .any(|limit| matches!(limit, work::PromptLength::Tokens(_)));
+            let needed = data.filter.is_some()
+                || by_tokens
+                || (self.work.output == Output::FromWork && selected.rows.iter().any(counted));
+            if needed {
+                notes.push(Known::DefaultTokenizer {
+                    tokenizer: stand_in.name().to_owned(),
+                });
+            }
+            selected.forget_prompt_tokens();
+        }
+        Ok(selected)
+    }
+
+    fn trace(
+        &self,
+        selected: &Selected,
+        tokenizer: Option<Arc<dyn Tokenizer>>,
+    ) -> Result<TracePrompts, WorkloadError> {
+        let rows = selected.rows.iter().filter_map(|picked| {
+            let RowContent::Lengths {
+                input_tokens,
+                blocks,
+                ..
+            } = &picked.row.content
+            else {
+                return None;
+            };
+            Some(TraceRow {
+                input_tokens: *input_tokens,
+                output_tokens: picked.row.output_tokens,
+                blocks: Arc::clone(blocks),
+            })
+        });
+        Ok(TracePrompts::new(
+            rows.collect(),
+            TracePrompts::MOONCAKE_BLOCK,
+            Language::En,
+            self.seed,
+            self.nonce,
+            tokenizer,
+            self.work.as_token_ids,
+        )?)
+    }
+
+    /// Conversations of at most as many turns as were asked for.
+    fn capped(&self, set: DataSet) -> Result<Capped, WorkloadError> {
+        let turns = (self.work.conversation.as_ref()).and_then(|talk| talk.turns.as_ref());
+        Ok(Capped {
+            set,
+            most: turns.map(Sampler::new).transpose()?,
+            seed: self.seed,
+        })
+    }
+
+    /// As text, or as token ids.
+    fn as_asked(
+        &self,
+        prompts: impl Prompts + 'static,
+        tokenizer: &Option<Arc<dyn Tokenizer>>,
+    ) -> Arc<dyn Prompts> {
+        match tokenizer {
+            Some(tokenizer) if self.work.as_token_ids => Arc::new(AsTokenIds {
+                prompts,
+                tokenizer: Arc::clone(tokenizer),
+            }),
+            _ => Arc::new(prompts),
+        }
+    }
+}
+
+/// What became of the rows.
+fn told(selected: &Selected) -> Vec<Known> {
+    let mut notes = vec![Known::DataFormat {
+        format: selected.format.to_string(),
+        rows: selected.rows.len() as u64,
+    }];
+    if let Some(first) = selected.bad.first() {
+        notes.push(Known::BadRows {
+            count: selected.bad_count,
+            line: first.line,
+            reason: first.reason.to_string(),
+        });
+    }
+    if selected.unusable > 0 {
+        notes.push(Known::UnusableRows {
+            count: selected.unusable,
+        });
+    }
+    let filtered = selected.filtered_out.total();
+    if filtered > 0 {
+        notes.push(Known::FilteredRows {
+            count: filtered,
+            seen: selected.seen,
+        });
+    }
+    if selected.end == End::Memory {
+        notes.push(Known::DataTooLarge);
+    }
+    notes
+}
+
+/// Times of arrival of a trace's rows.
+fn times(selected: &Selected) -> Vec<Duration> {
+    let at = selected.rows.iter().map(|picked| match picked.row.content {
+        RowContent::Lengths { at, .. } => at,
+        _ => Duration::ZERO,
+    });
+    let first = at.clone().next().unwrap_or_default();
+    at.map(|at| at.saturating_sub(first)).collect()
+}
+
+/// Conversations of a data set, cut to a number of turns.
+struct Capped {
+    set: DataSet,
+    most: Option<Sampler>,
+    seed: u64,
+}
+
+impl Prompts for Capped {
+    fn turns(&self, session: u64) -> u32 {
+        let all = self.set.turns(session);
+        match &self.most {
+            Some(most) => all.min(most.sample(&mut rng(self.seed, Dimension::Turns, session))),
+            None => all,
+        }
+    }
+
+    fn prompt(&self, session: u64, turn: u32) -> Prompt {
+        self.set.prompt(session, turn)
+    }
+
+    fn answer(&self, session: u64, turn: u32) -> Option<Arc<str>> {
+        self.set.answer(session, turn)
+    }
+
+    fn distinct(&self) -> Option<u64> {
+        self.set.distinct()
+    }
+}
+
+/// Texts as the ids of their tokens.
+struct AsTokenIds<P> {
+    prompts: P,
+    tokenizer: Arc<dyn Tokenizer>,
+}
+
+impl<P: Prompts> Prompts for AsTokenIds<P> {
+    fn prompt(&self, session: u64, turn: u32) -> Prompt {
+        let mut prompt = self.prompts.prompt(session, turn);
+        if let Content::Text(text) = &prompt.content {
+            let ids = self.tokenizer.encode(text);
+            prompt.input_tokens = u32::try_from(ids.len()).ok();
+            prompt.content = Content::TokenIds(ids.into());
+        }
+        prompt
+    }
+
+    fn distinct(&self) -> Option<u64> {
+        self.prompts.distinct()
+    }
+}
+
+/// The format of a file, where the work does not name it.
+pub fn format_of(path: &Path, data: &DataSource) -> Result<DataFormat, WorkloadError> {
+    match data.format {
+        Some(format) => Ok(format),
+        None => Ok(crate::data::detect(path, data.field.as_deref())?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_core::options::Options;
+    use std::io::Write;
+
+    fn work(toml: &str) -> Work {
+        let options = Options::from_toml(&format!("[work]\n{toml}")).unwrap();
+        options.resolve().unwrap().work
+    }
+
+    fn opened(toml: &str, file: Option<&Path>) -> Workload {
+        let work = work(toml);
+        let opening = Opening {
+            work: &work,
+            seed: 0,
+            nonce: None,
+            file,
+            wanted: Some(8),
+            counts: None,
+        };
+        opening.open().unwrap()
+    }
+
+    fn file(text: &str) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file
+    }
+
+    #[test]
+    fn lengths_of_answers_come_from_the_user_the_work_or_nobody() {
+        let data = file("{\"prompt\":\"a\",\"output_tokens\":7}\n{\"prompt\":\"b\"}\n");
+        let asked = |toml: &str| {
+            let workload = opened(&format!("data = 'x'\n{toml}"), Some(data.path()));
+            [0, 1].map(|session| workload.prompt(session, 0).output_tokens)
+        };
+        assert_eq!(asked(""), [Some(7), Some(Output::UNSAID)]);
+        assert_eq!(asked("output-tokens = 5"), [Some(5); 2]);
+        assert_eq!(asked("max-tokens = 9"), [Some(9); 2]);
+        assert_eq!(asked("output-tokens = 'free'"), [None; 2]);
+    }
+
+    #[test]
+    fn a_stand_in_tokenizer_counts_answers_but_states_no_prompt_length() {
+        let row = r#"[{"conversations":[{"from":"human","value":"How are you?"},{"from":"gpt","value":"Very well, thank you."}]}]"#;
+        let data = file(row);
+        let workload = opened("data = 'x'", Some(data.path()));
+        let prompt = workload.prompt(0, 0);
+        assert_eq!((prompt.input_tokens, prompt.output_tokens), (None, Some(6)));
+        assert!(matches!(
+            workload.notes.last(),
+            Some(Known::DefaultTokenizer { .. })
+        ));
+        let workload = opened("data = 'x'\ntokenizer = 'cl100k'", Some(data.path()));
+        assert_eq!(workload.prompt(0, 0).input_tokens, Some(4));
+    }
+
+    #[test]
+    fn a_trace_gives_times_and_prompts_of_its_lengths() {
+        let data = file(
+            "{\"timestamp\":1000,\"input_length\":600,\"output_length\":5,\"hash_ids\":[1,2]}\n{\"timestamp\":1500,\"input_length\":512,\"output_length\":6,\"hash_ids\":[1]}\n",
+        );
+        let toml = "data = 'x'\ndata-format = 'mooncake'\ntokenizer = 'cl100k'";
+        let workload = opened(toml, Some(data.path()));
+        let arrivals = workload.arrivals.as_deref().unwrap();
+        assert_eq!(arrivals, [Duration::ZERO, Duration::from_millis(500)]);
+        let [first, second] = [0, 1].map(|session| workload.prompt(session, 0));
+        assert_eq!(
+            (first.input_tokens, second.input_tokens),
+            (Some(600), Some(512))
+        );
+        assert_eq!(
+            (first.output_tokens, second.output_tokens),
+            (Some(5), Some(6))
+        );
+    }
+
+    #[test]
+    fn texts_become_token_ids_where_asked() {
+        let workload = opened(
+            "prompt = 'hello world'\nas-token-ids = true\ntokenizer = 'cl100k'",
+            None,
+        );
+        let prompt = workload.prompt(0, 0);
+        assert_eq!(prompt.input_tokens, Some(2));
+        assert!(matches!(prompt.content, Content::TokenIds(ids) if ids.len() == 2));
+    }
+
+    #[test]
+    fn conversations_are_cut_to_the_asked_turns() {
+        let turns: Vec<String> = (0..6)
+            .map(|turn| {
+                let role = ["user", "assistant"][turn % 2];
+                format!(r#"{{"role":"{role}","content":"said {turn}"}}"#)
+            })
+            .collect();
+        let data = file(&format!("{{\"messages\":[{}]}}\n", turns.join(",")));
+        let toml = "data = 'x'\ndata-format = 'conversations'";
+        assert_eq!(opened(toml, Some(data.path())).prompts.turns(0), 3);
+        let capped = opened(&format!("{toml}\nturns = 2"), Some(data.path()));
+        assert_eq!(capped.prompts.turns(0), 2);
+        assert_eq!(capped.prompts.answer(0, 1).as_deref(), Some("said 3"));
+    }
+}
