@@ -60,7 +60,7 @@ fn main() {
     let spread: u64 = stamps.map_or(0, |(_, spread)| spread.parse().expect("milliseconds"));
     let mut seen: Vec<String> = Vec::new();
     let body = format!(
-        r#"{{"model":"null","stream":true,"max_tokens":{tokens},"messages":[{{"role":"user","content":"hello"}}]}}"#
+        r#"{{"stream":true,"ignore_eos":true,"max_tokens":{tokens},"messages":[{{"role":"user","content":"hello"}}]}}"#
     );
     let head = format!(
         "POST /v1/chat/completions HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n",
@@ -135,6 +135,8 @@ fn main() {
             while let Some(end) = memchr::memchr(b'\n', &connection.rest[begin..]) {
                 let line = &connection.rest[begin..begin + end];
                 begin += end + 1;
+                let refused = line.starts_with(b"HTTP/1.1") && !line.starts_with(b"HTTP/1.1 200");
+                assert!(!refused, "{}", String::from_utf8_lossy(&connection.rest));
                 let Some(data) = line.strip_prefix(b"data: ") else {
                     continue;
                 };

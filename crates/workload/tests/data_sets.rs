@@ -1,5 +1,7 @@
 //! Data sets from file to prompt, as users bring them.
 
+#![allow(clippy::unwrap_used)]
+
 use inferometer_core::units::Span;
 use inferometer_core::work::{DataFormat, DataSource, Filter, PromptLength, Window};
 use inferometer_workload::data::{
