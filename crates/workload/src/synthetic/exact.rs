@@ -152,6 +152,11 @@ impl Exact {
             used += piece.tokens;
             draft.push(piece);
         }
+        let comma = &self.vocabulary.comma;
+        if used > 0 && !self.vocabulary.has_spaces() && comma.tokens <= room - used {
+            used += comma.tokens;
+            draft.push(comma);
+        }
         used
     }
 
@@ -246,7 +251,12 @@ impl Exact {
                     self.go_on(draft, gone - wrong, false, random);
                 }
             }
+            let before = counted.tokens;
             counted = self.count(draft.text());
+            if counted.tokens == before {
+                // No word is small enough.
+                break;
+            }
         }
         self.touch_up(draft, counted, target)
     }

@@ -184,17 +184,26 @@ impl Prompts for Synthetic {
     fn distinct(&self) -> Option<u64> {
         /// With four random words, a run would need a million requests to repeat one.
         const PLENTY: u32 = 4;
-        if !self.writer.is_plain() || self.turns.is_some() || self.groups.is_some() {
+        if !self.writer.is_plain() || self.turns.is_some() {
             return None;
         }
         let (shortest, longest) = self.lengths.bounds()?;
-        let nonce = self.writer.nonce().map_or(0, |_| Nonce::WORDS as u32);
-        let body = |length: u32| length.saturating_sub(nonce);
-        if body(longest) >= PLENTY {
+        let own = |length: u32| match &self.groups {
+            Some(groups) => groups.cut(length).1,
+            None => length.saturating_sub(self.writer.nonce().map_or(0, |_| Nonce::WORDS as u32)),
+        };
+        if own(longest) >= PLENTY {
             return None;
         }
-        let of_length = |length| (words::COUNT as u64).pow(body(length));
-        Some((shortest..=longest).map(of_length).sum())
+        let texts = |own: u32| (words::COUNT as u64).pow(own);
+        Some(match &self.groups {
+            // Lengths that have no room for the prefix become one.
+            Some(groups) => {
+                let each: u64 = (own(shortest)..=own(longest)).map(texts).sum();
+                each * u64::from(groups.count())
+            }
+            None => (shortest..=longest).map(|length| texts(own(length))).sum(),
+        })
     }
 }
 

@@ -34,6 +34,11 @@ impl Groups {
         Ok(Groups { prefix, chances })
     }
 
+    /// How many different beginnings there are.
+    pub(super) fn count(&self) -> u32 {
+        self.prefix.groups
+    }
+
     /// The group of a prompt.
     pub(super) fn of(&self, seed: u64, index: u64) -> u32 {
         let mut random = rng(seed, Dimension::PrefixGroup, index);

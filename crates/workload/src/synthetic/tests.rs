@@ -179,6 +179,15 @@ fn too_few_words_are_said_to_repeat() {
         Some(1024 + 1024 * 1024)
     );
     assert_eq!(distinct(Distribution::Fixed(256), None), None);
+    let shared = |longest| {
+        let lengths = Distribution::Uniform(10, longest);
+        let spec = with_prefix(PrefixLength::Tokens(100), lengths);
+        Synthetic::new(&spec, 1, None, None, false)
+            .unwrap()
+            .distinct()
+    };
+    assert_eq!(shared(101), Some(5 * 1024));
+    assert_eq!(shared(104), None);
 }
 
 #[test]

@@ -78,6 +78,11 @@ impl Vocabulary {
         }
     }
 
+    /// Words are kept apart by spaces.
+    pub(super) fn has_spaces(&self) -> bool {
+        self.later.is_some()
+    }
+
     /// The words as they are written in a place.
     pub(super) fn at(&self, place: Place) -> &Pieces {
         match (&self.later, place) {
