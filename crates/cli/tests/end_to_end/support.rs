@@ -1,6 +1,7 @@
 //! Starting the binary and its servers, and reading what it leaves.
 
 use inferometer_core::doubt::DoubtCode;
+use inferometer_core::message::Lang;
 use inferometer_core::record::Record;
 use inferometer_core::run_dir::RunDir;
 use inferometer_core::summary::Summary;
@@ -247,7 +248,9 @@ impl Run {
             records,
             warmup,
             origin_ns: environment.origin_monotonic_ns,
-            notes: environment.notes,
+            notes: (environment.notes.iter())
+                .map(|note| note.text(Lang::En))
+                .collect(),
             ended,
             path,
         };

@@ -1,0 +1,8 @@
+//! Facts about engines, models and devices: pure data and functions, no I/O but for files that
+//! the caller names.
+
+pub mod device;
+pub mod engine;
+pub mod memory;
+pub mod model;
+pub mod timing;
