@@ -6,6 +6,7 @@ mod samples;
 
 use inferometer_core::environment::EndCause;
 use inferometer_core::message::Lang;
+use inferometer_core::note::Note;
 use inferometer_core::scenario::{Arrival, Rate, Shape, Stagger};
 use inferometer_report::run::{Detail, compose};
 use inferometer_report::runs::{RunLine, RunState};

@@ -4,6 +4,7 @@ use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::{EndCause, Ending, Environment, Probe};
 use inferometer_core::hostile::Secrets;
 use inferometer_core::message::Lang;
+use inferometer_core::note::{Known, Note};
 use inferometer_core::options::Options;
 use inferometer_core::record::{FailureClass, Phase, TokenSource};
 use inferometer_core::scenario::Scenario;
