@@ -7,10 +7,12 @@ use anyhow::Context;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use inferometer_core::message::Lang;
 use inferometer_core::options::{
-    ConnectionOptions, LoadOptions, ObjectiveOptions, Options, RunOptions, WorkOptions,
+    ConnectionOptions, Count, FormatName, LoadOptions, ObjectiveOptions, Options, RunOptions,
+    WorkOptions,
 };
 use inferometer_core::slo::Slo;
 use inferometer_core::units::Span;
+use inferometer_core::work::{Filter, PromptLength, TokenizerName};
 use inferometer_report::dialect::Dialect;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -41,6 +43,11 @@ pub enum Command {
     /// List the stored runs
     #[command(after_help = "Example: inferometer runs")]
     Runs(RunsArguments),
+    /// Look at a data set: its format, lengths and bad lines; convert it
+    #[command(
+        after_help = "Example: inferometer data ShareGPT_V3.json --filter vllm --to custom -o prompts.jsonl"
+    )]
+    Data(Box<DataArguments>),
     /// Serve as a simulated engine
     #[command(
         after_help = "Example: inferometer sim --listen 127.0.0.1:8000 --ttft 200ms --itl 20ms \\\n         --faults 'error500=1%,cut=0.5%,stall(2s)=1%'"
@@ -143,7 +150,7 @@ pub struct OutputOptions {
     #[arg(long, value_name = "text|json|csv")]
     pub format: Vec<Format>,
     /// Whose definitions to use
-    #[arg(long, value_name = "ours|vllm|sglang", default_value = "ours", hide_default_value = true, value_parser = dialect)]
+    #[arg(long, value_name = "ours|vllm|sglang|grid-log", default_value = "ours", hide_default_value = true, value_parser = dialect)]
     pub dialect: Dialect,
     /// Language of the report [from the locale]
     #[arg(long, value_name = "en", value_parser = lang)]
@@ -180,7 +187,7 @@ impl std::str::FromStr for Format {
 }
 
 fn dialect(text: &str) -> Result<Dialect, String> {
-    Dialect::from_word(text).ok_or_else(|| "choose ours, vllm or sglang".into())
+    Dialect::from_word(text).ok_or_else(|| "choose ours, vllm, sglang or grid-log".into())
 }
 
 fn lang(text: &str) -> Result<Lang, String> {
@@ -214,6 +221,100 @@ pub struct RunsArguments {
     /// Folder with the runs
     #[arg(default_value = RUNS)]
     pub folder: PathBuf,
+}
+
+/// `inferometer data`.
+#[derive(Args)]
+pub struct DataArguments {
+    /// A file (also .gz, .zst), hf://datasets/ORG/NAME/FILE, ms://datasets/ORG/NAME/FILE or
+    /// https://…
+    #[arg(value_name = "FILE")]
+    pub location: String,
+    /// Format of the data: sharegpt, openqa, line, custom, instruct, gsm8k, mooncake, burstgpt,
+    /// azure, text or conversations [auto: found from the content]
+    #[arg(long, value_name = "FORMAT")]
+    pub data_format: Option<FormatName>,
+    /// Field that holds the prompt, such as input
+    #[arg(long, value_name = "NAME")]
+    pub field: Option<String>,
+    /// Take rows by a known rule: vllm (as its benchmark filters ShareGPT)
+    #[arg(long, value_name = "vllm")]
+    pub filter: Option<Filter>,
+    /// Only the first N rows
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub limit: Option<Count>,
+    /// Take rows in an order drawn from the seed
+    #[arg(long)]
+    pub shuffle: bool,
+    /// Seed of that order
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Shortest prompt to take: 16 (tokens) or 50chars
+    #[arg(long, value_name = "LEN", allow_negative_numbers = true)]
+    pub min_prompt: Option<PromptLength>,
+    /// Longest prompt to take: 1024 (tokens) or 8000chars; of a text: length of its pieces
+    #[arg(long, value_name = "LEN", allow_negative_numbers = true)]
+    pub max_prompt: Option<PromptLength>,
+    /// Bad rows are no failure
+    #[arg(long)]
+    pub skip_bad: bool,
+    /// Counts tokens: a tokenizer.json, a model folder, cl100k, o200k or bytes [cl100k]
+    #[arg(long, value_name = "FILE|DIR|cl100k|o200k|bytes")]
+    pub tokenizer: Option<TokenizerName>,
+    /// Write the chosen rows as JSONL with prompt and output_tokens
+    #[arg(long, value_name = "custom")]
+    pub to: Option<ConvertTo>,
+    /// Where to write instead of standard output: the rows with --to, else the findings
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How to show the findings
+    #[arg(
+        long,
+        value_name = "text|json",
+        default_value = "text",
+        hide_default_value = true
+    )]
+    pub format: DataView,
+    /// Download through this HTTP proxy [none; the environment's proxies are not used]
+    #[arg(long, value_name = "URL")]
+    pub proxy: Option<String>,
+}
+
+/// Formats to convert to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConvertTo {
+    /// `{"prompt", "output_tokens"?}` a line.
+    Custom,
+}
+
+impl std::str::FromStr for ConvertTo {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "custom" => Ok(ConvertTo::Custom),
+            _ => Err("choose custom".into()),
+        }
+    }
+}
+
+/// How findings are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataView {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+impl std::str::FromStr for DataView {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "text" => Ok(DataView::Text),
+            "json" => Ok(DataView::Json),
+            _ => Err("choose text or json".into()),
+        }
+    }
 }
 
 /// `inferometer sim`.

@@ -25,5 +25,6 @@ pub mod slo;
 pub mod statistics;
 pub mod steady;
 pub mod summary;
+pub mod survey;
 pub mod units;
 pub mod work;

@@ -52,6 +52,49 @@ pub struct Summary {
     pub server: Option<serde_json::Value>,
     /// Change over a long run, in ten parts of equal time (`--soak`).
     pub drift: Option<Vec<DriftPart>>,
+    /// Asked and actual lengths, where a template asked for them in words.
+    #[serde(default)]
+    pub continuation: Option<ContinuationResult>,
+}
+
+/// Answers to a template that asks for so many characters, which nothing enforces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContinuationResult {
+    /// Characters that were asked for.
+    pub asked_chars: u32,
+    /// Mean characters of complete answers.
+    pub chars_mean: Option<f64>,
+    /// Mean tokens of complete answers.
+    pub tokens_mean: Option<f64>,
+    /// Answers that open like a refusal.
+    pub refused: u64,
+    /// Answers of less than a tenth of what was asked.
+    pub very_short: u64,
+    /// Characters of the template, which each prompt has beside its piece of text.
+    pub template_chars: Option<u64>,
+    /// Tokens of the template, where they were counted.
+    pub template_tokens: Option<u32>,
+    /// Complete answers by their actual length.
+    pub groups: Vec<ContinuationGroup>,
+}
+
+/// Answers of about one length.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContinuationGroup {
+    /// Least length, as a share of the asked characters.
+    pub from_share: f64,
+    /// Lengths are below this share; absent for the last group.
+    pub to_share: Option<f64>,
+    /// How many answers.
+    pub answers: u64,
+    /// Their mean characters.
+    pub chars_mean: Option<f64>,
+    /// Their mean tokens.
+    pub tokens_mean: Option<f64>,
+    /// Mean of their output tokens over end-to-end latency.
+    pub tokens_per_s_mean: Option<f64>,
+    /// Mean of their end-to-end latency.
+    pub e2e_mean_ms: Option<f64>,
 }
 
 /// A doubt in the run's language.

@@ -5,6 +5,7 @@
 //! not known, so does the dialect. Our own report never does.
 
 mod block;
+pub mod grid_log;
 mod object;
 pub mod sglang;
 pub mod vllm;
@@ -26,11 +27,18 @@ pub enum Dialect {
     Vllm,
     /// `sglang.bench_serving`.
     Sglang,
+    /// The log of the length-grid study.
+    GridLog,
 }
 
 impl Dialect {
     /// Every dialect.
-    pub const ALL: &'static [Dialect] = &[Dialect::Ours, Dialect::Vllm, Dialect::Sglang];
+    pub const ALL: &'static [Dialect] = &[
+        Dialect::Ours,
+        Dialect::Vllm,
+        Dialect::Sglang,
+        Dialect::GridLog,
+    ];
 
     /// The word that `--dialect` takes.
     pub fn word(self) -> &'static str {
@@ -38,6 +46,7 @@ impl Dialect {
             Dialect::Ours => "ours",
             Dialect::Vllm => "vllm",
             Dialect::Sglang => "sglang",
+            Dialect::GridLog => "grid-log",
         }
     }
 
@@ -69,6 +78,9 @@ pub enum DialectError {
     /// The tool itself breaks off in this case.
     #[error("{0} has no block for a run without a single success; use --dialect ours")]
     NoSuccess(&'static str),
+    /// The tool counts in whole seconds and divides by them.
+    #[error("{0} divides by whole seconds, and this run took less than one; use --dialect ours")]
+    NoSecond(&'static str),
 }
 
 /// A foreign dialect's text block.
@@ -78,6 +90,7 @@ pub fn text(dialect: Foreign, source: &Source<'_>) -> Result<String, DialectErro
             Ok(vllm::measure(source, vllm::Release::default()).text(&vllm::Selection::default()))
         }
         Foreign::Sglang => Ok(sglang::measure(source)?.text()),
+        Foreign::GridLog => Ok(grid_log::measure(source)?.text()),
     }
 }
 
@@ -88,6 +101,7 @@ pub fn json(dialect: Foreign, source: &Source<'_>) -> Result<String, DialectErro
             Ok(vllm::measure(source, vllm::Release::default()).json(&vllm::Selection::default()))
         }
         Foreign::Sglang => Ok(sglang::measure(source)?.json()),
+        Foreign::GridLog => Ok(grid_log::measure(source)?.json()),
     }
 }
 
@@ -98,6 +112,8 @@ pub enum Foreign {
     Vllm,
     /// `sglang.bench_serving`.
     Sglang,
+    /// The log of the length-grid study.
+    GridLog,
 }
 
 impl Dialect {
@@ -107,6 +123,7 @@ impl Dialect {
             Dialect::Ours => None,
             Dialect::Vllm => Some(Foreign::Vllm),
             Dialect::Sglang => Some(Foreign::Sglang),
+            Dialect::GridLog => Some(Foreign::GridLog),
         }
     }
 }

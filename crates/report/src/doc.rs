@@ -51,6 +51,10 @@ pub enum Block {
     Notes(Vec<Note>),
     /// A command line.
     Command(Command),
+    /// How often which values come.
+    Histogram(Vec<Bar>),
+    /// Short texts of somebody else, one a line, which renderers may shorten.
+    Quotes(Vec<String>),
 }
 
 /// How something is meant, for renderers that have colours.
@@ -130,6 +134,17 @@ pub struct Command {
     pub caption: String,
     /// Its words, quoted for a shell; a line may be broken only between them.
     pub words: Vec<String>,
+}
+
+/// A bar of a histogram.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bar {
+    /// Least value.
+    pub from: u64,
+    /// Largest value.
+    pub to: u64,
+    /// How often.
+    pub count: u64,
 }
 
 /// A table.

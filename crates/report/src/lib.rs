@@ -4,6 +4,7 @@
 //! Everything here is a pure function of stored data: no clock, no files, no printing.
 
 pub mod csv;
+pub mod data;
 pub mod dialect;
 pub mod doc;
 pub mod doctor;

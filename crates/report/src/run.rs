@@ -1,6 +1,7 @@
 //! The report of one run, for people: the verdict, what was done, the few numbers that
 //! matter, the latencies, and whatever speaks against them.
 
+mod continuation;
 mod definitions;
 mod latency;
 mod numbers;
@@ -72,6 +73,7 @@ pub fn compose(report: &RunReport<'_>) -> Doc {
     let failures = trouble::failures(report);
     let numbers = [
         Some(numbers::section(report)),
+        continuation::section(report),
         trouble::objectives(report),
         latency::section(report),
     ];

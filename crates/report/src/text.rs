@@ -3,6 +3,7 @@
 //! Text of servers is hostile, so everything is made printable here, where nothing can be
 //! forgotten.
 
+mod bars;
 mod grid;
 mod lines;
 
@@ -68,7 +69,12 @@ fn key_width(doc: &Doc) -> usize {
     let keys = |block: &Block| match block {
         Block::Pairs(pairs) => pairs.iter().map(|pair| width(&pair.key)).max(),
         Block::Command(command) => Some(width(&command.caption)),
-        Block::Verdict(_) | Block::Paragraph(_) | Block::Table(_) | Block::Notes(_) => None,
+        Block::Verdict(_)
+        | Block::Paragraph(_)
+        | Block::Table(_)
+        | Block::Notes(_)
+        | Block::Histogram(_)
+        | Block::Quotes(_) => None,
     };
     let blocks = doc.sections.iter().flat_map(|section| &section.blocks);
     blocks.filter_map(keys).max().unwrap_or(0)
@@ -118,6 +124,16 @@ impl Page {
                 }
                 Block::Notes(notes) => self.notes(notes),
                 Block::Command(command) => self.command(command),
+                Block::Histogram(bars) => {
+                    let lines = bars::lines(bars, self.style.width.saturating_sub(INDENT));
+                    (lines.iter()).for_each(|line| self.line(&format!("{:INDENT$}{line}", "")));
+                }
+                Block::Quotes(quotes) => {
+                    for quote in quotes {
+                        let line = shorten(&clean(quote), self.room(""));
+                        self.line(&format!("{:INDENT$}{line}", ""));
+                    }
+                }
             }
         }
     }
@@ -259,6 +275,8 @@ fn stands_apart(before: &Block, block: &Block) -> bool {
     !matches!(
         (before, block),
         (Block::Pairs(_), Block::Pairs(_) | Block::Command(_))
+            | (Block::Paragraph(_), Block::Histogram(_))
+            | (Block::Notes(_), Block::Paragraph(_))
     )
 }
 

@@ -1,6 +1,7 @@
 //! Records in, summary out. Records stream by once; of each only scalars are kept, so that a
 //! run may have a million of them.
 
+mod continuation;
 mod objectives;
 mod pool;
 mod run;
@@ -91,6 +92,7 @@ pub fn summarize(context: &RunContext<'_>, records: impl IntoIterator<Item = Rec
         client: client(context, &tally, &events),
         server: None,
         drift: drift(&run, &events, scale),
+        continuation: continuation::fold(context, &run.answers),
     };
     let evidence = Evidence {
         duplicates: duplicates(&tally.rows),

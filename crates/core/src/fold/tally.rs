@@ -57,6 +57,7 @@ pub(super) struct Answer {
     pub(super) output: Option<u32>,
     pub(super) source: TokenSource,
     pub(super) output_chars: u64,
+    pub(super) refused: bool,
     /// Token-bearing chunks, or one for an answer that came whole.
     pub(super) events: u32,
     /// Sum and number of the gaps between chunks.
@@ -255,6 +256,7 @@ impl<'a> Tally<'a> {
             output: record.output_tokens(),
             source: record.token_source(),
             output_chars: record.output_chars,
+            refused: record.refused,
             events: if streamed {
                 record.chunks.len() as u32
             } else {

@@ -401,6 +401,107 @@ pub enum Label {
     ContextIs,
     /// `doctor URL`: nothing.
     Nothing,
+
+    /// `data`: key of the file.
+    Data,
+    /// `data`: key of what was recognised.
+    ReadAs,
+    /// `data`: `{format}`, found.
+    FormatFound,
+    /// `data`: `{format}`, given.
+    FormatGiven,
+    /// `data`: packed with `{packing}`.
+    PackedWith,
+    /// `data`: key of the rows.
+    Rows,
+    /// `data`: `{usable}` of `{seen}`.
+    RowsUsable,
+    /// `data`: `{count}` that hold nothing to send.
+    RowsUnusable,
+    /// `data`: `{count}` that cannot be read.
+    RowsBad,
+    /// `data`: `{count}` below the shortest.
+    RowsTooShort,
+    /// `data`: `{count}` above the longest.
+    RowsTooLong,
+    /// `data`: `{count}` against the filter.
+    RowsByFilter,
+    /// `data`: no more was to be read.
+    RowsLimited,
+    /// `data`: tokens as `{tokenizer}` counts.
+    TokensBy,
+    /// `data`: tokens as `{tokenizer}` counts, which nobody chose.
+    TokensByDefault,
+    /// `data`: key of a trace's times.
+    Arrivals,
+    /// `data`: over `{time}`, `{rate}` a second.
+    ArrivalsOf,
+    /// `data`: all at the same time.
+    ArrivalsAtOnce,
+    /// `data`: gaps vary by `{variation}`.
+    GapsVary,
+    /// `data`: heading of a histogram.
+    PromptChars,
+    /// `data`: heading of a histogram.
+    PromptTokens,
+    /// `data`: heading of a histogram.
+    AnswerTokens,
+    /// `data`: heading of a histogram.
+    TurnsOf,
+    /// `data`: lengths in numbers.
+    LengthsOf,
+    /// `data`: all of one length.
+    LengthAll,
+    /// `data`: heading of the first prompts.
+    FirstPrompts,
+    /// `data`: heading of the rows that cannot be read.
+    BadRows,
+    /// `data`: the `{line}` of one.
+    BadLine,
+    /// `data`: `{count}` that are not listed.
+    MoreBadRows,
+    /// `data`: what a run does with them.
+    BadRowsRemedy,
+    /// `data`: key of what was converted.
+    Written,
+    /// `data`: `{count}` to `{file}`.
+    WrittenTo,
+    /// `data`: `{count}` that the other format cannot hold.
+    WrittenNot,
+    /// Heading: answers by the length that came.
+    ByActualLength,
+    /// Column: share of the asked length.
+    OfAsked,
+    /// Column: how many answers.
+    Answers,
+    /// Column: mean characters.
+    MeanChars,
+    /// Column: mean tokens.
+    MeanTokens,
+    /// Column: output tokens a second of one user.
+    PerUserRate,
+    /// Column: mean latency.
+    MeanE2e,
+    /// Below `{to}`.
+    ShareBelow,
+    /// From `{from}` to `{to}`.
+    ShareBetween,
+    /// From `{from}` on.
+    ShareAbove,
+    /// Key: asked and actual length.
+    Asked,
+    /// `{asked}` characters, and `{mean}` came.
+    AskedOf,
+    /// Key: answers that are none.
+    ShortAnswers,
+    /// `{refused}` and `{short}`.
+    ShortAnswersOf,
+    /// Key: the template's own size.
+    TemplateSize,
+    /// `{chars}` of each prompt.
+    TemplateChars,
+    /// `{chars}` and `{tokens}` of each prompt.
+    TemplateCharsTokens,
 }
 
 impl Label {
@@ -669,6 +770,67 @@ impl Label {
             Label::Context => "Context",
             Label::ContextIs => "{count} tokens",
             Label::Nothing => "nothing that was tried",
+
+            Label::Data => "Data",
+            Label::ReadAs => "Read as",
+            Label::FormatFound => "{format} (found from the content)",
+            Label::FormatGiven => "{format} (as given)",
+            Label::PackedWith => "packed with {packing}",
+            Label::Rows => "Rows",
+            Label::RowsUsable => "{usable} usable of {seen} read",
+            Label::RowsUnusable => "{count} without a usable prompt or answer",
+            Label::RowsBad => "{count} bad",
+            Label::RowsTooShort => "{count} shorter than --min-prompt",
+            Label::RowsTooLong => "{count} longer than --max-prompt",
+            Label::RowsByFilter => "{count} against --filter",
+            Label::RowsLimited => "the rest not read (--limit)",
+            Label::TokensBy => "counted with {tokenizer}",
+            Label::TokensByDefault => {
+                "counted with {tokenizer}, as none was chosen; give the model's own with --tokenizer"
+            }
+            Label::Arrivals => "Arrivals",
+            Label::ArrivalsOf => "over {time}, {rate} a second on average",
+            Label::ArrivalsAtOnce => "all at the same time",
+            Label::GapsVary => {
+                "burstiness {variation} (deviation of the gaps / their mean; 1 is Poisson)"
+            }
+            Label::PromptChars => "Prompts in characters",
+            Label::PromptTokens => "Prompts in tokens",
+            Label::AnswerTokens => "Answers in tokens",
+            Label::TurnsOf => "Turns of conversations",
+            Label::LengthsOf => "mean {mean}, p50 {p50}, p90 {p90}, p99 {p99}, from {min} to {max}",
+            Label::LengthAll => "all {count} have {length}",
+            Label::FirstPrompts => "First prompts",
+            Label::BadRows => "Bad rows",
+            Label::BadLine => "line {line}",
+            Label::MoreBadRows => "and {count} more",
+            Label::BadRowsRemedy => {
+                "A run stops at the first of them; with --skip-bad it goes on without them."
+            }
+            Label::Written => "Written",
+            Label::WrittenTo => "{count} rows to {file}",
+            Label::WrittenNot => {
+                "{count} left out, as they are more than one prompt (several messages, or a body without one)"
+            }
+            Label::ByActualLength => "Answers by actual length",
+            Label::OfAsked => "of the asked length",
+            Label::Answers => "answers",
+            Label::MeanChars => "characters",
+            Label::MeanTokens => "tokens",
+            Label::PerUserRate => "tok/s each",
+            Label::MeanE2e => "E2E mean",
+            Label::ShareBelow => "below {to}",
+            Label::ShareBetween => "{from} to {to}",
+            Label::ShareAbove => "{from} and more",
+            Label::Asked => "Asked",
+            Label::AskedOf => "{asked} characters, in words; {mean} came on average ({share})",
+            Label::ShortAnswers => "Odd answers",
+            Label::ShortAnswersOf => {
+                "{refused} open like a refusal, {short} have less than a tenth of the asked length"
+            }
+            Label::TemplateSize => "Template",
+            Label::TemplateChars => "{chars} characters of each prompt",
+            Label::TemplateCharsTokens => "{chars} characters, {tokens} tokens of each prompt",
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::doc::{Block, Pair, Section};
 use crate::number;
 use inferometer_core::environment::EndCause;
 use inferometer_core::message::labels::Label;
+use inferometer_core::note::{Known, Note};
 use inferometer_core::scenario::{Arrival, Extent, Load, Ramp, RampCurve, Shape, Stagger, Warmup};
 use std::time::Duration;
 
@@ -22,7 +23,12 @@ pub(super) fn section(report: &RunReport<'_>) -> Section {
         ),
         pair(Label::Extent, extent(report, &report.scenario.load)),
     ];
-    let notes = report.environment.notes.iter();
+    // The template's size stands beside the lengths that it adds to.
+    let told = |note: &&Note| {
+        let apart = report.summary.continuation.is_some();
+        !(apart && matches!(note, Note::Known(Known::Template { .. })))
+    };
+    let notes = report.environment.notes.iter().filter(told);
     pairs.extend(notes.map(|note| pair(Label::Note, note.text(report.lang))));
     pairs.retain(|pair| !pair.value.is_empty());
     Section::plain(vec![Block::Pairs(pairs)])

@@ -104,6 +104,7 @@ fn empty_summary() -> Summary {
         client: Client::default(),
         server: None,
         drift: None,
+        continuation: None,
     }
 }
 

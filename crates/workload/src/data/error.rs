@@ -68,6 +68,14 @@ pub enum DataError {
         /// The file.
         path: PathBuf,
     },
+    /// More rows than can be held, all of which are to be put into another order.
+    #[error(
+        "{path} is too large to be shuffled as a whole; take its first rows with --limit, or leave out --shuffle"
+    )]
+    TooLargeToShuffle {
+        /// The file.
+        path: PathBuf,
+    },
     /// Nothing says how long pieces of a text are.
     #[error(
         "{path} is read as a text to be cut into pieces; say how long with --max-prompt, such as 512 or 2000chars"

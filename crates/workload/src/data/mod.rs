@@ -8,6 +8,7 @@
 //! Files are streamed and may be packed; a row is held only if it is taken. Whatever a file
 //! holds, the outcome is a row, a named fault with its line, or an error.
 
+mod convert;
 mod count;
 mod detect;
 mod error;
@@ -22,8 +23,10 @@ mod sample;
 mod select;
 mod set;
 mod source;
+mod survey;
 mod text;
 
+pub use convert::to_custom;
 pub use detect::detect;
 pub use error::{DataError, Fault};
 pub use filter::FilteredOut;
@@ -34,4 +37,5 @@ pub use rows::{LONGEST_ROW, RawRow, Rows, Shape};
 pub use select::{BadRow, End, Picked, Selected, Selection, TurnTokens};
 pub use set::DataSet;
 pub use source::{Source, open};
+pub use survey::{Surveyor, Taken};
 pub use text::{Piece, pieces};

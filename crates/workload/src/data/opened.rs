@@ -6,6 +6,7 @@ use super::format::{Reader, Reading, reader};
 use super::head::{head_of, shape_of};
 use super::rows::{Rows, Shape};
 use super::source::{self, Source};
+use inferometer_core::survey::Packing;
 use inferometer_core::work::DataFormat;
 use std::io::{self, Chain, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 pub struct Opened {
     path: PathBuf,
     format: DataFormat,
+    packing: Packing,
     rows: Rows<Chain<Cursor<Vec<u8>>, Source>>,
     reader: Box<dyn Reader>,
 }
@@ -34,8 +36,9 @@ impl Opened {
         format: Option<DataFormat>,
         field: Option<&str>,
     ) -> Result<Self, DataError> {
-        let source = source::open(path).map_err(|error| unreadable(path, error))?;
-        Self::of_source(path, source, format, field)
+        let (source, packing) = source::open(path).map_err(|error| unreadable(path, error))?;
+        let opened = Self::of_source(path, source, format, field)?;
+        Ok(Opened { packing, ..opened })
     }
 
     /// The data set in a stream; `path` is what messages call it.
@@ -59,6 +62,7 @@ impl Opened {
         Ok(Opened {
             path: path.to_owned(),
             format,
+            packing: Packing::Plain,
             rows: Rows::new(Cursor::new(head).chain(source), shape),
             reader: reader(format, field, json),
         })
@@ -67,6 +71,11 @@ impl Opened {
     /// The format, given or found.
     pub fn format(&self) -> DataFormat {
         self.format
+    }
+
+    /// How the file is packed.
+    pub fn packing(&self) -> Packing {
+        self.packing
     }
 
     /// The next row; none at the end.

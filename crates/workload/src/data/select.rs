@@ -16,12 +16,12 @@ use inferometer_core::work::{DataFormat, DataSource};
 use std::path::Path;
 
 /// Bytes of rows that are kept at most.
-const KEPT_BYTES: usize = 512 << 20;
+pub(super) const KEPT_BYTES: usize = 512 << 20;
 /// Bad rows that are kept with their reason; all are counted.
 const BAD_ROWS_KEPT: usize = 100;
 /// Rows whose tokens are counted together, and about how many bytes of them.
-const BATCH_ROWS: usize = 1_024;
-const BATCH_BYTES: usize = 16 << 20;
+pub(super) const BATCH_ROWS: usize = 1_024;
+pub(super) const BATCH_BYTES: usize = 16 << 20;
 
 /// What to take from a data set.
 #[derive(Clone, Copy)]

@@ -3,6 +3,7 @@
 //! What a file is, its first bytes say: names are often wrong after a download.
 
 use flate2::bufread::MultiGzDecoder;
+use inferometer_core::survey::Packing;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::fs::File;
@@ -20,23 +21,24 @@ const ZSTD_SKIPPABLE: u32 = 0x184d_2a50;
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// Opens a file: plain, gzip or zstd, without its byte-order mark.
-pub fn open(path: &Path) -> io::Result<Source> {
+pub fn open(path: &Path) -> io::Result<(Source, Packing)> {
     unpacked(BufReader::with_capacity(BUFFER, File::open(path)?))
 }
 
-fn unpacked(packed: impl BufRead + Send + 'static) -> io::Result<Source> {
+fn unpacked(packed: impl BufRead + Send + 'static) -> io::Result<(Source, Packing)> {
     let (head, packed) = peeked::<4>(packed)?;
     let magic = head.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
-    match magic {
-        _ if head.starts_with(&GZIP) => without_mark(BufReader::with_capacity(
-            BUFFER,
-            MultiGzDecoder::new(packed),
-        )),
-        Some(magic) if magic == ZSTD || magic & !0xf == ZSTD_SKIPPABLE => {
-            without_mark(BufReader::with_capacity(BUFFER, ZstdFrames::new(packed)))
+    Ok(match magic {
+        _ if head.starts_with(&GZIP) => {
+            let text = BufReader::with_capacity(BUFFER, MultiGzDecoder::new(packed));
+            (without_mark(text)?, Packing::Gzip)
         }
-        _ => without_mark(packed),
-    }
+        Some(magic) if magic == ZSTD || magic & !0xf == ZSTD_SKIPPABLE => {
+            let text = BufReader::with_capacity(BUFFER, ZstdFrames::new(packed));
+            (without_mark(text)?, Packing::Zstd)
+        }
+        _ => (without_mark(packed)?, Packing::Plain),
+    })
 }
 
 fn without_mark(text: impl BufRead + Send + 'static) -> io::Result<Source> {
@@ -135,6 +137,7 @@ mod tests {
     fn read(bytes: Vec<u8>, buffer: usize) -> io::Result<String> {
         let mut text = String::new();
         unpacked(BufReader::with_capacity(buffer, Cursor::new(bytes)))?
+            .0
             .read_to_string(&mut text)
             .map(|_| text)
     }

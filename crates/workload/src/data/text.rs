@@ -34,7 +34,18 @@ pub fn pieces(
         let asked = format!("a piece of {tokens} tokens");
         return Err(DataError::NoTokenizer { asked });
     }
-    let source = source::open(path).map_err(|error| unreadable(path, error))?;
+    let (source, _) = source::open(path).map_err(|error| unreadable(path, error))?;
+    pieces_of(path, source, length, wanted, tokenizer)
+}
+
+/// The same for a stream; `path` is what messages call it.
+pub(super) fn pieces_of(
+    path: &Path,
+    source: Source,
+    length: PromptLength,
+    wanted: Option<u64>,
+    tokenizer: Option<&dyn Tokenizer>,
+) -> Result<(Vec<Piece>, End), DataError> {
     let mut text = Text::new(path, source);
     let (mut pieces, mut bytes) = (Vec::new(), 0);
     loop {

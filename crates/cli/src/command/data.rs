@@ -1,0 +1,220 @@
+//! `inferometer data`: a data set at a glance, and its rows in another format.
+
+use crate::Exit;
+use crate::arguments::{ConvertTo, DataArguments, DataView};
+use crate::output::{language, print, style};
+use crate::progress::Progress;
+use crate::work;
+use anyhow::{Context, bail};
+use inferometer_core::options::{Options, RunOptions, WorkOptions};
+use inferometer_core::survey::Survey;
+use inferometer_core::work::{DataFormat, DataSource, PromptSource, TokenizerName, Window};
+use inferometer_report::data::{Conversion, compose, in_brief};
+use inferometer_report::text::{self, Paint, TextStyle};
+use inferometer_workload::data::{Surveyor, to_custom};
+use inferometer_workload::tokenizer;
+use std::fs::File;
+use std::io::{BufWriter, Write, stdout};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Time between lines that say how far it is.
+const SAY_EVERY: Duration = Duration::from_millis(500);
+
+/// Looks through a data set, shows what it found, and converts if asked.
+pub fn run(arguments: &DataArguments) -> anyhow::Result<Exit> {
+    let data = data_source(arguments)?;
+    let tokenizer = tokenizer::open(
+        arguments
+            .tokenizer
+            .as_ref()
+            .unwrap_or(&TokenizerName::Cl100k),
+    )?;
+    let mut progress = Progress::new(false);
+    let path = work::fetch(&data.location, arguments.proxy.as_deref(), &mut progress)?;
+    let surveyor = Surveyor {
+        data: &data,
+        path: &path,
+        seed: arguments.seed,
+        tokenizer: &*tokenizer,
+        tokenizer_given: arguments.tokenizer.is_some(),
+        all_rows: arguments.to.is_some(),
+    };
+    let mut rows = match arguments.to {
+        Some(ConvertTo::Custom) => Some(Converted::open(arguments.output.as_deref(), &path)?),
+        None => None,
+    };
+    let mut said = Instant::now();
+    let survey = surveyor.run(
+        |taken| match &mut rows {
+            Some(rows) => rows.write(to_custom(taken.row, taken.output_tokens)),
+            None => Ok(()),
+        },
+        |seen| {
+            if said.elapsed() > SAY_EVERY {
+                said = Instant::now();
+                progress.attempt(&format!("{}: {seen} rows read", data.location));
+            }
+        },
+    );
+    progress.end();
+    let survey = survey?;
+    let conversion = match rows {
+        Some(rows) => Some(rows.finish()?),
+        None => None,
+    };
+    show(arguments, &survey, conversion.as_ref())?;
+    let sound = survey.rows.bad == 0 || arguments.skip_bad;
+    Ok(match sound && survey.rows.usable > 0 {
+        true => Exit::Fine,
+        false => Exit::Doubtful,
+    })
+}
+
+/// What the options mean, judged as those of a run are. A text has no rows to choose from.
+fn data_source(arguments: &DataArguments) -> anyhow::Result<DataSource> {
+    let format = arguments.data_format.and_then(|format| format.0);
+    let source = DataSource {
+        location: arguments.location.clone(),
+        format,
+        field: arguments.field.clone(),
+        filter: arguments.filter,
+        limit: arguments.limit.map(|limit| limit.0),
+        shuffle: arguments.shuffle,
+        min_prompt: arguments.min_prompt,
+        max_prompt: arguments.max_prompt,
+        skip_bad: arguments.skip_bad,
+        window: Window::default(),
+    };
+    if format == Some(DataFormat::Text) {
+        let stray = [
+            ("--field", source.field.is_some()),
+            ("--filter", source.filter.is_some()),
+            ("--min-prompt", source.min_prompt.is_some()),
+        ];
+        if let Some((option, _)) = stray.iter().find(|(_, given)| *given) {
+            bail!("{option} chooses rows, and a text has none; leave it out");
+        }
+        return Ok(source);
+    }
+    let options = Options {
+        run: RunOptions {
+            seed: Some(arguments.seed),
+            ..RunOptions::default()
+        },
+        work: WorkOptions {
+            data: Some(source.location.clone()),
+            data_format: arguments.data_format,
+            field: source.field.clone(),
+            filter: source.filter,
+            limit: arguments.limit,
+            shuffle: Some(source.shuffle),
+            min_prompt: source.min_prompt,
+            max_prompt: source.max_prompt,
+            skip_bad: Some(source.skip_bad),
+            ..WorkOptions::default()
+        },
+        ..Options::default()
+    };
+    match options.resolve()?.work.prompts {
+        PromptSource::Data(data) => Ok(data),
+        _ => Ok(source),
+    }
+}
+
+/// Findings go to standard output, unless the rows themselves do.
+fn show(
+    arguments: &DataArguments,
+    survey: &Survey,
+    conversion: Option<&Conversion>,
+) -> anyhow::Result<()> {
+    let lang = language(None);
+    if let (Some(conversion), None) = (conversion, &arguments.output) {
+        eprintln!("{}", in_brief(survey, conversion, lang));
+        return Ok(());
+    }
+    let file = arguments.output.as_deref().filter(|_| conversion.is_none());
+    let style = match file {
+        Some(_) => TextStyle {
+            paint: Paint::Plain,
+            ..style()
+        },
+        None => style(),
+    };
+    let shown = match arguments.format {
+        DataView::Text => text::render(&compose(survey, conversion, lang), style),
+        DataView::Json => serde_json::to_string_pretty(survey)? + "\n",
+    };
+    match file {
+        Some(file) => std::fs::write(file, shown).with_context(|| cannot_write(file)),
+        None => print(&shown),
+    }
+}
+
+fn cannot_write(file: &Path) -> String {
+    format!(
+        "cannot write {}; check its folder and permissions",
+        file.display()
+    )
+}
+
+/// Rows on their way to a file.
+struct Converted {
+    out: Box<dyn Write>,
+    file: String,
+    written: u64,
+    left_out: u64,
+}
+
+impl Converted {
+    fn open(file: Option<&Path>, data: &Path) -> anyhow::Result<Self> {
+        let out: Box<dyn Write> = match file {
+            Some(file) => {
+                let same = |one: &Path, other: &Path| {
+                    Some(one.canonicalize().ok()? == other.canonicalize().ok()?)
+                };
+                if same(file, data) == Some(true) {
+                    bail!(
+                        "-o {} is the data set itself; give another file",
+                        file.display()
+                    );
+                }
+                Box::new(File::create(file).with_context(|| cannot_write(file))?)
+            }
+            None => Box::new(stdout().lock()),
+        };
+        Ok(Converted {
+            out: Box::new(BufWriter::with_capacity(1 << 16, out)),
+            file: file.map_or("-".to_owned(), |file| file.display().to_string()),
+            written: 0,
+            left_out: 0,
+        })
+    }
+
+    fn write(&mut self, line: Option<String>) -> anyhow::Result<()> {
+        match line {
+            Some(line) => {
+                self.written += 1;
+                writeln!(self.out, "{line}").with_context(|| format!("cannot write {}", self.file))
+            }
+            None => {
+                self.left_out += 1;
+                Ok(())
+            }
+        }
+    }
+
+    fn finish(mut self) -> anyhow::Result<Conversion> {
+        (self.out.flush()).with_context(|| format!("cannot write {}", self.file))?;
+        if self.written == 0 && self.left_out > 0 {
+            bail!(
+                "no row can be written as custom: none is a single prompt; a trace holds none at all"
+            );
+        }
+        Ok(Conversion {
+            written: self.written,
+            left_out: self.left_out,
+            file: self.file,
+        })
+    }
+}

@@ -1,0 +1,218 @@
+//! What `inferometer data` shows: a data set at a glance, and what is wrong with it.
+
+use crate::doc::{Bar, Block, Doc, Note, Pair, Section, Tone};
+use crate::number;
+use inferometer_core::message::labels::Label;
+use inferometer_core::message::{Lang, fill};
+use inferometer_core::survey::{Arrivals, Lengths, Packing, Survey};
+
+/// Fewer lengths than this are no distribution to look at.
+const LEAST_FOR_PICTURE: u64 = 10;
+
+/// Rows that were written in another format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conversion {
+    /// How many.
+    pub written: u64,
+    /// Rows that the other format cannot hold.
+    pub left_out: u64,
+    /// Where they are.
+    pub file: String,
+}
+
+/// The survey of a data set as a document.
+pub fn compose(survey: &Survey, conversion: Option<&Conversion>, lang: Lang) -> Doc {
+    let mut sections = vec![Section::plain(vec![Block::Pairs(facts(
+        survey, conversion, lang,
+    ))])];
+    if !survey.bad_rows.is_empty() {
+        sections.push(bad_rows(survey, lang));
+    }
+    let pictures = [
+        (Label::PromptChars, &survey.prompt_chars),
+        (Label::PromptTokens, &survey.prompt_tokens),
+        (Label::AnswerTokens, &survey.output_tokens),
+        (Label::TurnsOf, &survey.turns),
+    ];
+    for (label, lengths) in pictures {
+        if let Some(lengths) = lengths {
+            sections.push(picture(label, lengths, lang));
+        }
+    }
+    if !survey.first_prompts.is_empty() {
+        let quotes = Block::Quotes(survey.first_prompts.clone());
+        sections.push(Section::headed(
+            Label::FirstPrompts.text(lang),
+            vec![quotes],
+        ));
+    }
+    Doc { sections }
+}
+
+/// What was converted, in a line: for where the rows themselves take the page.
+pub fn in_brief(survey: &Survey, conversion: &Conversion, lang: Lang) -> String {
+    let mut parts = vec![rows(survey, lang)];
+    parts.extend(survey.bad_rows.first().map(|bad| {
+        let line = fill(Label::BadLine.text(lang), &[("line", bad.line.to_string())]);
+        format!("{line}: {}", bad.reason)
+    }));
+    parts.push(written(conversion, lang));
+    parts.join("; ")
+}
+
+fn facts(survey: &Survey, conversion: Option<&Conversion>, lang: Lang) -> Vec<Pair> {
+    let pair = |label: Label, value: String| Pair::new(label.text(lang), value);
+    let mut pairs = vec![
+        pair(Label::Data, survey.location.clone()),
+        pair(Label::ReadAs, recognised(survey, lang)),
+        pair(Label::Rows, rows(survey, lang)),
+    ];
+    if let Some(tokens) = tokens(survey, lang) {
+        pairs.push(pair(Label::Tokens, tokens));
+    }
+    if let Some(found) = &survey.arrivals {
+        pairs.push(pair(Label::Arrivals, arrivals(found, lang)));
+    }
+    if let Some(conversion) = conversion {
+        pairs.push(pair(Label::Written, written(conversion, lang)));
+    }
+    pairs
+}
+
+fn recognised(survey: &Survey, lang: Lang) -> String {
+    let label = match survey.format_given {
+        true => Label::FormatGiven,
+        false => Label::FormatFound,
+    };
+    let mut parts = vec![fill(
+        label.text(lang),
+        &[("format", survey.format.to_string())],
+    )];
+    if survey.packing != Packing::Plain {
+        let packing = [("packing", survey.packing.to_string())];
+        parts.push(fill(Label::PackedWith.text(lang), &packing));
+    }
+    parts.join(", ")
+}
+
+fn rows(survey: &Survey, lang: Lang) -> String {
+    let rows = survey.rows;
+    let mut parts = vec![fill(
+        Label::RowsUsable.text(lang),
+        &[
+            ("usable", number::count(rows.usable)),
+            ("seen", number::count(rows.seen)),
+        ],
+    )];
+    let others = [
+        (Label::RowsBad, rows.bad),
+        (Label::RowsUnusable, rows.unusable),
+        (Label::RowsTooShort, rows.too_short),
+        (Label::RowsTooLong, rows.too_long),
+        (Label::RowsByFilter, rows.by_filter),
+    ];
+    let others = others.into_iter().filter(|(_, count)| *count > 0);
+    parts.extend(
+        others.map(|(label, count)| fill(label.text(lang), &[("count", number::count(count))])),
+    );
+    if survey.partial {
+        parts.push(Label::RowsLimited.text(lang).to_owned());
+    }
+    parts.join(", ")
+}
+
+fn tokens(survey: &Survey, lang: Lang) -> Option<String> {
+    let label = match survey.tokenizer_given {
+        true => Label::TokensBy,
+        false => Label::TokensByDefault,
+    };
+    let tokenizer = survey.tokenizer.clone()?;
+    let mut parts = Vec::new();
+    if let (Some(chars), Some(tokens)) = (&survey.prompt_chars, &survey.prompt_tokens)
+        && tokens.mean > 0.0
+    {
+        let mean = number::brief(chars.mean / tokens.mean);
+        parts.push(fill(Label::CharsPerToken.text(lang), &[("mean", mean)]));
+    }
+    parts.push(fill(label.text(lang), &[("tokenizer", tokenizer)]));
+    Some(parts.join(", "))
+}
+
+fn arrivals(found: &Arrivals, lang: Lang) -> String {
+    let Some(rate) = found.per_s else {
+        return Label::ArrivalsAtOnce.text(lang).to_owned();
+    };
+    let values = [
+        ("time", number::seconds(found.span_s)),
+        ("rate", number::brief(rate)),
+    ];
+    let mut parts = vec![fill(Label::ArrivalsOf.text(lang), &values)];
+    parts.extend(found.gap_variation.map(|variation| {
+        let variation = number::brief(variation);
+        fill(Label::GapsVary.text(lang), &[("variation", variation)])
+    }));
+    parts.join(", ")
+}
+
+fn written(conversion: &Conversion, lang: Lang) -> String {
+    let values = [
+        ("count", number::count(conversion.written)),
+        ("file", conversion.file.clone()),
+    ];
+    let mut parts = vec![fill(Label::WrittenTo.text(lang), &values)];
+    if conversion.left_out > 0 {
+        let count = number::count(conversion.left_out);
+        parts.push(fill(Label::WrittenNot.text(lang), &[("count", count)]));
+    }
+    parts.join(", ")
+}
+
+fn picture(label: Label, lengths: &Lengths, lang: Lang) -> Section {
+    let values = [
+        ("mean", number::mean(lengths.mean)),
+        ("p50", number::mean(lengths.p50)),
+        ("p90", number::mean(lengths.p90)),
+        ("p99", number::mean(lengths.p99)),
+        ("min", number::count(lengths.min)),
+        ("max", number::count(lengths.max)),
+    ];
+    if lengths.min == lengths.max {
+        let values = [
+            ("count", number::count(lengths.n)),
+            ("length", number::count(lengths.min)),
+        ];
+        let all = Block::Paragraph(fill(Label::LengthAll.text(lang), &values));
+        return Section::headed(label.text(lang), vec![all]);
+    }
+    let mut blocks = vec![Block::Paragraph(fill(Label::LengthsOf.text(lang), &values))];
+    if lengths.n >= LEAST_FOR_PICTURE {
+        let bars = lengths.bins.iter().map(|bin| Bar {
+            from: bin.from,
+            to: bin.to,
+            count: bin.count,
+        });
+        blocks.push(Block::Histogram(bars.collect()));
+    }
+    Section::headed(label.text(lang), blocks)
+}
+
+fn bad_rows(survey: &Survey, lang: Lang) -> Section {
+    let notes = survey.bad_rows.iter().map(|bad| Note {
+        tag: fill(Label::BadLine.text(lang), &[("line", bad.line.to_string())]),
+        tone: Tone::Bad,
+        subject: bad.reason.clone(),
+        text: String::new(),
+        follow: None,
+    });
+    let mut blocks = vec![Block::Notes(notes.collect())];
+    let more = survey.rows.bad.saturating_sub(survey.bad_rows.len() as u64);
+    if more > 0 {
+        let more = fill(
+            Label::MoreBadRows.text(lang),
+            &[("count", number::count(more))],
+        );
+        blocks.push(Block::Paragraph(more));
+    }
+    blocks.push(Block::Paragraph(Label::BadRowsRemedy.text(lang).to_owned()));
+    Section::headed(Label::BadRows.text(lang), blocks)
+}

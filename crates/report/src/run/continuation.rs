@@ -1,0 +1,92 @@
+//! Answers to a template that asks for a length in words, by the length that came.
+
+use super::{RunReport, heading};
+use crate::doc::{Block, Cell, Column, Pair, Section, Table, Unit};
+use crate::number;
+use inferometer_core::message::labels::Label;
+use inferometer_core::summary::{ContinuationGroup, ContinuationResult};
+
+pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
+    let found = report.summary.continuation.as_ref()?;
+    let table = Table {
+        columns: vec![
+            Column::left(report.say(Label::OfAsked)),
+            Column::right(report.say(Label::Answers)),
+            Column::right(report.say(Label::MeanChars)),
+            Column::right(report.say(Label::MeanTokens)),
+            Column::right(report.say(Label::PerUserRate)),
+            Column::right(report.say(Label::MeanE2e)),
+        ],
+        rows: (found.groups.iter())
+            .map(|group| row(report, group))
+            .collect(),
+        footnotes: Vec::new(),
+    };
+    Some(Section::headed(
+        &heading(report, Label::ByActualLength),
+        vec![Block::Table(table), Block::Pairs(pairs(report, found))],
+    ))
+}
+
+fn row(report: &RunReport<'_>, group: &ContinuationGroup) -> Vec<Cell> {
+    let from = ("from", number::percent(group.from_share));
+    let range = match group.to_share.map(|to| ("to", number::percent(to))) {
+        Some(to) if group.from_share <= 0.0 => report.fill(Label::ShareBelow, &[to]),
+        Some(to) => report.fill(Label::ShareBetween, &[from, to]),
+        None => report.fill(Label::ShareAbove, &[from]),
+    };
+    // A mean of nothing belongs nowhere; one of something unknown is absent.
+    let mean = |value: Option<f64>, unit: Unit, decimals: usize| match group.answers {
+        0 => Cell::blank(),
+        _ => Cell::number(value, unit, decimals),
+    };
+    let speed = group.tokens_per_s_mean;
+    vec![
+        Cell::text(range),
+        Cell::count(group.answers),
+        mean(group.chars_mean, Unit::Count, 0),
+        mean(group.tokens_mean, Unit::Count, 0),
+        mean(
+            speed,
+            Unit::TokensPerSecond,
+            speed.map_or(0, number::decimals),
+        ),
+        match group.e2e_mean_ms {
+            Some(mean) => Cell::text(number::whole_millis(mean)),
+            None => mean(None, Unit::Milliseconds, 0),
+        },
+    ]
+}
+
+fn pairs(report: &RunReport<'_>, found: &ContinuationResult) -> Vec<Pair> {
+    let pair = |label, value: String| Pair::new(report.say(label), value);
+    let mut pairs = Vec::new();
+    if let Some(mean) = found.chars_mean {
+        let asked = f64::from(found.asked_chars.max(1));
+        let values = [
+            ("asked", number::count(u64::from(found.asked_chars))),
+            ("mean", number::grouped(mean, 0)),
+            ("share", number::percent(mean / asked)),
+        ];
+        pairs.push(pair(Label::Asked, report.fill(Label::AskedOf, &values)));
+    }
+    let values = [
+        ("refused", number::count(found.refused)),
+        ("short", number::count(found.very_short)),
+    ];
+    let odd = report.fill(Label::ShortAnswersOf, &values);
+    pairs.push(pair(Label::ShortAnswers, odd));
+    let chars = found
+        .template_chars
+        .map(|chars| ("chars", number::count(chars)));
+    let tokens = (found.template_tokens).map(|tokens| ("tokens", number::count(u64::from(tokens))));
+    let size = match (chars, tokens) {
+        (Some(chars), Some(tokens)) => {
+            Some(report.fill(Label::TemplateCharsTokens, &[chars, tokens]))
+        }
+        (Some(chars), None) => Some(report.fill(Label::TemplateChars, &[chars])),
+        (None, _) => None,
+    };
+    pairs.extend(size.map(|size| pair(Label::TemplateSize, size)));
+    pairs
+}
