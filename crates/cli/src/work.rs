@@ -26,7 +26,11 @@ pub fn localize(options: &mut Options, progress: &mut Progress) -> anyhow::Resul
         .work
         .data_format
         .is_some_and(|format| format.0.is_some());
-    let resolved = options.clone().resolve()?;
+    // Options that only a trace may have wait for the format; they are judged with it.
+    let mut without = options.clone();
+    without.load.speed = None;
+    without.work.cache_nonce = None;
+    let resolved = without.resolve()?;
     if let (PromptSource::Data(data), false) = (&resolved.work.prompts, named) {
         let format = format_of(&file, data)?;
         options.work.data_format = Some(FormatName(Some(format)));

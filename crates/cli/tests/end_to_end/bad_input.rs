@@ -19,7 +19,11 @@ fn values_that_are_not_possible_are_refused_with_those_that_are() {
     let place = Place::new();
     for (option, value, remedy) in [
         ("--format", "pdf", "choose text, json or csv"),
-        ("--dialect", "klingon", "choose ours, vllm or sglang"),
+        (
+            "--dialect",
+            "klingon",
+            "choose ours, vllm, sglang or grid-log",
+        ),
         ("--lang", "xx", "choose en"),
         ("--api", "smoke", "choose auto, chat or completions"),
         ("--concurrency", "0", "from 1"),

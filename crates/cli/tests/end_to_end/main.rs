@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bad_input;
+mod data;
 mod doubts;
 mod faults;
 mod hostile;
@@ -20,3 +21,4 @@ mod stored_runs;
 mod support;
 mod tls;
 mod truth;
+mod work;

@@ -100,9 +100,18 @@ impl Place {
             "16",
         ];
         // Prompts of one's own have no length to ask for.
-        let own = options
-            .iter()
-            .any(|option| ["--prompt", "--data", "--input-tokens", "--config"].contains(option));
+        let own = options.iter().any(|option| {
+            [
+                "--prompt",
+                "--data",
+                "--input-tokens",
+                "--input-chars",
+                "--length-pairs",
+                "--workload",
+                "--config",
+            ]
+            .contains(option)
+        });
         let fixed = if own { &fixed[..7] } else { &fixed[..] };
         fixed
             .iter()
