@@ -134,8 +134,10 @@ pub struct Bin {
 
 /// Bins of a histogram, at most.
 const BINS: u64 = 12;
-/// From this ratio of the largest to the smallest length on, bins have equal ratios.
+/// From these ratios of the largest to the smallest and to the middle length on, bins have equal
+/// ratios: lengths are wide apart, and most are in the lower part.
 const WIDE: u64 = 20;
+const SKEWED: f64 = 5.0;
 
 /// Lengths that are being counted. Only different lengths take memory, and there can be few of
 /// them: so many different texts of lengths 1, 2, 3 … have a total size of their square.
@@ -176,14 +178,17 @@ impl LengthCounts {
             p90: quantile(0.9)?,
             p99: quantile(0.99)?,
             max,
-            bins: bins(&counts, min, max),
+            bins: bins(&counts, max as f64 >= SKEWED * quantile(0.5)?),
         })
     }
 }
 
 /// The histogram of sorted lengths.
-fn bins(counts: &[(u64, u64)], min: u64, max: u64) -> Vec<Bin> {
-    let mut bins: Vec<Bin> = begins(min, max)
+fn bins(counts: &[(u64, u64)], skewed: bool) -> Vec<Bin> {
+    let (Some(&(min, _)), Some(&(max, _))) = (counts.first(), counts.last()) else {
+        return Vec::new();
+    };
+    let mut bins: Vec<Bin> = begins(min, max, skewed)
         .into_iter()
         .map(|from| Bin {
             from,
@@ -207,11 +212,11 @@ fn bins(counts: &[(u64, u64)], min: u64, max: u64) -> Vec<Bin> {
 }
 
 /// Where bins begin: at round numbers, so that two pictures can be compared.
-fn begins(min: u64, max: u64) -> Vec<u64> {
+fn begins(min: u64, max: u64, skewed: bool) -> Vec<u64> {
     if max - min < BINS {
         return (min..=max).collect();
     }
-    if max / min.max(1) >= WIDE {
+    if skewed && max / min.max(1) >= WIDE {
         // 1, 2, 5, 10 … where the spread allows, else only powers.
         for (steps, factor) in [(&[1, 2, 5][..], 10), (&[1][..], 10), (&[1][..], 1000)] {
             let begins = round_steps(steps, factor, min, max);
@@ -280,8 +285,9 @@ mod tests {
             begins_of(&[110, 190]),
             [110, 120, 130, 140, 150, 160, 170, 180, 190]
         );
-        assert_eq!(begins_of(&[7, 900]), [7, 10, 20, 50, 100, 200, 500]);
-        assert_eq!(begins_of(&[0, 3_000_000]).len(), 8);
+        assert_eq!(begins_of(&[7, 8, 900]), [7, 10, 20, 50, 100, 200, 500]);
+        assert_eq!(begins_of(&[0, 9, 3_000_000]).len(), 8);
+        assert_eq!(begins_of(&[9, 1_000, 2_100])[..3], [9, 200, 400]);
     }
 
     proptest! {

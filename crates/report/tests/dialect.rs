@@ -284,3 +284,40 @@ fn dialects_are_known_by_their_words() {
     assert_eq!(Dialect::Ours.foreign(), None);
     assert_eq!(Dialect::from_word("evalscope"), None);
 }
+
+/// Two answers of 3 and 2 tokens from 1.0 to 3.0 s of a run that began at 02:23:34, so that the
+/// clock went from :35 to :37. By hand: a took 148 ms, b 258 ms.
+#[test]
+fn the_grid_log_has_the_log_s_lines_and_whole_seconds() {
+    let mut run = two_answers();
+    run.scenario = scenario(
+        "[load]\nconcurrency = 8\n[work]\ninput-chars = 4000\nask-chars = 500\ntemplate = \"zh\"\n",
+    );
+    for record in &mut run.records {
+        (record.input_chars, record.output_chars) = (4_027, 100);
+    }
+    let text = dialect::text(Foreign::GridLog, &run.source()).unwrap();
+    insta::assert_snapshot!("grid_log", text);
+    let speed = (3.0 / 0.148 + 2.0 / 0.258) / 2.0;
+    let json: serde_json::Value =
+        serde_json::from_str(&dialect::json(Foreign::GridLog, &run.source()).unwrap()).unwrap();
+    assert_eq!(json["duration"], 2);
+    assert_eq!(json["prompt-tokens/second"], 41.0);
+    assert_eq!(json["completion-tokens/second"], 2.5);
+    assert_eq!(json["prompt-chars/second"], 4_027.0);
+    assert_eq!(json["QPS"], 1.0);
+    let found = json["tokens-speed-per-request/second(终端用户视角)"].as_f64();
+    assert!((found.unwrap() - speed).abs() < 1e-9);
+}
+
+#[test]
+fn the_grid_log_breaks_off_where_its_tool_divides_by_nothing() {
+    let mut run = two_answers();
+    run.records.truncate(2);
+    run.records.remove(0);
+    let shown = dialect::text(Foreign::GridLog, &run.source());
+    assert_eq!(shown, Err(DialectError::NoSecond("grid-log")));
+    run.records.clear();
+    let shown = dialect::text(Foreign::GridLog, &run.source());
+    assert_eq!(shown, Err(DialectError::NoSuccess("grid-log")));
+}

@@ -41,7 +41,7 @@ pub(super) fn lines(bars: &[Bar], columns: usize) -> Vec<String> {
 fn drawn(count: u64, most: u64, columns: usize) -> String {
     let share = count as f64 / most.max(1) as f64;
     let eighths = (share * (columns * 8) as f64).round() as usize;
-    let eighths = eighths.max(usize::from(count > 0));
+    let eighths = eighths.max(usize::from(count > 0 && columns > 0));
     let mut bar = "█".repeat(eighths / 8);
     bar.extend((eighths % 8).checked_sub(1).map(|part| EIGHTHS[part]));
     bar

@@ -9,9 +9,9 @@ use inferometer_core::options::Options;
 use inferometer_core::record::{FailureClass, Phase, TokenSource};
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::{
-    Accounts, Client, Concurrency, Distribution, DriftPart, FailureCount, Latencies,
-    ObjectiveResult, SCHEMA, SloResult, Speed, StatedDoubt, SteadyThroughput, Summary, Throughput,
-    Tokens,
+    Accounts, Client, Concurrency, ContinuationGroup, ContinuationResult, Distribution, DriftPart,
+    FailureCount, Latencies, ObjectiveResult, SCHEMA, SloResult, Speed, StatedDoubt,
+    SteadyThroughput, Summary, Throughput, Tokens,
 };
 use inferometer_core::units::Offset;
 use inferometer_report::run::{Detail, RunReport};
@@ -463,6 +463,50 @@ pub fn soak() -> Sample {
     sample
 }
 
+/// A template that asks for more than it gets.
+pub fn continuation() -> Sample {
+    let mut sample = healthy();
+    sample.scenario = scenario(
+        "[load]\nconcurrency = 16\nrequests = 512\n[work]\ninput-chars = 4000\n\
+         ask-chars = 2000\ntemplate = \"zh\"\n",
+    );
+    sample.environment.nonce = None;
+    sample.environment.distinct_prompts = Some(500);
+    sample.environment.notes = vec![Note::from(Known::Template {
+        chars: 131,
+        tokens: Some(118),
+    })];
+    let group = |from_share, to_share, answers: u64, chars_mean: f64| {
+        let known = answers > 0;
+        ContinuationGroup {
+            from_share,
+            to_share,
+            answers,
+            chars_mean: known.then_some(chars_mean),
+            tokens_mean: known.then_some(chars_mean / 1.31),
+            tokens_per_s_mean: known.then_some(4.691),
+            e2e_mean_ms: known.then_some(chars_mean * 213.0),
+        }
+    };
+    sample.summary.continuation = Some(ContinuationResult {
+        asked_chars: 2000,
+        chars_mean: Some(911.3),
+        tokens_mean: Some(682.5),
+        refused: 3,
+        very_short: 9,
+        template_chars: Some(131),
+        template_tokens: Some(118),
+        groups: vec![
+            group(0.0, Some(0.1), 9, 71.0),
+            group(0.1, Some(0.5), 301, 742.0),
+            group(0.5, Some(0.9), 202, 1_203.0),
+            group(0.9, Some(1.1), 0, 0.0),
+            group(1.1, None, 0, 0.0),
+        ],
+    });
+    sample
+}
+
 /// All of them, by name.
 pub fn all() -> Vec<(&'static str, Sample)> {
     vec![
@@ -472,5 +516,6 @@ pub fn all() -> Vec<(&'static str, Sample)> {
         ("not_streamed", not_streamed()),
         ("nothing", nothing()),
         ("soak", soak()),
+        ("continuation", continuation()),
     ]
 }
