@@ -96,7 +96,7 @@ prop_compose! {
         (input_tokens_asked, output_tokens_asked, output_exact) in
             (option::of(any::<u32>()), option::of(any::<u32>()), any::<bool>()),
         (input_chars, output_chars, streamed, resent, refused) in
-            (nanos(), nanos(), any::<bool>(), any::<bool>()),
+            (nanos(), nanos(), any::<bool>(), any::<bool>(), any::<bool>()),
     ) -> Record {
         Record {
             id, index, session, turn, warmup, due, cap_wait, connect, sent, first_byte, chunks,
