@@ -260,7 +260,7 @@ fn files_that_do_not_help_are_told() {
     assert_refused(
         &place,
         &["run", &sim.url, "--data", &empty],
-        &["empty.txt", "at least one line"],
+        &["empty.txt", "at least one row"],
     );
     let binary = place.write("binary.txt", [0xff, 0xfe, b'\n']);
     assert_refused(&place, &["run", &sim.url, "--data", &binary], &["UTF-8"]);
