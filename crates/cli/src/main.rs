@@ -14,6 +14,7 @@ mod work;
 
 use arguments::{Cli, Command};
 use clap::{CommandFactory, FromArgMatches};
+use inferometer_core::guard::is_guarded;
 use std::process::ExitCode;
 
 /// How a command ended. Errors are the fourth way: 2.
@@ -28,6 +29,13 @@ pub enum Exit {
 }
 
 fn main() -> ExitCode {
+    // What is caught is told as an error; its trace would only frighten.
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !is_guarded() {
+            default(panic);
+        }
+    }));
     let cli = match parse() {
         Ok(cli) => cli,
         Err(code) => return code,

@@ -32,7 +32,7 @@ use inferometer_load::preflight::{Learned, Wish, preflight, unreachable};
 use inferometer_load::recorder::{Recorder, TokenCount};
 use inferometer_load::setup::{Job, Jobs, Setup, Talk, WARMUP_SESSION};
 use inferometer_workload::{Content, Workload};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,6 +47,18 @@ const DEMO: [&str; 8] = [
     "5ms",
     "--until-stdin-closes",
 ];
+
+/// What is to be measured.
+pub struct Point {
+    /// The settings.
+    pub scenario: Scenario,
+    /// Where its data lie on this machine, if it has any.
+    pub data: Option<PathBuf>,
+    /// The servers; none means the embedded engine.
+    pub targets: Vec<Target>,
+    /// What opens their doors.
+    pub keys: Keys,
+}
 
 /// A finished run.
 pub struct Measured {
@@ -64,15 +76,18 @@ pub struct Measured {
 
 /// Runs one load point and keeps it in `out`.
 pub fn measure(
-    scenario: Scenario,
-    data: Option<&Path>,
-    targets: Vec<Target>,
-    keys: Keys,
+    point: Point,
     out: &Path,
     lang: Lang,
     control: &Control,
     progress: &mut Progress,
 ) -> anyhow::Result<Measured> {
+    let Point {
+        scenario,
+        data,
+        targets,
+        keys,
+    } = point;
     let mut notes: Vec<Note> = Vec::new();
     let raised = host::raise_open_files(most_streams(&scenario)).map_err(anyhow::Error::msg)?;
     notes.extend(raised.map(Note::from));
@@ -89,7 +104,7 @@ pub fn measure(
     };
 
     let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
-    let workload = Arc::new(work::open(&scenario, data, nonce)?);
+    let workload = Arc::new(work::open(&scenario, data.as_deref(), nonce)?);
     let measured = measured_phase(&scenario, &workload);
     let jobs: Arc<dyn Jobs> = Arc::new(WorkJobs(Arc::clone(&workload)));
 

@@ -9,8 +9,9 @@ use inferometer_core::scenario::{Extent, Load, Scenario, Warmup};
 use inferometer_core::units::Offset;
 use inferometer_core::work::{DataSource, PromptSource};
 use inferometer_load::setup::{Job, Jobs};
+use inferometer_workload::data::detect;
 use inferometer_workload::remote::{Endpoints, Fetcher, Location, Progress as Fetched, Secret};
-use inferometer_workload::{Nonce, Opening, Workload, format_of};
+use inferometer_workload::{Nonce, Opening, Workload};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,17 +23,8 @@ pub fn localize(options: &mut Options, progress: &mut Progress) -> anyhow::Resul
         return Ok(None);
     };
     let file = fetch(location, options.connection.proxy.as_deref(), progress)?;
-    let named = options
-        .work
-        .data_format
-        .is_some_and(|format| format.0.is_some());
-    // Options that only a trace may have wait for the format; they are judged with it.
-    let mut without = options.clone();
-    without.load.speed = None;
-    without.work.cache_nonce = None;
-    let resolved = without.resolve()?;
-    if let (PromptSource::Data(data), false) = (&resolved.work.prompts, named) {
-        let format = format_of(&file, data)?;
+    if options.work.unnamed_data().is_some() {
+        let format = detect(&file, options.work.field.as_deref())?;
         options.work.data_format = Some(FormatName(Some(format)));
     }
     Ok(Some(file))

@@ -7,6 +7,7 @@ pub mod content;
 pub mod doubt;
 pub mod environment;
 pub mod fold;
+pub mod guard;
 pub mod hostile;
 pub mod journal;
 pub mod judge;

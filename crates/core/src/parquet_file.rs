@@ -9,6 +9,7 @@ mod table;
 
 pub use table::SCHEMA;
 
+use crate::guard::guarded;
 use crate::record::Record;
 use crate::run_dir::StorageError;
 use parquet::basic::{Compression, Encoding};
@@ -166,7 +167,9 @@ fn properties() -> WriterProperties {
 /// Reads the records of a file in the order in which they were written.
 pub fn read_records(path: &Path) -> Result<ParquetRecords, StorageError> {
     let file = File::open(path).map_err(|e| StorageError::io("read", path, e))?;
-    let reader = SerializedFileReader::new(file).map_err(|error| read_error(path, error))?;
+    let reader = guarded(|| SerializedFileReader::new(file))
+        .unwrap_or_else(|panic| Err(ParquetError::General(panic)))
+        .map_err(|error| read_error(path, error))?;
     let metadata = reader.metadata().file_metadata();
     let stated = metadata
         .key_value_metadata()
@@ -278,7 +281,10 @@ impl Iterator for ParquetRecords {
     type Item = Result<Record, StorageError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let record = self.next_record().map_err(|error| {
+        // The library panics on some damaged pages.
+        let next = guarded(|| self.next_record());
+        let next = next.unwrap_or_else(|panic| Err(ParquetError::General(panic)));
+        let record = next.map_err(|error| {
             // Nothing sensible follows a damaged batch.
             self.next_group = usize::MAX;
             self.rows_in_group = 0;

@@ -5,6 +5,7 @@ use crate::api::Dialect;
 use crate::clock::Clock;
 use crate::failure::{failure, of_io};
 use crate::flight::{Flight, JOURNAL_EVERY};
+use crate::flood;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Phase};
 use inferometer_core::units::Offset;
 use std::cell::RefCell;
@@ -18,22 +19,6 @@ use tokio::time::Sleep;
 /// Bytes taken by one read. One such buffer serves all connections of a worker: what is read
 /// is parsed before anything else runs.
 pub const READ_SIZE: usize = 64 << 10;
-
-/// Reads of one stream that follow one another as closely as this, so many times in a row, are
-/// a flood: tens of thousands of tokens a second on one stream, far beyond any engine. There,
-/// looking again is cheaper than going to sleep, for us and for the server that must wake us.
-const FLOOD: Duration = Duration::from_micros(50);
-const STREAK: u32 = 8;
-
-/// In a flood, how long to leave the socket alone after a read: each read holds up the server's
-/// writes, and what comes meanwhile comes in one read.
-const PAUSE: Duration = Duration::from_micros(20);
-
-/// Looks in a row that may find nothing, in case the clock stands still.
-const LOOKS: u32 = 32;
-
-/// Turns of a pause, for the same reason.
-const LONGEST_SPIN: u32 = 2_000;
 
 /// How long the end of the body may take after `[DONE]`.
 const AFTER_DONE: Duration = Duration::from_millis(250);
@@ -126,7 +111,6 @@ impl Bench {
                 let mut scratch = self.scratch.borrow_mut();
                 let mut buffer = ReadBuf::new(&mut scratch);
                 match Pin::new(&mut *stream).poll_read(cx, &mut buffer) {
-                    Poll::Pending if watch.is_flood() => Poll::Ready(Step::LookAgain),
                     Poll::Pending => {
                         drop(scratch);
                         Poll::Ready(Step::Silent(ready!(watch.poll(cx))))
@@ -136,6 +120,7 @@ impl Bench {
                     Poll::Ready(Ok(())) => {
                         let now = self.clock.now();
                         watch.hear(now);
+                        flood::read();
                         let chunks = flight.record.chunks.len();
                         let progress = reader.take(buffer.filled(), now, &mut flight.record);
                         flight.read(now, chunks);
@@ -146,10 +131,6 @@ impl Bench {
             .await;
             match step {
                 Step::Read(Progress::More | Progress::Interim) => {}
-                Step::LookAgain => {
-                    watch.pause();
-                    tokio::task::yield_now().await;
-                }
                 Step::Read(Progress::Ending) => watch.limit = AFTER_DONE,
                 Step::Read(Progress::Over { reusable }) => return reusable,
                 Step::Closed => {
@@ -202,7 +183,6 @@ impl Bench {
 
 enum Step {
     Read(Progress),
-    LookAgain,
     Closed,
     Broken(std::io::Error),
     Silent(Silence),
@@ -225,10 +205,6 @@ struct Watch<'a> {
     sent: Offset,
     /// When the last byte came.
     heard: Offset,
-    /// Reads in a row that followed closely.
-    streak: u32,
-    /// Looks since the last read.
-    looks: u32,
     /// Longest silence.
     limit: Duration,
     /// The journal has been told of the lull since the last read.
@@ -244,39 +220,14 @@ impl<'a> Watch<'a> {
             sleep: Box::pin(tokio::time::sleep_until(bench.clock.instant(first))),
             sent,
             heard: sent,
-            streak: 0,
-            looks: 0,
             limit,
             told: false,
         }
     }
 
     fn hear(&mut self, now: Offset) {
-        self.streak = match now.since(self.heard) < FLOOD {
-            true => self.streak.saturating_add(1),
-            false => 0,
-        };
         self.heard = now;
-        self.looks = 0;
         self.told = false;
-    }
-
-    /// Waits without touching the socket; too short for any timer.
-    fn pause(&self) {
-        for _ in 0..LONGEST_SPIN {
-            if self.bench.clock.now().since(self.heard) >= PAUSE {
-                return;
-            }
-            std::hint::spin_loop();
-        }
-    }
-
-    /// Reads follow one another so closely that the next is due.
-    fn is_flood(&mut self) -> bool {
-        self.looks += 1;
-        self.streak >= STREAK
-            && self.looks < LOOKS
-            && self.bench.clock.now().since(self.heard) < FLOOD
     }
 
     fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Silence> {

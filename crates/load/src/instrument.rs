@@ -4,6 +4,7 @@
 use crate::clock::{stand_back, thread_cpu_time};
 use crate::connect::Transport;
 use crate::flight::Sink;
+use crate::flood;
 use crate::live::{Live, Snapshot};
 use crate::pace::Pacer;
 use crate::recorder::Entries;
@@ -441,6 +442,7 @@ fn work<T: Transport + Send + Sync>(
 ) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
+        .on_thread_park(flood::before_sleep)
         .build_local(LocalOptions::default())
         .expect("the system gives an event queue");
     let guard = runtime.enter();

@@ -11,6 +11,7 @@ pub mod connect;
 pub mod exchange;
 pub mod failure;
 pub mod flight;
+mod flood;
 pub mod http;
 pub mod instrument;
 pub mod live;

@@ -18,7 +18,7 @@ pub use continuation::{ContinuationError, Continued, Pieces};
 pub use fixed::Fixed;
 pub use lengths::{LengthError, PairSampler, Sampler};
 pub use nonce::{BadNonce, Nonce};
-pub use open::{Opening, Workload, WorkloadError, format_of};
+pub use open::{Opening, Workload, WorkloadError};
 pub use output::OutputLengths;
 pub use synthetic::{Synthetic, SyntheticError, TracePrompts, TraceRow};
 

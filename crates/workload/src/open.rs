@@ -9,7 +9,7 @@ use crate::{
 use inferometer_core::note::Known;
 use inferometer_core::seed::{Dimension, rng};
 use inferometer_core::work::{
-    self, DataFormat, DataSource, Language, Output, PromptSource, TokenizerName, Work,
+    self, DataSource, Language, Output, PromptSource, TokenizerName, Work,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -355,14 +355,6 @@ impl<P: Prompts> Prompts for AsTokenIds<P> {
 
     fn distinct(&self) -> Option<u64> {
         self.prompts.distinct()
-    }
-}
-
-/// The format of a file, where the work does not name it.
-pub fn format_of(path: &Path, data: &DataSource) -> Result<DataFormat, WorkloadError> {
-    match data.format {
-        Some(format) => Ok(format),
-        None => Ok(crate::data::detect(path, data.field.as_deref())?),
     }
 }
 

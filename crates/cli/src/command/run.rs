@@ -4,7 +4,7 @@ use crate::Exit;
 use crate::arguments::{RUNS, RunArguments};
 use crate::host;
 use crate::keys::Keys;
-use crate::measure::{Measured, measure};
+use crate::measure::{Measured, Point, measure};
 use crate::output::{Shown, check_output, language, show, verdict};
 use crate::progress::Progress;
 use crate::work;
@@ -46,17 +46,13 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
     let lang = language(arguments.output.lang);
-    let data = data.as_deref();
-    let measured = measure(
+    let point = Point {
         scenario,
         data,
         targets,
         keys,
-        &out,
-        lang,
-        &control,
-        &mut progress,
-    );
+    };
+    let measured = measure(point, &out, lang, &control, &mut progress);
     progress.end();
     let Measured {
         directory,

@@ -190,9 +190,9 @@ fn tokens(run: &Run<'_>, tally: &Tally<'_>) -> Tokens {
             Some(_) => TokenSource::Usage,
         },
         cached: tally.lengths.cached,
-        input_asked_mean: tally.input_asked.value(),
+        input_asked_mean: tally.input_asked.of_all(answers.len()),
         input_mean: mean(|answer| answer.input),
-        output_asked_mean: tally.output_asked.value(),
+        output_asked_mean: tally.output_asked.of_all(answers.len()),
         output_mean: mean(|answer| answer.output),
         chars_per_token: chars_per_token(answers).filter(|_| output.is_some()),
     }

@@ -128,8 +128,10 @@ impl MeanOf {
         }
     }
 
-    pub(super) fn value(self) -> Option<f64> {
-        (self.n > 0).then(|| self.sum / self.n as f64)
+    /// The mean, if all of so many had a value: a mean over some says nothing beside a mean
+    /// over all.
+    pub(super) fn of_all(self, all: usize) -> Option<f64> {
+        (self.n > 0 && self.n == all as u64).then(|| self.sum / self.n as f64)
     }
 }
 

@@ -14,6 +14,18 @@ pub(super) enum Source {
 }
 
 impl WorkOptions {
+    fn source_is_data(&self) -> bool {
+        self.source() == Some(Source::Data)
+    }
+
+    /// The data set that prompts come from and whose format nobody has named yet.
+    pub fn unnamed_data(&self) -> Option<&str> {
+        let named = self.data_format.is_some_and(|format| format.0.is_some());
+        self.data
+            .as_deref()
+            .filter(|_| !named && self.source_is_data())
+    }
+
     /// The source that the given options belong to; absent if they would fit any.
     pub(super) fn source(&self) -> Option<Source> {
         let text = self.data_format == Some(FormatName(Some(DataFormat::Text)));

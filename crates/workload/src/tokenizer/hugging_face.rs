@@ -2,8 +2,8 @@
 
 use super::chat_template::ChatTemplate;
 use super::{Tokenizer, TokenizerError};
+use inferometer_core::guard::guarded;
 use inferometer_core::hostile;
-use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 use tokenizers::{Encoding, ModelWrapper};
@@ -41,7 +41,7 @@ impl HuggingFace {
             path: file.clone(),
             reason: hostile::printable(reason, 300),
         };
-        let tokenizer = contained(|| parse(&bytes))
+        let tokenizer = guarded(|| parse(&bytes))
             .and_then(|parsed| parsed)
             .map_err(|reason| damaged(&reason))?;
         let mut opened = HuggingFace {
@@ -62,12 +62,12 @@ impl HuggingFace {
     }
 
     fn encoding(&self, text: &str) -> Result<Encoding, String> {
-        contained(|| self.tokenizer.encode_fast(text, false))?.map_err(|error| error.to_string())
+        guarded(|| self.tokenizer.encode_fast(text, false))?.map_err(|error| error.to_string())
     }
 
     fn tokens_around_a_message(&self, folder: &Path) -> Option<u32> {
         let template = ChatTemplate::in_folder(folder)?;
-        let text = contained(|| template.render(MESSAGE)).ok()??;
+        let text = guarded(|| template.render(MESSAGE)).ok()??;
         self.count(&text).checked_sub(self.count(MESSAGE))
     }
 }
@@ -155,16 +155,6 @@ fn parse(bytes: &[u8]) -> Result<tokenizers::Tokenizer, String> {
         tokenizer.with_model(steady);
     }
     Ok(tokenizer)
-}
-
-/// What a file holds can make the library that reads it panic; that is the file's fault and
-/// must not end a run.
-fn contained<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    panic::catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
-        let message = (panic.downcast_ref::<String>().map(String::as_str))
-            .or_else(|| panic.downcast_ref::<&str>().copied());
-        message.unwrap_or("it contradicts itself").to_owned()
-    })
 }
 
 #[cfg(test)]
