@@ -50,6 +50,7 @@ pub struct StepOutcome<'a> {
 
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
+    began_at: Nanos,
     ends_at: Nanos,
     batch: u32,
 }
@@ -136,9 +137,15 @@ impl Engine {
             self.clock = at;
             if let Some(under_way) = self.under_way.take() {
                 self.end(under_way);
+                if self.plans_ahead() {
+                    self.state.admit(under_way.began_at, self.order());
+                    began = self.begin(at);
+                }
             }
-            self.state.admit(at, self.order());
-            began = self.begin(at);
+            if self.under_way.is_none() {
+                self.state.admit(at, self.order());
+                began = self.begin(at);
+            }
         }
         StepOutcome {
             began,
@@ -202,6 +209,13 @@ impl Engine {
         }
     }
 
+    fn plans_ahead(&self) -> bool {
+        match &self.config.policy {
+            Policy::Vllm(policy) => policy.async_scheduling,
+            Policy::Mindie(_) => false,
+        }
+    }
+
     fn begin(&mut self, at: Nanos) -> Option<StepRecord> {
         self.state.plan.clear();
         self.state.preempted_now = 0;
@@ -218,6 +232,7 @@ impl Engine {
         let shape = self.shape();
         let duration = nanos(self.seconds(&shape) * self.noise.step(at)).max(1);
         self.under_way = Some(UnderWay {
+            began_at: at,
             ends_at: at.saturating_add(duration),
             batch: shape.sequences,
         });

@@ -17,6 +17,9 @@ pub struct VllmPolicy {
     pub chunked_prefill: bool,
     /// `--long-prefill-token-threshold`: the most tokens of one prompt in a step; 0 = no bound.
     pub long_prefill_token_threshold: u32,
+    /// `--async-scheduling`: a step is planned while the one before it runs, so that a request
+    /// which arrives meanwhile is seen one step later.
+    pub async_scheduling: bool,
     /// `--scheduling-policy`.
     pub order: Order,
 }
@@ -28,6 +31,7 @@ impl Default for VllmPolicy {
             max_num_seqs: 1024,
             chunked_prefill: true,
             long_prefill_token_threshold: 0,
+            async_scheduling: true,
             order: Order::Arrival,
         }
     }
