@@ -93,7 +93,7 @@ fn when_all_come_at_once_a_smaller_token_budget_gives_a_longer_ttft_and_a_shorte
         };
         closed(vllm(policy), 64, uniform(64, 1024, 128))
     };
-    let runs = [256, 1024, 8192].map(run);
+    let runs = [256, 512, 2048].map(run);
     assert!(ttft(&runs[0]) > ttft(&runs[1]) && ttft(&runs[1]) > ttft(&runs[2]));
     assert!(gap_p99(&runs[0]) < gap_p99(&runs[1]) && gap_p99(&runs[1]) < gap_p99(&runs[2]));
 }
@@ -188,10 +188,9 @@ fn selecting_batches_on_mindie_trades_ttft_for_smoother_decoding() {
         let policy = MindiePolicy {
             select_batch,
             prefill_time_ms: 600.0,
-            max_prefill_batch_size: 8,
             ..MindiePolicy::default()
         };
-        let arrivals = (0..60).map(|id| (id * 150 * MILLISECOND, Request::new(id, 1000, 100)));
+        let arrivals = (0..60).map(|id| (id * 400 * MILLISECOND, Request::new(id, 1000, 100)));
         open_loop(&mut Engine::new(mindie(policy), 1), arrivals, EVERYTHING)
     };
     let (first, select) = (run(false), run(true));
@@ -445,12 +444,12 @@ fn the_core_of_the_api_server_bounds_the_tokens_of_many_streams() {
     let run = |costly: bool| {
         let mut config = vllm(VllmPolicy::default());
         if costly {
-            config.api.chunk_us = 200.0;
+            config.api.chunk_us = 300.0;
             config.api.token_us = 0.0;
         }
         closed(config, 256, uniform(512, 64, 256)).tokens_per_second()
     };
-    assert!(run(true) < 5000.0);
+    assert!(run(true) < 3334.0);
     assert!(run(false) > 2.0 * run(true));
 }
 

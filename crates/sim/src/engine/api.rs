@@ -40,7 +40,8 @@ impl ApiServer {
 
     /// Sends a chunk that the engine has made now: when it leaves.
     pub fn send(&mut self, now: Nanos, tokens: u32) -> Nanos {
-        self.serve(now, self.chunk + u64::from(tokens) * self.token)
+        let tokens = self.token.saturating_mul(u64::from(tokens));
+        self.serve(now, self.chunk.saturating_add(tokens))
     }
 
     /// All the time that the core was busy.
@@ -49,9 +50,9 @@ impl ApiServer {
     }
 
     fn serve(&mut self, now: Nanos, cost: Nanos) -> Nanos {
-        self.free_at = self.free_at.max(now) + cost;
-        self.busy += cost;
-        self.free_at + self.latency
+        self.free_at = self.free_at.max(now).saturating_add(cost);
+        self.busy = self.busy.saturating_add(cost);
+        self.free_at.saturating_add(self.latency)
     }
 }
 

@@ -41,7 +41,10 @@ struct Block {
 /// The blocks of the KV cache.
 #[derive(Clone, Debug)]
 pub(super) struct BlockPool {
+    /// Those that were ever used: a cache may be far larger than what a run touches.
     blocks: Vec<Block>,
+    count: u32,
+    /// Ends of the list of released blocks.
     oldest: u32,
     newest: u32,
     free: u32,
@@ -52,16 +55,11 @@ pub(super) struct BlockPool {
 impl BlockPool {
     pub(super) fn new(count: u32, prefix_caching: bool) -> BlockPool {
         let count = count.min(NONE - 1);
-        let blocks = (0..count).map(|index| Block {
-            holders: 0,
-            older: index.checked_sub(1).unwrap_or(NONE),
-            newer: if index + 1 < count { index + 1 } else { NONE },
-            hash: None,
-        });
         BlockPool {
-            blocks: blocks.collect(),
-            oldest: if count > 0 { 0 } else { NONE },
-            newest: count.checked_sub(1).unwrap_or(NONE),
+            blocks: Vec::new(),
+            count,
+            oldest: NONE,
+            newest: NONE,
             free: count,
             cached: prefix_caching.then(HashMap::new),
         }
@@ -72,11 +70,11 @@ impl BlockPool {
     }
 
     pub(super) fn used(&self) -> u32 {
-        self.len() - self.free
+        self.count - self.free
     }
 
     pub(super) fn len(&self) -> u32 {
-        self.blocks.len() as u32
+        self.count
     }
 
     pub(super) fn caches_prefixes(&self) -> bool {
@@ -117,18 +115,39 @@ impl BlockPool {
             return false;
         }
         for _ in 0..missing {
-            let index = self.oldest;
-            self.unlink(index);
-            let block = &mut self.blocks[index as usize];
-            block.holders = 1;
-            if let Some(hash) = block.hash.take()
-                && let Some(cached) = &mut self.cached
-            {
-                cached.remove(&hash);
-            }
-            table.push(index);
+            table.push(self.take());
         }
         true
+    }
+
+    /// Takes a free block, of which there is one. What was never used holds no prefix, so it goes
+    /// first; without a prefix cache the one released last goes first, which is still in the
+    /// processor's cache.
+    fn take(&mut self) -> u32 {
+        let fresh = self.blocks.len() as u32;
+        let index = match (&self.cached, self.newest) {
+            (None, index) if index != NONE => index,
+            _ if fresh < self.count => {
+                self.blocks.push(Block {
+                    holders: 1,
+                    older: NONE,
+                    newer: NONE,
+                    hash: None,
+                });
+                self.free -= 1;
+                return fresh;
+            }
+            _ => self.oldest,
+        };
+        self.unlink(index);
+        let block = &mut self.blocks[index as usize];
+        block.holders = 1;
+        if let Some(hash) = block.hash.take()
+            && let Some(cached) = &mut self.cached
+        {
+            cached.remove(&hash);
+        }
+        index
     }
 
     /// Makes a full block findable. Where another block has the same content, that one stays.

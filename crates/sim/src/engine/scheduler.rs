@@ -264,7 +264,7 @@ impl Engine {
                 shape.decode_tokens += planned.tokens;
                 shape.decode_context += time.attended(computed + tokens);
             } else {
-                shape.prefill_tokens += planned.tokens;
+                shape.prefill_tokens = shape.prefill_tokens.saturating_add(planned.tokens);
                 // Each token attends to all before it and itself: on average to the middle one's.
                 shape.prefill_pairs += tokens * time.attended(computed + tokens.div_ceil(2));
             }
