@@ -23,7 +23,12 @@ fn config() -> EngineConfig {
     let parallel = Parallel::default();
     let budget = memory::vllm(&model, device, &parallel, &VllmMemory::default()).expect("it fits");
     let time = StepTime::new(&model, device, &parallel, &Timing::shipped(device));
-    EngineConfig::new(Policy::Vllm(VllmPolicy::default()), time, &budget, 8192)
+    EngineConfig::new(
+        Policy::Vllm(VllmPolicy::default()),
+        time,
+        (budget.blocks, budget.block_size),
+        8192,
+    )
 }
 
 /// 512 prompt tokens and 128 output tokens a request.

@@ -14,16 +14,21 @@ use inferometer_sim::engine::{
 use proptest::prelude::*;
 
 fn config() -> EngineConfig {
-    let model = Model::named("qwen2-0.5b").unwrap();
-    let device = Device::named("l20").unwrap();
+    let model = Model::named("qwen2-0.5b").expect("a preset");
+    let device = Device::named("l20").expect("a preset");
     let parallel = Parallel::default();
     let settings = VllmMemory {
         max_model_len: 1024,
         ..VllmMemory::default()
     };
-    let budget = memory::vllm(&model, device, &parallel, &settings).unwrap();
+    let budget = memory::vllm(&model, device, &parallel, &settings).expect("it fits");
     let time = StepTime::new(&model, device, &parallel, &Timing::shipped(device));
-    EngineConfig::new(Policy::Vllm(VllmPolicy::default()), time, &budget, 1024)
+    EngineConfig::new(
+        Policy::Vllm(VllmPolicy::default()),
+        time,
+        (budget.blocks, budget.block_size),
+        1024,
+    )
 }
 
 fn run_out(engine: &mut Engine) -> Vec<(u64, EventKind)> {

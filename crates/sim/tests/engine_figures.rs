@@ -51,9 +51,9 @@ const FIGURES: [Measured; 6] = [
 ];
 
 fn simulate(figure: &Measured, requests_a_stream: usize) -> Run {
-    let mut model = Model::named("qwen2.5-7b").unwrap();
+    let mut model = Model::named("qwen2.5-7b").expect("a preset");
     model.vocabulary = 8192;
-    let device = Device::named("h200").unwrap();
+    let device = Device::named("h200").expect("a preset");
     let parallel = Parallel::default();
     let policy = VllmPolicy {
         max_num_batched_tokens: figure.batched_tokens,
@@ -65,10 +65,15 @@ fn simulate(figure: &Measured, requests_a_stream: usize) -> Run {
         max_num_seqs: figure.sequences,
         ..VllmMemory::default()
     };
-    let budget = memory::vllm(&model, device, &parallel, &settings).unwrap();
+    let budget = memory::vllm(&model, device, &parallel, &settings).expect("it fits");
     let time = StepTime::new(&model, device, &parallel, &Timing::shipped(device))
         .launched(policy.launch(false, None));
-    let config = EngineConfig::new(Policy::Vllm(policy), time, &budget, 8192);
+    let config = EngineConfig::new(
+        Policy::Vllm(policy),
+        time,
+        (budget.blocks, budget.block_size),
+        8192,
+    );
     let count = (requests_a_stream * figure.streams) as u64;
     let requests = (0..count).map(|id| Request::new(id, figure.input, figure.output));
     let mut engine = Engine::new(config, 1);
@@ -77,20 +82,8 @@ fn simulate(figure: &Measured, requests_a_stream: usize) -> Run {
 
 /// Relative errors of req/s, TTFT and TPOT.
 fn errors(figure: &Measured, run: &Run) -> [f64; 3] {
-    let ttft = run.mean(Served::ttft_ms).unwrap();
-    let tpot = run.mean(Served::tpot_ms).unwrap();
-    println!(
-        "{:4} tokens {:4} seqs, {:3} × {:4}/{:3}: req/s {:5.2} → {:5.2}, TTFT {:6.1} → {ttft:6.1}, TPOT {:5.2} → {tpot:5.2}",
-        figure.batched_tokens,
-        figure.sequences,
-        figure.streams,
-        figure.input,
-        figure.output,
-        figure.requests_per_second,
-        run.requests_per_second(),
-        figure.ttft_ms,
-        figure.tpot_ms,
-    );
+    let ttft = run.mean(Served::ttft_ms).expect("some finished");
+    let tpot = run.mean(Served::tpot_ms).expect("some finished");
     [
         run.requests_per_second() / figure.requests_per_second - 1.0,
         ttft / figure.ttft_ms - 1.0,
@@ -111,6 +104,7 @@ fn the_h200_profile_agrees_with_six_measured_points() {
             .iter()
             .map(|figure| errors(figure, &simulate(figure, requests_a_stream)))
             .collect();
+        println!("{requests_a_stream} a stream, errors of req/s, TTFT and TPOT: {all:.3?}");
         for metric in [0, 2] {
             let absolute: Vec<f64> = all.iter().map(|errors| errors[metric].abs()).collect();
             let worst = absolute.iter().copied().fold(0.0, f64::max);
@@ -149,13 +143,13 @@ fn the_six_points_come_in_the_measured_order() {
     for (simulated, known) in [
         (
             runs.iter()
-                .map(|run| run.mean(Served::tpot_ms).unwrap())
+                .map(|run| run.mean(Served::tpot_ms).expect("some finished"))
                 .collect(),
             FIGURES.iter().map(|figure| figure.tpot_ms).collect(),
         ),
         (
             runs.iter()
-                .map(|run| run.mean(Served::ttft_ms).unwrap())
+                .map(|run| run.mean(Served::ttft_ms).expect("some finished"))
                 .collect(),
             FIGURES.iter().map(|figure| figure.ttft_ms).collect(),
         ),

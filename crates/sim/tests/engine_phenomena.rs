@@ -20,37 +20,37 @@ const MILLISECOND: u64 = 1_000_000;
 
 /// Qwen2.5-7B on an A100-80G under vLLM.
 fn vllm(policy: VllmPolicy) -> EngineConfig {
-    let model = Model::named("qwen2.5-7b").unwrap();
-    let device = Device::named("a100-80g").unwrap();
+    let model = Model::named("qwen2.5-7b").expect("a preset");
+    let device = Device::named("a100-80g").expect("a preset");
     let parallel = Parallel::default();
     let settings = VllmMemory {
         max_num_batched_tokens: policy.max_num_batched_tokens,
         max_num_seqs: policy.max_num_seqs,
         ..VllmMemory::default()
     };
-    let budget = memory::vllm(&model, device, &parallel, &settings).unwrap();
+    let budget = memory::vllm(&model, device, &parallel, &settings).expect("it fits");
     let time = StepTime::new(&model, device, &parallel, &Timing::shipped(device))
         .launched(policy.launch(false, None));
-    EngineConfig::new(Policy::Vllm(policy), time, &budget, 8192)
+    EngineConfig::new(
+        Policy::Vllm(policy),
+        time,
+        (budget.blocks, budget.block_size),
+        8192,
+    )
 }
 
-/// QwQ-32B on four 910B3 under MindIE.
-fn mindie(policy: MindiePolicy) -> EngineConfig {
-    let model = Model::named("qwq-32b").unwrap();
-    let device = Device::named("910b3").unwrap();
+/// QwQ-32B on four 910B3 under MindIE, with an npuMemSize of so many GB.
+fn mindie(policy: MindiePolicy, npu_mem_gb: f64) -> EngineConfig {
+    let model = Model::named("qwq-32b").expect("a preset");
+    let device = Device::named("910b3").expect("a preset");
     let parallel = Parallel {
         tensor: 4,
         pipeline: 1,
     };
     let time = StepTime::new(&model, device, &parallel, &Timing::shipped(device))
         .launched(Launch::Graphs(u32::MAX));
-    let mut config = vllm(VllmPolicy::default());
-    config.policy = Policy::Mindie(policy);
-    config.block_size = 128;
-    config.blocks = memory::mindie_blocks(&model, 4, 128, 20.0, Dtype::F16) as u32;
-    config.api = time.api();
-    config.step_time = time;
-    config
+    let blocks = memory::mindie_blocks(&model, 4, 128, npu_mem_gb, Dtype::F16);
+    EngineConfig::new(Policy::Mindie(policy), time, (blocks, 128), 8192)
 }
 
 fn uniform(count: u64, input: u32, output: u32) -> impl Iterator<Item = Request> {
@@ -62,11 +62,11 @@ fn closed(config: EngineConfig, streams: usize, requests: impl Iterator<Item = R
 }
 
 fn ttft(run: &Run) -> f64 {
-    run.mean(Served::ttft_ms).unwrap()
+    run.mean(Served::ttft_ms).expect("some finished")
 }
 
 fn tpot(run: &Run) -> f64 {
-    run.mean(Served::tpot_ms).unwrap()
+    run.mean(Served::tpot_ms).expect("some finished")
 }
 
 /// The time between chunks that 99 % are below.
@@ -80,7 +80,11 @@ fn preemptions(run: &Run) -> u32 {
 }
 
 fn greatest_batch(run: &Run) -> u32 {
-    run.steps.iter().map(|step| step.batch).max().unwrap()
+    run.steps
+        .iter()
+        .map(|step| step.batch)
+        .max()
+        .expect("some steps")
 }
 
 #[test]
@@ -96,6 +100,19 @@ fn when_all_come_at_once_a_smaller_token_budget_gives_a_longer_ttft_and_a_shorte
     let runs = [256, 512, 2048].map(run);
     assert!(ttft(&runs[0]) > ttft(&runs[1]) && ttft(&runs[1]) > ttft(&runs[2]));
     assert!(gap_p99(&runs[0]) < gap_p99(&runs[1]) && gap_p99(&runs[1]) < gap_p99(&runs[2]));
+}
+
+#[test]
+fn in_a_closed_loop_a_smaller_token_budget_may_shorten_the_mean_ttft() {
+    let run = |max_num_batched_tokens| {
+        let policy = VllmPolicy {
+            max_num_batched_tokens,
+            max_num_seqs: 256,
+            ..VllmPolicy::default()
+        };
+        closed(vllm(policy), 64, uniform(512, 512, 128))
+    };
+    assert!(ttft(&run(512)) < ttft(&run(8192)));
 }
 
 #[test]
@@ -159,7 +176,7 @@ fn a_prefill_batch_of_one_on_mindie_keeps_the_batch_at_one_and_generation_an_ord
             max_prefill_batch_size,
             ..MindiePolicy::default()
         };
-        closed(mindie(policy), 16, uniform(64, 60, 256))
+        closed(mindie(policy, 20.0), 16, uniform(64, 60, 256))
     };
     let (one, fifty) = (run(1), run(50));
     assert_eq!(greatest_batch(&one), 1);
@@ -171,12 +188,11 @@ fn a_prefill_batch_of_one_on_mindie_keeps_the_batch_at_one_and_generation_an_ord
 #[test]
 fn more_memory_changes_nothing_on_mindie_while_the_batch_is_stuck() {
     let run = |npu_mem_gb| {
-        let mut config = mindie(MindiePolicy {
+        let policy = MindiePolicy {
             max_prefill_batch_size: 1,
             ..MindiePolicy::default()
-        });
-        let model = Model::named("qwq-32b").unwrap();
-        config.blocks = memory::mindie_blocks(&model, 4, 128, npu_mem_gb, Dtype::F16) as u32;
+        };
+        let config = mindie(policy, npu_mem_gb);
         closed(config, 16, uniform(32, 60, 64)).tokens_per_second()
     };
     assert_eq!(run(8.0), run(35.0));
@@ -191,7 +207,11 @@ fn selecting_batches_on_mindie_trades_ttft_for_smoother_decoding() {
             ..MindiePolicy::default()
         };
         let arrivals = (0..60).map(|id| (id * 400 * MILLISECOND, Request::new(id, 1000, 100)));
-        open_loop(&mut Engine::new(mindie(policy), 1), arrivals, EVERYTHING)
+        open_loop(
+            &mut Engine::new(mindie(policy, 20.0), 1),
+            arrivals,
+            EVERYTHING,
+        )
     };
     let (first, select) = (run(false), run(true));
     assert!(
@@ -215,7 +235,7 @@ fn mindie_cuts_answers_at_its_iteration_limit_and_waits_for_company() {
         max_queue_delay_us: 50_000,
         ..MindiePolicy::default()
     };
-    let run = closed(mindie(policy), 1, uniform(1, 60, 256));
+    let run = closed(mindie(policy, 20.0), 1, uniform(1, 60, 256));
     assert_eq!(run.served[0].tokens, 10);
     assert!(run.served[0].queue_ms().unwrap() >= 50.0);
 }
@@ -237,7 +257,7 @@ fn throughput_rises_with_concurrency_and_saturates_and_latency_then_grows_in_pro
         "{rates:?}"
     );
     assert!(rates[6] < 1.1 * rates[5], "{rates:?}");
-    let latency = |run: &Run| run.mean(Served::latency_ms).unwrap();
+    let latency = |run: &Run| run.mean(Served::latency_ms).expect("some finished");
     let growth = latency(&runs[6]) / latency(&runs[5]);
     assert!((1.7..2.3).contains(&growth), "{growth}");
 }
@@ -253,7 +273,7 @@ fn too_little_kv_memory_gives_preemptions_and_a_latency_cliff() {
     let (ample, scarce, tiny) = (run(64 * 64 + 1), run(2400), run(600));
     assert_eq!(preemptions(&ample), 0);
     assert!(preemptions(&scarce) > 0 && preemptions(&tiny) > 0);
-    let latency = |run: &Run| run.mean(Served::latency_ms).unwrap();
+    let latency = |run: &Run| run.mean(Served::latency_ms).expect("some finished");
     assert!(latency(&scarce) > 1.2 * latency(&ample));
     assert!(latency(&tiny) > 2.0 * latency(&ample));
     for run in [ample, scarce, tiny] {
@@ -317,7 +337,7 @@ fn fewer_sequences_than_streams_put_a_queue_into_ttft_and_keep_tpot_short() {
     let (few, many) = (run(16), run(256));
     assert!(ttft(&few) > 2.0 * ttft(&many));
     assert!(tpot(&few) < 0.8 * tpot(&many));
-    let queue = few.mean(Served::queue_ms).unwrap();
+    let queue = few.mean(Served::queue_ms).expect("some finished");
     assert!(queue > 0.7 * ttft(&few), "{queue} {}", ttft(&few));
     assert_eq!(greatest_batch(&few), 16);
 }

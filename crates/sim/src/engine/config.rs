@@ -1,9 +1,6 @@
 //! The settings of an engine.
 
-use inferometer_catalog::{
-    memory::KvBudget,
-    timing::{ApiCost, StepTime},
-};
+use inferometer_catalog::timing::{ApiCost, StepTime};
 
 use super::{MindiePolicy, Noise, VllmPolicy};
 
@@ -64,18 +61,19 @@ pub struct EngineConfig {
 }
 
 impl EngineConfig {
-    /// An engine with this scheduler and cache, without prefix cache, speculation and noise.
+    /// An engine with this scheduler and these blocks, without prefix cache, speculation and
+    /// noise.
     pub fn new(
         policy: Policy,
         step_time: StepTime,
-        budget: &KvBudget,
+        (blocks, block_size): (u64, u32),
         max_model_len: u32,
     ) -> EngineConfig {
         EngineConfig {
             policy,
             max_model_len,
-            blocks: u32::try_from(budget.blocks).unwrap_or(u32::MAX),
-            block_size: budget.block_size,
+            blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
+            block_size,
             prefix_caching: false,
             stream_interval: 1,
             speculation: None,

@@ -12,21 +12,24 @@
 pub mod api;
 mod blocks;
 mod config;
+mod machine;
 mod mindie;
 mod noise;
 mod request;
-mod scheduler;
 mod state;
+mod step_log;
 pub mod virtual_time;
 mod vllm;
 
 pub use blocks::block_hashes;
 pub use config::{EngineConfig, Order, Policy, Speculation};
+pub use machine::{Engine, StepOutcome};
 pub use mindie::MindiePolicy;
 pub use noise::Noise;
 pub use request::{Event, EventKind, Finish, Refusal, Request};
-pub use scheduler::{Engine, StepOutcome, StepRecord};
+
 pub use state::Stats;
+pub use step_log::StepRecord;
 pub use vllm::VllmPolicy;
 
 /// Nanoseconds since the engine started.

@@ -23,6 +23,20 @@ pub struct Noise {
     pub straggler_factor: f64,
 }
 
+impl Noise {
+    /// About what a real server on a quiet machine shows.
+    pub fn usual() -> Noise {
+        Noise {
+            restart: 0.01,
+            drift: 0.01,
+            drift_period_s: 60.0,
+            jitter: 0.01,
+            stragglers: 0.001,
+            straggler_factor: 3.0,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct NoiseSource {
     noise: Noise,

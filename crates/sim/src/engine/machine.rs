@@ -1,10 +1,10 @@
-//! The engine: takes requests in, plans steps, and says what each brought.
+//! The state machine: takes requests in, plans steps, and says what each brought.
 
 use inferometer_catalog::timing::StepShape;
-use serde::Serialize;
 
 use super::{
     EngineConfig, Event, EventKind, Finish, Nanos, Order, Policy, Refusal, Request, Stats,
+    StepRecord,
     api::ApiServer,
     blocks::BlockPool,
     mindie, nanos,
@@ -13,29 +13,6 @@ use super::{
     vllm,
 };
 use crate::draw::{Draw, Purpose};
-
-/// A line of the step log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct StepRecord {
-    /// When it began, ns since the engine's start.
-    pub at_ns: Nanos,
-    /// How long it takes, ns.
-    pub duration_ns: Nanos,
-    /// Sequences that it computes.
-    pub batch: u32,
-    /// Prompt tokens, those computed again after a preemption included.
-    pub prefill_tokens: u32,
-    /// Tokens of sequences that decode.
-    pub decode_tokens: u32,
-    /// Sequences in the batch, those without a part in this step included.
-    pub running: u32,
-    /// Sequences in the queue.
-    pub waiting: u32,
-    /// KV blocks held.
-    pub blocks_used: u32,
-    /// Sequences preempted for it.
-    pub preemptions: u32,
-}
 
 /// What a call of [`Engine::step`] brought.
 #[derive(Debug)]
