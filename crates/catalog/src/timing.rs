@@ -4,91 +4,14 @@
 //! attends, reads the KV cache, talks between cards, and costs the host something for each
 //! layer, each sequence and itself. The coefficients come from a [`Timing`] profile.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+mod profile;
 
-use serde::{Deserialize, Serialize};
+pub use profile::{ApiCost, Timing, TimingError};
 
 use crate::{
-    device::{Device, Kind, Parallel},
+    device::{Device, Parallel},
     model::{Dtype, Model},
 };
-
-/// Coefficients of the step time. Multipliers apply to the time at the device's peak.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Timing {
-    /// Multiplier of the arithmetic of the layers' matrix products.
-    pub linear: f64,
-    /// Multiplier of the arithmetic of attention.
-    pub attention: f64,
-    /// Multiplier of reading the weights.
-    pub weights: f64,
-    /// Multiplier of reading the KV cache in decoding.
-    pub kv: f64,
-    /// How far reading weights hides behind arithmetic: 1 = the slower of both, 0 = their sum.
-    pub overlap: f64,
-    /// Kernels too small to fill the device, µs a layer.
-    pub layer_us: f64,
-    /// Scheduling, sampling and bookkeeping, µs a sequence in the batch.
-    pub sequence_us: f64,
-    /// µs a step.
-    pub step_us: f64,
-    /// µs more for a step that holds some prefill.
-    pub prefill_us: f64,
-    /// Host time to launch a compiled layer outside a CUDA graph, µs; the device runs meanwhile.
-    pub launch_layer_us: f64,
-    /// The same without compilation (`--enforce-eager`).
-    pub eager_layer_us: f64,
-    /// Multiplier of the bytes between cards.
-    pub allreduce: f64,
-    /// Latency of an all-reduce, µs.
-    pub allreduce_us: f64,
-    /// The API server.
-    pub api: ApiCost,
-}
-
-/// What the API server's single core spends.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ApiCost {
-    /// µs of the core to take a request in.
-    pub request_us: f64,
-    /// µs of the core for each token of its prompt.
-    pub prompt_token_us: f64,
-    /// µs of the core for each chunk that it sends.
-    pub chunk_us: f64,
-    /// µs of the core for each token in it.
-    pub token_us: f64,
-    /// Latency each way that occupies no core, µs.
-    pub latency_us: f64,
-}
-
-impl ApiCost {
-    /// A server that costs nothing.
-    pub const FREE: ApiCost = ApiCost {
-        request_us: 0.0,
-        prompt_token_us: 0.0,
-        chunk_us: 0.0,
-        token_us: 0.0,
-        latency_us: 0.0,
-    };
-}
-
-static SHIPPED: LazyLock<BTreeMap<String, Timing>> = LazyLock::new(|| {
-    toml::from_str(include_str!("../data/timing.toml")).expect("the shipped timing parses")
-});
-
-impl Timing {
-    /// The shipped profile of a device: its own, else that of its family.
-    pub fn shipped(device: &Device) -> Timing {
-        let family = match device.kind {
-            Kind::Cuda => "cuda",
-            Kind::Ascend => "ascend",
-        };
-        let profile = SHIPPED.get(&device.name).or_else(|| SHIPPED.get(family));
-        profile.expect("every family has a profile").clone()
-    }
-}
 
 /// What a step holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -165,6 +88,7 @@ pub struct StepTime {
     allreduce_per_token: f64,
     allreduce_latency: f64,
     layers: f64,
+    expert_layers: f64,
 }
 
 impl StepTime {
@@ -194,6 +118,9 @@ impl StepTime {
             allreduce_per_token: timing.allreduce * rounds * moved / device.link(),
             allreduce_latency: rounds * timing.allreduce_us * 1e-6,
             layers,
+            expert_layers: model.experts.map_or(0.0, |experts| {
+                f64::from(model.layers.saturating_sub(experts.dense_layers))
+            }),
             timing: timing.clone(),
         }
     }
@@ -245,7 +172,9 @@ impl StepTime {
             weights,
             kv: shape.decode_context as f64 * self.kv_per_token,
             allreduce: f64::from(padded) * self.allreduce_per_token + self.allreduce_latency,
-            layers: self.layers * self.timing.layer_us * 1e-6,
+            layers: (self.layers * self.timing.layer_us
+                + self.expert_layers * self.timing.expert_layer_us)
+                * 1e-6,
             launch: self.layers * per_layer_us * 1e-6,
             host: host_us * 1e-6,
         }
@@ -379,13 +308,5 @@ mod tests {
         // Without a fast link a large prefill hardly gains.
         let link = step_time("qwen2.5-7b", "l20", 4);
         assert!(link.terms(&prefill(4096)).allreduce > 0.3 * link.terms(&prefill(4096)).linear);
-    }
-
-    #[test]
-    fn a_profile_round_trips_and_unknown_keys_are_refused() {
-        let timing = Timing::shipped(Device::named("h200").unwrap());
-        let text = toml::to_string(&timing).unwrap();
-        assert_eq!(toml::from_str::<Timing>(&text).unwrap(), timing);
-        assert!(toml::from_str::<Timing>(&format!("speed = 1.0\n{text}")).is_err());
     }
 }
