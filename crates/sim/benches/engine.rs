@@ -4,12 +4,12 @@
 use divan::{Bencher, counter::ItemsCount};
 use inferometer_catalog::{
     device::{Device, Parallel},
-    memory::{self, VllmMemory},
+    memory::VllmMemory,
     model::Model,
-    timing::{StepTime, Timing},
+    timing::Timing,
 };
 use inferometer_sim::engine::{
-    Engine, EngineConfig, Policy, Request, VllmPolicy,
+    Engine, EngineConfig, Request, VllmPolicy,
     virtual_time::{Keep, closed_loop},
 };
 
@@ -18,17 +18,16 @@ fn main() {
 }
 
 fn config() -> EngineConfig {
-    let model = Model::named("qwen2.5-7b").expect("a preset");
     let device = Device::named("h200").expect("a preset");
-    let parallel = Parallel::default();
-    let budget = memory::vllm(&model, device, &parallel, &VllmMemory::default()).expect("it fits");
-    let time = StepTime::new(&model, device, &parallel, &Timing::shipped(device));
-    EngineConfig::new(
-        Policy::Vllm(VllmPolicy::default()),
-        time,
-        (budget.blocks, budget.block_size),
-        8192,
-    )
+    let config = EngineConfig::vllm(
+        &Model::named("qwen2.5-7b").expect("a preset"),
+        device,
+        &Parallel::default(),
+        &Timing::shipped(device),
+        VllmPolicy::default(),
+        &VllmMemory::default(),
+    );
+    config.expect("it fits")
 }
 
 /// 512 prompt tokens and 128 output tokens a request.

@@ -2,9 +2,9 @@
 
 use inferometer_catalog::{
     device::{Device, Parallel},
-    memory::{self, VllmMemory},
+    memory::VllmMemory,
     model::Model,
-    timing::{StepTime, Timing},
+    timing::Timing,
 };
 use inferometer_sim::engine::{
     Engine, EngineConfig, EventKind, Finish, MindiePolicy, Order, Policy, Refusal, Request,
@@ -14,21 +14,20 @@ use inferometer_sim::engine::{
 use proptest::prelude::*;
 
 fn config() -> EngineConfig {
-    let model = Model::named("qwen2-0.5b").expect("a preset");
     let device = Device::named("l20").expect("a preset");
-    let parallel = Parallel::default();
     let settings = VllmMemory {
         max_model_len: 1024,
         ..VllmMemory::default()
     };
-    let budget = memory::vllm(&model, device, &parallel, &settings).expect("it fits");
-    let time = StepTime::new(&model, device, &parallel, &Timing::shipped(device));
-    EngineConfig::new(
-        Policy::Vllm(VllmPolicy::default()),
-        time,
-        (budget.blocks, budget.block_size),
-        1024,
-    )
+    let config = EngineConfig::vllm(
+        &Model::named("qwen2-0.5b").expect("a preset"),
+        device,
+        &Parallel::default(),
+        &Timing::shipped(device),
+        VllmPolicy::default(),
+        &settings,
+    );
+    config.expect("it fits")
 }
 
 fn run_out(engine: &mut Engine) -> Vec<(u64, EventKind)> {
@@ -202,6 +201,21 @@ fn a_call_before_time_changes_nothing() {
     let outcome = engine.step(wake - 1);
     assert!(outcome.events.is_empty() && outcome.began.is_none());
     assert_eq!(outcome.wake, Some(wake));
+}
+
+#[test]
+fn a_run_without_a_finished_request_has_no_rate() {
+    let run = open_loop(
+        &mut Engine::new(config(), 1),
+        [(5, Request::new(0, 2000, 1))],
+        Keep::default(),
+    );
+    assert!(run.served[0].refused.is_some());
+    assert_eq!(
+        (run.requests_per_second(), run.tokens_per_second()),
+        (0.0, 0.0)
+    );
+    assert_eq!(run.mean(|served| served.ttft_ms()), None);
 }
 
 #[test]

@@ -3,12 +3,12 @@
 
 use inferometer_catalog::{
     device::{Device, Parallel},
-    memory::{self, VllmMemory},
+    memory::VllmMemory,
     model::Model,
-    timing::{StepTime, Timing},
+    timing::Timing,
 };
 use inferometer_sim::engine::{
-    Engine, EngineConfig, Policy, Request, VllmPolicy,
+    Engine, EngineConfig, Request, VllmPolicy,
     virtual_time::{Keep, Run, Served, closed_loop},
 };
 
@@ -54,26 +54,20 @@ fn simulate(figure: &Measured, requests_a_stream: usize) -> Run {
     let mut model = Model::named("qwen2.5-7b").expect("a preset");
     model.vocabulary = 8192;
     let device = Device::named("h200").expect("a preset");
-    let parallel = Parallel::default();
     let policy = VllmPolicy {
         max_num_batched_tokens: figure.batched_tokens,
         max_num_seqs: figure.sequences,
         ..VllmPolicy::default()
     };
-    let settings = VllmMemory {
-        max_num_batched_tokens: figure.batched_tokens,
-        max_num_seqs: figure.sequences,
-        ..VllmMemory::default()
-    };
-    let budget = memory::vllm(&model, device, &parallel, &settings).expect("it fits");
-    let time = StepTime::new(&model, device, &parallel, &Timing::shipped(device))
-        .launched(policy.launch(false, None));
-    let config = EngineConfig::new(
-        Policy::Vllm(policy),
-        time,
-        (budget.blocks, budget.block_size),
-        8192,
+    let config = EngineConfig::vllm(
+        &model,
+        device,
+        &Parallel::default(),
+        &Timing::shipped(device),
+        policy,
+        &VllmMemory::default(),
     );
+    let config = config.expect("it fits");
     let count = (requests_a_stream * figure.streams) as u64;
     let requests = (0..count).map(|id| Request::new(id, figure.input, figure.output));
     let mut engine = Engine::new(config, 1);

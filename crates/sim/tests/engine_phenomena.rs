@@ -20,23 +20,16 @@ const MILLISECOND: u64 = 1_000_000;
 
 /// Qwen2.5-7B on an A100-80G under vLLM.
 fn vllm(policy: VllmPolicy) -> EngineConfig {
-    let model = Model::named("qwen2.5-7b").expect("a preset");
     let device = Device::named("a100-80g").expect("a preset");
-    let parallel = Parallel::default();
-    let settings = VllmMemory {
-        max_num_batched_tokens: policy.max_num_batched_tokens,
-        max_num_seqs: policy.max_num_seqs,
-        ..VllmMemory::default()
-    };
-    let budget = memory::vllm(&model, device, &parallel, &settings).expect("it fits");
-    let time = StepTime::new(&model, device, &parallel, &Timing::shipped(device))
-        .launched(policy.launch(false, None));
-    EngineConfig::new(
-        Policy::Vllm(policy),
-        time,
-        (budget.blocks, budget.block_size),
-        8192,
-    )
+    let config = EngineConfig::vllm(
+        &Model::named("qwen2.5-7b").expect("a preset"),
+        device,
+        &Parallel::default(),
+        &Timing::shipped(device),
+        policy,
+        &VllmMemory::default(),
+    );
+    config.expect("it fits")
 }
 
 /// QwQ-32B on four 910B3 under MindIE, with an npuMemSize of so many GB.

@@ -1,6 +1,11 @@
 //! The settings of an engine.
 
-use inferometer_catalog::timing::{ApiCost, StepTime};
+use inferometer_catalog::{
+    device::{Device, Parallel},
+    memory::{self, MemoryError, VllmMemory},
+    model::Model,
+    timing::{ApiCost, StepTime, Timing},
+};
 
 use super::{MindiePolicy, Noise, VllmPolicy};
 
@@ -81,5 +86,28 @@ impl EngineConfig {
             step_time,
             noise: Noise::default(),
         }
+    }
+    /// vLLM with a model on a device: its cache has what the memory leaves. Token budget and
+    /// sequences of `memory` are the scheduler's.
+    pub fn vllm(
+        model: &Model,
+        device: &Device,
+        parallel: &Parallel,
+        timing: &Timing,
+        policy: VllmPolicy,
+        memory: &VllmMemory,
+    ) -> Result<EngineConfig, MemoryError> {
+        let memory = VllmMemory {
+            max_num_batched_tokens: policy.max_num_batched_tokens,
+            max_num_seqs: policy.max_num_seqs,
+            ..memory.clone()
+        };
+        let budget = memory::vllm(model, device, parallel, &memory)?;
+        let time = StepTime::new(model, device, parallel, timing)
+            .kv_dtype(memory.kv_dtype)
+            .launched(policy.launch(memory.enforce_eager, None));
+        let cache = (budget.blocks, budget.block_size);
+        let policy = Policy::Vllm(policy);
+        Ok(EngineConfig::new(policy, time, cache, memory.max_model_len))
     }
 }

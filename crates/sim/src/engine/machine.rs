@@ -71,7 +71,8 @@ impl Engine {
         &self.config
     }
 
-    /// Takes in a request that reaches the server now.
+    /// Takes in a request that reaches the server now. Steps that are due earlier should have
+    /// been taken, since the API server works in the order of calls.
     pub fn add(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
         let output = self.admissible(&request)?;
         let seen_at = self.api.take_in(now, request.prompt_tokens);

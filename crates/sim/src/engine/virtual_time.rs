@@ -86,29 +86,21 @@ impl Run {
             .served
             .iter()
             .filter(|served| served.finished.is_some());
-        let began = self
-            .served
-            .iter()
-            .map(|served| served.arrived)
-            .min()
-            .unwrap_or(0);
-        done.count() as f64 / ((self.ended - began) as f64 * 1e-9)
+        self.rate(done.count() as f64)
     }
 
     /// Generated tokens per second, over the same time.
     pub fn tokens_per_second(&self) -> f64 {
-        let tokens: u64 = self
-            .served
-            .iter()
-            .map(|served| u64::from(served.tokens))
-            .sum();
-        let began = self
-            .served
-            .iter()
-            .map(|served| served.arrived)
-            .min()
-            .unwrap_or(0);
-        tokens as f64 / ((self.ended - began) as f64 * 1e-9)
+        let tokens = self.served.iter().map(|served| u64::from(served.tokens));
+        self.rate(tokens.sum::<u64>() as f64)
+    }
+
+    fn rate(&self, count: f64) -> f64 {
+        let began = self.served.iter().map(|served| served.arrived).min();
+        match self.ended.saturating_sub(began.unwrap_or(0)) {
+            0 => 0.0,
+            time => count / (time as f64 * 1e-9),
+        }
     }
 
     /// The mean of a figure over the requests that have it.
