@@ -1,1 +1,163 @@
-//! (to be filled)
+//! Accelerators: memory, speed, links. Presets lie in `data/devices.toml`.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::Dtype;
+
+/// A family of accelerators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// NVIDIA GPUs.
+    Cuda,
+    /// Huawei Ascend NPUs.
+    Ascend,
+}
+
+/// An accelerator card.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    /// Name of the preset.
+    pub name: String,
+    /// The name that its driver reports.
+    pub title: String,
+    /// Family.
+    pub kind: Kind,
+    /// Memory that the driver offers a process, MiB.
+    pub memory_mib: u64,
+    /// Dense 16-bit TFLOP/s.
+    pub half_tflops: f64,
+    /// Dense 8-bit TFLOP/s, where the card has them.
+    #[serde(default)]
+    pub fp8_tflops: Option<f64>,
+    /// Memory bandwidth, GB/s.
+    pub bandwidth_gbs: f64,
+    /// One direction of the fastest path between two cards, GB/s.
+    pub link_gbs: f64,
+    /// Whether it computes in bfloat16.
+    #[serde(default = "yes")]
+    pub bf16: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// How a model is spread over cards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Parallel {
+    /// Cards that share each layer.
+    pub tensor: u32,
+    /// Groups of cards that hold consecutive layers.
+    pub pipeline: u32,
+}
+
+impl Default for Parallel {
+    fn default() -> Parallel {
+        Parallel {
+            tensor: 1,
+            pipeline: 1,
+        }
+    }
+}
+
+impl Parallel {
+    /// Cards in all; at least 1.
+    pub fn cards(&self) -> f64 {
+        f64::from(self.tensor.max(1)) * f64::from(self.pipeline.max(1))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Presets {
+    device: Vec<Device>,
+}
+
+static PRESETS: LazyLock<Vec<Device>> = LazyLock::new(|| {
+    let presets: Presets =
+        toml::from_str(include_str!("../data/devices.toml")).expect("the shipped devices parse");
+    presets.device
+});
+
+impl Device {
+    /// All presets.
+    pub fn presets() -> &'static [Device] {
+        &PRESETS
+    }
+
+    /// A preset by its name or by the name that its driver reports, in any case.
+    pub fn named(name: &str) -> Option<&'static Device> {
+        let mut presets = PRESETS.iter();
+        presets.find(|device| {
+            device.name.eq_ignore_ascii_case(name) || device.title.eq_ignore_ascii_case(name)
+        })
+    }
+
+    /// Memory that the driver offers a process, bytes.
+    pub fn memory_bytes(&self) -> f64 {
+        self.memory_mib as f64 * 1024.0 * 1024.0
+    }
+
+    /// Dense operations per second on weights of a format. Formats that are only stored small
+    /// are multiplied in 16 bits.
+    pub fn flops(&self, dtype: Dtype) -> f64 {
+        let tflops = match dtype {
+            Dtype::F32 => self.half_tflops / 2.0,
+            Dtype::Fp8 | Dtype::Int8 => self.fp8_tflops.unwrap_or(self.half_tflops),
+            Dtype::Bf16 | Dtype::F16 | Dtype::Int4 | Dtype::Nvfp4 => self.half_tflops,
+        };
+        tflops * 1e12
+    }
+
+    /// Memory bandwidth, bytes per second.
+    pub fn bandwidth(&self) -> f64 {
+        self.bandwidth_gbs * 1e9
+    }
+
+    /// Bytes per second between two cards.
+    pub fn link(&self) -> f64 {
+        self.link_gbs * 1e9
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_device_that_users_name_is_there() {
+        for name in [
+            "t4", "v100-32g", "a100-40g", "a100-80g", "l20", "l40s", "h100", "h200", "910b3",
+            "910b4",
+        ] {
+            assert!(Device::named(name).is_some(), "{name}");
+        }
+        assert_eq!(
+            Device::named("nvidia h200").map(|device| &*device.name),
+            Some("h200")
+        );
+        assert_eq!(Device::named("abacus"), None);
+    }
+
+    #[test]
+    fn every_figure_of_a_device_is_positive() {
+        for device in Device::presets() {
+            let figures = [
+                device.memory_bytes(),
+                device.bandwidth(),
+                device.link(),
+                device.half_tflops,
+            ];
+            assert!(
+                figures.iter().all(|&figure| figure > 0.0),
+                "{}",
+                device.name
+            );
+        }
+    }
+}

@@ -1,1 +1,363 @@
-//! (to be filled)
+//! What fits on a card: vLLM's budget for the KV cache, and MindIE's.
+
+use thiserror::Error;
+
+use crate::{
+    device::{Device, Parallel},
+    model::{Dtype, Model},
+};
+
+/// Bytes in a GiB.
+pub const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
+
+/// The settings of vLLM that decide on memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VllmMemory {
+    /// `--gpu-memory-utilization`.
+    pub utilization: f64,
+    /// `--max-num-batched-tokens`: the profiling run is as large as this.
+    pub max_num_batched_tokens: u32,
+    /// `--max-num-seqs`: the profiling run samples for as many.
+    pub max_num_seqs: u32,
+    /// `--max-model-len`.
+    pub max_model_len: u32,
+    /// `--block-size`.
+    pub block_size: u32,
+    /// `--kv-cache-dtype`.
+    pub kv_dtype: Dtype,
+    /// `--enforce-eager`: no memory for CUDA graphs.
+    pub enforce_eager: bool,
+    /// `--num-gpu-blocks-override`.
+    pub blocks_override: Option<u64>,
+}
+
+impl Default for VllmMemory {
+    fn default() -> VllmMemory {
+        VllmMemory {
+            utilization: 0.92,
+            max_num_batched_tokens: 8192,
+            max_num_seqs: 1024,
+            max_model_len: 8192,
+            block_size: 16,
+            kv_dtype: Dtype::Bf16,
+            enforce_eager: false,
+            blocks_override: None,
+        }
+    }
+}
+
+/// How a card's memory is divided, in bytes of one card.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KvBudget {
+    /// Weights.
+    pub weights: f64,
+    /// Activations at their peak.
+    pub activations: f64,
+    /// Context and libraries, outside the allocator.
+    pub non_torch: f64,
+    /// CUDA graphs.
+    pub graphs: f64,
+    /// What is left for the KV cache.
+    pub kv: f64,
+    /// Bytes that a token takes.
+    pub kv_per_token: f64,
+    /// Tokens in a block.
+    pub block_size: u32,
+    /// Blocks.
+    pub blocks: u64,
+}
+
+impl KvBudget {
+    /// Tokens that the cache holds.
+    pub fn tokens(&self) -> u64 {
+        self.blocks.saturating_mul(u64::from(self.block_size))
+    }
+
+    /// Requests of `tokens` tokens that fit at once.
+    pub fn concurrency(&self, tokens: u32) -> f64 {
+        let blocks = u64::from(tokens.div_ceil(self.block_size.max(1)).max(1));
+        self.blocks as f64 / blocks as f64
+    }
+}
+
+/// Why a model does not start.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum MemoryError {
+    /// The weights alone do not fit on the card.
+    #[error(
+        "the weights take {weights:.2} GiB of a card that has {total:.2} GiB; use more cards or smaller weights"
+    )]
+    Weights {
+        /// Weights on one card, GiB.
+        weights: f64,
+        /// The card's memory, GiB.
+        total: f64,
+    },
+    /// Nothing is left for the KV cache.
+    #[error(
+        "nothing is left for the KV cache ({kv:.2} GiB); raise the memory utilization or use more cards"
+    )]
+    NoCache {
+        /// What is left, GiB; not positive.
+        kv: f64,
+    },
+    /// The cache does not hold one request of the greatest length.
+    #[error(
+        "a request of {max_model_len} tokens needs {needed:.2} GiB of KV cache and {kv:.2} GiB are left; the longest that fits has {fits} tokens"
+    )]
+    TooLong {
+        /// The greatest length.
+        max_model_len: u32,
+        /// What one such request needs, GiB.
+        needed: f64,
+        /// What is left, GiB.
+        kv: f64,
+        /// The longest request that fits.
+        fits: u64,
+    },
+}
+
+/// vLLM's division of a card: `utilization × total` less weights, activations, what lies outside
+/// the allocator, and CUDA graphs.
+pub fn vllm(
+    model: &Model,
+    device: &Device,
+    parallel: &Parallel,
+    settings: &VllmMemory,
+) -> Result<KvBudget, MemoryError> {
+    let total = device.memory_bytes();
+    let weights = model.weight_bytes() / parallel.cards();
+    if weights > total {
+        return Err(MemoryError::Weights {
+            weights: weights / GIB,
+            total: total / GIB,
+        });
+    }
+    let activations = activation_peak(model, parallel, settings);
+    let non_torch = if parallel.tensor > 1 {
+        1.0 * GIB
+    } else {
+        0.15 * GIB
+    };
+    let graphs = if settings.enforce_eager {
+        0.0
+    } else {
+        graph_bytes(model)
+    };
+    let kv = settings.utilization * total - weights - activations - non_torch - graphs;
+    let layers_here = 1.0 / f64::from(parallel.pipeline.max(1));
+    let kv_per_token = model.kv_bytes_per_token(parallel.tensor, settings.kv_dtype) * layers_here;
+    let block_size = settings.block_size.max(1);
+    let block = kv_per_token * f64::from(block_size);
+    let blocks = settings
+        .blocks_override
+        .unwrap_or((kv / block).max(0.0) as u64);
+    if blocks == 0 {
+        return Err(MemoryError::NoCache { kv: kv / GIB });
+    }
+    let budget = KvBudget {
+        weights,
+        activations,
+        non_torch,
+        graphs,
+        kv,
+        kv_per_token,
+        block_size,
+        blocks,
+    };
+    if budget.tokens() < u64::from(settings.max_model_len) {
+        return Err(MemoryError::TooLong {
+            max_model_len: settings.max_model_len,
+            needed: f64::from(settings.max_model_len.div_ceil(block_size)) * block / GIB,
+            kv: blocks as f64 * block / GIB,
+            fits: budget.tokens(),
+        });
+    }
+    Ok(budget)
+}
+
+/// The profiling run's peak: gate, up and their product of one feed-forward layer, a few copies
+/// of the residual stream, and the logits of every sequence in 32 bits.
+fn activation_peak(model: &Model, parallel: &Parallel, settings: &VllmMemory) -> f64 {
+    let tensor = f64::from(parallel.tensor.max(1));
+    let tokens = f64::from(settings.max_num_batched_tokens);
+    let width = match model.experts {
+        // Every token is copied once for each expert that it visits.
+        Some(experts) => {
+            let routed = f64::from(experts.active) * f64::from(experts.intermediate);
+            routed.max(f64::from(model.intermediate))
+        }
+        None => f64::from(model.intermediate),
+    };
+    let layer = tokens * (3.0 * width / tensor + 4.0 * f64::from(model.hidden)) * 2.0;
+    let logits =
+        f64::from(settings.max_num_seqs) * f64::from(model.vocabulary) / tensor * 4.0 * 2.0;
+    layer.max(logits)
+}
+
+/// Graphs keep their workspaces, which grow with the layers.
+fn graph_bytes(model: &Model) -> f64 {
+    f64::from(model.layers) * 6.0e6
+}
+
+/// MindIE's division of a card.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MindieMemory {
+    /// Memory of a card, GB.
+    pub card: f64,
+    /// Weights on all cards together, GB.
+    pub weights: f64,
+    /// Cards.
+    pub cards: u32,
+    /// Run-time variables and post-processing, GB a card.
+    pub run_time: f64,
+    /// What the system holds at rest, GB a card.
+    pub system: f64,
+    /// NPU_MEMORY_FRACTION.
+    pub fraction: f64,
+}
+
+impl MindieMemory {
+    /// The automatic npuMemSize (−1), GB: the fraction of the card less all that is not cache.
+    pub fn automatic(&self) -> f64 {
+        (self.card * self.fraction - self.other()).max(0.0)
+    }
+
+    /// npuMemSize as older manuals compute it, whole GB: the fraction of what is left.
+    pub fn by_hand(&self) -> f64 {
+        ((self.card - self.other()) * self.fraction)
+            .floor()
+            .max(0.0)
+    }
+
+    fn other(&self) -> f64 {
+        self.weights / f64::from(self.cards.max(1)) + self.run_time + self.system
+    }
+}
+
+/// Blocks that `npu_mem_gb` holds on each card.
+pub fn mindie_blocks(
+    model: &Model,
+    cards: u32,
+    cache_block_size: u32,
+    npu_mem_gb: f64,
+    dtype: Dtype,
+) -> u64 {
+    let block = model.kv_bytes_per_token(cards, dtype) * f64::from(cache_block_size.max(1));
+    (npu_mem_gb.max(0.0) * GIB / block) as u64
+}
+
+/// Blocks that a request takes at most, and so the greatest maxBatchSize that never runs out.
+pub fn mindie_max_batch(blocks: u64, input: u32, output: u32, cache_block_size: u32) -> u64 {
+    let size = cache_block_size.max(1);
+    let each = u64::from(input.div_ceil(size)) + u64::from(output.div_ceil(size));
+    blocks / each.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small_vocabulary() -> Model {
+        let mut model = Model::named("qwen2.5-7b").unwrap();
+        model.vocabulary = 8192;
+        model
+    }
+
+    fn device(name: &str) -> &'static Device {
+        Device::named(name).unwrap()
+    }
+
+    #[test]
+    fn an_h200_holds_what_vllm_measured_on_it() {
+        let budget = vllm(
+            &small_vocabulary(),
+            device("h200"),
+            &Parallel::default(),
+            &VllmMemory::default(),
+        )
+        .unwrap();
+        assert!(
+            (budget.weights / GIB / 12.37 - 1.0).abs() < 0.01,
+            "{}",
+            budget.weights / GIB
+        );
+        let tokens = budget.tokens() as f64;
+        assert!((tokens / 2_152_576.0 - 1.0).abs() < 0.03, "{tokens}");
+        assert!((budget.concurrency(8192) - tokens / 8192.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_larger_token_budget_leaves_less_for_the_cache() {
+        let blocks = |tokens| {
+            let settings = VllmMemory {
+                max_num_batched_tokens: tokens,
+                ..VllmMemory::default()
+            };
+            vllm(
+                &small_vocabulary(),
+                device("a100-80g"),
+                &Parallel::default(),
+                &settings,
+            )
+            .unwrap()
+            .blocks
+        };
+        assert!(blocks(16384) < blocks(2048));
+    }
+
+    #[test]
+    fn a_model_that_does_not_fit_says_why() {
+        let settings = VllmMemory {
+            max_num_batched_tokens: 2048,
+            max_num_seqs: 256,
+            max_model_len: 32768,
+            ..VllmMemory::default()
+        };
+        let large = Model::named("qwen2.5-72b").unwrap();
+        let on = |model: &Model, name, tensor| {
+            let parallel = Parallel {
+                tensor,
+                pipeline: 1,
+            };
+            vllm(model, device(name), &parallel, &settings)
+        };
+        assert!(matches!(
+            on(&large, "a100-80g", 1),
+            Err(MemoryError::Weights { .. })
+        ));
+        assert!(matches!(
+            on(&large, "a100-80g", 2),
+            Err(MemoryError::TooLong { .. })
+        ));
+        assert!(on(&large, "a100-80g", 4).is_ok());
+        let seven = Model::named("qwen2.5-7b").unwrap();
+        assert!(matches!(
+            on(&seven, "t4", 1),
+            Err(MemoryError::NoCache { .. })
+        ));
+    }
+
+    #[test]
+    fn the_worked_example_of_mindie_comes_out() {
+        let memory = MindieMemory {
+            card: 64.0,
+            weights: 130.0,
+            cards: 8,
+            run_time: 2.0,
+            system: 3.0,
+            fraction: 0.8,
+        };
+        assert_eq!(memory.by_hand(), 34.0);
+        assert!((memory.automatic() - (51.2 - 16.25 - 5.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn mindie_counts_blocks_and_the_batch_that_they_carry() {
+        let model = Model::named("qwen2.5-72b").unwrap();
+        // 80 layers × 128 tokens × 1 head × 128 × 2 bytes × 2 = 5 MiB a block and card.
+        let blocks = mindie_blocks(&model, 8, 128, 34.0, Dtype::F16);
+        assert_eq!(blocks, 34 * 1024 / 5);
+        assert_eq!(mindie_max_batch(blocks, 1024, 512, 128), blocks / 12);
+    }
+}

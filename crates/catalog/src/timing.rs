@@ -1,1 +1,312 @@
-//! (to be filled)
+//! How long a step of the engine takes: an additive roofline with host costs.
+//!
+//! A step multiplies its tokens with the weights (arithmetic or memory, whichever is slower),
+//! attends, reads the KV cache, talks between cards, and costs the host something for each
+//! layer, each sequence and itself. The coefficients come from a [`Timing`] profile.
+
+mod profile;
+
+pub use profile::{ApiCost, Timing, TimingError};
+
+use crate::{
+    device::{Device, Parallel},
+    model::{Dtype, Model},
+};
+
+/// What a step holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepShape {
+    /// Prompt tokens.
+    pub prefill_tokens: u32,
+    /// Sum over prompt tokens of the tokens that each attends to.
+    pub prefill_pairs: u64,
+    /// Tokens of sequences that decode; more than one each under speculation.
+    pub decode_tokens: u32,
+    /// Sum over decoding sequences of the tokens in their cache.
+    pub decode_context: u64,
+    /// Sequences in the batch.
+    pub sequences: u32,
+}
+
+/// How kernels are launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Launch {
+    /// One by one, without compilation.
+    Eager,
+    /// By CUDA graphs for batches up to this many tokens, padded to a captured size; compiled
+    /// but one by one above.
+    Graphs(u32),
+}
+
+/// The batch size that was captured and serves `tokens`: 1, 2, 4, then steps of 8 to 256, then
+/// steps of 16.
+pub fn captured_size(tokens: u32) -> u32 {
+    match tokens {
+        0..=2 => tokens,
+        3..=4 => 4,
+        5..=256 => tokens.next_multiple_of(8),
+        _ => tokens.checked_next_multiple_of(16).unwrap_or(tokens),
+    }
+}
+
+/// The seconds of each term of a step at its coefficients; their combination is the step time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Terms {
+    /// Arithmetic of matrix products.
+    pub linear: f64,
+    /// Arithmetic of attention.
+    pub attention: f64,
+    /// Reading weights.
+    pub weights: f64,
+    /// Reading the KV cache.
+    pub kv: f64,
+    /// Between cards.
+    pub allreduce: f64,
+    /// Small kernels.
+    pub layers: f64,
+    /// Host time to launch all layers, during which the device runs.
+    pub launch: f64,
+    /// Host time that nothing hides.
+    pub host: f64,
+}
+
+/// The step time of a model on a device: all that does not change from step to step, computed
+/// once.
+#[derive(Clone, Debug)]
+pub struct StepTime {
+    timing: Timing,
+    launch: Launch,
+    linear_per_token: f64,
+    output_per_sequence: f64,
+    attention_per_pair: f64,
+    kv_per_token: f64,
+    /// Reading all weights, where no expert is left out.
+    weights_all: f64,
+    /// The model, where what is read depends on the tokens.
+    experts: Option<(Model, f64)>,
+    window: Option<u32>,
+    allreduce_per_token: f64,
+    allreduce_latency: f64,
+    layers: f64,
+    expert_layers: f64,
+}
+
+impl StepTime {
+    /// Step times of a model on a device. A pipeline divides memory, not time: one batch is
+    /// under way.
+    pub fn new(model: &Model, device: &Device, parallel: &Parallel, timing: &Timing) -> StepTime {
+        let tensor = f64::from(parallel.tensor.max(1));
+        let flops = device.flops(model.dtype) * tensor;
+        let half = device.flops(Dtype::Bf16) * tensor;
+        let read = device.bandwidth() * tensor;
+        let layers = f64::from(model.layers);
+        // Two all-reduces a layer; a ring moves 2(n−1)/n of the activations over each link.
+        let rounds = if tensor > 1.0 { 2.0 * layers } else { 0.0 };
+        let moved = 2.0 * (tensor - 1.0) / tensor * f64::from(model.hidden) * 2.0;
+        StepTime {
+            launch: Launch::Graphs(512),
+            linear_per_token: timing.linear * 2.0 * model.active_layer_parameters() / flops,
+            output_per_sequence: timing.linear * 2.0 * model.output_parameters() / half,
+            attention_per_pair: timing.attention * model.attention_flops_per_pair() / half,
+            kv_per_token: timing.kv * model.kv_bytes_per_token(parallel.tensor, Dtype::Bf16)
+                / device.bandwidth(),
+            weights_all: timing.weights * model.weight_bytes_read(f64::INFINITY) / read,
+            experts: model
+                .experts
+                .map(|_| (model.clone(), timing.weights / read)),
+            window: model.sliding_window,
+            allreduce_per_token: timing.allreduce * rounds * moved / device.link(),
+            allreduce_latency: rounds * timing.allreduce_us * 1e-6,
+            layers,
+            expert_layers: model.experts.map_or(0.0, |experts| {
+                f64::from(model.layers.saturating_sub(experts.dense_layers))
+            }),
+            timing: timing.clone(),
+        }
+    }
+
+    /// With kernels launched in another way than by graphs up to 512 tokens.
+    pub fn launched(mut self, launch: Launch) -> StepTime {
+        self.launch = launch;
+        self
+    }
+
+    /// With a KV cache of another format than bfloat16.
+    pub fn kv_dtype(mut self, dtype: Dtype) -> StepTime {
+        self.kv_per_token *= dtype.bytes() / Dtype::Bf16.bytes();
+        self
+    }
+
+    /// What the API server costs beside the steps.
+    pub fn api(&self) -> ApiCost {
+        self.timing.api
+    }
+
+    /// The tokens that attention looks at of a context.
+    pub fn attended(&self, context: u64) -> u64 {
+        self.window
+            .map_or(context, |window| context.min(u64::from(window)))
+    }
+
+    /// The terms of a step.
+    pub fn terms(&self, shape: &StepShape) -> Terms {
+        let tokens = shape.prefill_tokens.saturating_add(shape.decode_tokens);
+        let (padded, per_layer_us) = match self.launch {
+            Launch::Eager => (tokens, self.timing.eager_layer_us),
+            Launch::Graphs(most) if tokens <= most => (captured_size(tokens).min(most), 0.0),
+            Launch::Graphs(_) => (tokens, self.timing.launch_layer_us),
+        };
+        let sequences = f64::from(shape.sequences);
+        let weights = match &self.experts {
+            Some((model, per_byte)) => model.weight_bytes_read(f64::from(tokens)) * per_byte,
+            None => self.weights_all,
+        };
+        let mut host_us = self.timing.step_us + sequences * self.timing.sequence_us;
+        if shape.prefill_tokens > 0 {
+            host_us += self.timing.prefill_us;
+        }
+        Terms {
+            linear: f64::from(padded) * self.linear_per_token
+                + sequences * self.output_per_sequence,
+            attention: shape.prefill_pairs as f64 * self.attention_per_pair,
+            weights,
+            kv: shape.decode_context as f64 * self.kv_per_token,
+            allreduce: f64::from(padded) * self.allreduce_per_token + self.allreduce_latency,
+            layers: (self.layers * self.timing.layer_us
+                + self.expert_layers * self.timing.expert_layer_us)
+                * 1e-6,
+            launch: self.layers * per_layer_us * 1e-6,
+            host: host_us * 1e-6,
+        }
+    }
+
+    /// The seconds that a step takes.
+    pub fn seconds(&self, shape: &StepShape) -> f64 {
+        let terms = self.terms(shape);
+        let hidden = self.timing.overlap * terms.linear.min(terms.weights);
+        let device = terms.linear + terms.weights - hidden
+            + terms.attention
+            + terms.kv
+            + terms.allreduce
+            + terms.layers;
+        device.max(terms.launch) + terms.host
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step_time(model: &str, device: &str, tensor: u32) -> StepTime {
+        let device = Device::named(device).unwrap();
+        let parallel = Parallel {
+            tensor,
+            pipeline: 1,
+        };
+        StepTime::new(
+            &Model::named(model).unwrap(),
+            device,
+            &parallel,
+            &Timing::shipped(device),
+        )
+    }
+
+    fn decode(sequences: u32, context: u64) -> StepShape {
+        StepShape {
+            decode_tokens: sequences,
+            decode_context: u64::from(sequences) * context,
+            sequences,
+            ..StepShape::default()
+        }
+    }
+
+    fn prefill(tokens: u32) -> StepShape {
+        StepShape {
+            prefill_tokens: tokens,
+            prefill_pairs: u64::from(tokens) * u64::from(tokens) / 2,
+            sequences: 1,
+            ..StepShape::default()
+        }
+    }
+
+    #[test]
+    fn every_model_on_every_device_takes_a_positive_time() {
+        for model in Model::presets() {
+            for device in Device::presets() {
+                let timing = Timing::shipped(device);
+                let time = StepTime::new(model, device, &Parallel::default(), &timing);
+                for shape in [
+                    decode(1, 1),
+                    decode(256, 4096),
+                    prefill(8192),
+                    StepShape::default(),
+                ] {
+                    let seconds = time.seconds(&shape);
+                    assert!(
+                        seconds > 0.0 && seconds < 1000.0,
+                        "{} {}: {seconds}",
+                        model.name,
+                        device.name
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_single_stream_is_bound_by_reading_the_weights() {
+        let time = step_time("llama-3.1-8b", "h100", 1);
+        let terms = time.terms(&decode(1, 512));
+        assert!(terms.weights > 10.0 * terms.linear);
+        assert!(terms.weights > 0.5 * time.seconds(&decode(1, 512)));
+    }
+
+    #[test]
+    fn a_long_prompt_is_bound_by_arithmetic() {
+        let time = step_time("llama-3.1-8b", "h100", 1);
+        let terms = time.terms(&prefill(8192));
+        assert!(terms.linear > 10.0 * terms.weights);
+    }
+
+    #[test]
+    fn attention_grows_with_the_square_of_the_prompt() {
+        let time = step_time("llama-3.1-8b", "h100", 1);
+        let ratio = time.terms(&prefill(8192)).attention / time.terms(&prefill(4096)).attention;
+        assert!((ratio - 4.0).abs() < 0.01, "{ratio}");
+    }
+
+    #[test]
+    fn a_batch_is_padded_to_a_captured_size_and_pays_beyond_the_last() {
+        assert_eq!(
+            [1, 3, 9, 256, 257, 500].map(captured_size),
+            [1, 4, 16, 256, 272, 512]
+        );
+        let time = step_time("qwen2-0.5b", "h100", 1).launched(Launch::Graphs(64));
+        assert_eq!(time.terms(&decode(57, 0)).linear, {
+            let terms = time.terms(&decode(64, 0));
+            terms.linear - 7.0 * time.output_per_sequence
+        });
+        let jump = time.seconds(&decode(65, 512)) - time.seconds(&decode(64, 512));
+        let smooth = time.seconds(&decode(64, 512)) - time.seconds(&decode(63, 512));
+        assert!(jump > 5.0 * smooth, "{jump} {smooth}");
+    }
+
+    #[test]
+    fn enforce_eager_costs_most_where_steps_are_short() {
+        let graphs = step_time("qwen2.5-7b", "h100", 1);
+        let eager = graphs.clone().launched(Launch::Eager);
+        let factor = |shape: &StepShape| eager.seconds(shape) / graphs.seconds(shape);
+        assert!(factor(&decode(1, 512)) > 1.5);
+        assert!(factor(&prefill(8192)) < 1.05);
+    }
+
+    #[test]
+    fn cards_share_the_work_and_pay_for_talking() {
+        let one = step_time("qwen2.5-72b", "h100", 1).seconds(&decode(8, 512));
+        let four = step_time("qwen2.5-72b", "h100", 4).seconds(&decode(8, 512));
+        assert!(four < one / 2.0 && four > one / 4.0, "{one} {four}");
+        // Without a fast link a large prefill hardly gains.
+        let link = step_time("qwen2.5-7b", "l20", 4);
+        assert!(link.terms(&prefill(4096)).allreduce > 0.3 * link.terms(&prefill(4096)).linear);
+    }
+}

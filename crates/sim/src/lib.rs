@@ -13,6 +13,7 @@ mod clock;
 mod config;
 mod connection;
 mod draw;
+pub mod engine;
 mod fault;
 mod generate;
 mod http;

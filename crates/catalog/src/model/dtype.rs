@@ -1,0 +1,52 @@
+//! Number formats of weights and of the KV cache.
+
+use serde::{Deserialize, Serialize};
+
+/// A number format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dtype {
+    /// 32-bit floats.
+    F32,
+    /// bfloat16.
+    #[default]
+    Bf16,
+    /// IEEE half precision.
+    F16,
+    /// 8-bit floats.
+    Fp8,
+    /// 8-bit integers.
+    Int8,
+    /// 4-bit integers in groups of 128 (AWQ, GPTQ).
+    Int4,
+    /// NVIDIA's 4-bit floats in blocks of 16.
+    Nvfp4,
+}
+
+impl Dtype {
+    /// Reads a name as engines and config files spell it: `bfloat16`, `half`, `fp8_e4m3`, `awq`…
+    pub fn named(name: &str) -> Option<Dtype> {
+        let name = name.trim().to_ascii_lowercase();
+        Some(match name.as_str() {
+            "f32" | "float32" | "float" | "fp32" => Dtype::F32,
+            "bf16" | "bfloat16" => Dtype::Bf16,
+            "f16" | "float16" | "half" | "fp16" => Dtype::F16,
+            "fp8" | "fp8_e4m3" | "fp8_e5m2" | "float8_e4m3fn" => Dtype::Fp8,
+            "int8" | "w8a8" | "smoothquant" => Dtype::Int8,
+            "int4" | "w4a16" | "awq" | "awq_marlin" | "gptq" | "gptq_marlin" => Dtype::Int4,
+            "nvfp4" | "modelopt_fp4" => Dtype::Nvfp4,
+            _ => return None,
+        })
+    }
+
+    /// Bytes of a number, its share of scales and zero points included.
+    pub fn bytes(self) -> f64 {
+        match self {
+            Dtype::F32 => 4.0,
+            Dtype::Bf16 | Dtype::F16 => 2.0,
+            Dtype::Fp8 | Dtype::Int8 => 1.0,
+            Dtype::Int4 => 0.52,
+            Dtype::Nvfp4 => 0.5625,
+        }
+    }
+}

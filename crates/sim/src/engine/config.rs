@@ -1,0 +1,113 @@
+//! The settings of an engine.
+
+use inferometer_catalog::{
+    device::{Device, Parallel},
+    memory::{self, MemoryError, VllmMemory},
+    model::Model,
+    timing::{ApiCost, StepTime, Timing},
+};
+
+use super::{MindiePolicy, Noise, VllmPolicy};
+
+/// Who runs first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Who came first.
+    #[default]
+    Arrival,
+    /// Who has the lowest priority number, then who came first.
+    Priority,
+}
+
+/// Whose scheduler it is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Policy {
+    /// vLLM's.
+    Vllm(VllmPolicy),
+    /// MindIE's.
+    Mindie(MindiePolicy),
+}
+
+/// Speculative decoding.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Speculation {
+    /// Tokens drafted for each sequence and step.
+    pub tokens: u32,
+    /// Probability that a draft is accepted whose predecessors were.
+    pub acceptance: f64,
+    /// Time to draft a token, as a share of a decode step of the model: 0 for n-grams, about
+    /// 0.05 for a small head, more for a draft model.
+    pub draft_cost: f64,
+}
+
+/// All that an engine is.
+#[derive(Clone, Debug)]
+pub struct EngineConfig {
+    /// The scheduler.
+    pub policy: Policy,
+    /// The most tokens of prompt and answer.
+    pub max_model_len: u32,
+    /// Blocks of the KV cache.
+    pub blocks: u32,
+    /// Tokens in a block.
+    pub block_size: u32,
+    /// Whether full blocks are kept for later prompts that begin alike.
+    pub prefix_caching: bool,
+    /// Tokens in a chunk after the first.
+    pub stream_interval: u32,
+    /// Speculative decoding.
+    pub speculation: Option<Speculation>,
+    /// How long steps take.
+    pub step_time: StepTime,
+    /// What the API server costs.
+    pub api: ApiCost,
+    /// Deviations.
+    pub noise: Noise,
+}
+
+impl EngineConfig {
+    /// An engine with this scheduler and these blocks, without prefix cache, speculation and
+    /// noise.
+    pub fn new(
+        policy: Policy,
+        step_time: StepTime,
+        (blocks, block_size): (u64, u32),
+        max_model_len: u32,
+    ) -> EngineConfig {
+        EngineConfig {
+            policy,
+            max_model_len,
+            blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
+            block_size,
+            prefix_caching: false,
+            stream_interval: 1,
+            speculation: None,
+            api: step_time.api(),
+            step_time,
+            noise: Noise::default(),
+        }
+    }
+    /// vLLM with a model on a device: its cache has what the memory leaves. Token budget and
+    /// sequences of `memory` are the scheduler's.
+    pub fn vllm(
+        model: &Model,
+        device: &Device,
+        parallel: &Parallel,
+        timing: &Timing,
+        policy: VllmPolicy,
+        memory: &VllmMemory,
+    ) -> Result<EngineConfig, MemoryError> {
+        let memory = VllmMemory {
+            max_num_batched_tokens: policy.max_num_batched_tokens,
+            max_num_seqs: policy.max_num_seqs,
+            ..memory.clone()
+        };
+        let budget = memory::vllm(model, device, parallel, &memory)?;
+        let time = StepTime::new(model, device, parallel, timing)
+            .kv_dtype(memory.kv_dtype)
+            .launched(policy.launch(memory.enforce_eager, None));
+        let cache = (budget.blocks, budget.block_size);
+        let policy = Policy::Vllm(policy);
+        Ok(EngineConfig::new(policy, time, cache, memory.max_model_len))
+    }
+}

@@ -1,0 +1,392 @@
+//! The state machine: takes requests in, plans steps, and says what each brought.
+
+use inferometer_catalog::timing::StepShape;
+
+use super::{
+    EngineConfig, Event, EventKind, Finish, Nanos, Order, Policy, Refusal, Request, Stats,
+    StepRecord,
+    api::ApiServer,
+    blocks::BlockPool,
+    mindie, nanos,
+    noise::{NoiseSource, unit},
+    state::{Slot, State},
+    vllm,
+};
+use crate::draw::{Draw, Purpose};
+
+/// What a call of [`Engine::step`] brought.
+#[derive(Debug)]
+pub struct StepOutcome<'a> {
+    /// What happened, in order; chunks with the time at which they leave, which may be later.
+    pub events: &'a [Event],
+    /// The step that began.
+    pub began: Option<StepRecord>,
+    /// When to call again; `None` while there is nothing to do.
+    pub wake: Option<Nanos>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    began_at: Nanos,
+    ends_at: Nanos,
+    batch: u32,
+}
+
+/// The simulated engine.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    config: EngineConfig,
+    state: State,
+    api: ApiServer,
+    noise: NoiseSource,
+    acceptance: Draw,
+    under_way: Option<UnderWay>,
+    /// When a prefill that waits for more company is due.
+    retry_at: Option<Nanos>,
+    /// Time of the last change.
+    clock: Nanos,
+}
+
+impl Engine {
+    /// An engine at rest. The seed decides on noise and on which drafts are accepted.
+    pub fn new(config: EngineConfig, seed: u64) -> Engine {
+        let drafts = config
+            .speculation
+            .map_or(0, |speculation| speculation.tokens);
+        let pool = BlockPool::new(config.blocks, config.prefix_caching);
+        Engine {
+            state: State::new(pool, config.block_size, drafts),
+            api: ApiServer::new(config.api),
+            noise: NoiseSource::new(config.noise, seed),
+            acceptance: Draw::new(seed, 0, Purpose::Length),
+            under_way: None,
+            retry_at: None,
+            clock: 0,
+            config,
+        }
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &EngineConfig {
+        &self.config
+    }
+
+    /// Takes in a request that reaches the server now. Steps that are due earlier should have
+    /// been taken, since the API server works in the order of calls.
+    pub fn add(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
+        let output = self.admissible(&request)?;
+        let seen_at = self.api.take_in(now, request.prompt_tokens);
+        self.state.insert(request, output, seen_at);
+        Ok(())
+    }
+
+    /// Forgets a request, of which no event comes any more; false where none of this id is
+    /// under way. What it holds is free at the end of the step.
+    pub fn cancel(&mut self, id: u64) -> bool {
+        self.state.cancel(id)
+    }
+
+    /// Forgets all cached prefixes; false where requests are running.
+    pub fn reset_prefix_cache(&mut self) -> bool {
+        self.state.pool.reset()
+    }
+
+    /// When something happens next; `None` while there is nothing to do.
+    pub fn wake(&self) -> Option<Nanos> {
+        if let Some(under_way) = self.under_way {
+            return Some(under_way.ends_at);
+        }
+        let arrival = self.state.arriving.front().map(|&(at, _)| at);
+        let next = match (self.retry_at, arrival) {
+            (Some(retry), Some(arrival)) => Some(retry.min(arrival)),
+            (retry, arrival) => retry.or(arrival),
+        };
+        next.map(|at| at.max(self.clock))
+    }
+
+    /// Ends the step under way and begins the next, if that is due by now. It happens at the
+    /// time it was due, however late the call is.
+    pub fn step(&mut self, now: Nanos) -> StepOutcome<'_> {
+        self.state.events.clear();
+        let mut began = None;
+        if let Some(at) = self.wake()
+            && at <= now
+        {
+            self.clock = at;
+            if let Some(under_way) = self.under_way.take() {
+                self.end(under_way);
+                if self.plans_ahead() {
+                    self.state.admit(under_way.began_at, self.order());
+                    began = self.begin(at);
+                }
+            }
+            if self.under_way.is_none() {
+                self.state.admit(at, self.order());
+                began = self.begin(at);
+            }
+        }
+        StepOutcome {
+            began,
+            wake: self.wake(),
+            events: &self.state.events,
+        }
+    }
+
+    /// Counters and gauges.
+    pub fn stats(&self) -> Stats {
+        Stats {
+            running: self.state.running.len() as u32,
+            waiting: self.state.waiting.len() as u32,
+            blocks_used: self.state.pool.used(),
+            blocks: self.state.pool.len(),
+            ..self.state.stats
+        }
+    }
+
+    /// All the time that the API server's core was busy.
+    pub fn api_busy(&self) -> Nanos {
+        self.api.busy()
+    }
+
+    /// The tokens that a request gets, or why it gets none.
+    fn admissible(&self, request: &Request) -> Result<u32, Refusal> {
+        let (prompt, output) = (request.prompt_tokens, request.output_tokens);
+        if prompt == 0 || output == 0 {
+            return Err(Refusal::Empty { prompt, output });
+        }
+        if self.state.knows(request.id) {
+            return Err(Refusal::Duplicate { id: request.id });
+        }
+        let most = self.config.max_model_len;
+        if prompt >= most {
+            return Err(Refusal::TooLong { prompt, most });
+        }
+        let (whole, longest_answer) = match &self.config.policy {
+            Policy::Vllm(policy) if policy.chunked_prefill => (None, u32::MAX),
+            Policy::Vllm(policy) => (Some(policy.max_num_batched_tokens), u32::MAX),
+            Policy::Mindie(policy) => (Some(policy.max_prefill_tokens), policy.max_iter_times),
+        };
+        if let Some(most) = whole
+            && prompt > most
+        {
+            return Err(Refusal::TooLongForStep { prompt, most });
+        }
+        let output = output.min(most - prompt).min(longest_answer.max(1));
+        let needed = (prompt + output).div_ceil(self.state.block_size);
+        let blocks = self.state.pool.len();
+        if needed > blocks {
+            return Err(Refusal::TooLargeForCache { needed, blocks });
+        }
+        Ok(output)
+    }
+
+    fn order(&self) -> Order {
+        match &self.config.policy {
+            Policy::Vllm(policy) => policy.order,
+            Policy::Mindie(_) => Order::Arrival,
+        }
+    }
+
+    fn plans_ahead(&self) -> bool {
+        match &self.config.policy {
+            Policy::Vllm(policy) => policy.async_scheduling,
+            Policy::Mindie(_) => false,
+        }
+    }
+
+    fn begin(&mut self, at: Nanos) -> Option<StepRecord> {
+        self.state.plan.clear();
+        self.state.preempted_now = 0;
+        self.retry_at = match &self.config.policy {
+            Policy::Vllm(policy) => {
+                vllm::plan(policy, &mut self.state, at);
+                None
+            }
+            Policy::Mindie(policy) => mindie::plan(policy, &mut self.state, at),
+        };
+        if self.state.plan.is_empty() {
+            return None;
+        }
+        let shape = self.shape();
+        let duration = nanos(self.seconds(&shape) * self.noise.step(at)).max(1);
+        self.under_way = Some(UnderWay {
+            began_at: at,
+            ends_at: at.saturating_add(duration),
+            batch: shape.sequences,
+        });
+        self.state.stats.steps += 1;
+        self.state.decode_streak = match shape.prefill_tokens {
+            0 => self.state.decode_streak.saturating_add(1),
+            _ => 0,
+        };
+        Some(StepRecord {
+            at_ns: at,
+            duration_ns: duration,
+            batch: shape.sequences,
+            prefill_tokens: shape.prefill_tokens,
+            decode_tokens: shape.decode_tokens,
+            running: self.state.running.len() as u32,
+            waiting: self.state.waiting.len() as u32,
+            blocks_used: self.state.pool.used(),
+            preemptions: self.state.preempted_now,
+        })
+    }
+
+    fn shape(&self) -> StepShape {
+        let time = &self.config.step_time;
+        let mut shape = StepShape::default();
+        for planned in &self.state.plan {
+            let computed = u64::from(self.state.sequence(planned.slot).computed);
+            let tokens = u64::from(planned.tokens);
+            if planned.decodes {
+                shape.decode_tokens += planned.tokens;
+                shape.decode_context += time.attended(computed + tokens);
+            } else {
+                shape.prefill_tokens = shape.prefill_tokens.saturating_add(planned.tokens);
+                // Each token attends to all before it and itself: on average to the middle one's.
+                shape.prefill_pairs += tokens * time.attended(computed + tokens.div_ceil(2));
+            }
+            shape.sequences += 1;
+        }
+        shape
+    }
+
+    fn seconds(&self, shape: &StepShape) -> f64 {
+        let seconds = self.config.step_time.seconds(shape);
+        let Some(speculation) = self.config.speculation else {
+            return seconds;
+        };
+        let decoding = self
+            .state
+            .plan
+            .iter()
+            .filter(|planned| planned.decodes)
+            .count() as u32;
+        if decoding == 0 {
+            return seconds;
+        }
+        let draft = StepShape {
+            decode_tokens: decoding,
+            sequences: decoding,
+            ..StepShape::default()
+        };
+        let drafting = f64::from(speculation.tokens) * speculation.draft_cost.max(0.0);
+        seconds + drafting * self.config.step_time.seconds(&draft)
+    }
+
+    fn end(&mut self, step: UnderWay) {
+        let plan = std::mem::take(&mut self.state.plan);
+        let mut left_batch = false;
+        for planned in &plan {
+            let sequence = &mut self.state.sequences[planned.slot as usize];
+            if sequence.cancelled {
+                left_batch = true;
+                continue;
+            }
+            if planned.decodes {
+                let drafted = planned.tokens - 1;
+                let accepted = if drafted > 0 {
+                    self.accepted(drafted)
+                } else {
+                    0
+                };
+                let sequence = &mut self.state.sequences[planned.slot as usize];
+                sequence.computed += 1 + accepted;
+                left_batch |= self.produce(planned.slot, 1 + accepted, step);
+            } else {
+                sequence.computed += planned.tokens;
+                if sequence.computed == sequence.total() {
+                    left_batch |= self.produce(planned.slot, 1, step);
+                } else if !sequence.hashes.is_empty() {
+                    self.state.publish(planned.slot);
+                }
+            }
+        }
+        self.state.plan = plan;
+        if left_batch || self.state.running.len() > self.state.plan.len() {
+            self.leave();
+        }
+    }
+
+    /// Takes those out of the batch that are done or cancelled.
+    fn leave(&mut self) {
+        let state = &mut self.state;
+        let gone = |state: &State, slot: Slot| {
+            let sequence = state.sequence(slot);
+            sequence.cancelled || sequence.produced >= sequence.output
+        };
+        let mut kept = 0;
+        for index in 0..state.running.len() {
+            let slot = state.running[index];
+            if gone(state, slot) {
+                state.vacate(slot);
+            } else {
+                state.running[kept] = slot;
+                kept += 1;
+            }
+        }
+        state.running.truncate(kept);
+    }
+
+    /// How many of the drafted tokens hold: each only if all before it do.
+    fn accepted(&mut self, drafted: u32) -> u32 {
+        let acceptance = self
+            .config
+            .speculation
+            .map_or(0.0, |speculation| speculation.acceptance);
+        let mut accepted = 0;
+        while accepted < drafted && unit(&mut self.acceptance) < acceptance {
+            accepted += 1;
+        }
+        self.state.stats.drafts += 1;
+        self.state.stats.draft_tokens += u64::from(drafted);
+        self.state.stats.accepted_tokens += u64::from(accepted);
+        accepted
+    }
+
+    /// Hands a sequence its new tokens; true where they were its last.
+    fn produce(&mut self, slot: Slot, tokens: u32, step: UnderWay) -> bool {
+        let sequence = &mut self.state.sequences[slot as usize];
+        let first = sequence.produced == 0;
+        sequence.produced += tokens;
+        sequence.unsent += tokens;
+        let last = sequence.produced >= sequence.output;
+        self.state.stats.generation_tokens += u64::from(tokens);
+        if first {
+            self.state.stats.prompt_tokens += u64::from(sequence.prompt);
+        }
+        let id = sequence.id;
+        if first || last || sequence.unsent >= self.config.stream_interval {
+            let count = std::mem::take(&mut sequence.unsent);
+            let at = self.api.send(step.ends_at, count);
+            self.state.events.push(Event {
+                request: id,
+                at,
+                kind: EventKind::Tokens {
+                    count,
+                    batch: step.batch,
+                    made_at: step.ends_at,
+                },
+            });
+            if last {
+                let finish = if sequence.stops {
+                    Finish::Stop
+                } else {
+                    Finish::Length
+                };
+                self.state.events.push(Event {
+                    request: id,
+                    at,
+                    kind: EventKind::Finished {
+                        finish,
+                        preemptions: sequence.preemptions,
+                    },
+                });
+            }
+        }
+        if !sequence.hashes.is_empty() {
+            self.state.publish(slot);
+        }
+        last
+    }
+}

@@ -1,0 +1,127 @@
+//! MindIE's scheduler: a step is either a prefill of whole prompts or a decode of all that run.
+
+use super::{Nanos, Order, state::State};
+
+/// The settings of MindIE's scheduler, by the names of its `config.json`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MindiePolicy {
+    /// maxPrefillBatchSize: prompts of a prefill. A prefill is begun only while fewer than this
+    /// many run, which no manual says but users have met: at 1 the batch stays at 1.
+    pub max_prefill_batch_size: u32,
+    /// maxPrefillTokens: tokens of a prefill.
+    pub max_prefill_tokens: u32,
+    /// maxBatchSize: sequences of a decode.
+    pub max_batch_size: u32,
+    /// maxIterTimes: the most tokens of an answer.
+    pub max_iter_times: u32,
+    /// maxQueueDelayMicroseconds: how long a prefill that is not full waits for more.
+    pub max_queue_delay_us: u64,
+    /// supportSelectBatch: weigh waiting against running instead of always prefilling first.
+    pub select_batch: bool,
+    /// prefillTimeMsPerReq: what running sequences lose by a prefill.
+    pub prefill_time_ms: f64,
+    /// decodeTimeMsPerReq: what waiting sequences lose by a decode.
+    pub decode_time_ms: f64,
+}
+
+impl Default for MindiePolicy {
+    fn default() -> MindiePolicy {
+        MindiePolicy {
+            max_prefill_batch_size: 50,
+            max_prefill_tokens: 8192,
+            max_batch_size: 200,
+            max_iter_times: 512,
+            max_queue_delay_us: 5000,
+            select_batch: false,
+            prefill_time_ms: 150.0,
+            decode_time_ms: 50.0,
+        }
+    }
+}
+
+/// Plans a step; where nothing can be done yet, when to try again.
+pub(super) fn plan(policy: &MindiePolicy, state: &mut State, at: Nanos) -> Option<Nanos> {
+    let ripe_at = ripe_at(policy, state);
+    if ripe_at.is_some_and(|ripe_at| ripe_at <= at) && worth_it(policy, state) {
+        prefill(policy, state, at);
+    }
+    if state.plan.is_empty() {
+        decode(state, at);
+    }
+    ripe_at.filter(|_| state.plan.is_empty())
+}
+
+/// When the prefill that could be made of what waits need not wait for more; `None` where there
+/// is none to make.
+fn ripe_at(policy: &MindiePolicy, state: &State) -> Option<Nanos> {
+    let most = policy.max_prefill_batch_size.max(1) as usize;
+    let room = most.min(policy.max_batch_size.max(1) as usize);
+    if state.running.len() >= room {
+        return None;
+    }
+    let oldest = state.sequence(*state.waiting.front()?);
+    let candidates = state.waiting.iter().take(most);
+    let tokens: u64 = candidates
+        .map(|&slot| u64::from(state.sequence(slot).total()))
+        .sum();
+    let full = state.waiting.len() >= most || tokens >= u64::from(policy.max_prefill_tokens);
+    let delay = policy.max_queue_delay_us.saturating_mul(1000);
+    Some(if full {
+        0
+    } else {
+        oldest.queued_at.saturating_add(delay)
+    })
+}
+
+/// Whether those that wait have by now lost more to decodes than those that run would lose to a
+/// prefill. The greater prefillTimeMsPerReq / decodeTimeMsPerReq, the more decodes go first.
+fn worth_it(policy: &MindiePolicy, state: &State) -> bool {
+    if !policy.select_batch {
+        return true;
+    }
+    let candidates = state
+        .waiting
+        .len()
+        .min(policy.max_prefill_batch_size.max(1) as usize);
+    let waited = candidates as f64 * policy.decode_time_ms * f64::from(state.decode_streak + 1);
+    waited >= state.running.len() as f64 * policy.prefill_time_ms
+}
+
+fn prefill(policy: &MindiePolicy, state: &mut State, at: Nanos) {
+    let mut budget = policy.max_prefill_tokens;
+    while state.plan.len() < policy.max_prefill_batch_size.max(1) as usize
+        && state.running.len() < policy.max_batch_size.max(1) as usize
+    {
+        let Some(&slot) = state.waiting.front() else {
+            return;
+        };
+        let cached = state.cached(slot);
+        let tokens = state.sequence(slot).total() - cached;
+        if tokens > budget && !state.plan.is_empty() {
+            return;
+        }
+        if !state.start_first(cached, tokens, at) {
+            return;
+        }
+        budget = budget.saturating_sub(tokens);
+    }
+}
+
+fn decode(state: &mut State, at: Nanos) {
+    let mut index = 0;
+    while index < state.running.len() {
+        let slot = state.running[index];
+        let tokens = state.wanted(slot);
+        while !state.grow(slot, tokens) {
+            let Some(victim) = state.victim(Order::Arrival) else {
+                return;
+            };
+            state.preempt(victim, Order::Arrival, at);
+            if victim == index {
+                return;
+            }
+        }
+        state.plan(slot, tokens);
+        index += 1;
+    }
+}

@@ -1,0 +1,41 @@
+//! The simulated engine: the scheduler, the KV cache and the clockwork of an LLM server.
+//!
+//! [`Engine`] is a deterministic state machine: it has no clock, does no I/O, and the same
+//! calls with the same seed give the same answers. Whoever drives it tells it the time: a
+//! server with real time, [`virtual_time`] with its own. A driver hands requests in with
+//! [`Engine::add`], calls [`Engine::step`] at [`Engine::wake`], and delivers what the events
+//! say at the times that they say.
+//!
+//! An API server with one core stands before and behind the scheduler ([`api`]), since in real
+//! servers that core is what saturates first when many streams are open.
+
+pub mod api;
+mod blocks;
+mod config;
+mod machine;
+mod mindie;
+mod noise;
+mod request;
+mod state;
+mod step_log;
+pub mod virtual_time;
+mod vllm;
+
+pub use blocks::block_hashes;
+pub use config::{EngineConfig, Order, Policy, Speculation};
+pub use machine::{Engine, StepOutcome};
+pub use mindie::MindiePolicy;
+pub use noise::Noise;
+pub use request::{Event, EventKind, Finish, Refusal, Request};
+
+pub use state::Stats;
+pub use step_log::StepRecord;
+pub use vllm::VllmPolicy;
+
+/// Nanoseconds since the engine started.
+pub type Nanos = u64;
+
+/// Seconds as nanoseconds; what is negative or not a number is 0.
+pub(crate) fn nanos(seconds: f64) -> Nanos {
+    (seconds * 1e9).round() as Nanos
+}

@@ -1,0 +1,143 @@
+//! What goes into the engine and what comes out.
+
+use serde::Serialize;
+use thiserror::Error;
+
+use super::{Nanos, blocks::block_hashes};
+
+/// A request, as far as the engine cares.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Chosen by the caller; unique among the requests under way.
+    pub id: u64,
+    /// Tokens of the prompt; at least 1.
+    pub prompt_tokens: u32,
+    /// Tokens to generate; at least 1.
+    pub output_tokens: u32,
+    /// Hash of each full block from the beginning of the prompt, each covering all before it
+    /// (see [`block_hashes`]); may go on into the answer where that is known. Without hashes
+    /// the request shares nothing.
+    pub hashes: Vec<u64>,
+    /// Lower runs first, where the policy is by priority.
+    pub priority: i32,
+    /// Whether the answer ends by itself after `output_tokens`, or by its limit.
+    pub stops: bool,
+}
+
+impl Request {
+    /// A request that shares nothing with any other.
+    pub fn new(id: u64, prompt_tokens: u32, output_tokens: u32) -> Request {
+        Request {
+            id,
+            prompt_tokens,
+            output_tokens,
+            ..Request::default()
+        }
+    }
+
+    /// A request with a known prompt, whose blocks may be found in the prefix cache.
+    pub fn with_prompt(id: u64, prompt: &[u32], output_tokens: u32, block_size: u32) -> Request {
+        Request {
+            hashes: block_hashes(prompt, block_size),
+            ..Request::new(
+                id,
+                u32::try_from(prompt.len()).unwrap_or(u32::MAX),
+                output_tokens,
+            )
+        }
+    }
+}
+
+/// Why a request is not taken in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// The prompt leaves no room for an answer.
+    #[error("the prompt has {prompt} tokens and the engine takes {most} with their answer")]
+    TooLong {
+        /// Its tokens.
+        prompt: u32,
+        /// The greatest length of prompt and answer.
+        most: u32,
+    },
+    /// No step can hold the prompt whole, and it may not be cut.
+    #[error("the prompt has {prompt} tokens and a prefill takes {most}")]
+    TooLongForStep {
+        /// Its tokens.
+        prompt: u32,
+        /// The most that one step takes.
+        most: u32,
+    },
+    /// The KV cache could never hold it.
+    #[error("the request needs {needed} blocks of the KV cache, which has {blocks}")]
+    TooLargeForCache {
+        /// Blocks for prompt and answer.
+        needed: u32,
+        /// Blocks of the cache.
+        blocks: u32,
+    },
+    /// No prompt or no answer was asked for.
+    #[error(
+        "the request has {prompt} prompt tokens and asks for {output}; both must be at least 1"
+    )]
+    Empty {
+        /// Tokens of the prompt.
+        prompt: u32,
+        /// Tokens asked for.
+        output: u32,
+    },
+    /// A request of this id is under way.
+    #[error("a request with the id {id} is under way")]
+    Duplicate {
+        /// The id.
+        id: u64,
+    },
+}
+
+/// Why a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Finish {
+    /// By itself.
+    Stop,
+    /// By its limit, or the engine's.
+    Length,
+}
+
+/// Something that happened to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The request.
+    pub request: u64,
+    /// When: for what leaves the server, the moment it leaves.
+    pub at: Nanos,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// Left the queue for the first time.
+    Started {
+        /// Tokens of its prompt found in the prefix cache.
+        cached_tokens: u32,
+    },
+    /// A chunk leaves.
+    Tokens {
+        /// Tokens in it.
+        count: u32,
+        /// Sequences in the batch that made the last of them.
+        batch: u32,
+        /// When the engine had made it, before the API server touched it.
+        made_at: Nanos,
+    },
+    /// Its blocks were taken; it will be computed again.
+    Preempted,
+    /// Its last chunk has left.
+    Finished {
+        /// Why.
+        finish: Finish,
+        /// How often it was preempted.
+        preemptions: u32,
+    },
+}

@@ -1,0 +1,376 @@
+//! The requests in the engine, where they stand, and the KV blocks that they hold: what
+//! schedulers plan on.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::{Event, EventKind, Nanos, Order, Request, blocks::BlockPool};
+
+/// Index of a sequence in [`State::sequences`].
+pub(super) type Slot = u32;
+
+/// Where a sequence is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the API server.
+    #[default]
+    Arriving,
+    Waiting,
+    Running,
+}
+
+/// A request under way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sequence {
+    pub(super) id: u64,
+    pub(super) prompt: u32,
+    pub(super) output: u32,
+    pub(super) produced: u32,
+    /// Tokens whose keys and values are in the cache.
+    pub(super) computed: u32,
+    pub(super) table: Vec<u32>,
+    /// Blocks of the table that the prefix cache knows.
+    pub(super) published: u32,
+    pub(super) hashes: Vec<u64>,
+    pub(super) priority: i32,
+    /// Order of arrival.
+    pub(super) number: u64,
+    /// When the scheduler first saw it.
+    pub(super) queued_at: Nanos,
+    pub(super) place: Place,
+    pub(super) started: bool,
+    pub(super) stops: bool,
+    pub(super) cancelled: bool,
+    /// Tokens made and not yet sent.
+    pub(super) unsent: u32,
+    pub(super) preemptions: u32,
+}
+
+impl Sequence {
+    /// Tokens of prompt and answer so far.
+    pub(super) fn total(&self) -> u32 {
+        self.prompt + self.produced
+    }
+
+    /// Whether it needs nothing but its next token.
+    pub(super) fn decodes(&self) -> bool {
+        self.produced > 0 && self.computed + 1 == self.total()
+    }
+
+    fn rank(&self, order: Order) -> (i32, u64) {
+        match order {
+            Order::Arrival => (0, self.number),
+            Order::Priority => (self.priority, self.number),
+        }
+    }
+}
+
+/// A sequence's part of a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planned {
+    pub(super) slot: Slot,
+    pub(super) tokens: u32,
+    pub(super) decodes: bool,
+}
+
+/// Counters since the start, and gauges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Sequences in the batch.
+    pub running: u32,
+    /// Sequences that wait for a place in it.
+    pub waiting: u32,
+    /// Blocks held.
+    pub blocks_used: u32,
+    /// Blocks in all.
+    pub blocks: u32,
+    /// Steps begun.
+    pub steps: u64,
+    /// Preemptions.
+    pub preemptions: u64,
+    /// Prompt tokens of sequences that have their first token.
+    pub prompt_tokens: u64,
+    /// Tokens generated.
+    pub generation_tokens: u64,
+    /// Prompt tokens looked up in the prefix cache.
+    pub prefix_queries: u64,
+    /// Prompt tokens found there.
+    pub prefix_hits: u64,
+    /// Times that tokens were drafted for a sequence.
+    pub drafts: u64,
+    /// Tokens drafted.
+    pub draft_tokens: u64,
+    /// Drafted tokens accepted.
+    pub accepted_tokens: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    pub(super) sequences: Vec<Sequence>,
+    vacant: Vec<Slot>,
+    by_id: HashMap<u64, Slot>,
+    pub(super) pool: BlockPool,
+    pub(super) block_size: u32,
+    /// Tokens drafted for a sequence that decodes.
+    pub(super) drafts: u32,
+    /// In the API server, with the time at which the scheduler sees them; in that order.
+    pub(super) arriving: VecDeque<(Nanos, Slot)>,
+    pub(super) waiting: VecDeque<Slot>,
+    pub(super) running: Vec<Slot>,
+    pub(super) plan: Vec<Planned>,
+    /// Steps in a row without prefill.
+    pub(super) decode_streak: u32,
+    pub(super) preempted_now: u32,
+    pub(super) events: Vec<Event>,
+    pub(super) stats: Stats,
+    numbers: u64,
+}
+
+impl State {
+    pub(super) fn new(pool: BlockPool, block_size: u32, drafts: u32) -> State {
+        State {
+            sequences: Vec::new(),
+            vacant: Vec::new(),
+            by_id: HashMap::new(),
+            pool,
+            block_size: block_size.max(1),
+            drafts,
+            arriving: VecDeque::new(),
+            waiting: VecDeque::new(),
+            running: Vec::new(),
+            plan: Vec::new(),
+            decode_streak: 0,
+            preempted_now: 0,
+            events: Vec::new(),
+            stats: Stats::default(),
+            numbers: 0,
+        }
+    }
+
+    pub(super) fn sequence(&self, slot: Slot) -> &Sequence {
+        &self.sequences[slot as usize]
+    }
+
+    pub(super) fn knows(&self, id: u64) -> bool {
+        self.by_id.contains_key(&id)
+    }
+
+    pub(super) fn insert(&mut self, request: Request, output: u32, seen_at: Nanos) {
+        let slot = self.vacant.pop().unwrap_or_else(|| {
+            self.sequences.push(Sequence::default());
+            (self.sequences.len() - 1) as Slot
+        });
+        let sequence = &mut self.sequences[slot as usize];
+        // The table's allocation is worth keeping.
+        let mut table = std::mem::take(&mut sequence.table);
+        table.clear();
+        *sequence = Sequence {
+            id: request.id,
+            prompt: request.prompt_tokens,
+            stops: request.stops && output == request.output_tokens,
+            output,
+            hashes: request.hashes,
+            priority: request.priority,
+            number: self.numbers,
+            queued_at: seen_at,
+            table,
+            ..Sequence::default()
+        };
+        self.numbers += 1;
+        self.by_id.insert(request.id, slot);
+        self.arriving.push_back((seen_at, slot));
+    }
+
+    /// Puts what the API server has let through by now into the queue.
+    pub(super) fn admit(&mut self, now: Nanos, order: Order) {
+        while let Some(&(at, slot)) = self.arriving.front()
+            && at <= now
+        {
+            self.arriving.pop_front();
+            self.enqueue(slot, order);
+        }
+    }
+
+    fn enqueue(&mut self, slot: Slot, order: Order) {
+        self.sequences[slot as usize].place = Place::Waiting;
+        let rank = self.sequence(slot).rank(order);
+        let behind_all = self.waiting.back();
+        if behind_all.is_none_or(|&last| self.sequence(last).rank(order) < rank) {
+            self.waiting.push_back(slot);
+            return;
+        }
+        let sequences = &self.sequences;
+        let place = self
+            .waiting
+            .partition_point(|&other| sequences[other as usize].rank(order) < rank);
+        self.waiting.insert(place, slot);
+    }
+
+    /// Forgets a request; false where none of this id is under way.
+    pub(super) fn cancel(&mut self, id: u64) -> bool {
+        let Some(slot) = self.by_id.remove(&id) else {
+            return false;
+        };
+        match self.sequence(slot).place {
+            // The step under way computes with it; its end lets it go.
+            Place::Running => self.sequences[slot as usize].cancelled = true,
+            Place::Waiting => {
+                self.waiting.retain(|&other| other != slot);
+                self.vacate(slot);
+            }
+            Place::Arriving => {
+                self.arriving.retain(|&(_, other)| other != slot);
+                self.vacate(slot);
+            }
+        }
+        true
+    }
+
+    /// Lets a sequence go that is in no queue any more.
+    pub(super) fn vacate(&mut self, slot: Slot) {
+        let sequence = &mut self.sequences[slot as usize];
+        self.pool.release(&mut sequence.table);
+        sequence.hashes = Vec::new();
+        if !sequence.cancelled && self.by_id.get(&sequence.id) == Some(&slot) {
+            self.by_id.remove(&sequence.id);
+        }
+        self.vacant.push(slot);
+    }
+
+    /// Tokens that a running sequence could compute next.
+    pub(super) fn wanted(&self, slot: Slot) -> u32 {
+        let sequence = self.sequence(slot);
+        let missing = sequence.total() - sequence.computed;
+        if sequence.decodes() {
+            // Never drafted past the end: the last token needs no draft.
+            let left = sequence.output.saturating_sub(sequence.produced + 1);
+            missing + self.drafts.min(left)
+        } else {
+            missing
+        }
+    }
+
+    /// Gives a sequence the blocks for `tokens` more; false where they are not free.
+    pub(super) fn grow(&mut self, slot: Slot, tokens: u32) -> bool {
+        let sequence = &mut self.sequences[slot as usize];
+        let length = (sequence.computed + tokens).div_ceil(self.block_size);
+        self.pool.grow(&mut sequence.table, length)
+    }
+
+    pub(super) fn plan(&mut self, slot: Slot, tokens: u32) {
+        let decodes = self.sequence(slot).decodes();
+        self.plan.push(Planned {
+            slot,
+            tokens,
+            decodes,
+        });
+    }
+
+    /// Tokens of a waiting sequence that the prefix cache holds. The last token is always
+    /// computed, since its output is what is wanted.
+    pub(super) fn cached(&self, slot: Slot) -> u32 {
+        if !self.pool.caches_prefixes() {
+            return 0;
+        }
+        let (hits, _) = self.pool.hits(self.findable(slot));
+        hits * self.block_size
+    }
+
+    fn findable(&self, slot: Slot) -> &[u64] {
+        let sequence = self.sequence(slot);
+        let full = (sequence.total().saturating_sub(1) / self.block_size) as usize;
+        &sequence.hashes[..full.min(sequence.hashes.len())]
+    }
+
+    /// Moves the first that waits into the batch with `tokens` beyond the cached ones; false
+    /// where the blocks are not free.
+    pub(super) fn start_first(&mut self, cached: u32, tokens: u32, at: Nanos) -> bool {
+        let Some(&slot) = self.waiting.front() else {
+            return false;
+        };
+        let length = (cached + tokens).div_ceil(self.block_size);
+        let hits = cached / self.block_size;
+        // Cached blocks that nobody holds count as free until they are taken.
+        let unheld = match hits {
+            0 => 0,
+            hits => self.pool.hits(&self.findable(slot)[..hits as usize]).1,
+        };
+        if length - hits + unheld > self.pool.free() {
+            return false;
+        }
+        self.waiting.pop_front();
+        self.running.push(slot);
+        let sequence = &mut self.sequences[slot as usize];
+        self.pool
+            .hold(&sequence.hashes[..hits as usize], &mut sequence.table);
+        let grown = self.pool.grow(&mut sequence.table, length);
+        debug_assert!(grown, "counted above");
+        sequence.computed = cached;
+        sequence.published = hits;
+        sequence.place = Place::Running;
+        if self.pool.caches_prefixes() {
+            self.stats.prefix_queries += u64::from(sequence.total());
+            self.stats.prefix_hits += u64::from(cached);
+        }
+        if !sequence.started {
+            sequence.started = true;
+            self.events.push(Event {
+                request: sequence.id,
+                at,
+                kind: EventKind::Started {
+                    cached_tokens: cached,
+                },
+            });
+        }
+        self.plan(slot, tokens);
+        true
+    }
+
+    /// The place in the batch of the one to preempt: who came last or matters least.
+    pub(super) fn victim(&self, order: Order) -> Option<usize> {
+        match order {
+            Order::Arrival => self.running.len().checked_sub(1),
+            Order::Priority => {
+                let ranks = self.running.iter().enumerate();
+                let last = ranks.max_by_key(|&(_, &slot)| self.sequence(slot).rank(order));
+                last.map(|(place, _)| place)
+            }
+        }
+    }
+
+    /// Takes the blocks of the sequence at `place` in the batch and puts it first in the queue;
+    /// the tokens that were planned for it.
+    pub(super) fn preempt(&mut self, place: usize, order: Order, at: Nanos) -> u32 {
+        let slot = self.running.remove(place);
+        let sequence = &mut self.sequences[slot as usize];
+        self.pool.release(&mut sequence.table);
+        sequence.computed = 0;
+        sequence.published = 0;
+        sequence.preemptions += 1;
+        self.preempted_now += 1;
+        self.stats.preemptions += 1;
+        self.events.push(Event {
+            request: sequence.id,
+            at,
+            kind: EventKind::Preempted,
+        });
+        self.enqueue(slot, order);
+        match self.plan.iter().position(|planned| planned.slot == slot) {
+            Some(index) => self.plan.remove(index).tokens,
+            None => 0,
+        }
+    }
+
+    /// Makes the blocks findable that a sequence has filled.
+    pub(super) fn publish(&mut self, slot: Slot) {
+        let sequence = &mut self.sequences[slot as usize];
+        let full = (sequence.computed / self.block_size).min(sequence.hashes.len() as u32);
+        for index in sequence.published..full {
+            let (block, hash) = (
+                sequence.table[index as usize],
+                sequence.hashes[index as usize],
+            );
+            self.pool.publish(block, hash);
+        }
+        sequence.published = sequence.published.max(full);
+    }
+}

@@ -1,0 +1,28 @@
+//! The step log: what every step was made of.
+
+use serde::{Deserialize, Serialize};
+
+use super::Nanos;
+
+/// A line of the step log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepRecord {
+    /// When it began, ns since the engine's start.
+    pub at_ns: Nanos,
+    /// How long it takes, ns.
+    pub duration_ns: Nanos,
+    /// Sequences that it computes.
+    pub batch: u32,
+    /// Prompt tokens, those computed again after a preemption included.
+    pub prefill_tokens: u32,
+    /// Tokens of sequences that decode.
+    pub decode_tokens: u32,
+    /// Sequences in the batch, those without a part in this step included.
+    pub running: u32,
+    /// Sequences in the queue.
+    pub waiting: u32,
+    /// KV blocks held.
+    pub blocks_used: u32,
+    /// Sequences preempted for it.
+    pub preemptions: u32,
+}
