@@ -47,7 +47,11 @@ fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
             rest = &inside[end + 1..];
             return Some(Piece::Slot(kind));
         }
-        let end = rest[1..].find('{').map_or(rest.len(), |end| end + 1);
+        let end = rest
+            .char_indices()
+            .skip(1)
+            .find(|(_, character)| *character == '{')
+            .map_or(rest.len(), |(at, _)| at);
         let literal = &rest[..end];
         rest = &rest[end..];
         Some(Piece::Literal(literal))
