@@ -44,6 +44,15 @@ impl GivenFlag {
     }
 }
 
+/// A word that belongs to no flag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stray {
+    /// The word.
+    pub word: String,
+    /// How many flags stand before it.
+    pub after: usize,
+}
+
 /// What `docker run` said in front of the engine's arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Container {
@@ -74,8 +83,8 @@ pub struct LaunchCommand {
     pub model: Option<String>,
     /// The flags in order; the model too if it came by a flag.
     pub flags: Vec<GivenFlag>,
-    /// Words that belong to nothing.
-    pub extra: Vec<String>,
+    /// Words that belong to nothing; all words of a custom command.
+    pub extra: Vec<Stray>,
     /// The container around it.
     pub container: Option<Container>,
     /// Was the engine's part one quoted word, as in `ssh host "…"`?
@@ -119,7 +128,8 @@ impl LaunchCommand {
             quoted: found.quoted,
         };
         if command.engine == EngineKind::Custom {
-            command.extra = found.arguments;
+            let stray = |word| Stray { word, after: 0 };
+            command.extra = found.arguments.into_iter().map(stray).collect();
         } else {
             command.take_arguments(&found.arguments);
         }
@@ -133,11 +143,19 @@ impl LaunchCommand {
                 if self.model.is_none() && self.takes_positional_model() {
                     self.model = Some(word.clone());
                 } else {
-                    self.extra.push(word.clone());
+                    self.stray(word);
                 }
                 continue;
             }
             let mut given = self.identify(word);
+            // A lone -O takes a level from 0 to 3, and nothing else.
+            if word == "-O"
+                && self.engine == EngineKind::Vllm
+                && let Some(level) =
+                    rest.next_if(|next| matches!(next.as_str(), "0" | "1" | "2" | "3"))
+            {
+                given = self.identify(&format!("-O{level}"));
+            }
             let kind = flag::table(self.engine)
                 .iter()
                 .find(|flag| given.known && flag.name == given.name)
@@ -166,10 +184,26 @@ impl LaunchCommand {
                 }
             }
             if matches!(given.name.as_str(), "model" | "model-path") && given.known {
-                self.model = given.value().map(str::to_owned).or(self.model.take());
+                // vLLM takes the flag's model and does not know what to do with the other.
+                let positional = self
+                    .model
+                    .take()
+                    .filter(|_| self.flag(&given.name).is_none());
+                if let (Some(word), true) = (&positional, given.value().is_some()) {
+                    self.stray(word);
+                }
+                self.model = given.value().map(str::to_owned).or(positional);
             }
             self.flags.push(given);
         }
+    }
+
+    fn stray(&mut self, word: &str) {
+        let after = self.flags.len();
+        self.extra.push(Stray {
+            word: word.to_owned(),
+            after,
+        });
     }
 
     fn takes_positional_model(&self) -> bool {
@@ -178,25 +212,18 @@ impl LaunchCommand {
 
     /// The flag of a word, by the newest version that knows it.
     fn identify(&self, word: &str) -> GivenFlag {
-        // vLLM: -O3, -O=3 and -O 3 are --optimization-level 3.
+        // vLLM: -O3 and -O=3 are --optimization-level 3.
         if self.engine == EngineKind::Vllm
-            && let Some(level) = word.strip_prefix("-O")
+            && let Some(level) = word.strip_prefix("-O").filter(|level| !level.is_empty())
         {
             let level = level.strip_prefix('=').unwrap_or(level);
             return GivenFlag {
                 name: "optimization-level".into(),
                 key: None,
-                spelled: if level.is_empty() {
-                    "-O".into()
-                } else {
-                    "--optimization-level".into()
-                },
+                spelled: "--optimization-level".into(),
                 on: true,
-                values: (!level.is_empty())
-                    .then(|| level.to_owned())
-                    .into_iter()
-                    .collect(),
-                joined: !level.is_empty(),
+                values: vec![level.to_owned()],
+                joined: true,
                 known: true,
             };
         }
@@ -278,6 +305,10 @@ impl LaunchCommand {
     /// Takes out all flags of that name.
     pub fn remove(&mut self, name: &str) {
         self.flags.retain(|given| given.name != name);
+        let most = self.flags.len();
+        for stray in &mut self.extra {
+            stray.after = stray.after.min(most);
+        }
     }
 
     /// The port that a client on this host must use when the engine listens on `port`.
@@ -298,8 +329,11 @@ impl LaunchCommand {
         {
             inner.extend(self.model.clone());
         }
-        inner.extend(self.flags.iter().flat_map(GivenFlag::words));
-        inner.extend(self.extra.iter().cloned());
+        for place in 0..=self.flags.len() {
+            let strays = self.extra.iter().filter(|stray| stray.after == place);
+            inner.extend(strays.map(|stray| stray.word.clone()));
+            inner.extend(self.flags.get(place).into_iter().flat_map(GivenFlag::words));
+        }
         let mut words = self.wrapper.clone();
         if self.quoted {
             words.push(words::join(&inner));

@@ -114,16 +114,31 @@ impl Flag {
 
     fn read(&self, kind: Kind, text: &str) -> Result<Value, String> {
         let value = value::read(kind, text)?;
-        if !self.choices.is_empty() && kind != Kind::List && !self.choices.iter().any(|c| c == text)
-        {
-            let choices: Vec<String> = self.choices.iter().map(|c| value::quote(c)).collect();
-            return Err(format!(
-                "invalid choice: {} (choose from {})",
-                value::quote(text),
-                choices.join(", ")
-            ));
+        let allowed = |choice: &String| value::read(kind, choice).as_ref() == Ok(&value);
+        if self.choices.is_empty() || self.choices.iter().any(allowed) {
+            return Ok(value);
         }
-        Ok(value)
+        // Python writes numbers without quotes, and None among the choices.
+        let written = |word: &str| match kind {
+            Kind::Int => value::read(kind, word)
+                .ok()
+                .and_then(|value| value.as_i64())
+                .map_or_else(|| value::quote(word), |number| number.to_string()),
+            _ => value::quote(word),
+        };
+        let choices: Vec<String> = self
+            .choices
+            .iter()
+            .map(|choice| match choice.as_str() {
+                "None" => "None".to_owned(),
+                word => written(word),
+            })
+            .collect();
+        Err(format!(
+            "invalid choice: {} (choose from {})",
+            written(text),
+            choices.join(", ")
+        ))
     }
 
     /// All spellings in argparse's order, as its messages name the flag.

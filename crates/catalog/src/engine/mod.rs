@@ -18,7 +18,7 @@ pub mod value;
 pub mod version;
 pub mod words;
 
-pub use command::{Form, GivenFlag, LaunchCommand};
+pub use command::{Form, GivenFlag, LaunchCommand, Stray};
 pub use defaults::{DeviceClass, DeviceKind, ModelLimits, UsageContext};
 pub use failure::{Failure, FailureClass};
 pub use flag::{Flag, Restart, flag, flags, nearest_names};

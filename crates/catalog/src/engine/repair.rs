@@ -155,9 +155,7 @@ fn mend_unknown(command: &mut LaunchCommand, version: Version) -> Option<(String
     if let Some(given) = command.flags.iter_mut().find(|given| {
         let spelled = given.spelled.split('.').next().unwrap_or_default();
         let found = flag::lookup(engine, Some(version), spelled);
-        given.name != "optimization-level" && !matches!(found, flag::Lookup::Found { .. })
-            || given.name == "optimization-level"
-                && flag::flag(engine, version, "optimization-level").is_none()
+        !matches!(found, flag::Lookup::Found { .. })
     }) {
         let name = given.name.clone();
         command.remove(&name);

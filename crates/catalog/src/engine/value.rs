@@ -30,6 +30,10 @@ pub enum Kind {
     OptionalText,
     /// JSON.
     Json,
+    /// JSON whose errors are worded as for optional values.
+    ParsedJson,
+    /// JSON or `None`.
+    OptionalJson,
     /// One word or more.
     List,
 }
@@ -107,8 +111,10 @@ impl Value {
 /// Texts seen by running vLLM 0.32 with bad values.
 pub fn read(kind: Kind, text: &str) -> Result<Value, String> {
     use Kind::*;
-    if matches!(kind, OptionalInt | OptionalHumanInt | OptionalFloat)
-        && (text.is_empty() || text == "None")
+    if matches!(
+        kind,
+        OptionalInt | OptionalHumanInt | OptionalFloat | OptionalJson
+    ) && (text.is_empty() || text == "None")
     {
         return Ok(Value::Null);
     }
@@ -140,6 +146,9 @@ pub fn read(kind: Kind, text: &str) -> Result<Value, String> {
             .map(Value::Float)
             .ok_or_else(|| format!("Value {text} cannot be converted to <class 'float'>.")),
         Json => serde_json::from_str(text)
+            .map(Value::Json)
+            .map_err(|_| format!("invalid loads value: {}", quote(text))),
+        ParsedJson | OptionalJson => serde_json::from_str(text)
             .map(Value::Json)
             .map_err(|_| format!("Value {text} cannot be converted to <function loads>.")),
         Text | OptionalText => Ok(Value::Text(text.to_owned())),

@@ -60,52 +60,61 @@ impl Given {
 /// named together at the end.
 pub(super) fn read(command: &LaunchCommand, voice: Voice) -> Result<Given, Refusal> {
     let mut given = Given::default();
+    if voice.engine == EngineKind::Custom {
+        return Ok(given);
+    }
+    refuse_ambiguous(command, voice)?;
     let mut unknown: Vec<String> = Vec::new();
     let mut first_unknown = None;
-    for flag in &command.flags {
-        let base = flag.spelled.split('.').next().unwrap_or_default();
-        let spelled = if flag.name == "optimization-level" {
-            "--optimization-level"
-        } else {
-            base
+    for place in 0..=command.flags.len() {
+        let strays = command.extra.iter().filter(|stray| stray.after == place);
+        unknown.extend(strays.map(|stray| stray.word.clone()));
+        let Some(flag) = command.flags.get(place) else {
+            break;
         };
-        let found = match voice.engine {
-            EngineKind::Custom => continue,
-            engine => flag::lookup(engine, Some(voice.version), spelled),
+        let known = match lookup(flag, voice) {
+            Lookup::Found { flag, on } => {
+                flag::flag(voice.engine, voice.version, flag).map(|known| (known, on))
+            }
+            _ => None,
         };
-        match found {
-            Lookup::Found { flag: name, on } => {
-                let Some(known) = flag::flag(voice.engine, voice.version, name) else {
-                    continue;
-                };
-                let surplus = take(&mut given, flag, known, on, voice)?;
-                unknown.extend(surplus);
-            }
-            Lookup::Ambiguous(names) => {
-                return Err(voice.command(
-                    Rule::AmbiguousFlag,
-                    &flag.name,
-                    format!(
-                        "ambiguous option: {} could match {}",
-                        flag.spelled,
-                        names.join(", ")
-                    ),
-                ));
-            }
-            Lookup::Unknown => {
+        match known {
+            Some((known, on)) => unknown.extend(take(&mut given, flag, known, on, voice)?),
+            None => {
                 first_unknown.get_or_insert_with(|| flag.name.clone());
                 unknown.extend(flag.words());
             }
         }
-    }
-    if voice.engine != EngineKind::Custom {
-        unknown.extend(command.extra.iter().cloned());
     }
     if !unknown.is_empty() {
         let name = first_unknown.unwrap_or_default();
         return Err(voice.unrecognized(&name, &unknown));
     }
     Ok(given)
+}
+
+fn lookup(flag: &GivenFlag, voice: Voice) -> Lookup {
+    let spelled = flag.spelled.split('.').next().unwrap_or_default();
+    flag::lookup(voice.engine, Some(voice.version), spelled)
+}
+
+/// argparse looks at all spellings before it reads the first value.
+fn refuse_ambiguous(command: &LaunchCommand, voice: Voice) -> Result<(), Refusal> {
+    for flag in &command.flags {
+        if let Lookup::Ambiguous(names) = lookup(flag, voice) {
+            let spelled = if flag.joined {
+                flag.words().concat()
+            } else {
+                flag.spelled.clone()
+            };
+            let text = format!(
+                "ambiguous option: {spelled} could match {}",
+                names.join(", ")
+            );
+            return Err(voice.command(Rule::AmbiguousFlag, &flag.name, text));
+        }
+    }
+    Ok(())
 }
 
 /// Takes one flag; gives back words that it does not take.
@@ -134,18 +143,17 @@ fn take(
             {
                 Value::Bool(said == on)
             }
-            Some(_) if flag.joined => {
-                let text = format!(
-                    "ignored explicit argument {}",
-                    value::quote(&flag.values[0])
-                );
-                return Err(problem(Rule::BadValue, &text));
-            }
-            Some(_) => {
+            Some(_) if !flag.joined => {
                 surplus.extend(flag.values.iter().cloned());
                 Value::Bool(on)
             }
-            None => Value::Bool(on),
+            _ => match flag.value() {
+                None => Value::Bool(on),
+                Some(text) => {
+                    let text = format!("ignored explicit argument {}", value::quote(text));
+                    return Err(problem(Rule::BadValue, &text));
+                }
+            },
         }
     } else if kind == Kind::List {
         if flag.values.is_empty() {
@@ -153,6 +161,9 @@ fn take(
                 Rule::MissingValue,
                 "expected at least one argument",
             ));
+        }
+        for word in &flag.values {
+            read_value(known, voice, word).map_err(|text| problem(Rule::BadValue, &text))?;
         }
         Value::List(flag.values.clone())
     } else {

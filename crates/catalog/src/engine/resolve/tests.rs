@@ -236,3 +236,39 @@ fn other_engines_resolve_to_the_same_settings() {
         ("error: invalid argument: --nonsense", 1)
     );
 }
+
+/// Hundreds of made-up command lines that the argument parser of vLLM 0.32 was given.
+#[test]
+fn arguments_are_read_as_the_real_parser_reads_them() {
+    let cases = include_str!("../../../../../fixtures/engine/vllm/arguments.jsonl");
+    let mut wrong = Vec::new();
+    for line in cases.lines() {
+        let case: serde_json::Value = serde_json::from_str(line).unwrap();
+        let words = case["words"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|word| word.as_str().unwrap());
+        let words: Vec<&str> = ["vllm", "serve"].into_iter().chain(words).collect();
+        let command = LaunchCommand::parse(&words).unwrap();
+        let voice = Voice {
+            engine: command.engine,
+            form: command.form,
+            version: NEW,
+        };
+        let ours = match given::read(&command, voice) {
+            Ok(_) => "accepted".to_owned(),
+            Err(refusal) => refusal.message,
+        };
+        let real = case["message"].as_str().unwrap_or("accepted").trim();
+        if ours.trim() != real {
+            wrong.push(format!("{words:?}\n  real: {real}\n  ours: {ours}"));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}

@@ -1,14 +1,16 @@
 //! vLLM: its defaults and the order of its checks (model, cache, parallel, scheduler, whole).
 
 use super::super::command::LaunchCommand;
-use super::super::defaults::{
-    self, DeviceClass, DeviceKind, ModelLimits, UsageContext, vllm_batch_defaults,
-};
+use super::super::defaults::{self, DeviceClass, DeviceKind, ModelLimits};
 use super::super::flag;
 use super::super::refusal::{Refusal, Rule, Voice};
 use super::super::{EngineKind, Value, Version};
 use super::given::Given;
 use super::{Policy, ResolvedFlags, Speculative, served_names};
+
+mod batch;
+
+use batch::{Batch, batch, check_batch, refuse_zero_batch};
 
 /// The model that vLLM serves when none is named (run: 0.32).
 const MODEL_WITHOUT_A_NAME: &str = "Qwen/Qwen3-0.6B";
@@ -278,138 +280,6 @@ fn refuse_block_size(given: &Given, voice: Voice, device: &DeviceClass) -> Resul
         message,
         exit_code: 1,
     })
-}
-
-/// Tokens and sequences in a step.
-fn batch(
-    given: &Given,
-    version: Version,
-    device: &DeviceClass,
-    world: u64,
-    chunked: bool,
-    max_model_len: u64,
-) -> (u64, u64) {
-    let default = vllm_batch_defaults(version, device, UsageContext::ApiServer, world);
-    let said_tokens = given.count("max-num-batched-tokens");
-    let said_seqs = given.count("max-num-seqs");
-    // Throughput mode doubles what the user did not set (source of 0.32).
-    let twice = match given.text("performance-mode").as_deref() {
-        Some("throughput") => 2,
-        _ => 1,
-    };
-    let mut seqs = said_seqs.unwrap_or(default.seqs * twice);
-    let tokens = match said_tokens {
-        Some(tokens) => tokens,
-        None if version < Version::new(0, 8, 0) => {
-            let steps = given.count("num-scheduler-steps").unwrap_or(1);
-            if chunked && steps <= 1 {
-                default.tokens
-            } else {
-                max_model_len.max(2048)
-            }
-        }
-        None => {
-            let wanted = default.tokens * twice;
-            let wanted = if chunked {
-                wanted
-            } else {
-                wanted.max(max_model_len)
-            };
-            if version >= Version::new(0, 12, 0) {
-                wanted.min(seqs.saturating_mul(max_model_len))
-            } else {
-                wanted
-            }
-        }
-    };
-    if said_seqs.is_none() && version >= Version::new(0, 9, 0) {
-        seqs = seqs.min(tokens);
-    }
-    (tokens, seqs)
-}
-
-/// A zero drags the other default down to zero, so that 0.32 complains of both (run).
-fn refuse_zero_batch(given: &Given, voice: Voice, tokens: u64, seqs: u64) -> Result<(), Refusal> {
-    if given.out_of_range.is_empty() || (tokens > 0 && seqs > 0) {
-        return Ok(());
-    }
-    if tokens > 0 || seqs > 0 {
-        return refuse_out_of_range(given, &["SchedulerConfig"]);
-    }
-    let bound = ("greater than or equal to", "greater_than_equal", 1.0);
-    let tokens = voice.out_of_range(
-        "max-num-batched-tokens",
-        "SchedulerConfig",
-        &Value::Int(0),
-        bound,
-    );
-    let flag = if given.count("max-num-seqs") == Some(0) {
-        "max-num-seqs"
-    } else {
-        "max-num-batched-tokens"
-    };
-    Err(Refusal {
-        flag: flag.into(),
-        printed: format!(
-            "pydantic_core._pydantic_core.ValidationError: 2 validation errors for SchedulerConfig\n\
-             max_num_batched_tokens\n  {0}\nmax_num_seqs\n  {0}",
-            tokens.message
-        ),
-        ..tokens
-    })
-}
-
-struct Batch {
-    tokens: u64,
-    seqs: u64,
-    max_model_len: u64,
-    chunked: bool,
-    threshold: u64,
-}
-
-fn check_batch(voice: Voice, batch: Batch) -> Result<(), Refusal> {
-    let Batch {
-        tokens,
-        seqs,
-        max_model_len,
-        chunked,
-        threshold,
-    } = batch;
-    let refuse =
-        |rule, flag, message| Err(voice.value_error(rule, flag, "SchedulerConfig", message));
-    if tokens < max_model_len && !chunked {
-        return refuse(
-            Rule::BatchedTokensBelowModelLen,
-            "max-num-batched-tokens",
-            format!(
-                "max_num_batched_tokens ({tokens}) is smaller than max_model_len ({max_model_len}). \
-                 This effectively limits the maximum sequence length to max_num_batched_tokens and \
-                 makes vLLM reject longer sequences. Please increase max_num_batched_tokens or \
-                 decrease max_model_len."
-            ),
-        );
-    }
-    if tokens < seqs {
-        return refuse(
-            Rule::BatchedTokensBelowSeqs,
-            "max-num-batched-tokens",
-            format!(
-                "max_num_batched_tokens ({tokens}) must be greater than or equal to max_num_seqs \
-                 ({seqs})."
-            ),
-        );
-    }
-    if threshold > max_model_len {
-        return refuse(
-            Rule::LongPrefillAboveModelLen,
-            "long-prefill-token-threshold",
-            format!(
-                "long_prefill_token_threshold ({threshold}) cannot be greater than the \
-                 max_model_len ({max_model_len})."
-            ),
-        );
-    }
-    Ok(())
 }
 
 /// Graphs are captured up to twice the sequences, at most 512 (source of 0.32); by batch size
