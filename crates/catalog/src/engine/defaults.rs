@@ -235,6 +235,22 @@ mod tests {
         assert_eq!(script.tokens, 16384);
     }
 
+    /// What the function of vLLM 0.32 gave for pretended devices.
+    #[test]
+    fn batch_defaults_are_those_of_the_real_function() {
+        let rows: Vec<(String, f64, u64, u64, u64, u64)> = serde_json::from_str(include_str!(
+            "../../../../fixtures/engine/vllm/batch-defaults.json"
+        ))
+        .unwrap();
+        for (name, memory, server_tokens, server_seqs, tokens, seqs) in rows {
+            let device = gpu(&name, memory);
+            let new = Version::new(0, 32, 0);
+            assert_eq!(server(new, &device), (server_tokens, server_seqs), "{name}");
+            let script = vllm_batch_defaults(new, &device, UsageContext::LlmClass, 1);
+            assert_eq!((script.tokens, script.seqs), (tokens, seqs), "{name}");
+        }
+    }
+
     #[test]
     fn batch_defaults_follow_the_version() {
         let h200 = gpu("NVIDIA H200", 139.8);

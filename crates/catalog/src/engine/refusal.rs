@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::{EngineKind, Form, Version, value};
+use super::{EngineKind, Form, Value, Version, value};
 
 /// The rule that a configuration breaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -167,34 +167,61 @@ impl Voice {
         }
     }
 
-    /// A number outside its range: status 1.
-    pub fn out_of_range(
-        self,
-        flag: &str,
-        class: &str,
-        given: &super::Value,
-        bound: (&str, &str, f64),
-    ) -> Refusal {
-        let (words, kind, limit) = bound;
-        let field = flag.replace('-', "_");
-        let (given, given_type) = match given {
-            super::Value::Int(number) => (number.to_string(), "int"),
-            super::Value::Float(number) => (number.to_string(), "float"),
-            other => (value::quote(&format!("{other:?}")), "str"),
-        };
-        let message = format!(
-            "Input should be {words} {limit} [type={kind}, input_value={given}, \
-             input_type={given_type}]"
+    /// Numbers outside their ranges, all of one class: status 1.
+    ///
+    /// `flag` is the one that the user gave; another may only follow from it.
+    pub fn out_of_range(self, flag: &str, class: &str, broken: &[BrokenBound]) -> Refusal {
+        let plural = if broken.len() == 1 { "" } else { "s" };
+        let mut printed = format!(
+            "pydantic_core._pydantic_core.ValidationError: {} validation error{plural} for {class}",
+            broken.len()
         );
+        for bound in broken {
+            printed.push_str(&format!(
+                "\n{}\n  {}",
+                bound.flag.replace('-', "_"),
+                bound.message
+            ));
+        }
+        let own = broken
+            .iter()
+            .find(|bound| bound.flag == flag)
+            .or(broken.first());
         Refusal {
             rule: Rule::OutOfRange,
             flag: flag.into(),
-            printed: format!(
-                "pydantic_core._pydantic_core.ValidationError: 1 validation error for {class}\n\
-                 {field}\n  {message}"
-            ),
-            message,
+            message: own.map(|bound| bound.message.clone()).unwrap_or_default(),
+            printed,
             exit_code: 1,
+        }
+    }
+}
+
+/// A number outside its range.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct BrokenBound {
+    pub flag: String,
+    pub class: String,
+    pub message: String,
+}
+
+impl BrokenBound {
+    /// `bound` is pydantic's words, its name for them, and the limit.
+    pub fn new(flag: &str, class: &str, given: &Value, bound: (&str, &str, f64)) -> Self {
+        let (words, kind, limit) = bound;
+        let (given, given_type) = match given {
+            Value::Int(number) => (number.to_string(), "int"),
+            // Debug keeps the `.0` that Python writes too.
+            Value::Float(number) => (format!("{number:?}"), "float"),
+            other => (value::quote(&format!("{other:?}")), "str"),
+        };
+        Self {
+            flag: flag.into(),
+            class: class.into(),
+            message: format!(
+                "Input should be {words} {limit} [type={kind}, input_value={given}, \
+                 input_type={given_type}]"
+            ),
         }
     }
 }

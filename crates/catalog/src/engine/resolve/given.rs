@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::command::{GivenFlag, LaunchCommand};
 use super::super::flag::{self, Flag, Lookup};
-use super::super::refusal::{Refusal, Rule, Voice};
+use super::super::refusal::{BrokenBound, Refusal, Rule, Voice};
 use super::super::{EngineKind, Kind, Value, Version, value};
 
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(super) struct Given {
     pub values: BTreeMap<String, Value>,
     pub without_effect: Vec<String>,
     /// Numbers outside their range: the engine sees these after it has read all arguments.
-    pub out_of_range: Vec<Refusal>,
+    pub out_of_range: Vec<BrokenBound>,
 }
 
 impl Given {
@@ -180,7 +180,7 @@ fn take(
     {
         given
             .out_of_range
-            .push(voice.out_of_range(&known.name, &known.group, &read, bound));
+            .push(BrokenBound::new(&known.name, &known.group, &read, bound));
     }
     if !known.modelled && !given.without_effect.contains(&known.name) {
         given.without_effect.push(known.name.clone());

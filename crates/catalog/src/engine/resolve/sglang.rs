@@ -20,8 +20,8 @@ pub(super) fn resolve(
     let Some(model) = command.model.clone() else {
         return Err(no_model(voice, "model-path"));
     };
-    if let Some(refusal) = given.out_of_range.first() {
-        return Err(refusal.clone());
+    if let Some(broken) = given.out_of_range.first() {
+        return Err(voice.out_of_range(&broken.flag, "ServerArgs", std::slice::from_ref(broken)));
     }
     let max_model_len = match given.count("context-length") {
         Some(asked) if asked > limits.max_position => {

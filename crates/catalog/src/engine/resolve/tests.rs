@@ -272,3 +272,76 @@ fn arguments_are_read_as_the_real_parser_reads_them() {
         wrong.join("\n")
     );
 }
+
+/// Random flags that vLLM 0.32 made a configuration of, or refused.
+#[test]
+fn configurations_are_those_that_the_real_engine_makes() {
+    let cpu = DeviceClass {
+        kind: DeviceKind::Cpu,
+        name: "cpu".into(),
+        memory_gib: 23.5,
+        count: 1,
+    };
+    let tiny = ModelLimits {
+        max_position: 8192,
+        heads: 4,
+        multimodal: false,
+    };
+    let cases = include_str!("../../../../../fixtures/engine/vllm/configurations.jsonl");
+    let mut wrong = Vec::new();
+    for line in cases.lines() {
+        let case: serde_json::Value = serde_json::from_str(line).unwrap();
+        let words = case["words"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|word| word.as_str().unwrap());
+        let words: Vec<&str> = ["vllm", "serve", "m"].into_iter().chain(words).collect();
+        let command = LaunchCommand::parse(&words).unwrap();
+        let ours = match resolve(&command, NEW, &cpu, &tiny) {
+            // Found in the workers only, after the configuration is made.
+            Err(refusal) if refusal.rule == Rule::BadBlockSize => continue,
+            Err(refusal) => {
+                // The exception's text begins behind the name of its class.
+                let said = case["message"].as_str().unwrap_or("accepted").to_owned();
+                let first = refusal
+                    .printed
+                    .lines()
+                    .map(|line| line.split(" [type=").next().unwrap());
+                let first: Vec<&str> = first
+                    .map(|l| l.trim_start_matches("pydantic_core._pydantic_core.ValidationError: "))
+                    .collect();
+                if first.iter().all(|line| said.contains(line)) {
+                    continue;
+                }
+                format!("{first:?}")
+            }
+            Ok(flags) => serde_json::json!({
+                "words": case["words"],
+                "seqs": flags.max_num_seqs,
+                "tokens": flags.max_num_batched_tokens,
+                "model_len": flags.max_model_len,
+                "chunked": flags.chunked_prefill,
+                "prefix": flags.prefix_caching,
+                "block": flags.block_size,
+                "threshold": flags.long_prefill_token_threshold,
+                "stream": flags.stream_interval,
+                "policy": flags.policy,
+                "util": flags.gpu_memory_utilization,
+            })
+            .to_string(),
+        };
+        if serde_json::from_str::<serde_json::Value>(&ours).ok() != Some(case.clone()) {
+            wrong.push(format!(
+                "{}\n  real: {case}\n  ours: {ours}",
+                words.join(" ")
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}

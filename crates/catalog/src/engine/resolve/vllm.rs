@@ -3,14 +3,14 @@
 use super::super::command::LaunchCommand;
 use super::super::defaults::{self, DeviceClass, DeviceKind, ModelLimits};
 use super::super::flag;
-use super::super::refusal::{Refusal, Rule, Voice};
+use super::super::refusal::{BrokenBound, Refusal, Rule, Voice};
 use super::super::{EngineKind, Value, Version};
 use super::given::Given;
 use super::{Policy, ResolvedFlags, Speculative, served_names};
 
 mod batch;
 
-use batch::{Batch, batch, check_batch, refuse_zero_batch};
+use batch::{Batch, batch, check_batch, scheduler_bounds};
 
 /// The model that vLLM serves when none is named (run: 0.32).
 const MODEL_WITHOUT_A_NAME: &str = "Qwen/Qwen3-0.6B";
@@ -29,7 +29,9 @@ pub(super) fn resolve(
         _ => MODEL_WITHOUT_A_NAME.into(),
     });
     let max_model_len = max_model_len(command, &given, voice, limits)?;
-    refuse_out_of_range(&given, &["CacheConfig", "ParallelConfig"])?;
+    for class in ["ModelConfig", "CacheConfig", "ParallelConfig"] {
+        refuse_out_of_range(&given.out_of_range, voice, class)?;
+    }
 
     let tensor = given.size("tensor-parallel-size");
     let pipeline = given.size("pipeline-parallel-size");
@@ -41,8 +43,11 @@ pub(super) fn resolve(
         defaults::vllm_chunked_by_default(version, device, max_model_len, limits.multimodal)
     });
     let (tokens, seqs) = batch(&given, version, device, world, chunked, max_model_len);
-    refuse_zero_batch(&given, voice, tokens, seqs)?;
-    refuse_out_of_range(&given, &[])?;
+    let scheduler = scheduler_bounds(&given, tokens, seqs);
+    refuse_out_of_range(&scheduler, voice, "SchedulerConfig")?;
+    for broken in &given.out_of_range {
+        refuse_out_of_range(&given.out_of_range, voice, &broken.class)?;
+    }
     let threshold = given.count("long-prefill-token-threshold").unwrap_or(0);
     check_batch(
         voice,
@@ -205,15 +210,19 @@ fn max_model_len(
     ))
 }
 
-/// The first number out of range in these groups; in any group if none is named.
-fn refuse_out_of_range(given: &Given, groups: &[&str]) -> Result<(), Refusal> {
-    let concerned = |refusal: &&Refusal| {
-        groups.is_empty() || groups.iter().any(|group| refusal.printed.contains(group))
+/// Refuses for all numbers of a class together, in the order of its fields, as pydantic does.
+fn refuse_out_of_range(all: &[BrokenBound], voice: Voice, class: &str) -> Result<(), Refusal> {
+    let mut broken: Vec<BrokenBound> = all.iter().filter(|b| b.class == class).cloned().collect();
+    let Some(first) = broken.first().map(|bound| bound.flag.clone()) else {
+        return Ok(());
     };
-    match given.out_of_range.iter().find(concerned) {
-        Some(refusal) => Err(refusal.clone()),
-        None => Ok(()),
-    }
+    let place = |bound: &BrokenBound| {
+        flag::table(EngineKind::Vllm)
+            .iter()
+            .position(|flag| flag.name == bound.flag)
+    };
+    broken.sort_by_key(place);
+    Err(voice.out_of_range(&first, class, &broken))
 }
 
 fn refuse_too_many_devices(

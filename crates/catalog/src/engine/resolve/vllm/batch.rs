@@ -1,10 +1,9 @@
 //! Tokens and sequences in a step: vLLM's defaults fitted to the model, and its checks of them.
 
 use super::super::super::defaults::{DeviceClass, UsageContext, vllm_batch_defaults};
-use super::super::super::refusal::{Refusal, Rule, Voice};
+use super::super::super::refusal::{BrokenBound, Refusal, Rule, Voice};
 use super::super::super::{Value, Version};
 use super::super::given::Given;
-use super::refuse_out_of_range;
 
 /// Tokens and sequences in a step.
 pub(super) fn batch(
@@ -54,40 +53,25 @@ pub(super) fn batch(
     (tokens, seqs)
 }
 
-/// A zero drags the other default down to zero, so that 0.32 complains of both (run).
-pub(super) fn refuse_zero_batch(
-    given: &Given,
-    voice: Voice,
-    tokens: u64,
-    seqs: u64,
-) -> Result<(), Refusal> {
-    if given.out_of_range.is_empty() || (tokens > 0 && seqs > 0) {
-        return Ok(());
+/// Numbers out of range in the scheduler. A zero drags the other default down to zero, so that
+/// 0.32 complains of both (run).
+pub(super) fn scheduler_bounds(given: &Given, tokens: u64, seqs: u64) -> Vec<BrokenBound> {
+    let mut broken = given.out_of_range.clone();
+    let touched = |name: &str| broken.iter().any(|bound| bound.flag == name);
+    let mut implied = Vec::new();
+    for (name, value) in [("max-num-batched-tokens", tokens), ("max-num-seqs", seqs)] {
+        if value == 0 && !touched(name) {
+            let bound = ("greater than or equal to", "greater_than_equal", 1.0);
+            implied.push(BrokenBound::new(
+                name,
+                "SchedulerConfig",
+                &Value::Int(0),
+                bound,
+            ));
+        }
     }
-    if tokens > 0 || seqs > 0 {
-        return refuse_out_of_range(given, &["SchedulerConfig"]);
-    }
-    let bound = ("greater than or equal to", "greater_than_equal", 1.0);
-    let tokens = voice.out_of_range(
-        "max-num-batched-tokens",
-        "SchedulerConfig",
-        &Value::Int(0),
-        bound,
-    );
-    let flag = if given.count("max-num-seqs") == Some(0) {
-        "max-num-seqs"
-    } else {
-        "max-num-batched-tokens"
-    };
-    Err(Refusal {
-        flag: flag.into(),
-        printed: format!(
-            "pydantic_core._pydantic_core.ValidationError: 2 validation errors for SchedulerConfig\n\
-             max_num_batched_tokens\n  {0}\nmax_num_seqs\n  {0}",
-            tokens.message
-        ),
-        ..tokens
-    })
+    broken.extend(implied);
+    broken
 }
 
 /// What the scheduler checks.
