@@ -2,7 +2,8 @@
 //!
 //! vLLM: those of 0.32 from its installed package, most of them also seen by running it (on the
 //! CPU; an H200 for graphs and memory, see the design notes); older ones from the release tags.
-//! SGLang, llama.cpp: sources of August 2026. MindIE: its documentation.
+//! llama.cpp: slots and ready line by running it (October 2026), the rest from its source. SGLang:
+//! source of August 2026. MindIE: its documentation and its open repository.
 
 use super::super::EngineKind::{self, *};
 use super::super::Version;

@@ -164,6 +164,29 @@ fn a_real_start_is_understood() {
 }
 
 #[test]
+fn a_real_start_of_llama_cpp_is_understood() {
+    let log = include_str!("../../../../../fixtures/engine/llama-server/start-cpu.log");
+    let facts: Vec<Fact> = log
+        .lines()
+        .filter_map(|line| read_line(EngineKind::LlamaServer, line))
+        .collect();
+    let slots = Fact::Slots {
+        slots: 4,
+        tokens: 4096,
+    };
+    assert_eq!(facts, [slots, Fact::Ready]);
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_line_is_read_or_passed_over(line in proptest::prelude::any::<String>()) {
+        for engine in EngineKind::ALL {
+            let _ = read_line(engine, &line);
+        }
+    }
+}
+
+#[test]
 fn a_written_line_looks_like_a_real_one() {
     let fact = Fact::EngineStarted { seconds: 0.63 };
     let line = format!(

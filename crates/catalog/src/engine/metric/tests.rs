@@ -5,20 +5,23 @@ const REAL: &str = include_str!("../../../../../fixtures/engine/vllm/metrics.txt
 const NEW: Version = Version::new(0, 32, 0);
 
 #[test]
-fn the_tables_metrics_are_those_of_the_real_server() {
-    for metric in metrics(EngineKind::Vllm, NEW) {
-        if metric.optional {
-            continue;
+fn the_tables_metrics_are_those_of_the_real_servers() {
+    let llama = include_str!("../../../../../fixtures/engine/llama-server/metrics.txt");
+    for (engine, text) in [(EngineKind::Vllm, REAL), (EngineKind::LlamaServer, llama)] {
+        for metric in metrics(engine, engine.newest()) {
+            if metric.optional {
+                continue;
+            }
+            let mut head = String::new();
+            metric.write_head(&mut head);
+            assert!(text.contains(&head), "{head}");
+            let real: Vec<f64> = read(text)
+                .filter(|sample| sample.name == format!("{}_bucket", metric.name))
+                .filter_map(|sample| sample.label("le")?.parse().ok())
+                .filter(|bound: &f64| bound.is_finite())
+                .collect();
+            assert_eq!(metric.bounds(4096), real, "{}", metric.name);
         }
-        let mut head = String::new();
-        metric.write_head(&mut head);
-        assert!(REAL.contains(&head), "{head}");
-        let real: Vec<f64> = read(REAL)
-            .filter(|s| s.name == format!("{}_bucket", metric.name))
-            .filter_map(|s| s.label("le")?.parse().ok())
-            .filter(|bound: &f64| bound.is_finite())
-            .collect();
-        assert_eq!(metric.bounds(4096), real, "{}", metric.name);
     }
 }
 
