@@ -1,6 +1,6 @@
 //! The table of lines.
 //!
-//! vLLM: those of 0.32 from its installed package, most of them also seen by running it (on the
+//! vLLM (the numbers behind file names are those of one release): those of 0.32 from its installed package, most of them also seen by running it (on the
 //! CPU; an H200 for graphs and memory, see the design notes); older ones from the release tags.
 //! llama.cpp: slots and ready line by running it (October 2026), the rest from its source. SGLang:
 //! source of August 2026. MindIE: its documentation and its open repository.
@@ -77,13 +77,14 @@ impl Line {
 pub(super) const LINES: &[Line] = &[
     line(Vllm, Name::Version, "api_utils.py:347", "█  version {}").since(0, 14, 0),
     line(Vllm, Name::Version, "api_server.py:528", "vLLM API server version {}").until(0, 14, 0),
-    line(Vllm, Name::MaxModelLen, "model.py:2152", "Using max model len {n}").since(0, 8, 0),
-    line(Vllm, Name::WeightsLoaded, "gpu_model_runner.py:5150", "Model loading took {.2} GiB memory and {.6} seconds").since(0, 12, 0),
-    line(Vllm, Name::WeightsLoaded, "gpu_model_runner.py:1347", "Model loading took {.4} GiB and {.6} seconds").since(0, 8, 0).until(0, 12, 0),
+    line(Vllm, Name::MaxModelLen, "model.py:2152", "Using max model len {n}").since(0, 9, 2),
+    line(Vllm, Name::WeightsLoaded, "gpu_model_runner.py:5150", "Model loading took {.2} GiB memory and {.6} seconds").since(0, 11, 1),
+    line(Vllm, Name::WeightsLoaded, "gpu_model_runner.py:1347", "Model loading took {.4} GiB and {.6} seconds").since(0, 8, 0).until(0, 11, 1),
     line(Vllm, Name::WeightsTook, "model_runner.py:1071", "Loading model weights took {.4} GB").until(0, 8, 0),
-    line(Vllm, Name::KvCacheMemory, "gpu_worker.py:760", "Available KV cache memory: {.2} GiB").since(0, 9, 0),
+    line(Vllm, Name::KvCacheMemory, "gpu_worker.py:760", "Available KV cache memory: {.2} GiB").since(0, 9, 1),
     line(Vllm, Name::KvCacheCapacity, "kv_cache_utils.py:2327", "GPU KV cache size: {,} tokens, Maximum concurrency for {,} tokens per request: {.2}x").since(0, 28, 0),
     line(Vllm, Name::KvCacheCapacity, "kv_cache_utils.py:2327", "CPU KV cache size: {,} tokens, Maximum concurrency for {,} tokens per request: {.2}x").since(0, 28, 0),
+    // Never written: for reading what other devices call it.
     line(Vllm, Name::KvCacheTokens, "kv_cache_utils.py:634", "KV cache size: {,} tokens").since(0, 8, 0).until(0, 8, 0),
     line(Vllm, Name::KvCacheTokens, "kv_cache_utils.py:634", "GPU KV cache size: {,} tokens").since(0, 8, 0).until(0, 28, 0),
     line(Vllm, Name::KvCacheBlocks, "gpu_executor.py:122", "# GPU blocks: {n}, # CPU blocks: {n}").until(0, 8, 0),
@@ -91,18 +92,18 @@ pub(super) const LINES: &[Line] = &[
     line(Vllm, Name::MaxConcurrency, "gpu_executor.py:126", "Maximum concurrency for {n} tokens per request: {.2}x").until(0, 8, 0),
     line(Vllm, Name::GraphsCaptured, "gpu_model_runner.py:6582", "Graph capturing finished in {n} secs, took {.2} GiB").since(0, 7, 0),
     line(Vllm, Name::GraphsTook, "model_runner.py:1530", "Graph capturing finished in {n} secs.").until(0, 7, 0),
-    line(Vllm, Name::EngineStarted, "core.py:402", "init engine (profile, create kv cache, warmup model) took {.2} s").since(0, 8, 3),
-    line(Vllm, Name::EngineStarted, "llm_engine.py:437", "init engine (profile, create kv cache, warmup model) took {.2} seconds").until(0, 8, 3),
-    line(Vllm, Name::Listening, "entry.py:140", "Starting vLLM server on {}").since(0, 28, 0),
-    line(Vllm, Name::Listening, "api_server.py:1800", "Starting vLLM API server 0 on {}").until(0, 28, 0),
+    line(Vllm, Name::EngineStarted, "core.py:402", "init engine (profile, create kv cache, warmup model) took {.2} s").since(0, 20, 0),
+    line(Vllm, Name::EngineStarted, "llm_engine.py:437", "init engine (profile, create kv cache, warmup model) took {.2} seconds").since(0, 6, 5).until(0, 20, 0),
+    line(Vllm, Name::Listening, "entry.py:140", "Starting vLLM server on {}").since(0, 18, 0),
+    line(Vllm, Name::Listening, "api_server.py:1800", "Starting vLLM API server 0 on {}").since(0, 7, 3).until(0, 18, 0),
     line(Vllm, Name::Ready, "", "Application startup complete."),
     line(Vllm, Name::Load, "loggers.py:335", "Avg prompt throughput: {.1} tokens/s, Avg generation throughput: {.1} tokens/s, Running: {n} reqs, Waiting: {n} reqs").since(0, 8, 0),
     line(Vllm, Name::FreeMemoryTooSmall, "", "Free memory on device ({.2}/{.2} GiB) on startup is less than desired GPU memory utilization ({.3}, {.2} GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.").until(0, 12, 0),
     line(Vllm, Name::FreeMemoryTooSmall, "", "Free memory on device cuda:0 ({.2}/{.2} GiB) on startup is less than desired GPU memory utilization ({.3}, {.2} GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.").since(0, 12, 0),
     line(Vllm, Name::NoMemoryForKvCache, "", "No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine."),
     line(Vllm, Name::NoMemoryForKvCache, "", "No available memory for the cache blocks."),
-    line(Vllm, Name::KvCacheTooSmallFor, "", "To serve at least one request with the model's max seq len ({n}), ({.2} GiB KV cache is needed, which is larger than the available KV cache memory ({.2} GiB). Based on the available memory, the estimated maximum model length is {n}."),
-    line(Vllm, Name::KvCacheTooSmallFor, "", "To serve at least one request with the models's max seq len ({n}), ({.2} GiB KV cache is needed, which is larger than the available KV cache memory ({.2} GiB). Based on the available memory, the estimated maximum model length is {n}."),
+    line(Vllm, Name::KvCacheTooSmallFor, "", "To serve at least one request with the model's max seq len ({n}), ({.2} GiB KV cache is needed, which is larger than the available KV cache memory ({.2} GiB). Based on the available memory, the estimated maximum model length is {n}.").since(0, 22, 0),
+    line(Vllm, Name::KvCacheTooSmallFor, "", "To serve at least one request with the models's max seq len ({n}), ({.2} GiB KV cache is needed, which is larger than the available KV cache memory ({.2} GiB). Based on the available memory, the estimated maximum model length is {n}.").since(0, 8, 0).until(0, 22, 0),
     line(Vllm, Name::KvCacheTooSmall, "", "To serve at least one request with the model's max seq len ({n}), ({.2} GiB KV cache is needed, which is larger than the available KV cache memory ({.2} GiB)."),
     line(Vllm, Name::DeviceOutOfMemory, "", "CUDA out of memory."),
     line(Vllm, Name::DeviceOutOfMemory, "", "NPU out of memory."),
