@@ -1,1 +1,98 @@
-//! (to be filled)
+//! Facts about serving engines: how they are started, which flags they know, what they refuse and
+//! in which words, what their logs and metrics say.
+//!
+//! The flow is `words → LaunchCommand → ResolvedFlags`, or a [`Refusal`] on the way. Each table
+//! says where its facts come from: "run" means an engine that was run for it.
+
+pub mod command;
+pub mod defaults;
+pub mod failure;
+pub mod flag;
+pub mod log;
+pub mod metric;
+pub mod mindie;
+pub mod refusal;
+pub mod repair;
+pub mod resolve;
+pub mod value;
+pub mod version;
+pub mod words;
+
+pub use command::{Form, GivenFlag, LaunchCommand, Stray};
+pub use defaults::{DeviceClass, DeviceKind, ModelLimits, UsageContext};
+pub use failure::{Failure, FailureClass};
+pub use flag::{Flag, Restart, flag, flags, nearest_names};
+pub use log::{Fact, read_line, ready_line, write_line};
+pub use metric::{Metric, MetricKind, metrics};
+pub use refusal::{Refusal, Rule};
+pub use repair::{Change, Repaired, repair};
+pub use resolve::{Policy, ResolvedFlags, Speculative, resolve};
+pub use value::{Kind, Value};
+pub use version::Version;
+
+use serde::{Deserialize, Serialize};
+
+/// The engines that we know; anything else is [`EngineKind::Custom`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EngineKind {
+    /// vLLM.
+    Vllm,
+    /// SGLang.
+    Sglang,
+    /// Huawei's MindIE, configured by a file.
+    Mindie,
+    /// llama.cpp's `llama-server`.
+    LlamaServer,
+    /// Any other command: no flag of it is understood.
+    Custom,
+}
+
+impl EngineKind {
+    /// Every kind, in the order of the documentation.
+    pub const ALL: [Self; 5] = [
+        Self::Vllm,
+        Self::Sglang,
+        Self::Mindie,
+        Self::LlamaServer,
+        Self::Custom,
+    ];
+
+    /// The word for it on our own command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Vllm => "vllm",
+            Self::Sglang => "sglang",
+            Self::Mindie => "mindie",
+            Self::LlamaServer => "llama-server",
+            Self::Custom => "custom",
+        }
+    }
+
+    /// The newest version whose facts the tables hold.
+    pub fn newest(self) -> Version {
+        match self {
+            Self::Vllm => Version::new(0, 32, 0),
+            Self::Sglang => Version::new(0, 5, 18),
+            Self::Mindie => Version::new(2, 3, 0),
+            // llama.cpp counts builds, not versions.
+            Self::LlamaServer | Self::Custom => Version::new(0, 0, 0),
+        }
+    }
+
+    /// The port that it listens on unless told otherwise.
+    pub fn default_port(self) -> u16 {
+        match self {
+            Self::Vllm | Self::Custom => 8000,
+            Self::Sglang => 30000,
+            Self::Mindie => 1025,
+            Self::LlamaServer => 8080,
+        }
+    }
+}
+
+impl std::fmt::Display for EngineKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.word())
+    }
+}

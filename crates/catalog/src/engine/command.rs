@@ -1,0 +1,362 @@
+//! Command lines as users type them, taken apart.
+
+use super::flag::{self, Lookup};
+use super::words::{self, SplitError};
+use super::{EngineKind, Kind, value};
+
+mod program;
+
+pub use program::Form;
+
+/// A flag as it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenFlag {
+    /// Our name of it, without dashes; for an unknown one what was typed, without dashes.
+    pub name: String,
+    /// The key behind the first dot of `--speculative-config.method`.
+    pub key: Option<String>,
+    /// As typed, with dashes, without the value.
+    pub spelled: String,
+    /// False for `--no-x`.
+    pub on: bool,
+    /// The words that belong to it.
+    pub values: Vec<String>,
+    /// Was the value joined by `=`?
+    pub joined: bool,
+    /// Is it in our table, in any version?
+    pub known: bool,
+}
+
+impl GivenFlag {
+    /// Its (first) value.
+    pub fn value(&self) -> Option<&str> {
+        self.values.first().map(String::as_str)
+    }
+
+    /// The words that give it again.
+    pub fn words(&self) -> Vec<String> {
+        if let ([value], true) = (self.values.as_slice(), self.joined) {
+            return vec![format!("{}={value}", self.spelled)];
+        }
+        let mut words = vec![self.spelled.clone()];
+        words.extend(self.values.iter().cloned());
+        words
+    }
+}
+
+/// A word that belongs to no flag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stray {
+    /// The word.
+    pub word: String,
+    /// How many flags stand before it.
+    pub after: usize,
+}
+
+/// What `docker run` said in front of the engine's arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Container {
+    /// The image, without its tag.
+    pub image: String,
+    /// The tag, often a version.
+    pub tag: Option<String>,
+    /// Ports as (on the host, in the container).
+    pub published: Vec<(u16, u16)>,
+    /// `--name`.
+    pub name: Option<String>,
+}
+
+/// A launch command, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchCommand {
+    /// Which engine it starts.
+    pub engine: EngineKind,
+    /// By which program.
+    pub form: Form,
+    /// Words in front of the engine's program: `sudo`, `docker run …`, `ssh host`.
+    pub wrapper: Vec<String>,
+    /// `NAME=value` in front of the command, or by `-e` of docker.
+    pub environment: Vec<(String, String)>,
+    /// The program's own words, such as `vllm serve`; empty behind an image with an entry point.
+    pub program: Vec<String>,
+    /// The model, however it was given.
+    pub model: Option<String>,
+    /// The flags in order; the model too if it came by a flag.
+    pub flags: Vec<GivenFlag>,
+    /// Words that belong to nothing; all words of a custom command.
+    pub extra: Vec<Stray>,
+    /// The container around it.
+    pub container: Option<Container>,
+    /// Was the engine's part one quoted word, as in `ssh host "…"`?
+    pub quoted: bool,
+}
+
+/// Why a command line is not understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// Nothing was given.
+    #[error("the launch command is empty; give the engine's command after `--`")]
+    Empty,
+    /// The string cannot be split into words.
+    #[error(transparent)]
+    Split(#[from] SplitError),
+}
+
+impl LaunchCommand {
+    /// Takes apart one string, as pasted from a shell.
+    pub fn parse_line(line: &str) -> Result<Self, CommandError> {
+        Self::parse(&words::split(line)?)
+    }
+
+    /// Takes apart words. A command of no known engine is custom, not an error.
+    pub fn parse<W: AsRef<str>>(words: &[W]) -> Result<Self, CommandError> {
+        let words: Vec<String> = words.iter().map(|word| word.as_ref().to_owned()).collect();
+        if words.iter().all(|word| word.trim().is_empty()) {
+            return Err(CommandError::Empty);
+        }
+        let found = program::find(&words);
+        let mut command = Self {
+            engine: found.engine,
+            form: found.form,
+            wrapper: found.wrapper,
+            environment: found.environment,
+            program: found.program,
+            model: None,
+            flags: Vec::new(),
+            extra: Vec::new(),
+            container: found.container,
+            quoted: found.quoted,
+        };
+        if command.engine == EngineKind::Custom {
+            let stray = |word| Stray { word, after: 0 };
+            command.extra = found.arguments.into_iter().map(stray).collect();
+        } else {
+            command.take_arguments(&found.arguments);
+        }
+        Ok(command)
+    }
+
+    fn take_arguments(&mut self, arguments: &[String]) {
+        let mut rest = arguments.iter().peekable();
+        while let Some(word) = rest.next() {
+            if !looks_like_flag(word) {
+                if self.model.is_none() && self.takes_positional_model() {
+                    self.model = Some(word.clone());
+                } else {
+                    self.stray(word);
+                }
+                continue;
+            }
+            let mut given = self.identify(word);
+            // A lone -O takes a level from 0 to 3, and nothing else.
+            if word == "-O"
+                && self.engine == EngineKind::Vllm
+                && let Some(level) =
+                    rest.next_if(|next| matches!(next.as_str(), "0" | "1" | "2" | "3"))
+            {
+                given = self.identify(&format!("-O{level}"));
+            }
+            let kind = flag::table(self.engine)
+                .iter()
+                .find(|flag| given.known && flag.name == given.name)
+                .map(|flag| flag.kind);
+            let mut next_value = || rest.next_if(|next| !looks_like_flag(next)).cloned();
+            if given.joined {
+                // Its value came with it.
+            } else if given.key.is_some() {
+                given.values.extend(next_value());
+            } else {
+                match kind {
+                    Some(Kind::List) => {
+                        while let Some(value) = next_value() {
+                            given.values.push(value);
+                        }
+                    }
+                    Some(kind) if kind.takes_value() => given.values.extend(next_value()),
+                    // `--enable-chunked-prefill false`, as 2024 had it.
+                    Some(_) => given
+                        .values
+                        .extend(rest.next_if(|next| value::boolean(next).is_some()).cloned()),
+                    None if self.model.is_some() || !self.takes_positional_model() => {
+                        given.values.extend(next_value());
+                    }
+                    None => {}
+                }
+            }
+            if matches!(given.name.as_str(), "model" | "model-path") && given.known {
+                // vLLM takes the flag's model and does not know what to do with the other.
+                let positional = self
+                    .model
+                    .take()
+                    .filter(|_| self.flag(&given.name).is_none());
+                if let (Some(word), true) = (&positional, given.value().is_some()) {
+                    self.stray(word);
+                }
+                self.model = given.value().map(str::to_owned).or(positional);
+            }
+            self.flags.push(given);
+        }
+    }
+
+    fn stray(&mut self, word: &str) {
+        let after = self.flags.len();
+        self.extra.push(Stray {
+            word: word.to_owned(),
+            after,
+        });
+    }
+
+    fn takes_positional_model(&self) -> bool {
+        matches!(self.form, Form::VllmServe | Form::SglangServe)
+    }
+
+    /// The flag of a word, by the newest version that knows it.
+    fn identify(&self, word: &str) -> GivenFlag {
+        // vLLM: -O3 and -O=3 are --optimization-level 3.
+        if self.engine == EngineKind::Vllm
+            && let Some(level) = word.strip_prefix("-O").filter(|level| !level.is_empty())
+        {
+            let level = level.strip_prefix('=').unwrap_or(level);
+            return GivenFlag {
+                name: "optimization-level".into(),
+                key: None,
+                spelled: "--optimization-level".into(),
+                on: true,
+                values: vec![level.to_owned()],
+                joined: true,
+                known: true,
+            };
+        }
+        let (spelled, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (word, None),
+        };
+        let (base, key) = match spelled.split_once('.') {
+            Some((base, key)) if self.engine == EngineKind::Vllm => (base, Some(key.to_owned())),
+            _ => (spelled, None),
+        };
+        let newest = Some(self.engine.newest());
+        let mut found = flag::lookup(self.engine, newest, base);
+        if !matches!(found, Lookup::Found { .. }) {
+            found = flag::lookup(self.engine, None, base);
+        }
+        let (name, on, known) = match found {
+            Lookup::Found { flag, on } => (flag.to_owned(), on, true),
+            _ => (base.trim_start_matches('-').to_owned(), true, false),
+        };
+        GivenFlag {
+            name,
+            key,
+            spelled: spelled.to_owned(),
+            on,
+            joined: value.is_some(),
+            values: value.into_iter().collect(),
+            known,
+        }
+    }
+
+    /// The last flag of this name, which is the one that counts.
+    pub fn flag(&self, name: &str) -> Option<&GivenFlag> {
+        self.flags
+            .iter()
+            .rev()
+            .find(|given| given.name == name && given.key.is_none())
+    }
+
+    /// Flags that no version of the engine knows.
+    pub fn unknown(&self) -> impl Iterator<Item = &GivenFlag> {
+        self.flags.iter().filter(|given| !given.known)
+    }
+
+    /// Puts a flag in, in place of all earlier ones of that name.
+    pub fn set(&mut self, name: &str, value: Option<&str>) {
+        let kind = flag::table(self.engine)
+            .iter()
+            .find(|flag| flag.name == name)
+            .map(|f| f.kind);
+        let off = kind == Some(Kind::Switch) && value.and_then(value::boolean) == Some(false);
+        let switch = kind.is_some_and(|kind| !kind.takes_value());
+        let given = GivenFlag {
+            name: name.to_owned(),
+            key: None,
+            spelled: format!("--{}{name}", if off { "no-" } else { "" }),
+            on: !off,
+            values: value
+                .filter(|_| !switch)
+                .map(str::to_owned)
+                .into_iter()
+                .collect(),
+            joined: false,
+            known: kind.is_some(),
+        };
+        let place = self
+            .flags
+            .iter()
+            .position(|old| old.name == name)
+            .unwrap_or(self.flags.len());
+        self.remove(name);
+        // An `enable` flag has no way to say false but to be absent.
+        let absent = kind == Some(Kind::Enable) && value.and_then(value::boolean) == Some(false);
+        if !absent {
+            self.flags.insert(place.min(self.flags.len()), given);
+        }
+    }
+
+    /// Takes out all flags of that name.
+    pub fn remove(&mut self, name: &str) {
+        self.flags.retain(|given| given.name != name);
+        let most = self.flags.len();
+        for stray in &mut self.extra {
+            stray.after = stray.after.min(most);
+        }
+    }
+
+    /// The port that a client on this host must use when the engine listens on `port`.
+    pub fn outer_port(&self, port: u16) -> u16 {
+        self.container
+            .iter()
+            .flat_map(|container| &container.published)
+            .find(|(_, inner)| *inner == port)
+            .map_or(port, |(outer, _)| *outer)
+    }
+
+    /// The whole command again, as words.
+    pub fn to_words(&self) -> Vec<String> {
+        let mut inner = self.program.clone();
+        if self.takes_positional_model()
+            && self.flag("model").is_none()
+            && self.flag("model-path").is_none()
+        {
+            inner.extend(self.model.clone());
+        }
+        for place in 0..=self.flags.len() {
+            let strays = self.extra.iter().filter(|stray| stray.after == place);
+            inner.extend(strays.map(|stray| stray.word.clone()));
+            inner.extend(self.flags.get(place).into_iter().flat_map(GivenFlag::words));
+        }
+        let mut words = self.wrapper.clone();
+        if self.quoted {
+            words.push(words::join(&inner));
+        } else {
+            words.extend(inner);
+        }
+        words
+    }
+}
+
+impl std::fmt::Display for LaunchCommand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&words::join(self.to_words()))
+    }
+}
+
+/// Does a word begin a flag? Negative numbers and a lone dash do not.
+fn looks_like_flag(word: &str) -> bool {
+    let Some(rest) = word.strip_prefix('-') else {
+        return false;
+    };
+    !rest.is_empty() && rest.parse::<f64>().is_err()
+}
+
+#[cfg(test)]
+mod tests;

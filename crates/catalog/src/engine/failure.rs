@@ -1,0 +1,187 @@
+//! Why a start failed, from the log and the exit status.
+
+use serde::{Deserialize, Serialize};
+
+use super::EngineKind;
+use super::log::{Fact, read_line};
+
+/// Classes of failure, as a tuner learns from them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureClass {
+    /// The engine refused its flags.
+    IllegalFlags,
+    /// Somebody else held the device's memory at the start.
+    MemoryTakenAtStart,
+    /// The weights did not fit.
+    OutOfMemoryLoading,
+    /// Too little was left for the KV cache.
+    NoRoomForKvCache,
+    /// An allocation failed, we do not know when.
+    OutOfMemory,
+    /// An allocation failed while serving.
+    OutOfMemoryUnderLoad,
+    /// The port was taken.
+    PortTaken,
+    /// The model was not found.
+    MissingModel,
+    /// It ended by itself, for another reason.
+    Crash,
+    /// It wrote nothing for too long.
+    Hang,
+    /// It took longer than was allowed.
+    Timeout,
+}
+
+/// A failed start.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Failure {
+    /// Its class.
+    pub class: FailureClass,
+    /// The line of the log that says so; `None` where only the exit tells.
+    pub evidence: Option<String>,
+    /// What that line says.
+    pub fact: Option<Fact>,
+}
+
+/// Explains how a process ended. The most telling line counts: an engine that dies for lack of
+/// memory also says that its core failed.
+pub fn explain<'a>(
+    engine: EngineKind,
+    lines: impl IntoIterator<Item = &'a str>,
+    exit_code: Option<i32>,
+) -> Failure {
+    let mut best: Option<(u8, &str, Fact)> = None;
+    let mut weights_loaded = false;
+    let mut ready = false;
+    for line in lines {
+        let Some(fact) = read_line(engine, line) else {
+            continue;
+        };
+        weights_loaded |= matches!(
+            fact,
+            Fact::WeightsLoaded { .. } | Fact::KvCacheMemory { .. }
+        );
+        ready |= fact == Fact::Ready;
+        let Some(rank) = rank(&fact) else { continue };
+        // The first of equal rank is nearest to the cause.
+        if best.as_ref().is_none_or(|(had, ..)| rank > *had) {
+            best = Some((rank, line, fact));
+        }
+    }
+    let Some((_, line, fact)) = best else {
+        // argparse ends with 2 and may have written only what we do not know.
+        let class = match exit_code {
+            Some(2) => FailureClass::IllegalFlags,
+            _ => FailureClass::Crash,
+        };
+        return Failure {
+            class,
+            evidence: None,
+            fact: None,
+        };
+    };
+    let class = match fact.failure().unwrap_or(FailureClass::Crash) {
+        FailureClass::OutOfMemory if ready => FailureClass::OutOfMemoryUnderLoad,
+        FailureClass::OutOfMemory if !weights_loaded => FailureClass::OutOfMemoryLoading,
+        class => class,
+    };
+    let evidence = line.trim().chars().take(600).collect();
+    Failure {
+        class,
+        evidence: Some(evidence),
+        fact: Some(fact),
+    }
+}
+
+fn rank(fact: &Fact) -> Option<u8> {
+    Some(match fact.failure()? {
+        FailureClass::Crash => 0,
+        FailureClass::MissingModel => 1,
+        _ => 2,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(text: &str, code: i32) -> FailureClass {
+        explain(EngineKind::Vllm, text.lines().skip(3), Some(code)).class
+    }
+
+    #[test]
+    fn real_refusals_are_illegal_flags() {
+        for (text, code) in [
+            (
+                include_str!(
+                    "../../../../fixtures/engine/vllm/refused-batched-tokens-below-seqs.txt"
+                ),
+                1,
+            ),
+            (
+                include_str!("../../../../fixtures/engine/vllm/refused-unknown-flag.txt"),
+                2,
+            ),
+            (
+                include_str!("../../../../fixtures/engine/vllm/refused-zero-seqs.txt"),
+                1,
+            ),
+            (
+                include_str!("../../../../fixtures/engine/vllm/refused-bad-block-size.txt"),
+                1,
+            ),
+        ] {
+            assert_eq!(class(text, code), FailureClass::IllegalFlags, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_cause_counts_and_not_its_echo() {
+        let text = include_str!("../../../../fixtures/engine/vllm/refused-kv-cache-too-small.txt");
+        let failure = explain(EngineKind::Vllm, text.lines(), Some(1));
+        assert_eq!(failure.class, FailureClass::NoRoomForKvCache);
+        assert!(matches!(
+            failure.fact,
+            Some(Fact::KvCacheTooSmall {
+                fitting: Some(896),
+                ..
+            })
+        ));
+        let text = include_str!("../../../../fixtures/engine/vllm/refused-port-taken.txt");
+        assert_eq!(class(text, 1), FailureClass::PortTaken);
+    }
+
+    #[test]
+    fn out_of_memory_is_told_apart_by_when_it_came() {
+        let oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.";
+        let at = |before: &str| {
+            explain(
+                EngineKind::Vllm,
+                [
+                    before,
+                    oom,
+                    "Engine core initialization failed. See root cause above.",
+                ],
+                Some(1),
+            )
+            .class
+        };
+        assert_eq!(
+            at("Starting to load model"),
+            FailureClass::OutOfMemoryLoading
+        );
+        assert_eq!(
+            at("Model loading took 12.37 GiB memory and 3.000000 seconds"),
+            FailureClass::OutOfMemory
+        );
+        assert_eq!(
+            at("INFO:     Application startup complete."),
+            FailureClass::OutOfMemoryUnderLoad
+        );
+        assert_eq!(
+            explain(EngineKind::Vllm, [], Some(-9)).class,
+            FailureClass::Crash
+        );
+    }
+}

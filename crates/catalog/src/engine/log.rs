@@ -1,0 +1,228 @@
+//! Lines of engines' logs: one table to write them (the simulated engine) and to read them
+//! (the launcher), so that both agree.
+
+use serde::Serialize;
+
+use super::failure::FailureClass;
+use super::{EngineKind, Version};
+
+mod pattern;
+mod table;
+
+use table::{LINES, Line, Name};
+
+/// What a line of a log says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fact {
+    /// The engine's version.
+    Version(String),
+    /// The length that it serves.
+    MaxModelLen {
+        /// Tokens.
+        tokens: u64,
+    },
+    /// The weights are in memory.
+    WeightsLoaded {
+        /// Memory that they take on one device.
+        gib: f64,
+        /// Time that it took, where the engine says.
+        seconds: Option<f64>,
+    },
+    /// Memory for the KV cache on one device.
+    KvCacheMemory {
+        /// GiB.
+        gib: f64,
+    },
+    /// Tokens that the KV cache holds.
+    KvCacheTokens {
+        /// Tokens.
+        tokens: u64,
+    },
+    /// Blocks of the KV cache (vLLM until 0.7).
+    KvCacheBlocks {
+        /// On the device.
+        device: u64,
+        /// On the host.
+        host: u64,
+    },
+    /// How many of the longest requests fit at once.
+    MaxConcurrency {
+        /// Tokens of such a request.
+        tokens: u64,
+        /// Requests.
+        requests: f64,
+    },
+    /// Both in one line (vLLM since 0.28).
+    KvCacheCapacity {
+        /// Tokens that the cache holds.
+        tokens: u64,
+        /// Tokens of the longest request.
+        request_tokens: u64,
+        /// How many of those fit.
+        requests: f64,
+    },
+    /// Limits that SGLang prints when it has sized its pool.
+    PoolSized {
+        /// Tokens that the cache holds.
+        tokens: u64,
+        /// Tokens of a prompt chunk.
+        chunk: i64,
+        /// Requests at once.
+        requests: u64,
+        /// Longest request.
+        request_tokens: u64,
+    },
+    /// Slots of llama.cpp.
+    Slots {
+        /// How many.
+        slots: u64,
+        /// Tokens of one.
+        tokens: u64,
+    },
+    /// CUDA graphs are captured.
+    GraphsCaptured {
+        /// Time that it took.
+        seconds: f64,
+        /// Memory that they take, where the engine says.
+        gib: Option<f64>,
+    },
+    /// The engine behind the API is up.
+    EngineStarted {
+        /// Time that it took.
+        seconds: f64,
+    },
+    /// It listens, or is about to.
+    Listening {
+        /// Where.
+        address: String,
+    },
+    /// It answers requests.
+    Ready,
+    /// The periodic line of vLLM.
+    Load {
+        /// Prompt tokens a second.
+        prompt_rate: f64,
+        /// Generated tokens a second.
+        generation_rate: f64,
+        /// Requests that run.
+        running: u64,
+        /// Requests that wait.
+        waiting: u64,
+    },
+    /// The device has less free memory than the engine was told to take; also what a not yet
+    /// dead predecessor causes.
+    FreeMemoryTooSmall {
+        /// GiB free.
+        free: f64,
+        /// GiB in all.
+        total: f64,
+        /// The share that was asked for.
+        utilization: f64,
+        /// GiB of that share.
+        wanted: f64,
+    },
+    /// Nothing is left for the KV cache.
+    NoMemoryForKvCache,
+    /// What is left does not hold one request of full length.
+    KvCacheTooSmall {
+        /// Tokens of the longest request.
+        max_model_len: u64,
+        /// GiB that it needs.
+        needed: f64,
+        /// GiB that there are.
+        available: f64,
+        /// The length that would fit, where the engine says.
+        fitting: Option<u64>,
+    },
+    /// An allocation on the device failed.
+    DeviceOutOfMemory,
+    /// The engine behind the API died at the start; the cause stands above.
+    EngineCoreFailed,
+    /// Somebody else has the port.
+    AddressInUse,
+    /// The model is not there.
+    ModelMissing,
+    /// A rule about flags is broken; the engine's words.
+    Refused(String),
+}
+
+impl Fact {
+    /// The class of the failure that it tells of; `None` for good news.
+    pub fn failure(&self) -> Option<FailureClass> {
+        Some(match self {
+            Self::FreeMemoryTooSmall { .. } => FailureClass::MemoryTakenAtStart,
+            Self::NoMemoryForKvCache | Self::KvCacheTooSmall { .. } => {
+                FailureClass::NoRoomForKvCache
+            }
+            Self::DeviceOutOfMemory => FailureClass::OutOfMemory,
+            Self::EngineCoreFailed => FailureClass::Crash,
+            Self::AddressInUse => FailureClass::PortTaken,
+            Self::ModelMissing => FailureClass::MissingModel,
+            Self::Refused(_) => FailureClass::IllegalFlags,
+            _ => return None,
+        })
+    }
+}
+
+/// Reads one line of an engine's log.
+///
+/// Custom engines are often one of ours behind a wrapper, so that all tables are tried.
+pub fn read_line(engine: EngineKind, line: &str) -> Option<Fact> {
+    LINES
+        .iter()
+        .filter(|known| engine == EngineKind::Custom || known.engine == engine)
+        .find_map(|known| {
+            let slots = pattern::read(known.text, line)?;
+            table::fact(known.name, &slots)
+        })
+}
+
+/// Writes the line by which this version of an engine tells a fact, without time and process;
+/// `None` where it says nothing of the kind.
+pub fn write_line(engine: EngineKind, version: Version, fact: &Fact) -> Option<String> {
+    let (name, slots) = table::slots(fact);
+    let line = line_of(engine, version, name)?;
+    pattern::write(line.text, &slots)
+}
+
+/// The line after which this engine answers requests.
+pub fn ready_line(engine: EngineKind) -> Option<&'static str> {
+    line_of(engine, engine.newest(), Name::Ready).map(|line| line.text)
+}
+
+fn line_of(engine: EngineKind, version: Version, name: Name) -> Option<&'static Line> {
+    LINES.iter().find(|line| {
+        line.engine == engine
+            && line.name == name
+            && line.since.is_none_or(|since| version >= since)
+            && line.until.is_none_or(|until| version < until)
+    })
+}
+
+/// What vLLM writes in front of a line: `(EngineCore pid=7) INFO 11-15 06:01:17 [core.py:402] `.
+///
+/// `stamp` is `month-day hour:minute:second`. Lines of its web server have only
+/// `INFO:     ` in front (run: 0.32; the older form without process is of 0.6).
+pub fn vllm_prefix(version: Version, process: &str, pid: u32, stamp: &str, fact: &Fact) -> String {
+    let (name, _) = table::slots(fact);
+    let Some(line) = line_of(EngineKind::Vllm, version, name) else {
+        return String::new();
+    };
+    if line.source.is_empty() {
+        return match fact {
+            Fact::Ready => "INFO:     ".into(),
+            _ => String::new(),
+        };
+    }
+    if version < Version::new(0, 8, 0) {
+        format!("INFO {stamp} {}] ", line.source)
+    } else if version < Version::new(0, 11, 0) {
+        format!("INFO {stamp} [{}] ", line.source)
+    } else {
+        format!("({process} pid={pid}) INFO {stamp} [{}] ", line.source)
+    }
+}
+
+#[cfg(test)]
+mod tests;

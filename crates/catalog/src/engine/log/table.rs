@@ -1,0 +1,344 @@
+//! The table of lines.
+//!
+//! vLLM (the numbers behind file names are those of one release): those of 0.32 from its installed package, most of them also seen by running it (on the
+//! CPU; an H200 for graphs and memory, see the design notes); older ones from the release tags.
+//! llama.cpp: slots and ready line by running it (October 2026), the rest from its source. SGLang:
+//! source of August 2026. MindIE: its documentation and its open repository.
+
+use super::super::EngineKind::{self, *};
+use super::super::Version;
+use super::Fact;
+use super::pattern::Slot;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    Version,
+    MaxModelLen,
+    WeightsLoaded,
+    WeightsTook,
+    KvCacheMemory,
+    KvCacheTokens,
+    KvCacheBlocks,
+    MaxConcurrency,
+    KvCacheCapacity,
+    PoolSized,
+    Slots,
+    GraphsCaptured,
+    GraphsTook,
+    EngineStarted,
+    Listening,
+    Ready,
+    Load,
+    FreeMemoryTooSmall,
+    NoMemoryForKvCache,
+    KvCacheTooSmall,
+    KvCacheTooSmallFor,
+    DeviceOutOfMemory,
+    EngineCoreFailed,
+    AddressInUse,
+    ModelMissing,
+    Refused,
+}
+
+pub(super) struct Line {
+    pub engine: EngineKind,
+    pub name: Name,
+    pub since: Option<Version>,
+    pub until: Option<Version>,
+    /// The file that vLLM names in front of the line.
+    pub source: &'static str,
+    pub text: &'static str,
+}
+
+const fn line(engine: EngineKind, name: Name, source: &'static str, text: &'static str) -> Line {
+    Line {
+        engine,
+        name,
+        since: None,
+        until: None,
+        source,
+        text,
+    }
+}
+
+impl Line {
+    const fn since(mut self, major: u32, minor: u32, patch: u32) -> Self {
+        self.since = Some(Version::new(major, minor, patch));
+        self
+    }
+
+    const fn until(mut self, major: u32, minor: u32, patch: u32) -> Self {
+        self.until = Some(Version::new(major, minor, patch));
+        self
+    }
+}
+
+/// In the order of reading: a longer text stands before its own beginning.
+pub(super) const LINES: &[Line] = &[
+    line(Vllm, Name::Version, "api_utils.py:347", "█  version {}").since(0, 14, 0),
+    line(Vllm, Name::Version, "api_server.py:528", "vLLM API server version {}").until(0, 14, 0),
+    line(Vllm, Name::MaxModelLen, "model.py:2152", "Using max model len {n}").since(0, 9, 2),
+    line(Vllm, Name::WeightsLoaded, "gpu_model_runner.py:5150", "Model loading took {.2} GiB memory and {.6} seconds").since(0, 11, 1),
+    line(Vllm, Name::WeightsLoaded, "gpu_model_runner.py:1347", "Model loading took {.4} GiB and {.6} seconds").since(0, 8, 0).until(0, 11, 1),
+    line(Vllm, Name::WeightsTook, "model_runner.py:1071", "Loading model weights took {.4} GB").until(0, 8, 0),
+    line(Vllm, Name::KvCacheMemory, "gpu_worker.py:760", "Available KV cache memory: {.2} GiB").since(0, 9, 1),
+    line(Vllm, Name::KvCacheCapacity, "kv_cache_utils.py:2327", "GPU KV cache size: {,} tokens, Maximum concurrency for {,} tokens per request: {.2}x").since(0, 28, 0),
+    line(Vllm, Name::KvCacheCapacity, "kv_cache_utils.py:2327", "CPU KV cache size: {,} tokens, Maximum concurrency for {,} tokens per request: {.2}x").since(0, 28, 0),
+    // Never written: for reading what other devices call it.
+    line(Vllm, Name::KvCacheTokens, "kv_cache_utils.py:634", "KV cache size: {,} tokens").since(0, 8, 0).until(0, 8, 0),
+    line(Vllm, Name::KvCacheTokens, "kv_cache_utils.py:634", "GPU KV cache size: {,} tokens").since(0, 8, 0).until(0, 28, 0),
+    line(Vllm, Name::KvCacheBlocks, "gpu_executor.py:122", "# GPU blocks: {n}, # CPU blocks: {n}").until(0, 8, 0),
+    line(Vllm, Name::MaxConcurrency, "kv_cache_utils.py:637", "Maximum concurrency for {,} tokens per request: {.2}x").since(0, 8, 0).until(0, 28, 0),
+    line(Vllm, Name::MaxConcurrency, "gpu_executor.py:126", "Maximum concurrency for {n} tokens per request: {.2}x").until(0, 8, 0),
+    line(Vllm, Name::GraphsCaptured, "gpu_model_runner.py:6582", "Graph capturing finished in {n} secs, took {.2} GiB").since(0, 7, 0),
+    line(Vllm, Name::GraphsTook, "model_runner.py:1530", "Graph capturing finished in {n} secs.").until(0, 7, 0),
+    line(Vllm, Name::EngineStarted, "core.py:402", "init engine (profile, create kv cache, warmup model) took {.2} s").since(0, 20, 0),
+    line(Vllm, Name::EngineStarted, "llm_engine.py:437", "init engine (profile, create kv cache, warmup model) took {.2} seconds").since(0, 6, 5).until(0, 20, 0),
+    line(Vllm, Name::Listening, "entry.py:140", "Starting vLLM server on {}").since(0, 18, 0),
+    line(Vllm, Name::Listening, "api_server.py:1800", "Starting vLLM API server 0 on {}").since(0, 7, 3).until(0, 18, 0),
+    line(Vllm, Name::Ready, "", "Application startup complete."),
+    line(Vllm, Name::Load, "loggers.py:335", "Avg prompt throughput: {.1} tokens/s, Avg generation throughput: {.1} tokens/s, Running: {n} reqs, Waiting: {n} reqs").since(0, 8, 0),
+    line(Vllm, Name::FreeMemoryTooSmall, "", "Free memory on device ({.2}/{.2} GiB) on startup is less than desired GPU memory utilization ({.3}, {.2} GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.").until(0, 12, 0),
+    line(Vllm, Name::FreeMemoryTooSmall, "", "Free memory on device cuda:0 ({.2}/{.2} GiB) on startup is less than desired GPU memory utilization ({.3}, {.2} GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.").since(0, 12, 0),
+    line(Vllm, Name::NoMemoryForKvCache, "", "No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine."),
+    line(Vllm, Name::NoMemoryForKvCache, "", "No available memory for the cache blocks."),
+    line(Vllm, Name::KvCacheTooSmallFor, "", "To serve at least one request with the model's max seq len ({n}), ({.2} GiB KV cache is needed, which is larger than the available KV cache memory ({.2} GiB). Based on the available memory, the estimated maximum model length is {n}.").since(0, 22, 0),
+    line(Vllm, Name::KvCacheTooSmallFor, "", "To serve at least one request with the models's max seq len ({n}), ({.2} GiB KV cache is needed, which is larger than the available KV cache memory ({.2} GiB). Based on the available memory, the estimated maximum model length is {n}.").since(0, 8, 0).until(0, 22, 0),
+    line(Vllm, Name::KvCacheTooSmall, "", "To serve at least one request with the model's max seq len ({n}), ({.2} GiB KV cache is needed, which is larger than the available KV cache memory ({.2} GiB)."),
+    line(Vllm, Name::DeviceOutOfMemory, "", "CUDA out of memory."),
+    line(Vllm, Name::DeviceOutOfMemory, "", "NPU out of memory."),
+    line(Vllm, Name::EngineCoreFailed, "", "Engine core initialization failed. See root cause above."),
+    line(Vllm, Name::EngineCoreFailed, "", "Engine process failed to start"),
+    line(Vllm, Name::AddressInUse, "", "[Errno 98] Address already in use"),
+    line(Vllm, Name::AddressInUse, "", "error while attempting to bind on address"),
+    line(Vllm, Name::ModelMissing, "", "is not a local folder and is not a valid model identifier"),
+    line(Vllm, Name::ModelMissing, "", "Repo id must be in the form"),
+    line(Vllm, Name::ModelMissing, "", "Invalid repository ID or local directory specified"),
+    line(Vllm, Name::Refused, "", "  Value error, {*}"),
+    line(Vllm, Name::Refused, "", ": error: {*}"),
+    line(Vllm, Name::Refused, "", "  Input should be {*}"),
+    line(Vllm, Name::Refused, "", "ValueError: max_num_batched_tokens {*}"),
+    line(Vllm, Name::Refused, "", "ValueError: Total number of attention heads {*}"),
+    line(Vllm, Name::Refused, "", "ValueError: User-specified max_model_len {*}"),
+    line(Vllm, Name::Refused, "", "ValueError: No common block size for {*}"),
+    line(Sglang, Name::WeightsLoaded, "", "avail mem={*} GB, mem usage={.2} GB."),
+    line(Sglang, Name::PoolSized, "", "max_total_num_tokens={n}, chunked_prefill_size={n}, max_prefill_tokens={*}, max_running_requests={n}, context_len={n}"),
+    line(Sglang, Name::KvCacheTokens, "", "KV Cache is allocated. #tokens: {n}, "),
+    line(Sglang, Name::GraphsTook, "", "CUDA graph end. Time elapsed: {.2} s."),
+    line(Sglang, Name::GraphsTook, "", "Capture cuda graph end. Time elapsed: {.2} s."),
+    line(Sglang, Name::Listening, "", "Uvicorn running on {} "),
+    line(Sglang, Name::Ready, "", "The server is fired up and ready to roll!"),
+    line(Sglang, Name::NoMemoryForKvCache, "", "Not enough memory. Please try to increase --mem-fraction-static."),
+    line(Sglang, Name::DeviceOutOfMemory, "", "CUDA out of memory."),
+    line(Sglang, Name::AddressInUse, "", "[Errno 98] Address already in use"),
+    line(Sglang, Name::AddressInUse, "", "error while attempting to bind on address"),
+    line(Sglang, Name::ModelMissing, "", "is not a local folder and is not a valid model identifier"),
+    line(Sglang, Name::Refused, "", ": error: {*}"),
+    line(Sglang, Name::Refused, "", "ValueError: Warning: User-specified context_length {*}"),
+    line(Mindie, Name::Ready, "", "Daemon start success!"),
+    line(Mindie, Name::DeviceOutOfMemory, "", "NPU out of memory."),
+    line(Mindie, Name::AddressInUse, "", "Address already in use"),
+    line(Mindie, Name::Refused, "", "scheduleParam.{*}"),
+    line(Mindie, Name::Refused, "", "The value of modelParam.{*}"),
+    line(LlamaServer, Name::KvCacheTokens, "", " MiB ({n} cells,"),
+    line(LlamaServer, Name::Slots, "", "n_slots = {n}, n_ctx_slot = {n}, "),
+    line(LlamaServer, Name::Listening, "", "server is listening on {}"),
+    line(LlamaServer, Name::Ready, "", "listening on http"),
+    line(LlamaServer, Name::NoMemoryForKvCache, "", "failed to allocate buffer for kv cache"),
+    line(LlamaServer, Name::DeviceOutOfMemory, "", "cudaMalloc failed: out of memory"),
+    line(LlamaServer, Name::AddressInUse, "", "couldn't bind HTTP server socket"),
+    line(LlamaServer, Name::ModelMissing, "", "failed to load model"),
+    line(LlamaServer, Name::Refused, "", "error while handling argument {*}"),
+    line(LlamaServer, Name::Refused, "", "error: invalid argument: {*}"),
+];
+
+/// The fact that a line's slots tell.
+pub(super) fn fact(name: Name, slots: &[Slot]) -> Option<Fact> {
+    let number = |index: usize| slots.get(index)?.number();
+    let count = |index: usize| slots.get(index)?.count();
+    let text = |index: usize| slots.get(index)?.text().map(str::to_owned);
+    Some(match name {
+        Name::Version => Fact::Version(text(0)?),
+        Name::MaxModelLen => Fact::MaxModelLen { tokens: count(0)? },
+        // SGLang's line begins with a memory that is not the weights'.
+        Name::WeightsLoaded if number(0).is_none() => Fact::WeightsLoaded {
+            gib: number(1)?,
+            seconds: None,
+        },
+        Name::WeightsLoaded => Fact::WeightsLoaded {
+            gib: number(0)?,
+            seconds: number(1),
+        },
+        Name::WeightsTook => Fact::WeightsLoaded {
+            gib: number(0)?,
+            seconds: None,
+        },
+        Name::KvCacheMemory => Fact::KvCacheMemory { gib: number(0)? },
+        Name::KvCacheTokens => Fact::KvCacheTokens { tokens: count(0)? },
+        Name::KvCacheBlocks => Fact::KvCacheBlocks {
+            device: count(0)?,
+            host: count(1)?,
+        },
+        Name::MaxConcurrency => Fact::MaxConcurrency {
+            tokens: count(0)?,
+            requests: number(1)?,
+        },
+        Name::KvCacheCapacity => Fact::KvCacheCapacity {
+            tokens: count(0)?,
+            request_tokens: count(1)?,
+            requests: number(2)?,
+        },
+        Name::PoolSized => Fact::PoolSized {
+            tokens: count(0)?,
+            chunk: number(1)? as i64,
+            requests: count(3)?,
+            request_tokens: count(4)?,
+        },
+        Name::Slots => Fact::Slots {
+            slots: count(0)?,
+            tokens: count(1)?,
+        },
+        Name::GraphsCaptured => Fact::GraphsCaptured {
+            seconds: number(0)?,
+            gib: number(1),
+        },
+        Name::GraphsTook => Fact::GraphsCaptured {
+            seconds: number(0)?,
+            gib: None,
+        },
+        Name::EngineStarted => Fact::EngineStarted {
+            seconds: number(0)?,
+        },
+        Name::Listening => Fact::Listening { address: text(0)? },
+        Name::Ready => Fact::Ready,
+        Name::Load => Fact::Load {
+            prompt_rate: number(0)?,
+            generation_rate: number(1)?,
+            running: count(2)?,
+            waiting: count(3)?,
+        },
+        Name::FreeMemoryTooSmall => Fact::FreeMemoryTooSmall {
+            free: number(0)?,
+            total: number(1)?,
+            utilization: number(2)?,
+            wanted: number(3)?,
+        },
+        Name::NoMemoryForKvCache => Fact::NoMemoryForKvCache,
+        Name::KvCacheTooSmall | Name::KvCacheTooSmallFor => Fact::KvCacheTooSmall {
+            max_model_len: count(0)?,
+            needed: number(1)?,
+            available: number(2)?,
+            fitting: count(3),
+        },
+        Name::DeviceOutOfMemory => Fact::DeviceOutOfMemory,
+        Name::EngineCoreFailed => Fact::EngineCoreFailed,
+        Name::AddressInUse => Fact::AddressInUse,
+        Name::ModelMissing => Fact::ModelMissing,
+        Name::Refused => Fact::Refused(text(0)?),
+    })
+}
+
+/// The line's name and slots by which a fact is told.
+pub(super) fn slots(fact: &Fact) -> (Name, Vec<Slot>) {
+    let count = |number: u64| Slot::Number(number as f64);
+    let number = Slot::Number;
+    match fact {
+        Fact::Version(version) => (Name::Version, vec![Slot::Text(version.clone())]),
+        Fact::MaxModelLen { tokens } => (Name::MaxModelLen, vec![count(*tokens)]),
+        Fact::WeightsLoaded {
+            gib,
+            seconds: Some(seconds),
+        } => (Name::WeightsLoaded, vec![number(*gib), number(*seconds)]),
+        Fact::WeightsLoaded { gib, seconds: None } => (Name::WeightsTook, vec![number(*gib)]),
+        Fact::KvCacheMemory { gib } => (Name::KvCacheMemory, vec![number(*gib)]),
+        Fact::KvCacheTokens { tokens } => (Name::KvCacheTokens, vec![count(*tokens)]),
+        Fact::KvCacheBlocks { device, host } => {
+            (Name::KvCacheBlocks, vec![count(*device), count(*host)])
+        }
+        Fact::MaxConcurrency { tokens, requests } => (
+            Name::MaxConcurrency,
+            vec![count(*tokens), number(*requests)],
+        ),
+        Fact::KvCacheCapacity {
+            tokens,
+            request_tokens,
+            requests,
+        } => (
+            Name::KvCacheCapacity,
+            vec![count(*tokens), count(*request_tokens), number(*requests)],
+        ),
+        Fact::PoolSized {
+            tokens,
+            chunk,
+            requests,
+            request_tokens,
+        } => (
+            Name::PoolSized,
+            vec![
+                count(*tokens),
+                number(*chunk as f64),
+                Slot::Text("16384".into()),
+                count(*requests),
+                count(*request_tokens),
+            ],
+        ),
+        Fact::Slots { slots, tokens } => (Name::Slots, vec![count(*slots), count(*tokens)]),
+        Fact::GraphsCaptured {
+            seconds,
+            gib: Some(gib),
+        } => (Name::GraphsCaptured, vec![number(*seconds), number(*gib)]),
+        Fact::GraphsCaptured { seconds, gib: None } => (Name::GraphsTook, vec![number(*seconds)]),
+        Fact::EngineStarted { seconds } => (Name::EngineStarted, vec![number(*seconds)]),
+        Fact::Listening { address } => (Name::Listening, vec![Slot::Text(address.clone())]),
+        Fact::Ready => (Name::Ready, vec![]),
+        Fact::Load {
+            prompt_rate,
+            generation_rate,
+            running,
+            waiting,
+        } => (
+            Name::Load,
+            vec![
+                number(*prompt_rate),
+                number(*generation_rate),
+                count(*running),
+                count(*waiting),
+            ],
+        ),
+        Fact::FreeMemoryTooSmall {
+            free,
+            total,
+            utilization,
+            wanted,
+        } => (
+            Name::FreeMemoryTooSmall,
+            vec![
+                number(*free),
+                number(*total),
+                number(*utilization),
+                number(*wanted),
+            ],
+        ),
+        Fact::NoMemoryForKvCache => (Name::NoMemoryForKvCache, vec![]),
+        Fact::KvCacheTooSmall {
+            max_model_len,
+            needed,
+            available,
+            fitting,
+        } => {
+            let mut slots = vec![count(*max_model_len), number(*needed), number(*available)];
+            match fitting {
+                Some(fitting) => {
+                    slots.push(count(*fitting));
+                    (Name::KvCacheTooSmallFor, slots)
+                }
+                None => (Name::KvCacheTooSmall, slots),
+            }
+        }
+        Fact::DeviceOutOfMemory => (Name::DeviceOutOfMemory, vec![]),
+        Fact::EngineCoreFailed => (Name::EngineCoreFailed, vec![]),
+        Fact::AddressInUse => (Name::AddressInUse, vec![]),
+        Fact::ModelMissing => (Name::ModelMissing, vec![]),
+        Fact::Refused(message) => (Name::Refused, vec![Slot::Text(message.clone())]),
+    }
+}

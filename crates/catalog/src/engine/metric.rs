@@ -1,0 +1,170 @@
+//! Names, kinds and buckets of engines' metrics (data/engine/metrics.toml), and the text form in
+//! which Prometheus exchanges them.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::{EngineKind, Version};
+
+mod exposition;
+
+pub use exposition::{Sample, read};
+
+/// What a metric is to us, whatever its engine calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Meaning {
+    /// Requests that run.
+    Running,
+    /// Requests that wait.
+    Waiting,
+    /// Share of the KV cache in use, 0 to 1.
+    KvUse,
+    /// Prompt tokens looked up in the prefix cache.
+    PrefixQueries,
+    /// Prompt tokens found there.
+    PrefixHits,
+    /// The quotient, where the engine gives only that.
+    PrefixHitRate,
+    /// Requests thrown back.
+    Preemptions,
+    /// Prompt tokens.
+    PromptTokens,
+    /// Generated tokens.
+    GenerationTokens,
+    /// Requests that ended well.
+    Successes,
+    /// Tokens of a step.
+    IterationTokens,
+    /// Time to first token, as the server saw it.
+    FirstToken,
+    /// Time between tokens.
+    BetweenTokens,
+    /// Time of the whole request.
+    Latency,
+    /// Time before the first step.
+    QueueTime,
+    /// Time until the first token from the first step.
+    PrefillTime,
+    /// Time from the first token to the last.
+    DecodeTime,
+    /// Drafts of speculative decoding.
+    Drafts,
+    /// Tokens in them.
+    DraftTokens,
+    /// Tokens of them that were kept.
+    AcceptedTokens,
+    /// Number and size of KV blocks, in labels.
+    CacheInfo,
+    /// Tokens that the KV cache holds.
+    CacheTokens,
+}
+
+/// How a metric counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MetricKind {
+    /// Only grows.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+    /// Counts by bucket.
+    Histogram,
+}
+
+/// One metric of an engine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Metric {
+    /// As `/metrics` writes it; a counter with its `_total`.
+    pub name: String,
+    /// How it counts.
+    pub kind: MetricKind,
+    /// The engine's own words.
+    pub help: String,
+    /// What it is to us.
+    pub meaning: Option<Meaning>,
+    /// The label that tells its series apart, besides model and engine.
+    pub label: Option<String>,
+    buckets: Option<String>,
+    since: Option<Version>,
+    until: Option<Version>,
+    /// Only there when the feature is on.
+    #[serde(default)]
+    pub optional: bool,
+}
+
+#[derive(Deserialize)]
+struct Table {
+    buckets: HashMap<String, Vec<f64>>,
+    engine: HashMap<String, Vec<Metric>>,
+}
+
+fn table() -> &'static Table {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        toml::from_str(include_str!("../../data/engine/metrics.toml"))
+            .expect("the shipped table parses: a test reads it")
+    })
+}
+
+/// The metrics that this version of an engine has.
+pub fn metrics(engine: EngineKind, version: Version) -> Vec<&'static Metric> {
+    let known = table()
+        .engine
+        .get(engine.word())
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    known
+        .iter()
+        .filter(|metric| metric.since.is_none_or(|since| version >= since))
+        .filter(|metric| metric.until.is_none_or(|until| version < until))
+        .collect()
+}
+
+/// The engine and metric of a name, in any version; for a scraper that meets an unknown server.
+pub fn find(name: &str) -> Option<(EngineKind, &'static Metric)> {
+    // prometheus_client of 2023 wrote `vllm:…`, some gateways turn the colon into an underscore.
+    EngineKind::ALL.into_iter().find_map(|engine| {
+        let known = table().engine.get(engine.word())?;
+        let metric = known
+            .iter()
+            .find(|metric| metric.name == name || metric.name.replace(':', "_") == name)?;
+        Some((engine, metric))
+    })
+}
+
+impl Metric {
+    /// Upper bounds of its buckets, without infinity; empty if it has none.
+    pub fn bounds(&self, max_model_len: u64) -> Vec<f64> {
+        match self.buckets.as_deref() {
+            None => Vec::new(),
+            Some("lengths") => lengths(max_model_len),
+            Some(name) => table().buckets.get(name).cloned().unwrap_or_default(),
+        }
+    }
+}
+
+/// 1, 2, 5, 10, … up to the longest sequence.
+fn lengths(longest: u64) -> Vec<f64> {
+    let mut bounds = Vec::new();
+    let mut ten = 1_u64;
+    while ten <= longest && bounds.len() < 60 {
+        for step in [1, 2, 5] {
+            let bound = ten.saturating_mul(step);
+            if bound <= longest {
+                bounds.push(bound as f64);
+            }
+        }
+        let Some(next) = ten.checked_mul(10) else {
+            break;
+        };
+        ten = next;
+    }
+    bounds
+}
+
+#[cfg(test)]
+mod tests;

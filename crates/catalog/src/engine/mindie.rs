@@ -1,0 +1,305 @@
+//! MindIE's `conf/config.json`: read, checked, and given its defaults.
+//!
+//! Defaults and checks are those of its open repository (Ascend/MindIE-LLM: conf/config.json,
+//! config_manager) and of the documentation; not run here. Unknown keys are kept out of the way,
+//! since each release adds some.
+
+use serde::{Deserialize, Serialize};
+
+use super::resolve::{Policy, ResolvedFlags};
+use super::{EngineKind, Version};
+
+mod rules;
+
+/// The largest file that it reads: (0, 10 MB].
+pub const LARGEST_FILE: usize = 10 * 1024 * 1024;
+
+/// The whole file.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Config {
+    /// Ports, TLS.
+    #[serde(rename = "ServerConfig")]
+    pub server: Server,
+    /// Devices, model, scheduler.
+    #[serde(rename = "BackendConfig")]
+    pub backend: Backend,
+}
+
+/// `ServerConfig`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+#[expect(
+    missing_docs,
+    reason = "the engine's own names; data/engine/mindie.toml explains them"
+)]
+pub struct Server {
+    pub ip_address: String,
+    pub management_ip_address: String,
+    pub port: u16,
+    pub management_port: u16,
+    pub metrics_port: u16,
+    pub max_link_num: u64,
+    pub https_enabled: bool,
+    pub full_text_enabled: bool,
+    pub infer_mode: String,
+    pub token_timeout: u64,
+    pub e2e_timeout: u64,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            ip_address: "127.0.0.1".into(),
+            management_ip_address: "127.0.0.2".into(),
+            port: 1025,
+            management_port: 1026,
+            metrics_port: 1027,
+            max_link_num: 1000,
+            https_enabled: true,
+            full_text_enabled: false,
+            infer_mode: "standard".into(),
+            token_timeout: 600,
+            e2e_timeout: 600,
+        }
+    }
+}
+
+/// `BackendConfig`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Backend {
+    /// Devices of each instance.
+    pub npu_device_ids: Vec<Vec<u32>>,
+    /// Tokenizer processes.
+    pub tokenizer_process_number: u64,
+    /// Several hosts.
+    pub multi_nodes_infer_enabled: bool,
+    /// The model.
+    #[serde(rename = "ModelDeployConfig")]
+    pub deploy: Deploy,
+    /// The scheduler.
+    #[serde(rename = "ScheduleConfig")]
+    pub schedule: Schedule,
+}
+
+impl Default for Backend {
+    fn default() -> Self {
+        Self {
+            npu_device_ids: vec![vec![0, 1, 2, 3]],
+            tokenizer_process_number: 8,
+            multi_nodes_infer_enabled: false,
+            deploy: Deploy::default(),
+            schedule: Schedule::default(),
+        }
+    }
+}
+
+/// `ModelDeployConfig`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Deploy {
+    /// Longest prompt plus answer.
+    pub max_seq_len: u64,
+    /// Longest prompt.
+    pub max_input_token_len: u64,
+    /// Longer prompts are cut instead of rejected; older files say 0 or 1.
+    #[serde(deserialize_with = "flag_or_number")]
+    pub truncation: bool,
+    /// The models; the standard template has one.
+    #[serde(rename = "ModelConfig")]
+    pub models: Vec<Model>,
+}
+
+impl Default for Deploy {
+    fn default() -> Self {
+        Self {
+            max_seq_len: 2560,
+            max_input_token_len: 2048,
+            truncation: false,
+            models: vec![Model::default()],
+        }
+    }
+}
+
+/// One entry of `ModelConfig`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+#[expect(
+    missing_docs,
+    reason = "the engine's own names; data/engine/mindie.toml explains them"
+)]
+pub struct Model {
+    pub model_name: String,
+    pub model_weight_path: String,
+    pub world_size: u32,
+    pub cpu_mem_size: u64,
+    pub npu_mem_size: i64,
+    pub backend_type: String,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self {
+            model_name: "llama_65b".into(),
+            model_weight_path: "/data/atb_testdata/weights/llama1-65b-safetensors".into(),
+            world_size: 4,
+            cpu_mem_size: 0,
+            npu_mem_size: -1,
+            backend_type: "atb".into(),
+        }
+    }
+}
+
+/// `ScheduleConfig`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+#[expect(
+    missing_docs,
+    reason = "the engine's own names; data/engine/mindie.toml explains them"
+)]
+pub struct Schedule {
+    pub template_type: String,
+    pub template_name: String,
+    pub cache_block_size: u64,
+    pub max_prefill_batch_size: u64,
+    pub max_prefill_tokens: u64,
+    pub prefill_time_ms_per_req: u64,
+    pub prefill_policy_type: u64,
+    pub decode_time_ms_per_req: u64,
+    pub decode_policy_type: u64,
+    pub max_batch_size: u64,
+    pub max_iter_times: u64,
+    pub max_preempt_count: u64,
+    pub support_select_batch: bool,
+    pub max_queue_delay_microseconds: u64,
+    pub max_first_token_wait_time: u64,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Self {
+            template_type: "Standard".into(),
+            template_name: "Standard_LLM".into(),
+            cache_block_size: 128,
+            max_prefill_batch_size: 50,
+            max_prefill_tokens: 8192,
+            prefill_time_ms_per_req: 150,
+            prefill_policy_type: 0,
+            decode_time_ms_per_req: 50,
+            decode_policy_type: 0,
+            max_batch_size: 200,
+            max_iter_times: 512,
+            max_preempt_count: 0,
+            support_select_batch: false,
+            max_queue_delay_microseconds: 5000,
+            max_first_token_wait_time: 2500,
+        }
+    }
+}
+
+/// Why a file is no configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// Not JSON, or a value of the wrong type.
+    #[error("not a MindIE configuration: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Larger than MindIE reads.
+    #[error("not a MindIE configuration: {0} bytes, where MindIE reads at most {LARGEST_FILE}")]
+    TooLarge(usize),
+    /// Some other JSON.
+    #[error("not a MindIE configuration: it has neither ServerConfig nor BackendConfig")]
+    Foreign,
+}
+
+impl Config {
+    /// Reads a file's text; keys that are absent have their defaults.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        if text.len() > LARGEST_FILE {
+            return Err(ConfigError::TooLarge(text.len()));
+        }
+        let value: serde_json::Value = serde_json::from_str(text)?;
+        if value.get("ServerConfig").is_none() && value.get("BackendConfig").is_none() {
+            return Err(ConfigError::Foreign);
+        }
+        Ok(serde_json::from_value(value)?)
+    }
+
+    /// Prompts of one prefill batch; 0 in the file stands for the batch size.
+    pub fn prefill_batch(&self) -> u64 {
+        match self.backend.schedule.max_prefill_batch_size {
+            0 => self.backend.schedule.max_batch_size,
+            size => size,
+        }
+    }
+
+    /// Settings in the form of the other engines; what only MindIE has is in the file itself.
+    pub fn resolved(&self, version: Version) -> ResolvedFlags {
+        let schedule = &self.backend.schedule;
+        let model = self
+            .backend
+            .deploy
+            .models
+            .first()
+            .cloned()
+            .unwrap_or_default();
+        ResolvedFlags {
+            engine: EngineKind::Mindie,
+            version,
+            model: model.model_weight_path.clone(),
+            served_names: vec![model.model_name.clone()],
+            host: Some(self.server.ip_address.clone()),
+            port: self.server.port,
+            api_keys: Vec::new(),
+            seed: 0,
+            max_model_len: self.backend.deploy.max_seq_len,
+            max_num_seqs: schedule.max_batch_size,
+            max_num_batched_tokens: schedule.max_prefill_tokens,
+            block_size: schedule.cache_block_size,
+            // NPU_MEMORY_FRACTION.
+            gpu_memory_utilization: 0.8,
+            kv_cache_memory_bytes: u64::try_from(model.npu_mem_size)
+                .ok()
+                .map(|gib| gib.saturating_mul(1 << 30)),
+            num_gpu_blocks_override: None,
+            kv_cache_dtype: "auto".into(),
+            dtype: "auto".into(),
+            quantization: None,
+            tensor_parallel: model.world_size.max(1),
+            pipeline_parallel: 1,
+            data_parallel: 1,
+            expert_parallel: false,
+            chunked_prefill: false,
+            prefix_caching: false,
+            enforce_eager: true,
+            max_graph_batch: 0,
+            async_scheduling: false,
+            long_prefill_token_threshold: 0,
+            stream_interval: 1,
+            policy: Policy::Fcfs,
+            speculative: None,
+            scheduler_delay_factor: 0.0,
+            scheduler_steps: 1,
+            max_queued_requests: Some(self.server.max_link_num),
+            given: Default::default(),
+            without_effect: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+fn flag_or_number<'de, D: serde::Deserializer<'de>>(source: D) -> Result<bool, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Either {
+        Flag(bool),
+        Number(i64),
+    }
+    Ok(match Either::deserialize(source)? {
+        Either::Flag(flag) => flag,
+        Either::Number(number) => number != 0,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+//! Refusals: what an engine says before it ends at the start.
+//!
+//! Texts marked "run" in fixtures/engine/vllm were seen by starting vLLM 0.32; those of older
+//! versions and of other engines are from their sources.
+
+use serde::Serialize;
+
+use super::{EngineKind, Form, Value, Version, value};
+
+/// The rule that a configuration breaks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// A flag or word that the engine does not know.
+    UnknownFlag,
+    /// The beginning of several flags.
+    AmbiguousFlag,
+    /// A flag without its value.
+    MissingValue,
+    /// A value that cannot be read, or is not among the choices.
+    BadValue,
+    /// A number outside its range.
+    OutOfRange,
+    /// `max_num_batched_tokens` < `max_num_seqs`.
+    BatchedTokensBelowSeqs,
+    /// `max_num_batched_tokens` < `max_model_len` without chunked prefill.
+    BatchedTokensBelowModelLen,
+    /// `long_prefill_token_threshold` > `max_model_len`.
+    LongPrefillAboveModelLen,
+    /// `max_model_len` longer than the model's own.
+    ModelLenAboveModel,
+    /// Heads that cannot be divided among the devices.
+    HeadsNotDivisible,
+    /// More devices asked for than there are.
+    TooManyDevices,
+    /// A KV block that the attention kernels cannot work with.
+    BadBlockSize,
+    /// No model was named.
+    NoModel,
+    /// Two settings of a configuration file contradict each other.
+    Inconsistent,
+}
+
+/// A start that the engine would refuse.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// The rule.
+    pub rule: Rule,
+    /// The flag or key concerned, by our name; empty where there is none.
+    pub flag: String,
+    /// The engine's own words, in one line.
+    pub message: String,
+    /// All that it prints about it.
+    pub printed: String,
+    /// Its exit status.
+    pub exit_code: i32,
+}
+
+/// How a refusal is dressed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Voice {
+    pub engine: EngineKind,
+    pub form: Form,
+    pub version: Version,
+}
+
+impl Voice {
+    /// The program's name in its usage text, of the command and of the whole program.
+    fn names(self) -> (&'static str, &'static str) {
+        match self.form {
+            Form::VllmServe => ("vllm serve", "vllm"),
+            Form::VllmApiServer => ("api_server.py", "api_server.py"),
+            Form::SglangModule => ("launch_server.py", "launch_server.py"),
+            Form::SglangServe => ("sglang", "sglang"),
+            Form::LlamaServer => ("llama-server", "llama-server"),
+            Form::MindieDaemon | Form::Other => ("", ""),
+        }
+    }
+
+    /// argparse's error about one argument: status 2.
+    pub fn argument(self, rule: Rule, flag: &str, spellings: &str, problem: &str) -> Refusal {
+        if self.engine == EngineKind::LlamaServer {
+            let message = format!("error while handling argument \"--{flag}\": {problem}");
+            return Refusal {
+                rule,
+                flag: flag.into(),
+                printed: message.clone(),
+                message,
+                exit_code: 1,
+            };
+        }
+        let (command, _) = self.names();
+        let message = format!("argument {spellings}: {problem}");
+        Refusal {
+            rule,
+            flag: flag.into(),
+            printed: format!("{}\n{command}: error: {message}", self.usage(command)),
+            message,
+            exit_code: 2,
+        }
+    }
+
+    /// argparse's error about words that nobody took: status 2.
+    pub fn unrecognized(self, flag: &str, words: &[String]) -> Refusal {
+        if self.engine == EngineKind::LlamaServer {
+            let message = format!("error: invalid argument: {}", words.join(" "));
+            return Refusal {
+                rule: Rule::UnknownFlag,
+                flag: flag.into(),
+                printed: message.clone(),
+                message,
+                exit_code: 1,
+            };
+        }
+        let (_, program) = self.names();
+        let message = format!("unrecognized arguments: {}", words.join(" "));
+        Refusal {
+            rule: Rule::UnknownFlag,
+            flag: flag.into(),
+            printed: format!("{}\n{program}: error: {message}", self.usage(program)),
+            message,
+            exit_code: 2,
+        }
+    }
+
+    /// An error of argparse that names no argument: status 2.
+    pub fn command(self, rule: Rule, flag: &str, message: String) -> Refusal {
+        let (command, _) = self.names();
+        Refusal {
+            rule,
+            flag: flag.into(),
+            printed: format!("{}\n{command}: error: {message}", self.usage(command)),
+            message,
+            exit_code: 2,
+        }
+    }
+
+    fn usage(self, program: &str) -> String {
+        match program {
+            "vllm serve" => "usage: vllm serve [model_tag] [options]".into(),
+            // Run: vLLM 0.32.
+            "vllm" => "usage: vllm [-h] [-v]\n            {chat,complete,serve,launch,bench,\
+                       collect-env,download-kernels,preload,run-batch,snapshot}\n            ..."
+                .into(),
+            other => format!("usage: {other} [-h] [options]"),
+        }
+    }
+
+    /// A `ValueError` of a configuration class: status 1. Since 0.9.1 pydantic wraps it.
+    pub fn value_error(self, rule: Rule, flag: &str, class: &str, message: String) -> Refusal {
+        let wrapped = self.engine == EngineKind::Vllm && self.version >= Version::new(0, 9, 1);
+        let printed = if wrapped {
+            format!(
+                "pydantic_core._pydantic_core.ValidationError: 1 validation error for {class}\n  \
+                 Value error, {message} [type=value_error]"
+            )
+        } else {
+            format!("ValueError: {message}")
+        };
+        Refusal {
+            rule,
+            flag: flag.into(),
+            message,
+            printed,
+            exit_code: 1,
+        }
+    }
+
+    /// Numbers outside their ranges, all of one class: status 1.
+    ///
+    /// `flag` is the one that the user gave; another may only follow from it.
+    pub fn out_of_range(self, flag: &str, class: &str, broken: &[BrokenBound]) -> Refusal {
+        let plural = if broken.len() == 1 { "" } else { "s" };
+        let mut printed = format!(
+            "pydantic_core._pydantic_core.ValidationError: {} validation error{plural} for {class}",
+            broken.len()
+        );
+        for bound in broken {
+            printed.push_str(&format!(
+                "\n{}\n  {}",
+                bound.flag.replace('-', "_"),
+                bound.message
+            ));
+        }
+        let own = broken
+            .iter()
+            .find(|bound| bound.flag == flag)
+            .or(broken.first());
+        Refusal {
+            rule: Rule::OutOfRange,
+            flag: flag.into(),
+            message: own.map(|bound| bound.message.clone()).unwrap_or_default(),
+            printed,
+            exit_code: 1,
+        }
+    }
+}
+
+/// A number outside its range.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct BrokenBound {
+    pub flag: String,
+    pub class: String,
+    pub message: String,
+}
+
+impl BrokenBound {
+    /// `bound` is pydantic's words, its name for them, and the limit.
+    pub fn new(flag: &str, class: &str, given: &Value, bound: (&str, &str, f64)) -> Self {
+        let (words, kind, limit) = bound;
+        let (given, given_type) = match given {
+            Value::Int(number) => (number.to_string(), "int"),
+            // Debug keeps the `.0` that Python writes too.
+            Value::Float(number) => (format!("{number:?}"), "float"),
+            other => (value::quote(&format!("{other:?}")), "str"),
+        };
+        Self {
+            flag: flag.into(),
+            class: class.into(),
+            message: format!(
+                "Input should be {words} {limit} [type={kind}, input_value={given}, \
+                 input_type={given_type}]"
+            ),
+        }
+    }
+}

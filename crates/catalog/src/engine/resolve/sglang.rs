@@ -1,0 +1,122 @@
+//! SGLang, from its sources (August 2026).
+
+use super::super::command::LaunchCommand;
+use super::super::defaults::{DeviceClass, ModelLimits, sglang_defaults};
+use super::super::refusal::{Refusal, Rule, Voice};
+use super::given::Given;
+use super::vllm::port;
+use super::{Policy, ResolvedFlags, Speculative, no_model, served_names};
+
+/// Running requests when none are named: between 2048 and 4096 by memory; the lower end.
+const RUNNING_REQUESTS: u64 = 2048;
+
+pub(super) fn resolve(
+    command: &LaunchCommand,
+    given: Given,
+    voice: Voice,
+    device: &DeviceClass,
+    limits: &ModelLimits,
+) -> Result<ResolvedFlags, Refusal> {
+    let Some(model) = command.model.clone() else {
+        return Err(no_model(voice, "model-path"));
+    };
+    if let Some(broken) = given.out_of_range.first() {
+        return Err(voice.out_of_range(&broken.flag, "ServerArgs", std::slice::from_ref(broken)));
+    }
+    let max_model_len = match given.count("context-length") {
+        Some(asked) if asked > limits.max_position => {
+            return Err(voice.value_error(
+                Rule::ModelLenAboveModel,
+                "context-length",
+                "ModelConfig",
+                format!(
+                    "Warning: User-specified context_length ({asked}) is greater than the derived \
+                     context_length ({}). This may lead to incorrect model outputs or CUDA errors. \
+                     Note that the derived context_length may differ from max_position_embeddings \
+                     in the model's config. To allow overriding this maximum, set the env var \
+                     SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1",
+                    limits.max_position
+                ),
+            ));
+        }
+        Some(asked) if asked > 0 => asked,
+        _ => limits.max_position,
+    };
+    let tensor = given.size("tp-size");
+    let pipeline = given.size("pp-size");
+    let said_chunk = given.int("chunked-prefill-size");
+    let defaults = sglang_defaults(device, tensor.into(), pipeline.into(), said_chunk);
+    let chunked = said_chunk.is_none_or(|chunk| chunk > 0);
+    let whole_prompts = given
+        .count("max-prefill-tokens")
+        .unwrap_or(16384)
+        .max(max_model_len);
+    let eager = given.switch("disable-cuda-graph").unwrap_or(false);
+    let speculative = given
+        .text("speculative-algorithm")
+        .map(|method| Speculative {
+            method,
+            tokens: given.count("speculative-num-draft-tokens").unwrap_or(1),
+            model: given.text("speculative-draft-model-path"),
+        });
+    Ok(ResolvedFlags {
+        engine: voice.engine,
+        version: voice.version,
+        served_names: served_names(&given, "served-model-name", &model),
+        model,
+        host: given.text("host").or_else(|| Some("127.0.0.1".into())),
+        port: port(&given, voice.engine),
+        api_keys: given.list("api-key"),
+        seed: given.int("random-seed").unwrap_or(0),
+        max_model_len,
+        max_num_seqs: given
+            .count("max-running-requests")
+            .unwrap_or(RUNNING_REQUESTS)
+            .max(1),
+        max_num_batched_tokens: if chunked {
+            defaults.chunk
+        } else {
+            whole_prompts
+        },
+        block_size: given.count("page-size").unwrap_or(1).max(1),
+        gpu_memory_utilization: given
+            .float("mem-fraction-static")
+            .unwrap_or(defaults.memory_fraction),
+        kv_cache_memory_bytes: None,
+        num_gpu_blocks_override: given.count("max-total-tokens"),
+        kv_cache_dtype: given
+            .text("kv-cache-dtype")
+            .unwrap_or_else(|| "auto".into()),
+        dtype: given.text("dtype").unwrap_or_else(|| "auto".into()),
+        quantization: given.text("quantization"),
+        tensor_parallel: tensor,
+        pipeline_parallel: pipeline,
+        data_parallel: given.size("dp-size"),
+        expert_parallel: given.count("ep-size").is_some_and(|size| size > 1),
+        chunked_prefill: chunked,
+        prefix_caching: !given.switch("disable-radix-cache").unwrap_or(false),
+        enforce_eager: eager,
+        max_graph_batch: if eager {
+            0
+        } else {
+            given
+                .count("cuda-graph-max-bs")
+                .unwrap_or(defaults.graph_batch)
+        },
+        async_scheduling: !given.switch("disable-overlap-schedule").unwrap_or(false),
+        long_prefill_token_threshold: 0,
+        stream_interval: given.count("stream-interval").unwrap_or(1).max(1),
+        policy: match given.text("schedule-policy").as_deref() {
+            Some("lpm") => Policy::LongestPrefix,
+            Some("priority") => Policy::Priority,
+            _ => Policy::Fcfs,
+        },
+        speculative,
+        scheduler_delay_factor: 0.0,
+        scheduler_steps: 1,
+        max_queued_requests: given.count("max-queued-requests"),
+        given: given.values,
+        without_effect: given.without_effect,
+        warnings: Vec::new(),
+    })
+}

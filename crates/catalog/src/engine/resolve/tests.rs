@@ -1,0 +1,347 @@
+use super::super::defaults::DeviceKind;
+use super::*;
+
+const NEW: Version = Version::new(0, 32, 0);
+const OLD: Version = Version::new(0, 6, 3);
+
+fn gpu(name: &str, memory_gib: f64, count: u32) -> DeviceClass {
+    DeviceClass {
+        kind: DeviceKind::Gpu,
+        name: name.into(),
+        memory_gib,
+        count,
+    }
+}
+
+fn model() -> ModelLimits {
+    ModelLimits {
+        max_position: 32768,
+        heads: 28,
+        multimodal: false,
+    }
+}
+
+fn settle(line: &str, version: Version) -> Result<ResolvedFlags, Refusal> {
+    let command = LaunchCommand::parse_line(line).unwrap();
+    resolve(&command, version, &gpu("NVIDIA H200", 139.8, 2), &model())
+}
+
+/// Every recorded refusal: same condition, same words, same exit status.
+#[test]
+fn refusals_are_those_of_the_real_engine() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/engine/vllm");
+    let cpu = DeviceClass {
+        kind: DeviceKind::Cpu,
+        name: "cpu".into(),
+        memory_gib: 23.5,
+        count: 1,
+    };
+    let tiny = ModelLimits {
+        max_position: 8192,
+        heads: 4,
+        multimodal: false,
+    };
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        // Memory and ports are not known before the start.
+        if !name.starts_with("refused-") || name.contains("kv-cache") || name.contains("port-taken")
+        {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let after = |mark: &str| {
+            text.lines()
+                .find_map(|line| line.strip_prefix(mark))
+                .unwrap()
+        };
+        let command = LaunchCommand::parse_line(after("# command: ")).unwrap();
+        let refusal = resolve(&command, NEW, &cpu, &tiny).expect_err(&name);
+        assert!(
+            text.contains(&refusal.message),
+            "{name}: {}",
+            refusal.message
+        );
+        assert_eq!(refusal.exit_code.to_string(), after("# exit: "), "{name}");
+        for line in refusal.printed.lines() {
+            let line = line.split(" [type=").next().unwrap();
+            assert!(text.contains(line), "{name}: {line}");
+        }
+        seen += 1;
+    }
+    assert_eq!(seen, 16);
+}
+
+#[test]
+fn the_real_start_resolves_to_what_the_server_reported() {
+    let command = LaunchCommand::parse_line(
+        "vllm serve MODEL --host 127.0.0.1 --port 8471 --served-model-name tiny --dtype float32 \
+         --load-format auto --max-model-len 4096 --enforce-eager --max-num-seqs 16",
+    )
+    .unwrap();
+    let cpu = DeviceClass {
+        kind: DeviceKind::Cpu,
+        name: "cpu".into(),
+        memory_gib: 23.5,
+        count: 1,
+    };
+    let tiny = ModelLimits {
+        max_position: 8192,
+        heads: 4,
+        multimodal: false,
+    };
+    let flags = resolve(&command, NEW, &cpu, &tiny).unwrap();
+    assert_eq!(
+        (flags.max_num_seqs, flags.max_num_batched_tokens),
+        (16, 2048)
+    );
+    assert_eq!(
+        (flags.block_size, flags.gpu_memory_utilization),
+        (128, 0.92)
+    );
+    assert!(flags.chunked_prefill && flags.prefix_caching && flags.enforce_eager);
+    assert_eq!(
+        (flags.port, flags.served_names.as_slice()),
+        (8471, &["tiny".to_owned()][..])
+    );
+    assert_eq!(flags.without_effect, ["load-format"]);
+}
+
+#[test]
+fn an_h200_gets_the_defaults_that_were_measured() {
+    let flags = settle(
+        "vllm serve m --max-model-len 8k --no-enable-prefix-caching",
+        Version::new(0, 26, 0),
+    )
+    .unwrap();
+    assert_eq!(
+        (flags.max_num_batched_tokens, flags.max_num_seqs),
+        (8192, 1024)
+    );
+    assert_eq!(flags.gpu_memory_utilization, 0.92);
+    assert_eq!(flags.max_model_len, 8000);
+    assert_eq!(flags.max_graph_batch, 512);
+    assert!(!flags.prefix_caching);
+}
+
+#[test]
+fn a_hand_made_search_of_2024_is_refused_as_it_was() {
+    let refusal = settle(
+        "vllm serve qwen/Qwen2-0.5B-Instruct --max-num-seqs 6091 --max-num-batched-tokens 535 \
+         --block-size 8 --scheduler-delay-factor 0.23 --enable-prefix-caching --use-v2-block-manager",
+        OLD,
+    )
+    .unwrap_err();
+    assert_eq!(
+        refusal.printed,
+        "ValueError: max_num_batched_tokens (535) is smaller than max_model_len (32768). This \
+         effectively limits the maximum sequence length to max_num_batched_tokens and makes vLLM \
+         reject longer sequences. Please increase max_num_batched_tokens or decrease max_model_len."
+    );
+    assert_eq!(refusal.exit_code, 1);
+    let legal = "vllm serve qwen/Qwen2-0.5B-Instruct --max-num-seqs 3563 --max-num-batched-tokens 7472 \
+                 --block-size 32 --scheduler-delay-factor 1.67 --enable-chunked-prefill \
+                 --enable-prefix-caching --disable-custom-all-reduce --use-v2-block-manager";
+    assert!(settle(legal, OLD).is_ok());
+}
+
+#[test]
+fn chunked_prefill_of_2024_is_on_above_32k_only() {
+    let long = ModelLimits {
+        max_position: 131_072,
+        ..model()
+    };
+    let command = LaunchCommand::parse_line("vllm serve m").unwrap();
+    let device = gpu("NVIDIA L20", 44.0, 1);
+    let flags = resolve(&command, OLD, &device, &long).unwrap();
+    assert_eq!(
+        (flags.chunked_prefill, flags.max_num_batched_tokens),
+        (true, 512)
+    );
+    let flags = resolve(&command, OLD, &device, &model()).unwrap();
+    assert_eq!(
+        (flags.chunked_prefill, flags.max_num_batched_tokens),
+        (false, 32768)
+    );
+    let command = LaunchCommand::parse_line("vllm serve m --enable-chunked-prefill false").unwrap();
+    assert!(
+        !resolve(&command, OLD, &device, &long)
+            .unwrap()
+            .chunked_prefill
+    );
+}
+
+#[test]
+fn too_many_devices_are_refused_before_the_heads_are() {
+    let refusal = settle("vllm serve m -tp 4", NEW).unwrap_err();
+    assert_eq!(refusal.rule, Rule::TooManyDevices);
+    assert!(
+        refusal
+            .message
+            .starts_with("World size (4) is larger than the number of available GPUs (2)")
+    );
+}
+
+#[test]
+fn speculative_decoding_is_read_in_all_its_spellings() {
+    for (line, version) in [
+        (
+            "vllm serve m --speculative-config '{\"method\": \"ngram\", \"num_speculative_tokens\": 3}'",
+            NEW,
+        ),
+        (
+            "vllm serve m --speculative-config.method ngram --speculative_config.num_speculative_tokens 3",
+            NEW,
+        ),
+        ("vllm serve m --spec-method ngram --spec-tokens 3", NEW),
+        (
+            "vllm serve m --speculative-model '[ngram]' --num-speculative-tokens 3",
+            OLD,
+        ),
+    ] {
+        let speculative = settle(line, version).unwrap().speculative.unwrap();
+        assert_eq!(
+            (speculative.method.as_str(), speculative.tokens),
+            ("ngram", 3),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn other_engines_resolve_to_the_same_settings() {
+    let line = "python -m sglang.launch_server --model-path m --max-running-requests 64 \
+                --chunked-prefill-size 4096 --disable-radix-cache --schedule-policy lpm";
+    let flags = settle(line, EngineKind::Sglang.newest()).unwrap();
+    assert_eq!(
+        (flags.max_num_seqs, flags.max_num_batched_tokens, flags.port),
+        (64, 4096, 30000)
+    );
+    assert!(!flags.prefix_caching && flags.chunked_prefill);
+    assert_eq!(flags.policy, Policy::LongestPrefix);
+
+    let flags = settle(
+        "llama-server -m x.gguf -c 8192 -np 4",
+        Version::new(0, 0, 0),
+    )
+    .unwrap();
+    assert_eq!(
+        (flags.max_num_seqs, flags.max_model_len, flags.port),
+        (4, 2048, 8080)
+    );
+    let refusal = settle("llama-server -m x.gguf --nonsense", Version::new(0, 0, 0)).unwrap_err();
+    assert_eq!(
+        (refusal.message.as_str(), refusal.exit_code),
+        ("error: invalid argument: --nonsense", 1)
+    );
+}
+
+/// Hundreds of made-up command lines that the argument parser of vLLM 0.32 was given.
+#[test]
+fn arguments_are_read_as_the_real_parser_reads_them() {
+    let cases = include_str!("../../../../../fixtures/engine/vllm/arguments.jsonl");
+    let mut wrong = Vec::new();
+    for line in cases.lines() {
+        let case: serde_json::Value = serde_json::from_str(line).unwrap();
+        let words = case["words"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|word| word.as_str().unwrap());
+        let words: Vec<&str> = ["vllm", "serve"].into_iter().chain(words).collect();
+        let command = LaunchCommand::parse(&words).unwrap();
+        let voice = Voice {
+            engine: command.engine,
+            form: command.form,
+            version: NEW,
+        };
+        let ours = match given::read(&command, voice) {
+            Ok(_) => "accepted".to_owned(),
+            Err(refusal) => refusal.message,
+        };
+        let real = case["message"].as_str().unwrap_or("accepted").trim();
+        if ours.trim() != real {
+            wrong.push(format!("{words:?}\n  real: {real}\n  ours: {ours}"));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+/// Random flags that vLLM 0.32 made a configuration of, or refused.
+#[test]
+fn configurations_are_those_that_the_real_engine_makes() {
+    let cpu = DeviceClass {
+        kind: DeviceKind::Cpu,
+        name: "cpu".into(),
+        memory_gib: 23.5,
+        count: 1,
+    };
+    let tiny = ModelLimits {
+        max_position: 8192,
+        heads: 4,
+        multimodal: false,
+    };
+    let cases = include_str!("../../../../../fixtures/engine/vllm/configurations.jsonl");
+    let mut wrong = Vec::new();
+    for line in cases.lines() {
+        let case: serde_json::Value = serde_json::from_str(line).unwrap();
+        let words = case["words"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|word| word.as_str().unwrap());
+        let words: Vec<&str> = ["vllm", "serve", "m"].into_iter().chain(words).collect();
+        let command = LaunchCommand::parse(&words).unwrap();
+        let ours = match resolve(&command, NEW, &cpu, &tiny) {
+            // Found in the workers only, after the configuration is made.
+            Err(refusal) if refusal.rule == Rule::BadBlockSize => continue,
+            Err(refusal) => {
+                // The exception's text begins behind the name of its class.
+                let said = case["message"].as_str().unwrap_or("accepted").to_owned();
+                let first = refusal
+                    .printed
+                    .lines()
+                    .map(|line| line.split(" [type=").next().unwrap());
+                let first: Vec<&str> = first
+                    .map(|l| l.trim_start_matches("pydantic_core._pydantic_core.ValidationError: "))
+                    .collect();
+                if first.iter().all(|line| said.contains(line)) {
+                    continue;
+                }
+                format!("{first:?}")
+            }
+            Ok(flags) => serde_json::json!({
+                "words": case["words"],
+                "seqs": flags.max_num_seqs,
+                "tokens": flags.max_num_batched_tokens,
+                "model_len": flags.max_model_len,
+                "chunked": flags.chunked_prefill,
+                "prefix": flags.prefix_caching,
+                "block": flags.block_size,
+                "threshold": flags.long_prefill_token_threshold,
+                "stream": flags.stream_interval,
+                "policy": flags.policy,
+                "util": flags.gpu_memory_utilization,
+            })
+            .to_string(),
+        };
+        if serde_json::from_str::<serde_json::Value>(&ours).ok() != Some(case.clone()) {
+            wrong.push(format!(
+                "{}\n  real: {case}\n  ours: {ours}",
+                words.join(" ")
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
