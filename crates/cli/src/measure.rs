@@ -214,7 +214,7 @@ pub fn measure(
         ending: &ending,
         lang,
     };
-    let summary = fold(&directory, &context)?;
+    let (summary, _) = fold(&directory, &context)?;
     directory.write_summary(&summary)?;
     progress.end();
     Ok(Measured {
@@ -226,17 +226,17 @@ pub fn measure(
     })
 }
 
-/// Folds the stored records of a run.
-pub fn fold(directory: &RunDir, context: &RunContext<'_>) -> anyhow::Result<Summary> {
+/// Folds the stored records of a run; says how many lines of a journal could not be read.
+pub fn fold(directory: &RunDir, context: &RunContext<'_>) -> anyhow::Result<(Summary, u64)> {
     // An error in the middle must not pass for the end of the records.
     let mut trouble = None;
-    let records = directory
-        .records()?
-        .map_while(|record| record.map_err(|error| trouble = Some(error)).ok());
-    let summary = summarize(context, records);
+    let mut records = directory.records()?;
+    let sound =
+        (&mut records).map_while(|record| record.map_err(|error| trouble = Some(error)).ok());
+    let summary = summarize(context, sound);
     match trouble {
         Some(error) => Err(error.into()),
-        None => Ok(summary),
+        None => Ok((summary, records.damage().lines)),
     }
 }
 
@@ -276,7 +276,7 @@ fn drive(
     if let Some(phase) = warmup {
         progress.begin("warm-up", phase.requests, phase.duration);
         let report = instrument.run_phase(phase, &watchfulness, |now| progress.show(now));
-        latency = report.totals.mean_latency.or(latency);
+        latency = report.totals.mean_latency().or(latency);
     }
     let requests = measured.requests;
     let (load, stagger) = match measured.rhythm {

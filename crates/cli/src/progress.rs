@@ -133,7 +133,7 @@ impl Progress {
             Some(all) => format!("{}/{all}", now.ended()),
             None => now.ended().to_string(),
         };
-        let ttft = now.ttft_p50.map_or("n/a".into(), |ttft| {
+        let ttft = now.ttft_p50().map_or("n/a".into(), |ttft| {
             format!("{:.0} ms", ttft.as_secs_f64() * 1e3)
         });
         let left = self

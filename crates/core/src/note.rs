@@ -105,6 +105,11 @@ pub enum Known {
     },
     /// Rows of a trace are sent at other times than its own.
     TraceLengthsOnly,
+    /// Lines of the journal cannot be read.
+    DamagedLines {
+        /// How many.
+        lines: u64,
+    },
 }
 
 /// A fact by its key, or as text from a run of an earlier version.
@@ -202,6 +207,9 @@ impl Known {
             Known::TraceLengthsOnly => {
                 "only the lengths of the trace are used; leave out --rate and --concurrency to replay its times"
             }
+            Known::DamagedLines { .. } => {
+                "lines of the journal that cannot be read and are left out: {lines}"
+            }
         }
     }
 
@@ -240,6 +248,7 @@ impl Known {
             Known::TokenizerDiffers { ours, servers } => {
                 vec![("ours", ours.to_string()), ("servers", servers.to_string())]
             }
+            Known::DamagedLines { lines } => vec![("lines", lines.to_string())],
             Known::ChatTemplate { tokens } => vec![("tokens", tokens.to_string())],
             Known::Template { chars, tokens } => vec![
                 ("chars", chars.to_string()),

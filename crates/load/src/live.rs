@@ -99,10 +99,10 @@ pub struct Snapshot {
     pub tokens: u64,
     /// Reads of sockets: grows as long as anything moves.
     pub reads: u64,
-    /// Mean latency of complete answers.
-    pub mean_latency: Option<Duration>,
-    /// Median TTFT, to about a tenth.
-    pub ttft_p50: Option<Duration>,
+    /// Sum of the latencies of complete answers.
+    latency_ns: u64,
+    /// Times to first token, by size.
+    ttft: Vec<u64>,
     /// For each objective, requests that missed it.
     pub missed: Vec<u64>,
     /// Requests that missed a request objective.
@@ -113,8 +113,7 @@ impl Snapshot {
     /// Sums up the workers.
     pub fn of<'a>(workers: impl IntoIterator<Item = &'a Live>) -> Snapshot {
         let mut sum = Snapshot::default();
-        let mut ttft = [0u64; BUCKETS];
-        let mut latency = 0;
+        sum.ttft.resize(BUCKETS, 0);
         for live in workers {
             sum.started += live.started.load(Relaxed);
             sum.ok += live.ok.load(Relaxed);
@@ -123,18 +122,26 @@ impl Snapshot {
             sum.tokens += live.tokens.load(Relaxed);
             sum.reads += live.reads.load(Relaxed);
             sum.missed_any += live.missed_any.load(Relaxed);
-            latency += live.latency_ns.load(Relaxed);
+            sum.latency_ns += live.latency_ns.load(Relaxed);
             sum.missed.resize(live.missed.len(), 0);
             for (sum, missed) in sum.missed.iter_mut().zip(&live.missed) {
                 *sum += missed.load(Relaxed);
             }
-            for (sum, count) in ttft.iter_mut().zip(&live.ttft) {
+            for (sum, count) in sum.ttft.iter_mut().zip(&live.ttft) {
                 *sum += count.load(Relaxed);
             }
         }
-        sum.mean_latency = (sum.ok > 0).then(|| Duration::from_nanos(latency / sum.ok));
-        sum.ttft_p50 = median(&ttft);
         sum
+    }
+
+    /// Mean latency of complete answers.
+    pub fn mean_latency(&self) -> Option<Duration> {
+        (self.ok > 0).then(|| Duration::from_nanos(self.latency_ns / self.ok))
+    }
+
+    /// Median TTFT, to about a tenth.
+    pub fn ttft_p50(&self) -> Option<Duration> {
+        median(&self.ttft)
     }
 
     /// Requests that have ended.
@@ -147,7 +154,7 @@ impl Snapshot {
         self.started.saturating_sub(self.ended())
     }
 
-    /// What came since an earlier snapshot; medians stay those of the whole.
+    /// What came since an earlier snapshot.
     pub fn since(&self, earlier: &Snapshot) -> Snapshot {
         let minus = |now: u64, then: u64| now.saturating_sub(then);
         Snapshot {
@@ -158,16 +165,17 @@ impl Snapshot {
             tokens: minus(self.tokens, earlier.tokens),
             reads: minus(self.reads, earlier.reads),
             missed_any: minus(self.missed_any, earlier.missed_any),
-            missed: self
-                .missed
-                .iter()
-                .enumerate()
-                .map(|(i, &now)| minus(now, earlier.missed.get(i).copied().unwrap_or(0)))
-                .collect(),
-            mean_latency: self.mean_latency,
-            ttft_p50: self.ttft_p50,
+            missed: each_minus(&self.missed, &earlier.missed),
+            latency_ns: minus(self.latency_ns, earlier.latency_ns),
+            ttft: each_minus(&self.ttft, &earlier.ttft),
         }
     }
+}
+
+fn each_minus(now: &[u64], then: &[u64]) -> Vec<u64> {
+    let then = then.iter().copied().chain(std::iter::repeat(0));
+    let both = now.iter().zip(then);
+    both.map(|(now, then)| now.saturating_sub(then)).collect()
 }
 
 fn bucket(span: Duration) -> usize {
@@ -175,7 +183,7 @@ fn bucket(span: Duration) -> usize {
     ((micros.max(1.0).log2() * PER_OCTAVE) as usize).min(BUCKETS - 1)
 }
 
-fn median(buckets: &[u64; BUCKETS]) -> Option<Duration> {
+fn median(buckets: &[u64]) -> Option<Duration> {
     let total: u64 = buckets.iter().sum();
     if total == 0 {
         return None;

@@ -6,6 +6,7 @@ use crate::measure::fold;
 use crate::output::{Shown, check_output, language, show, verdict};
 use anyhow::bail;
 use inferometer_core::fold::RunContext;
+use inferometer_core::note::Known;
 use inferometer_core::run_dir::{RunDir, latest};
 use inferometer_core::slo::SloScope;
 
@@ -46,7 +47,11 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         ending: &ending,
         lang: language(arguments.output.lang),
     };
-    let summary = fold(&directory, &context)?;
+    let (summary, lines) = fold(&directory, &context)?;
+    let mut environment = environment.clone();
+    if lines > 0 {
+        environment.notes.push(Known::DamagedLines { lines }.into());
+    }
     let shown = Shown {
         directory: &directory,
         scenario: &scenario,
