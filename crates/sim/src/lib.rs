@@ -17,6 +17,7 @@ pub mod engine;
 mod fault;
 mod generate;
 mod http;
+pub mod launch;
 mod listen;
 mod metrics;
 mod notation;

@@ -1,0 +1,542 @@
+//! From an engine's command line, or MindIE's file, to the engine that it starts; or to what
+//! that engine would say instead of starting.
+
+use std::{path::Path, time::Duration};
+
+use inferometer_catalog::{
+    device::{Device, Kind, Parallel},
+    engine::{
+        DeviceClass, DeviceKind, EngineKind, Fact, LaunchCommand, ModelLimits, Refusal,
+        ResolvedFlags, Version, log, mindie, resolve, write_line,
+    },
+    memory::{self, GIB, MemoryError, MindieMemory, VllmMemory},
+    model::{Dtype, Model},
+    timing::{StepTime, Timing},
+};
+
+use crate::engine::{EngineConfig, MindiePolicy, Order, Policy, Speculation, VllmPolicy};
+
+/// On what the engine is started, and as which.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// Its cards.
+    pub device: Device,
+    /// How many there are.
+    pub cards: u32,
+    /// The version of the engine; absent: the newest known.
+    pub version: Option<Version>,
+    /// Coefficients of step times; absent: those shipped for the device.
+    pub timing: Option<Timing>,
+}
+
+/// A started engine.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Which engine it is.
+    pub engine: EngineKind,
+    /// Its version.
+    pub version: Version,
+    /// Names of the model in the API; at least one.
+    pub served: Vec<String>,
+    /// Address to listen on, where it was given.
+    pub host: Option<String>,
+    /// Port to listen on.
+    pub port: u16,
+    /// Keys that clients must present; empty for none.
+    pub api_keys: Vec<String>,
+    /// What runs.
+    pub config: EngineConfig,
+    /// What it says while it starts, and when it would say so.
+    pub log: Vec<(Duration, String)>,
+    /// Flags that were accepted and change nothing here.
+    pub without_effect: Vec<String>,
+}
+
+/// Why an engine does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The engine refuses its flags.
+    #[error("{}", .0.message)]
+    Refused(Box<Refusal>),
+    /// The memory does not suffice: what the engine logs before it gives up.
+    #[error("{0}")]
+    Memory(MemoryError, Vec<String>),
+    /// The command line cannot be understood.
+    #[error(transparent)]
+    Command(#[from] inferometer_catalog::engine::command::CommandError),
+    /// The file cannot be understood.
+    #[error("{0}")]
+    Config(String),
+    /// Nothing is known of the model.
+    #[error(
+        "nothing is known of the model '{name}'; give a folder with a config.json, or one of: {known}"
+    )]
+    UnknownModel {
+        /// Its name.
+        name: String,
+        /// The presets.
+        known: String,
+    },
+    /// The model's own file is of no use.
+    #[error("{path}: {why}")]
+    BadModel {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// The model of a name: a preset, a repository that is one, or a folder with a `config.json`.
+pub fn model(name: &str) -> Result<Model, LaunchError> {
+    let folder = Path::new(name);
+    let file = if folder.is_dir() {
+        folder.join("config.json")
+    } else {
+        folder.to_owned()
+    };
+    if file.is_file() {
+        let bad = |why: String| LaunchError::BadModel {
+            path: file.display().to_string(),
+            why,
+        };
+        let text = std::fs::read_to_string(&file).map_err(|error| bad(error.to_string()))?;
+        return Model::from_config_json(name, &text).map_err(|error| bad(error.to_string()));
+    }
+    Model::named(name).ok_or_else(|| LaunchError::UnknownModel {
+        name: name.to_owned(),
+        known: names(Model::presets().iter().map(|model| model.name.as_str())),
+    })
+}
+
+/// Names in a row.
+pub fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
+impl Launch {
+    /// Starts what a command line says.
+    pub fn of_command(words: &[String], host: &Host) -> Result<Launch, LaunchError> {
+        let command = LaunchCommand::parse(words)?;
+        let version = host.version.unwrap_or(command.engine.newest());
+        let named = command.model.as_deref().unwrap_or(USUAL_MODEL);
+        let model = model(named)?;
+        let class = DeviceClass {
+            kind: match host.device.kind {
+                Kind::Cuda => DeviceKind::Gpu,
+                Kind::Ascend => DeviceKind::Npu,
+            },
+            name: host.device.title.clone(),
+            memory_gib: host.device.memory_bytes() / GIB,
+            count: host.cards,
+        };
+        let limits = ModelLimits {
+            max_position: u64::from(model.max_position),
+            heads: model.heads,
+            multimodal: false,
+        };
+        let flags = resolve(&command, version, &class, &limits)
+            .map_err(|refusal| LaunchError::Refused(Box::new(refusal)))?;
+        Launch::of_flags(&flags, &model, host)
+    }
+
+    /// Starts MindIE as its `config.json` says. The weights' path names the model.
+    pub fn of_mindie(text: &str, host: &Host) -> Result<Launch, LaunchError> {
+        let config = mindie::Config::parse(text)
+            .map_err(|error| LaunchError::Config(format!("the MindIE configuration: {error}")))?;
+        if let Some(refusal) = config.refusals().into_iter().next() {
+            return Err(LaunchError::Refused(Box::new(refusal)));
+        }
+        let version = host.version.unwrap_or(EngineKind::Mindie.newest());
+        let flags = config.resolved(version);
+        let named = match Path::new(&flags.model).is_dir() {
+            true => flags.model.as_str(),
+            // A path of another machine: its last part, or the model's name, may be known.
+            false => [flags.model.as_str(), flags.served_names[0].as_str()]
+                .into_iter()
+                .find(|name| Model::named(name).is_some())
+                .unwrap_or(&flags.model),
+        };
+        let model = model(named)?;
+        let cards = flags.tensor_parallel;
+        let size = u32_of(flags.block_size);
+        let gib = match flags.kv_cache_memory_bytes {
+            Some(bytes) => bytes as f64 / GIB,
+            None => MindieMemory {
+                card: host.device.memory_bytes() / GIB,
+                weights: model.weight_bytes() / GIB,
+                cards,
+                run_time: 2.0,
+                system: 3.4,
+                fraction: flags.gpu_memory_utilization,
+            }
+            .automatic(),
+        };
+        let blocks = memory::mindie_blocks(&model, cards, size, gib, model.dtype);
+        if blocks == 0 {
+            let error = MemoryError::NoCache { kv: gib };
+            return Err(LaunchError::Memory(error, Vec::new()));
+        }
+        let schedule = &config.backend.schedule;
+        let policy = MindiePolicy {
+            max_prefill_batch_size: u32_of(config.prefill_batch()),
+            max_prefill_tokens: u32_of(schedule.max_prefill_tokens),
+            max_batch_size: u32_of(schedule.max_batch_size),
+            max_iter_times: u32_of(schedule.max_iter_times),
+            max_queue_delay_us: schedule.max_queue_delay_microseconds,
+            select_batch: schedule.support_select_batch,
+            prefill_time_ms: schedule.prefill_time_ms_per_req as f64,
+            decode_time_ms: schedule.decode_time_ms_per_req as f64,
+        };
+        let parallel = Parallel {
+            tensor: cards,
+            pipeline: 1,
+        };
+        let time = StepTime::new(&model, &host.device, &parallel, &host.timing());
+        let config = EngineConfig::new(
+            Policy::Mindie(policy),
+            time,
+            (blocks, size),
+            u32_of(flags.max_model_len),
+        );
+        let ready = write_line(EngineKind::Mindie, version, &Fact::Ready);
+        let log = ready.map(|line| (Duration::from_secs(60), line));
+        Ok(Launch::new(&flags, config, log.into_iter().collect()))
+    }
+
+    fn of_flags(flags: &ResolvedFlags, model: &Model, host: &Host) -> Result<Launch, LaunchError> {
+        let parallel = Parallel {
+            tensor: flags.tensor_parallel.max(1),
+            pipeline: flags.pipeline_parallel.max(1),
+        };
+        let model = in_format(model, flags);
+        let policy = VllmPolicy {
+            max_num_batched_tokens: u32_of(flags.max_num_batched_tokens),
+            max_num_seqs: u32_of(flags.max_num_seqs),
+            chunked_prefill: flags.chunked_prefill,
+            long_prefill_token_threshold: u32_of(flags.long_prefill_token_threshold),
+            async_scheduling: flags.async_scheduling,
+            order: match flags.policy {
+                inferometer_catalog::engine::Policy::Priority => Order::Priority,
+                _ => Order::Arrival,
+            },
+        };
+        let settings = VllmMemory {
+            utilization: flags.gpu_memory_utilization,
+            max_num_batched_tokens: policy.max_num_batched_tokens,
+            max_num_seqs: policy.max_num_seqs,
+            max_model_len: u32_of(flags.max_model_len),
+            block_size: u32_of(flags.block_size).max(1),
+            kv_dtype: Dtype::named(&flags.kv_cache_dtype).unwrap_or(model.dtype),
+            enforce_eager: flags.enforce_eager,
+            blocks_override: flags.num_gpu_blocks_override,
+        };
+        let told = StartLog::new(flags, &model, &parallel);
+        let budget = memory::vllm(&model, &host.device, &parallel, &settings)
+            .map_err(|error| LaunchError::Memory(error.clone(), told.given_up(&error)))?;
+        let mut config = EngineConfig::vllm(
+            &model,
+            &host.device,
+            &parallel,
+            &host.timing(),
+            policy,
+            &settings,
+        )
+        .map_err(|error| LaunchError::Memory(error.clone(), told.given_up(&error)))?;
+        config.prefix_caching = flags.prefix_caching;
+        config.stream_interval = u32_of(flags.stream_interval).max(1);
+        config.speculation = flags.speculative.as_ref().map(|speculative| Speculation {
+            tokens: u32_of(speculative.tokens),
+            acceptance: USUAL_ACCEPTANCE,
+            draft_cost: match speculative.method.as_str() {
+                "ngram" => 0.0,
+                "draft_model" => 0.15,
+                _ => 0.05,
+            },
+        });
+        Ok(Launch::new(flags, config, told.started(&budget)))
+    }
+
+    fn new(flags: &ResolvedFlags, config: EngineConfig, log: Vec<(Duration, String)>) -> Launch {
+        Launch {
+            engine: flags.engine,
+            version: flags.version,
+            served: flags.served_names.clone(),
+            host: flags.host.clone(),
+            port: flags.port,
+            api_keys: flags.api_keys.clone(),
+            config,
+            log,
+            without_effect: flags.without_effect.clone(),
+        }
+    }
+}
+
+/// What runs where nothing is said.
+pub const USUAL_MODEL: &str = "qwen2.5-7b";
+/// On what it runs where nothing is said.
+pub const USUAL_DEVICE: &str = "a100-80g";
+
+/// Share of drafted tokens that are accepted; published figures lie around it.
+const USUAL_ACCEPTANCE: f64 = 0.7;
+
+impl Host {
+    fn timing(&self) -> Timing {
+        self.timing
+            .clone()
+            .unwrap_or_else(|| Timing::shipped(&self.device))
+    }
+}
+
+/// The model in the format that the flags ask for.
+fn in_format(model: &Model, flags: &ResolvedFlags) -> Model {
+    let asked = (flags.quantization.as_deref()).or(Some(flags.dtype.as_str()));
+    let mut model = model.clone();
+    if let Some(dtype) = asked.and_then(Dtype::named) {
+        model.dtype = dtype;
+    }
+    model
+}
+
+fn u32_of(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// What an engine says while it starts.
+struct StartLog<'a> {
+    flags: &'a ResolvedFlags,
+    weights_gib: f64,
+}
+
+/// GiB a second at which weights are read in a start that takes its time.
+const LOADING_GIB_S: f64 = 1.0;
+/// Other parts of such a start.
+const IMPORTS: Duration = Duration::from_secs(15);
+const PROFILING: Duration = Duration::from_secs(20);
+const CAPTURING: Duration = Duration::from_secs(12);
+
+impl<'a> StartLog<'a> {
+    fn new(flags: &'a ResolvedFlags, model: &Model, parallel: &Parallel) -> Self {
+        StartLog {
+            flags,
+            weights_gib: model.weight_bytes() / parallel.cards() / GIB,
+        }
+    }
+
+    fn loading(&self) -> Duration {
+        Duration::from_secs_f64(self.weights_gib / LOADING_GIB_S)
+    }
+
+    fn line(&self, process: &str, fact: &Fact) -> Option<String> {
+        let (engine, version) = (self.flags.engine, self.flags.version);
+        let line = write_line(engine, version, fact)?;
+        Some(match engine {
+            EngineKind::Vllm => {
+                let stamp = "01-01 00:00:00";
+                log::vllm_prefix(version, process, 1, stamp, fact) + &line
+            }
+            _ => line,
+        })
+    }
+
+    fn begun(&self) -> Vec<(Duration, Option<String>)> {
+        let tokens = self.flags.max_model_len;
+        let loaded = Fact::WeightsLoaded {
+            gib: self.weights_gib,
+            seconds: Some(self.loading().as_secs_f64()),
+        };
+        let length = Fact::MaxModelLen { tokens };
+        vec![
+            (IMPORTS, self.line("APIServer", &length)),
+            (IMPORTS + self.loading(), self.line("EngineCore", &loaded)),
+        ]
+    }
+
+    fn started(&self, budget: &memory::KvBudget) -> Vec<(Duration, String)> {
+        let (tokens, longest) = (budget.tokens(), self.flags.max_model_len);
+        let requests = budget.concurrency(u32_of(longest));
+        let profiled = IMPORTS + self.loading() + PROFILING;
+        let eager = self.flags.enforce_eager;
+        let captured = profiled + if eager { Duration::ZERO } else { CAPTURING };
+        let sized = [
+            Fact::KvCacheMemory {
+                gib: budget.kv / GIB,
+            },
+            Fact::KvCacheTokens { tokens },
+            Fact::MaxConcurrency {
+                tokens: longest,
+                requests,
+            },
+            Fact::KvCacheCapacity {
+                tokens,
+                request_tokens: longest,
+                requests,
+            },
+            Fact::PoolSized {
+                tokens,
+                chunk: i64::try_from(self.flags.max_num_batched_tokens).unwrap_or(i64::MAX),
+                requests: self.flags.max_num_seqs,
+                request_tokens: longest,
+            },
+        ];
+        let mut lines = self.begun();
+        lines.extend(sized.map(|fact| (profiled, self.line("EngineCore", &fact))));
+        if !eager {
+            let graphs = Fact::GraphsCaptured {
+                seconds: CAPTURING.as_secs_f64(),
+                gib: Some(budget.graphs / GIB),
+            };
+            lines.push((captured, self.line("EngineCore", &graphs)));
+        }
+        let up = Fact::EngineStarted {
+            seconds: (captured - IMPORTS).as_secs_f64(),
+        };
+        lines.push((captured, self.line("EngineCore", &up)));
+        lines.push((captured, self.line("APIServer", &Fact::Ready)));
+        lines
+            .into_iter()
+            .filter_map(|(at, line)| Some((at, line?)))
+            .collect()
+    }
+
+    /// The lines of a start that the memory ends.
+    fn given_up(&self, error: &MemoryError) -> Vec<String> {
+        let cause = match *error {
+            MemoryError::Weights { .. } => Fact::DeviceOutOfMemory,
+            MemoryError::NoCache { .. } => Fact::NoMemoryForKvCache,
+            MemoryError::TooLong {
+                max_model_len,
+                needed,
+                kv,
+                fits,
+            } => Fact::KvCacheTooSmall {
+                max_model_len: u64::from(max_model_len),
+                needed,
+                available: kv,
+                fitting: Some(fits),
+            },
+        };
+        let begun = match error {
+            MemoryError::Weights { .. } => Vec::new(),
+            _ => self.begun(),
+        };
+        let cause = self.line("EngineCore", &cause);
+        let end = self.line("APIServer", &Fact::EngineCoreFailed);
+        let begun = begun.into_iter().map(|(_, line)| line);
+        begun.chain([cause, end]).flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_catalog::engine::{read_line, words};
+
+    fn host(device: &str) -> Host {
+        Host {
+            device: Device::named(device).unwrap().clone(),
+            cards: 1,
+            version: None,
+            timing: None,
+        }
+    }
+
+    fn launched(line: &str, device: &str) -> Result<Launch, LaunchError> {
+        Launch::of_command(&words::split(line).unwrap(), &host(device))
+    }
+
+    #[test]
+    fn the_flags_of_a_command_reach_the_scheduler() {
+        let launch = launched(
+            "vllm serve Qwen/Qwen2.5-7B-Instruct --max-num-seqs 64 --max-num-batched-tokens 2048 \
+             --served-model-name q --port 9001 --no-enable-prefix-caching",
+            "a100-80g",
+        )
+        .unwrap();
+        let Policy::Vllm(policy) = &launch.config.policy else {
+            panic!("vLLM's scheduler");
+        };
+        assert_eq!(
+            (policy.max_num_seqs, policy.max_num_batched_tokens),
+            (64, 2048)
+        );
+        assert_eq!(
+            (launch.port, launch.served.as_slice()),
+            (9001, &["q".to_owned()][..])
+        );
+        assert!(!launch.config.prefix_caching && launch.config.blocks > 1000);
+    }
+
+    #[test]
+    fn the_start_is_told_in_lines_that_a_launcher_understands() {
+        let launch = launched("vllm serve qwen2.5-7b", "h200").unwrap();
+        let facts: Vec<Fact> = (launch.log.iter())
+            .filter_map(|(_, line)| read_line(EngineKind::Vllm, line))
+            .collect();
+        assert!(facts.contains(&Fact::Ready));
+        let blocks = u64::from(launch.config.blocks) * u64::from(launch.config.block_size);
+        assert!(facts.iter().any(|fact| matches!(
+            fact,
+            Fact::KvCacheTokens { tokens } | Fact::KvCacheCapacity { tokens, .. } if *tokens == blocks
+        )));
+        let times: Vec<_> = launch.log.iter().map(|(at, _)| *at).collect();
+        assert!(times.is_sorted());
+    }
+
+    #[test]
+    fn refusals_and_lack_of_memory_are_the_engines_own() {
+        let refused = launched(
+            "vllm serve qwen2.5-7b --max-num-seqs 512 --max-num-batched-tokens 256",
+            "a100-80g",
+        );
+        let Err(LaunchError::Refused(refusal)) = refused else {
+            panic!("it is refused");
+        };
+        assert!(refusal.message.contains("max_num_batched_tokens"));
+        assert_ne!(refusal.exit_code, 0);
+
+        let too_large = launched("vllm serve qwen2.5-72b", "a100-80g");
+        let Err(LaunchError::Memory(_, lines)) = too_large else {
+            panic!("it does not fit");
+        };
+        assert!(
+            lines
+                .iter()
+                .any(|line| { read_line(EngineKind::Vllm, line) == Some(Fact::EngineCoreFailed) })
+        );
+        let too_long = launched(
+            "vllm serve qwen2.5-32b --gpu-memory-utilization 0.83",
+            "a100-80g",
+        );
+        assert!(matches!(too_long, Err(LaunchError::Memory(_, lines)) if lines.len() > 2));
+    }
+
+    #[test]
+    fn an_unknown_model_is_named_with_those_that_are_known() {
+        let error = launched("vllm serve nobody/knows", "h100")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("nobody/knows") && error.contains("qwen2.5-7b"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_mindie_file_starts_its_own_scheduler() {
+        let text = r#"{"ServerConfig": {"port": 1025}, "BackendConfig": {
+            "npuDeviceIds": [[0]],
+            "ModelDeployConfig": {"maxSeqLen": 4096, "maxInputTokenLen": 2048, "ModelConfig": [
+                {"modelName": "qwen", "modelWeightPath": "/data/qwen2.5-7b", "worldSize": 1, "npuMemSize": 8}]},
+            "ScheduleConfig": {"maxPrefillBatchSize": 1, "maxBatchSize": 40}}}"#;
+        let launch = Launch::of_mindie(text, &host("910b4")).unwrap();
+        let Policy::Mindie(policy) = &launch.config.policy else {
+            panic!("MindIE's scheduler");
+        };
+        assert_eq!(
+            (policy.max_prefill_batch_size, policy.max_batch_size),
+            (1, 40)
+        );
+        assert_eq!((launch.port, launch.served[0].as_str()), (1025, "qwen"));
+    }
+}
