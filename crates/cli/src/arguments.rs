@@ -50,7 +50,7 @@ pub enum Command {
     Data(Box<DataArguments>),
     /// Serve as a simulated engine
     #[command(
-        after_help = "Example: inferometer sim --listen 127.0.0.1:8000 --ttft 200ms --itl 20ms \\\n         --faults 'error500=1%,cut=0.5%,stall(2s)=1%'"
+        after_help = "Example: inferometer sim --device h100 -- vllm serve Qwen/Qwen2.5-7B-Instruct --max-num-seqs 64\nOn fixed times: inferometer sim --ttft 200ms --itl 20ms --faults 'error500=1%,stall(2s)=1%'"
     )]
     Sim(Box<SimArguments>),
     /// Measure this host's own ceiling and error as a client
@@ -320,21 +320,52 @@ impl std::str::FromStr for DataView {
 /// `inferometer sim`.
 #[derive(Args)]
 pub struct SimArguments {
-    /// Address to serve on; port 0 takes a free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8000")]
-    pub listen: SocketAddr,
-    /// Name of the model
-    #[arg(long, value_name = "NAME", default_value = "sim")]
-    pub model: String,
-    /// Time to the first token
-    #[arg(long, value_name = "TIME", default_value = "200ms")]
-    pub ttft: Span,
-    /// Time between tokens
-    #[arg(long, value_name = "TIME", default_value = "20ms")]
-    pub itl: Span,
-    /// Each gap varies by up to this much
-    #[arg(long, value_name = "TIME", default_value = "0s")]
-    pub jitter: Span,
+    /// Address to serve on; port 0 takes a free one [the engine command's, or 127.0.0.1:8000]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub listen: Option<SocketAddr>,
+    /// Model: a preset, or a folder with a config.json [qwen2.5-7b]; with fixed times just a name
+    #[arg(long, value_name = "PRESET|PATH")]
+    pub model: Option<String>,
+    /// Card to run on: t4, v100-32g, a100-40g, a100-80g, l20, l40s, h100, h200, 910b3 or 910b4
+    /// [a100-80g]
+    #[arg(long, value_name = "PRESET")]
+    pub device: Option<String>,
+    /// Cards of the host
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub cards: u32,
+    /// Start MindIE as its config.json says
+    #[arg(long, value_name = "FILE", conflicts_with = "engine")]
+    pub mindie_config: Option<PathBuf>,
+    /// Be this version of the engine: its flags, refusals and log lines [the newest known]
+    #[arg(long, value_name = "VERSION")]
+    pub as_version: Option<String>,
+    /// Coefficients of step times, as `plan calibrate` writes them
+    #[arg(long, value_name = "FILE.toml")]
+    pub timing: Option<PathBuf>,
+    /// Vary as real servers do: from start to start, slowly, and now and then
+    #[arg(long)]
+    pub noise: bool,
+    /// Start at once, as slowly as the engine does, or never
+    #[arg(long, value_name = "fast|real|hang", default_value = "fast")]
+    pub startup: Startup,
+    /// Log each step of the scheduler
+    #[arg(long, value_name = "FILE")]
+    pub steps: Option<PathBuf>,
+    /// Where /stop_profile writes a trace of the steps since /start_profile
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
+    /// List the flags that have an effect, and those that are accepted without
+    #[arg(long)]
+    pub explain_flags: bool,
+    /// Fixed time to the first token, in place of a scheduler [200ms with the others]
+    #[arg(long, value_name = "TIME")]
+    pub ttft: Option<Span>,
+    /// Fixed time between tokens [20ms with the others]
+    #[arg(long, value_name = "TIME")]
+    pub itl: Option<Span>,
+    /// Each fixed gap varies by up to this much
+    #[arg(long, value_name = "TIME")]
+    pub jitter: Option<Span>,
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
@@ -344,9 +375,9 @@ pub struct SimArguments {
     /// Faults by share, and habits: 'error500=1%,cut=0.5%,stall(2s)=1%,role-first,usage=missing'
     #[arg(long, value_name = "SPEC")]
     pub faults: Option<inferometer_sim::Faults>,
-    /// Longest context
-    #[arg(long, value_name = "TOKENS", default_value_t = 32768)]
-    pub max_model_len: u32,
+    /// Longest context with fixed times [32768]
+    #[arg(long, value_name = "TOKENS")]
+    pub max_model_len: Option<u32>,
     /// Serve everything below this path
     #[arg(long, value_name = "PATH")]
     pub path_prefix: Option<String>,
@@ -365,9 +396,20 @@ pub struct SimArguments {
     /// End when standard input closes: a parent's way to leave no orphan
     #[arg(long, hide = true)]
     pub until_stdin_closes: bool,
-    /// An engine's command line, after --
-    #[arg(last = true, value_name = "ENGINE COMMAND", hide = true)]
+    /// An engine's command line: vllm serve …, python -m sglang.launch_server …
+    #[arg(last = true, value_name = "ENGINE COMMAND")]
     pub engine: Vec<String>,
+}
+
+/// How the simulated engine starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Startup {
+    /// At once.
+    Fast,
+    /// As slowly as the engine does.
+    Real,
+    /// It never gets ready.
+    Hang,
 }
 
 /// `inferometer doctor`.

@@ -26,6 +26,8 @@ pub enum Exit {
     Doubtful,
     /// 130: interrupted, results saved.
     Interrupted,
+    /// The simulated engine gave up at its start, with the status that the real one has.
+    Engine(u8),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Ok(Exit::Fine) => ExitCode::SUCCESS,
         Ok(Exit::Doubtful) => ExitCode::from(1),
         Ok(Exit::Interrupted) => ExitCode::from(130),
+        Ok(Exit::Engine(status)) => ExitCode::from(status),
         // The reader of our output left; that is no failure of the measurement.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -36,17 +36,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Timing of the embedded engine: a demonstration of some twenty seconds.
-const DEMO: [&str; 8] = [
-    "sim",
-    "--listen",
-    "127.0.0.1:0",
-    "--ttft",
-    "60ms",
-    "--itl",
-    "5ms",
-    "--until-stdin-closes",
-];
+/// Starts the embedded engine.
+fn embedded(connection: &Connection) -> anyhow::Result<EmbeddedServer> {
+    let mut arguments = vec!["sim", "--listen", "127.0.0.1:0", "--until-stdin-closes"];
+    let chosen = [
+        ("--model", &connection.sim_model),
+        ("--device", &connection.sim_device),
+    ];
+    for (name, value) in chosen {
+        if let Some(value) = value {
+            arguments.extend([name, value]);
+        }
+    }
+    EmbeddedServer::start(&arguments)
+}
 
 /// What is to be measured.
 pub struct Point {
@@ -95,7 +98,7 @@ pub fn measure(
     RunDir::check(out)?;
 
     let embedded = match targets.is_empty() {
-        true => Some(EmbeddedServer::start(&DEMO)?),
+        true => Some(embedded(&scenario.connection)?),
         false => None,
     };
     let targets = match &embedded {

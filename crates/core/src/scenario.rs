@@ -37,6 +37,10 @@ pub struct Scenario {
 pub struct Connection {
     /// Servers in rotation; none means the embedded simulated engine.
     pub urls: Vec<String>,
+    /// Model of the embedded engine; absent: its usual one.
+    pub sim_model: Option<String>,
+    /// Card of the embedded engine; absent: its usual one.
+    pub sim_device: Option<String>,
     /// The API to speak.
     pub api: Api,
     /// Model as served; found from the server if absent.

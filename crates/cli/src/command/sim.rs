@@ -1,30 +1,193 @@
 //! `inferometer sim`: the simulated engine as a server.
 
 use crate::Exit;
-use crate::arguments::SimArguments;
+use crate::arguments::{SimArguments, Startup};
 use crate::output::print;
 use anyhow::{Context, bail};
-use inferometer_sim::{Config, Server, Tls};
+use inferometer_catalog::device::Device;
+use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version, flags};
+use inferometer_catalog::timing::Timing;
+use inferometer_sim::engine::Noise;
+use inferometer_sim::launch::{Host, Launch, LaunchError, USUAL_DEVICE, USUAL_MODEL, names};
+use inferometer_sim::{Config, EngineSetup, Server, Tls};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
+
+/// The port where nothing else is said.
+const PORT: u16 = 8000;
 
 /// Serves until a signal comes, or until standard input closes where that was asked.
 pub fn run(arguments: SimArguments) -> anyhow::Result<Exit> {
-    if !arguments.engine.is_empty() {
-        bail!("this version does not read engine commands; use --ttft, --itl and --jitter");
+    if arguments.explain_flags {
+        return explain_flags(&arguments);
     }
-    let api_key = match &arguments.api_key_env {
-        None => None,
-        Some(name) => Some(std::env::var(name).with_context(|| {
-            format!(
-                "the environment variable {name} of --api-key-env is not set; set it to the key"
-            )
-        })?),
+    let fixed = arguments.ttft.is_some() || arguments.itl.is_some() || arguments.jitter.is_some();
+    let launch = match fixed {
+        true => {
+            refuse_with_fixed_times(&arguments)?;
+            None
+        }
+        false => match start(&arguments)? {
+            Started::Runs(launch) => Some(launch),
+            Started::GaveUp(status) => return Ok(Exit::Engine(status)),
+        },
     };
     let scheme = if arguments.tls_cert.is_some() {
         "https"
     } else {
         "http"
+    };
+    let listen = arguments.listen.unwrap_or_else(|| {
+        let (host, port) = launch.as_ref().map_or((None, PORT), |launch| {
+            let given = !arguments.engine.is_empty() || arguments.mindie_config.is_some();
+            (
+                launch.host.as_deref(),
+                if given { launch.port } else { PORT },
+            )
+        });
+        let host = host.and_then(|host| host.parse().ok());
+        SocketAddr::new(host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), port)
+    });
+    let config = config(&arguments, launch.as_ref())?;
+    let log = launch.map(|launch| launch.log).unwrap_or_default();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let leave_with_stdin = arguments.until_stdin_closes;
+    // A port that is taken is told before anything else. A start that takes its time must not
+    // listen meanwhile, so there the address is only tried.
+    let mut bound = Some(match arguments.startup {
+        Startup::Fast => Bound::Listens(Server::bind(listen, config)?),
+        Startup::Real | Startup::Hang => {
+            let tried = std::net::TcpListener::bind(listen);
+            tried.with_context(|| format!("cannot listen on {listen}; choose another address"))?;
+            Bound::Later(Box::new(config))
+        }
+    });
+    runtime.block_on(async {
+        let begun = Instant::now();
+        // A parent that started us has its own say on the terminal.
+        let log = if leave_with_stdin { &[][..] } else { &log };
+        let told = tell(log, arguments.startup, begun);
+        // A start that takes its time can be given up like any other.
+        let mut end = std::pin::pin!(asked_to_end(leave_with_stdin));
+        tokio::select! {
+            told = told => told?,
+            () = &mut end => return Ok(()),
+        }
+        let server = match bound.take() {
+            Some(Bound::Listens(server)) => server,
+            Some(Bound::Later(config)) => Server::bind(listen, *config)?,
+            None => return Ok(()),
+        };
+        let prefix = arguments.path_prefix.unwrap_or_default();
+        print(&format!(
+            "listening on {scheme}://{}{prefix}\n",
+            server.local_addr()
+        ))?;
+        server.serve(end).await?;
+        anyhow::Ok(())
+    })?;
+    // Standard input may still be read on tokio's thread, which must not hold the process.
+    runtime.shutdown_background();
+    Ok(Exit::Fine)
+}
+
+/// An address.
+enum Bound {
+    Listens(Server),
+    /// Free a moment ago.
+    Later(Box<Config>),
+}
+
+/// What becomes of a start.
+enum Started {
+    Runs(Box<Launch>),
+    /// The engine has said why; its exit status.
+    GaveUp(u8),
+}
+
+/// Starts the engine of the command, of MindIE's file, or the usual one.
+fn start(arguments: &SimArguments) -> anyhow::Result<Started> {
+    let host = host(arguments)?;
+    let launched = match &arguments.mindie_config {
+        Some(file) => {
+            let text = std::fs::read_to_string(file)
+                .with_context(|| format!("cannot read --mindie-config {}", file.display()))?;
+            Launch::of_mindie(&text, &host)
+        }
+        None if arguments.engine.is_empty() => {
+            let model = arguments.model.as_deref().unwrap_or(USUAL_MODEL);
+            let words = ["vllm", "serve", model].map(str::to_owned);
+            Launch::of_command(&words, &host)
+        }
+        None => Launch::of_command(&arguments.engine, &host),
+    };
+    match launched {
+        Ok(launch) => {
+            if !launch.without_effect.is_empty() {
+                let flags = names(launch.without_effect.iter().map(String::as_str));
+                say(&format!("accepted and without effect here: {flags}\n"))?;
+            }
+            Ok(Started::Runs(Box::new(launch)))
+        }
+        // What the engine itself would print, and nothing else: a launcher reads it.
+        Err(LaunchError::Refused(refusal)) => {
+            say(&format!("{}\n", refusal.printed.trim_end()))?;
+            Ok(Started::GaveUp(
+                u8::try_from(refusal.exit_code).unwrap_or(1),
+            ))
+        }
+        Err(LaunchError::Memory(_, lines)) if !lines.is_empty() => {
+            say(&(lines.join("\n") + "\n"))?;
+            Ok(Started::GaveUp(1))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn host(arguments: &SimArguments) -> anyhow::Result<Host> {
+    let name = arguments.device.as_deref().unwrap_or(USUAL_DEVICE);
+    let Some(device) = Device::named(name) else {
+        let known = names(Device::presets().iter().map(|device| device.name.as_str()));
+        bail!("--device {name} is not known; choose one of: {known}");
+    };
+    let version = match &arguments.as_version {
+        Some(text) => Some(
+            text.parse::<Version>()
+                .with_context(|| format!("--as-version {text}"))?,
+        ),
+        None => None,
+    };
+    let timing = match &arguments.timing {
+        Some(file) => {
+            let text = std::fs::read_to_string(file)
+                .with_context(|| format!("cannot read --timing {}", file.display()))?;
+            let read = Timing::from_toml(&text);
+            Some(read.with_context(|| format!("--timing {}", file.display()))?)
+        }
+        None => None,
+    };
+    Ok(Host {
+        device: device.clone(),
+        cards: arguments.cards,
+        version,
+        timing,
+    })
+}
+
+fn config(arguments: &SimArguments, launch: Option<&Launch>) -> anyhow::Result<Config> {
+    let api_key = match (&arguments.api_key_env, launch) {
+        (None, launch) => launch.and_then(|launch| launch.api_keys.first().cloned()),
+        (Some(name), _) => Some(std::env::var(name).with_context(|| {
+            format!(
+                "the environment variable {name} of --api-key-env is not set; set it to the key"
+            )
+        })?),
     };
     let tls = match (&arguments.tls_cert, &arguments.tls_key) {
         (Some(cert), Some(key)) => Some(Tls {
@@ -34,35 +197,112 @@ pub fn run(arguments: SimArguments) -> anyhow::Result<Exit> {
         }),
         _ => None,
     };
-    let config = Config {
-        model: arguments.model,
-        ttft: arguments.ttft.0,
-        itl: arguments.itl.0,
-        jitter: arguments.jitter.0,
+    let defaults = Config::default();
+    let engine = launch.map(|launch| {
+        let mut engine = launch.config.clone();
+        if arguments.noise {
+            engine.noise = Noise::usual();
+        }
+        EngineSetup {
+            config: engine,
+            kind: launch.engine,
+            version: launch.version,
+            steps: arguments.steps.clone(),
+            profile: arguments.profile.clone(),
+        }
+    });
+    let served = launch.and_then(|launch| launch.served.first().cloned());
+    Ok(Config {
+        model: served
+            .or_else(|| arguments.model.clone())
+            .unwrap_or(defaults.model),
+        engine,
+        ttft: arguments.ttft.map_or(defaults.ttft, |span| span.0),
+        itl: arguments.itl.map_or(defaults.itl, |span| span.0),
+        jitter: arguments.jitter.map_or(defaults.jitter, |span| span.0),
         seed: arguments.seed,
-        faults: arguments.faults.unwrap_or_default(),
-        truth: arguments.truth,
+        faults: arguments.faults.clone().unwrap_or_default(),
+        truth: arguments.truth.clone(),
         api_key,
-        max_model_len: arguments.max_model_len,
+        max_model_len: match launch {
+            Some(launch) => launch.config.max_model_len,
+            None => arguments.max_model_len.unwrap_or(defaults.max_model_len),
+        },
         path_prefix: arguments.path_prefix.clone(),
         tls,
+    })
+}
+
+/// Fixed times know no engine.
+fn refuse_with_fixed_times(arguments: &SimArguments) -> anyhow::Result<()> {
+    let scheduled = [
+        ("an engine's command", !arguments.engine.is_empty()),
+        ("--mindie-config", arguments.mindie_config.is_some()),
+        ("--device", arguments.device.is_some()),
+        ("--as-version", arguments.as_version.is_some()),
+        ("--timing", arguments.timing.is_some()),
+        ("--steps", arguments.steps.is_some()),
+        ("--profile", arguments.profile.is_some()),
+        ("--noise", arguments.noise),
+    ];
+    match scheduled.iter().find(|(_, given)| *given) {
+        Some((name, _)) => bail!(
+            "--ttft, --itl and --jitter serve on fixed times, and {name} needs a scheduler; leave out one or the other"
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Says what the engine says while it starts, at the pace that was asked for.
+async fn tell(log: &[(Duration, String)], startup: Startup, begun: Instant) -> anyhow::Result<()> {
+    for (at, line) in log {
+        if startup == Startup::Real {
+            tokio::time::sleep(at.saturating_sub(begun.elapsed())).await;
+        }
+        say(&format!("{line}\n"))?;
+    }
+    if startup == Startup::Hang {
+        std::future::pending::<()>().await;
+    }
+    Ok(())
+}
+
+/// Engines log to standard error; standard output has the address alone.
+fn say(text: &str) -> anyhow::Result<()> {
+    std::io::stderr().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// Which flags of an engine the simulated one acts on.
+fn explain_flags(arguments: &SimArguments) -> anyhow::Result<Exit> {
+    let engine = match arguments.mindie_config.is_some() {
+        true => EngineKind::Mindie,
+        false if arguments.engine.is_empty() => EngineKind::Vllm,
+        false => LaunchCommand::parse(&arguments.engine)?.engine,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let leave_with_stdin = arguments.until_stdin_closes;
-    runtime.block_on(async {
-        let server = Server::bind(arguments.listen, config)?;
-        let prefix = arguments.path_prefix.unwrap_or_default();
-        print(&format!(
-            "listening on {scheme}://{}{prefix}\n",
-            server.local_addr()
-        ))?;
-        server.serve(asked_to_end(leave_with_stdin)).await?;
-        anyhow::Ok(())
-    })?;
-    // Standard input may still be read on tokio's thread, which must not hold the process.
-    runtime.shutdown_background();
+    let version = match &arguments.as_version {
+        Some(text) => text
+            .parse()
+            .with_context(|| format!("--as-version {text}"))?,
+        None => engine.newest(),
+    };
+    let all = flags(engine, version);
+    let (modelled, without): (Vec<_>, Vec<_>) = all.into_iter().partition(|flag| flag.modelled);
+    let mut text = format!("{engine} {version}: flags that the simulated engine acts on\n\n");
+    for flag in &modelled {
+        writeln!(text, "  {:<34} {}", flag.name, flag.help)?;
+    }
+    writeln!(text, "\naccepted and without effect ({})\n", without.len())?;
+    let mut line = String::from(" ");
+    for flag in &without {
+        if line.len() + flag.name.len() > 78 {
+            writeln!(text, "{line}")?;
+            line = String::from(" ");
+        }
+        write!(line, " {}", flag.name)?;
+    }
+    writeln!(text, "{line}")?;
+    print(&text)?;
     Ok(Exit::Fine)
 }
 

@@ -9,6 +9,7 @@
 mod bad_input;
 mod data;
 mod doubts;
+mod engine;
 mod faults;
 mod hostile;
 mod interruption;

@@ -342,20 +342,31 @@ impl Sim {
         Sim::start(&["--faults", faults])
     }
 
+    /// With a scheduler; options may end in an engine's command.
+    pub fn scheduled(options: &[&str]) -> Sim {
+        Sim::spawn(&[], options, |_| {})
+    }
+
     pub fn start_with(options: &[&str], change: impl FnOnce(&mut Command)) -> Sim {
+        let quick = [["--ttft", "10ms"], ["--itl", "2ms"]];
+        let quick = quick.iter().filter(|quick| !options.contains(&quick[0]));
+        Sim::spawn(
+            &quick.flatten().copied().collect::<Vec<_>>(),
+            options,
+            change,
+        )
+    }
+
+    fn spawn(times: &[&str], options: &[&str], change: impl FnOnce(&mut Command)) -> Sim {
         let folder = tempfile::tempdir().unwrap();
         let truth = folder.path().join("truth.jsonl");
         let mut command = Command::new(env!("CARGO_BIN_EXE_inferometer"));
-        command.args(["sim", "--until-stdin-closes", "--listen", "127.0.0.1:0"]);
-        for (name, quick) in [("--ttft", "10ms"), ("--itl", "2ms")] {
-            if !options.contains(&name) {
-                command.args([name, quick]);
-            }
-        }
         command
-            .args(options)
+            .args(["sim", "--until-stdin-closes", "--listen", "127.0.0.1:0"])
             .arg("--truth")
             .arg(&truth)
+            .args(times)
+            .args(options)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         change(&mut command);

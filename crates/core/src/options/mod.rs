@@ -65,6 +65,12 @@ pub struct ConnectionOptions {
     /// Servers; several are used in rotation
     #[arg(value_name = "URL")]
     pub url: Option<Vec<String>>,
+    /// Without a URL: model of the simulated engine [qwen2.5-7b]
+    #[arg(long, value_name = "PRESET|PATH")]
+    pub sim_model: Option<String>,
+    /// Without a URL: card of the simulated engine [a100-80g]
+    #[arg(long, value_name = "PRESET")]
+    pub sim_device: Option<String>,
     /// API to speak [auto]
     #[arg(long, value_name = "auto|chat|completions")]
     pub api: Option<Api>,

@@ -35,7 +35,8 @@ impl Options {
     /// Resolves to a scenario that cannot be illegal. The defaults live here.
     pub fn resolve(self) -> Result<Scenario, OptionError> {
         let work = resolve_work(self.work)?;
-        let load = resolve_load(&self.load, &work)?;
+        let simulated = self.connection.url.as_ref().is_none_or(Vec::is_empty);
+        let load = resolve_load(&self.load, &work, simulated)?;
         if load.stop_when.contains(&StopWhen::SloMissed)
             && self.objectives.slo.as_ref().is_none_or(Vec::is_empty)
         {
@@ -80,8 +81,18 @@ fn resolve_connection(options: ConnectionOptions) -> Result<Connection, OptionEr
         )),
         given => Ok(given.unwrap_or(Span(default))),
     };
+    let simulated = options.url.as_ref().is_none_or(Vec::is_empty);
+    if !simulated && (options.sim_model.is_some() || options.sim_device.is_some()) {
+        return Err(OptionError::Conflict(
+            "--sim-model or --sim-device",
+            "a URL",
+            "the simulated engine is started where no server is named",
+        ));
+    }
     Ok(Connection {
         urls: options.url.unwrap_or_default(),
+        sim_model: options.sim_model,
+        sim_device: options.sim_device,
         api: options.api.unwrap_or_default(),
         model: options.model,
         stream: options.stream.unwrap_or(true) && !options.no_stream,
@@ -147,7 +158,7 @@ fn replays(options: &LoadOptions, work: &Work) -> bool {
     trace && options.rate.is_none() && options.concurrency.is_none()
 }
 
-fn resolve_load(options: &LoadOptions, work: &Work) -> Result<Load, OptionError> {
+fn resolve_load(options: &LoadOptions, work: &Work, simulated: bool) -> Result<Load, OptionError> {
     let replays = replays(options, work);
     if options.speed.is_some() && !replays {
         return Err(OptionError::Needs(
@@ -235,6 +246,7 @@ fn resolve_load(options: &LoadOptions, work: &Work) -> Result<Load, OptionError>
         (None, None, Some(span)) => Extent::Duration(span),
         // A trace is replayed to its end.
         (None, None, None) if replays => Extent::All,
+        (None, None, None) if simulated => Extent::Requests(DEMO_REQUESTS),
         (None, None, None) => Extent::Requests(200),
     };
     if let (Some(span), Shape::Open { rate, .. }) = (extent.duration(), &shape) {
@@ -287,6 +299,9 @@ fn resolve_load(options: &LoadOptions, work: &Work) -> Result<Load, OptionError>
         stop_when: options.stop_when.clone().unwrap_or_default(),
     })
 }
+
+/// Requests to the simulated engine: a demonstration that ends soon and has a p95.
+const DEMO_REQUESTS: u64 = 90;
 
 /// A schedule is held in memory; beyond this it would not fit.
 const MOST_ARRIVALS: f64 = crate::schedule::MOST_ARRIVALS as f64;

@@ -17,6 +17,8 @@ impl Scenario {
             },
             connection: ConnectionOptions {
                 url: filled(&connection.urls),
+                sim_model: connection.sim_model.clone(),
+                sim_device: connection.sim_device.clone(),
                 api: Some(connection.api),
                 model: connection.model.clone(),
                 stream: Some(connection.stream),

@@ -14,7 +14,7 @@ fn refused(toml: &str) -> String {
 
 #[test]
 fn nothing_given_means_the_documented_defaults() {
-    let scenario = resolved("");
+    let scenario = resolved("[connection]\nurl = ['http://h:1']");
     assert_eq!(
         scenario.load.shape,
         Shape::Closed {
@@ -34,6 +34,13 @@ fn nothing_given_means_the_documented_defaults() {
     );
     assert_eq!(scenario.work.output, Output::Tokens(LengthSpec::fixed(128)));
     assert!(scenario.work.ignore_eos && scenario.work.cache_nonce && scenario.connection.stream);
+}
+
+#[test]
+fn the_simulated_engine_gets_a_short_demonstration_and_a_server_no_simulated_card() {
+    assert_eq!(resolved("").load.extent, Extent::Requests(90));
+    let both = "[connection]\nurl = ['http://h:1']\nsim-device = 'h100'";
+    assert!(refused(both).contains("a URL"));
 }
 
 #[test]
@@ -138,7 +145,7 @@ fn a_trace_is_replayed_to_its_end_unless_another_load_is_asked_for() {
     assert_eq!(replayed.extent, Extent::All);
     let closed = resolved(&format!("{trace}concurrency = 4")).load;
     assert!(matches!(closed.shape, Shape::Closed { .. }));
-    assert_eq!(closed.extent, Extent::Requests(200));
+    assert_eq!(closed.extent, Extent::Requests(90));
 }
 
 #[test]
