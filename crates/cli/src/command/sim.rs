@@ -36,6 +36,7 @@ pub fn run(arguments: SimArguments) -> anyhow::Result<Exit> {
     };
     let config = Config {
         model: arguments.model,
+        engine: None,
         ttft: arguments.ttft.0,
         itl: arguments.itl.0,
         jitter: arguments.jitter.0,
