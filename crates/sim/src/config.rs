@@ -2,13 +2,21 @@
 
 use std::{io, net::SocketAddr, path::PathBuf, time::Duration};
 
-use crate::{fault::Faults, tls::Tls};
+use inferometer_catalog::engine::{EngineKind, Version};
+
+use crate::{
+    engine::{EngineConfig, Policy},
+    fault::Faults,
+    tls::Tls,
+};
 
 /// How the simulated engine serves. No `Debug`: it may hold an API key.
 #[derive(Clone)]
 pub struct Config {
     /// The model's name, as `/v1/models` lists it and requests must give it.
     pub model: String,
+    /// Where set, a scheduler decides when tokens come, instead of the fixed times below.
+    pub engine: Option<EngineSetup>,
     /// From the arrival of a request to its first token.
     pub ttft: Duration,
     /// From one token to the next.
@@ -23,7 +31,8 @@ pub struct Config {
     pub truth: Option<PathBuf>,
     /// Where set, requests must carry it as a bearer token.
     pub api_key: Option<String>,
-    /// Prompt and asked output together may not exceed this many tokens.
+    /// Prompt and asked output together may not exceed this many tokens. An engine's own limit
+    /// takes its place.
     pub max_model_len: u32,
     /// A path before every endpoint, as behind a gateway: `/team-a` serves
     /// `/team-a/v1/models`, and nothing else.
@@ -36,6 +45,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             model: "sim".to_owned(),
+            engine: None,
             ttft: Duration::from_millis(200),
             itl: Duration::from_millis(20),
             jitter: Duration::ZERO,
@@ -46,6 +56,39 @@ impl Default for Config {
             max_model_len: 32_768,
             path_prefix: None,
             tls: None,
+        }
+    }
+}
+
+/// The engine behind the server.
+#[derive(Clone, Debug)]
+pub struct EngineSetup {
+    /// Scheduler, memory and speed.
+    pub config: EngineConfig,
+    /// Whose endpoints, answers, errors and metrics it has.
+    pub kind: EngineKind,
+    /// The version that it says it is, which decides on the names of its metrics.
+    pub version: Version,
+    /// Where to write a line for each step; an existing file is replaced.
+    pub steps: Option<PathBuf>,
+    /// Where `/stop_profile` writes the trace of the steps since `/start_profile`. Without it
+    /// there are no such endpoints, as in an engine that was started without a profiler.
+    pub profile: Option<PathBuf>,
+}
+
+impl EngineSetup {
+    /// The newest version of the engine whose scheduler this is, without logs.
+    pub fn new(config: EngineConfig) -> EngineSetup {
+        let kind = match config.policy {
+            Policy::Vllm(_) => EngineKind::Vllm,
+            Policy::Mindie(_) => EngineKind::Mindie,
+        };
+        EngineSetup {
+            config,
+            kind,
+            version: kind.newest(),
+            steps: None,
+            profile: None,
         }
     }
 }
@@ -75,6 +118,14 @@ pub enum SimError {
     /// The truth log could not be created or written.
     #[error("truth log {}: {source}", path.display())]
     Truth {
+        /// The file asked for.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The step log could not be created or written.
+    #[error("step log {}: {source}", path.display())]
+    Steps {
         /// The file asked for.
         path: PathBuf,
         /// What the system said.

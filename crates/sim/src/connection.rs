@@ -6,10 +6,12 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use inferometer_catalog::engine::EngineKind;
 use serde_json::json;
 
 use crate::{
     clock::Stamp,
+    endpoint,
     generate::generate,
     http::{Progress, Request, RequestReader},
     reply::{BodyEnd, Head, Refusal},
@@ -19,7 +21,6 @@ use crate::{
 };
 
 pub(crate) const JSON: &str = "application/json";
-const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// What becomes of the connection after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +56,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, mut wire: Wire) -> io::Result<()>
                 }
             }
             Err(reason) => {
-                let plain = Exchange::closing();
+                let plain = Exchange::closing(shared.kind());
                 plain
                     .refuse(&mut wire, &Refusal::unreadable(reason))
                     .await?;
@@ -71,14 +72,17 @@ pub(crate) struct Exchange<'a> {
     pub(crate) http10: bool,
     pub(crate) keep_alive: bool,
     pub(crate) request_id: Option<&'a str>,
+    /// Whose form errors have.
+    pub(crate) kind: Option<EngineKind>,
 }
 
 impl Exchange<'_> {
-    fn closing() -> Exchange<'static> {
+    fn closing(kind: Option<EngineKind>) -> Exchange<'static> {
         Exchange {
             http10: false,
             keep_alive: false,
             request_id: None,
+            kind,
         }
     }
 
@@ -120,9 +124,10 @@ impl Exchange<'_> {
     }
 
     pub(crate) async fn refuse(&self, wire: &mut Wire, refusal: &Refusal) -> io::Result<Stamp> {
-        let length = BodyEnd::Length(refusal.body.len());
+        let body = refusal.told_by(self.kind);
+        let length = BodyEnd::Length(body.len());
         let mut bytes = self.head_with(refusal.status, JSON, length, refusal.header);
-        bytes.push_str(&refusal.body);
+        bytes.push_str(&body);
         wire.write_all(bytes.as_bytes()).await
     }
 }
@@ -153,42 +158,23 @@ async fn answer(
         http10: request.http10 || config.faults.http10,
         keep_alive: request.keep_alive && !config.faults.http10,
         request_id: request.request_id.as_deref(),
+        kind: shared.kind(),
     };
-    let allowed = match path {
-        _ if api.is_some() => "POST",
-        "/v1/models" | "/health" | "/version" | "/metrics" => "GET",
-        _ => {
-            let refusal = Refusal::not_found(&request.path);
-            exchange.refuse(wire, &refusal).await?;
-            return Ok(exchange.after());
-        }
+    let allowed = match api {
+        Some(_) => Some("POST"),
+        None => endpoint::methods(shared, path),
     };
-    if request.method != allowed {
-        exchange
-            .refuse(wire, &Refusal::method_not_allowed(allowed))
-            .await?;
-        return Ok(exchange.after());
-    }
-    match path {
-        "/v1/models" if !authorized(shared, &request) => {
-            exchange.refuse(wire, &Refusal::unauthorized()).await?;
+    let answer = match allowed {
+        None => Err(Refusal::not_found(&request.path)),
+        Some(allowed) if !allowed.split(", ").any(|method| method == request.method) => {
+            Err(Refusal::method_not_allowed(allowed))
         }
-        "/v1/models" => {
-            let models = models(&config.model, config.max_model_len);
-            exchange.send(wire, JSON, &models).await?;
-        }
-        "/version" => {
-            let version = json!({"version": env!("CARGO_PKG_VERSION")}).to_string();
-            exchange.send(wire, JSON, &version).await?;
-        }
-        "/metrics" => {
-            let text = shared.metrics.render(&config.model);
-            exchange.send(wire, PROMETHEUS, &text).await?;
-        }
-        _ => {
-            exchange.send(wire, JSON, "").await?;
-        }
-    }
+        Some(_) => endpoint::respond(shared, path, &request).await,
+    };
+    match answer {
+        Ok(body) => exchange.send(wire, body.content_type, &body.text).await?,
+        Err(refusal) => exchange.refuse(wire, &refusal).await?,
+    };
     Ok(exchange.after())
 }
 

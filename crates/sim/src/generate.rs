@@ -3,24 +3,28 @@
 use std::{
     io,
     sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
 };
 
+use inferometer_catalog::engine::EngineKind;
 use tokio::time::Instant;
 
 use crate::{
     clock::Stamp,
     connection::{After, Exchange, JSON, authorized, now_s},
     draw::{Draw, Purpose},
+    engine,
     fault::{Fate, Fault, UsagePlace},
     http::Request,
     metrics::Running,
     render::{Renderer, Whole, Words, inband_error},
     reply::{BodyEnd, Refusal},
     server::Shared,
-    stream::{Ended, EventWriter, Stream, wait_or_leave},
+    source::{Ask, Source, wait_or_leave},
+    stream::{Ended, EventWriter, Stream},
     truth::Entry,
     wire::Wire,
-    work::{Api, Work},
+    work::{Api, Finish, Work},
 };
 
 const EVENTS: &str = "text/event-stream; charset=utf-8";
@@ -60,6 +64,7 @@ pub(crate) async fn generate(
         http10,
         keep_alive: request.keep_alive && !fate.close && !config.faults.http10,
         request_id: Some(id),
+        kind: shared.kind(),
     };
     let job = Job {
         shared,
@@ -118,8 +123,12 @@ impl Job<'_> {
             }
             _ => {}
         }
-        let work = match work {
-            Ok(work) => work,
+        let sourced = work.and_then(|mut work| {
+            let source = self.source(&mut work)?;
+            Ok((work, source))
+        });
+        let (work, source) = match sourced {
+            Ok(sourced) => sourced,
             Err(refusal) => {
                 // What was drawn for the stream did not come to pass.
                 if !matches!(self.fate.fault, Some(Fault::SlowHeaders(_))) {
@@ -130,10 +139,47 @@ impl Job<'_> {
         };
         let mut running = self.shared.metrics.start();
         if work.stream {
-            self.stream(wire, ahead, entry, &work, &mut running).await
+            self.stream(wire, ahead, entry, (&work, source), &mut running)
+                .await
         } else {
-            self.whole(wire, ahead, entry, &work, &mut running).await
+            self.whole(wire, ahead, entry, (&work, source), &mut running)
+                .await
         }
+    }
+
+    /// Has the tokens made; the engine may refuse to.
+    fn source(&self, work: &mut Work) -> Result<Source, Refusal> {
+        let Some(desk) = &self.shared.desk else {
+            let pace = self.shared.timing.pace(self.draw(Purpose::Pace));
+            return Ok(Source::fixed(pace, self.arrival, work));
+        };
+        let setup = desk.setup();
+        // The answer's tokens are known already, so that a chat which goes on from it finds
+        // them cached.
+        let mut tokens = std::mem::take(&mut work.prompt);
+        if setup.config.prefix_caching {
+            tokens.extend(Words(self.draw(Purpose::Words)).ids(work.output_tokens));
+        }
+        let request = engine::Request {
+            id: self.number,
+            prompt_tokens: work.prompt_tokens,
+            output_tokens: work.output_tokens,
+            hashes: if setup.config.prefix_caching {
+                engine::block_hashes(&tokens, setup.config.block_size)
+            } else {
+                Vec::new()
+            },
+            priority: work.priority,
+            stops: work.finish == Finish::Stop,
+        };
+        let generation = desk.submit(request).map_err(|refusal| match refusal {
+            engine::Refusal::Empty { prompt: 0, .. } => {
+                Refusal::bad_request("The decoder prompt cannot be empty")
+            }
+            other => Refusal::bad_request(other.to_string()),
+        })?;
+        let tells_each = setup.kind == EngineKind::Mindie;
+        Ok(Source::engine(generation, tells_each))
     }
 
     async fn refuse(
@@ -156,7 +202,7 @@ impl Job<'_> {
         wire: &mut Wire,
         ahead: &mut Vec<u8>,
         entry: &mut Entry,
-        work: &Work,
+        (work, source): (&Work, Source),
         running: &mut Running<'_>,
     ) -> io::Result<After> {
         let config = &self.shared.config;
@@ -184,6 +230,7 @@ impl Job<'_> {
             renderer.line_end(),
             &config.faults,
             self.draw(Purpose::Split),
+            self.shared.desk.as_deref(),
         );
         let stream = Stream {
             work,
@@ -191,7 +238,8 @@ impl Job<'_> {
             fault: self.fate.fault,
             renderer: &renderer,
             arrival: self.arrival,
-            pace: self.shared.timing.pace(self.draw(Purpose::Pace)),
+            kind: self.shared.kind(),
+            source,
             words: Words(self.draw(Purpose::Words)),
         };
         Ok(match stream.serve(&mut events, running, ahead).await? {
@@ -208,32 +256,34 @@ impl Job<'_> {
         wire: &mut Wire,
         ahead: &mut Vec<u8>,
         entry: &mut Entry,
-        work: &Work,
+        (work, mut source): (&Work, Source),
         running: &mut Running<'_>,
     ) -> io::Result<After> {
         let config = &self.shared.config;
-        let mut pace = self.shared.timing.pace(self.draw(Purpose::Pace));
         let mut words = Words(self.draw(Purpose::Words));
         let thinking = match work.api {
             Api::Chat => config.faults.reasoning,
             Api::Completions => 0,
         };
         let (mut reasoning, mut text) = (Vec::new(), Vec::new());
-        let mut due = pace.next_due();
-        for token in 0..work.output_tokens {
-            if token > 0 {
-                due = pace.next_due();
-            }
+        let held_up = match self.fate.fault {
+            Some(Fault::Stall(wait)) => wait,
+            _ => Duration::ZERO,
+        };
+        let all = Ask {
+            least: u32::MAX,
+            most: u32::MAX,
+            held_up,
+            stalls: true,
+        };
+        let ready = source.next(all, wire, ahead).await?;
+        for token in 0..ready.tokens {
             words.append(if token < thinking {
                 &mut reasoning
             } else {
                 &mut text
             });
         }
-        if let Some(Fault::Stall(wait)) = self.fate.fault {
-            due += wait;
-        }
-        wait_or_leave(self.arrival + due, wire, ahead).await?;
 
         let ascii = |bytes: Vec<u8>| String::from_utf8(bytes).expect("words are ASCII");
         let reasoning = (thinking > 0).then(|| ascii(reasoning));
@@ -245,11 +295,11 @@ impl Job<'_> {
             model: &config.model,
             reasoning: reasoning.as_deref(),
             text: &ascii(text),
-            finish: work.finish,
-            usage: usage.then_some((work.prompt_tokens, work.output_tokens)),
+            finish: ready.finish.unwrap_or(work.finish),
+            usage: usage.then(|| (work.prompt_tokens, source.usage(ready.tokens))),
         };
         let mut body = answer.render();
-        let mut tokens = work.output_tokens;
+        let mut tokens = ready.tokens;
         match self.fate.fault {
             Some(Fault::Empty) => (body, tokens) = (String::new(), 0),
             Some(Fault::InbandError) => (body, tokens) = (inband_error().to_string(), 0),
@@ -270,7 +320,7 @@ impl Job<'_> {
         if tokens > 0 {
             let since = self.arrival.elapsed();
             running.tokens(since, tokens, work.prompt_tokens);
-            running.finish(work.finish, since);
+            running.finish(ready.finish.unwrap_or(work.finish), since);
         }
         Ok(self.exchange.after())
     }

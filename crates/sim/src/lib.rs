@@ -1,8 +1,9 @@
 //! The simulated engine: an OpenAI-compatible HTTP server whose timing is known.
 //!
-//! [`Server`] answers like vLLM on a fixed schedule (time to first token, gap between
-//! tokens, jitter), misbehaves on request ([`Faults`]) and writes down what it really did
-//! (the truth log), so that a client's time-stamps can be checked against the server's.
+//! [`Server`] answers like vLLM, on a fixed schedule (time to first token, gap between tokens,
+//! jitter) or as a scheduler decides that runs step by step ([`engine`]). It misbehaves on
+//! request ([`Faults`]) and writes down what it really did (the truth log), so that a client's
+//! time-stamps can be checked against the server's.
 //! [`null::NullServer`] does nothing but write, and so measures the client alone.
 //!
 //! The crate reads and writes HTTP/1.1 by itself. It shares no parser with the client, so
@@ -13,18 +14,25 @@ mod clock;
 mod config;
 mod connection;
 mod draw;
+mod drive;
+mod endpoint;
 pub mod engine;
+mod engine_metrics;
 mod fault;
 mod generate;
 mod http;
 pub mod launch;
+mod line_log;
 mod listen;
 mod metrics;
 mod notation;
 pub mod null;
+mod profile;
+mod prompt;
 mod render;
 mod reply;
 mod server;
+mod source;
 mod stream;
 mod timing;
 mod tls;
@@ -32,7 +40,7 @@ mod truth;
 mod wire;
 mod work;
 
-pub use config::{Config, SimError};
+pub use config::{Config, EngineSetup, SimError};
 pub use fault::{FaultError, Faults};
 pub use server::Server;
 pub use tls::Tls;

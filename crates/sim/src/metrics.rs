@@ -182,23 +182,42 @@ impl Histogram {
     }
 
     fn render(&self, text: &mut String, name: &str, labels: &str) {
-        line(text, format_args!("# TYPE vllm:{name} histogram"));
-        let mut count = 0;
-        for (index, bucket) in self.buckets.iter().enumerate() {
-            count += bucket.load(Relaxed);
-            let bound = match self.bounds.get(index) {
-                Some(bound) => format!("{bound:?}"),
-                None => "+Inf".to_owned(),
-            };
-            line(
-                text,
-                format_args!("vllm:{name}_bucket{{{labels},le=\"{bound}\"}} {count}"),
-            );
-        }
+        let counts: Vec<u64> = self
+            .buckets
+            .iter()
+            .map(|bucket| bucket.load(Relaxed))
+            .collect();
         let sum = Duration::from_nanos(self.sum_ns.load(Relaxed)).as_secs_f64();
-        line(text, format_args!("vllm:{name}_sum{{{labels}}} {sum}"));
-        line(text, format_args!("vllm:{name}_count{{{labels}}} {count}"));
+        let name = format!("vllm:{name}");
+        write_histogram(text, &name, labels, self.bounds, &counts, sum);
     }
+}
+
+/// The text form of a histogram; `counts` are not cumulative.
+pub(crate) fn write_histogram(
+    text: &mut String,
+    name: &str,
+    labels: &str,
+    bounds: &[f64],
+    counts: &[u64],
+    sum: f64,
+) {
+    line(text, format_args!("# TYPE {name} histogram"));
+    let comma = if labels.is_empty() { "" } else { "," };
+    let mut count = 0;
+    for (index, bucket) in counts.iter().enumerate() {
+        count += bucket;
+        let bound = match bounds.get(index) {
+            Some(bound) => format!("{bound:?}"),
+            None => "+Inf".to_owned(),
+        };
+        line(
+            text,
+            format_args!("{name}_bucket{{{labels}{comma}le=\"{bound}\"}} {count}"),
+        );
+    }
+    line(text, format_args!("{name}_sum{{{labels}}} {sum}"));
+    line(text, format_args!("{name}_count{{{labels}}} {count}"));
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use crate::{
     fault::Faults,
     http::{Progress, Request, RequestReader},
     listen::listen,
-    render::{Channel, Renderer, TokenEvent},
+    render::{Channel, Renderer, TokenEvent, Usage},
     reply::{BodyEnd, Head, Refusal},
     truth::{Entry, TruthLog, TruthSink},
     work::{Api, Finish},
@@ -217,7 +217,7 @@ impl Script {
 
     fn tail(&self, tokens: u32) -> Batch {
         let mut batch = Batch::default();
-        batch.add(Some(0), |out| self.renderer.usage(out, tokens));
+        batch.add(Some(0), |out| self.renderer.usage(out, Usage::of(tokens)));
         batch.add(None, |out| self.renderer.done(out));
         batch.bytes.extend_from_slice(b"0\r\n\r\n");
         batch

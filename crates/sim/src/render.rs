@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::{
     draw::Draw,
     fault::Faults,
+    prompt::word_id,
     work::{Api, Finish},
 };
 
@@ -28,8 +29,16 @@ pub(crate) struct Words(pub(crate) Draw);
 impl Words {
     /// Appends the next token's text.
     pub(crate) fn append(&mut self, out: &mut Vec<u8>) {
-        let index = self.0.below(WORDS.len() as u64) as usize;
-        out.extend_from_slice(WORDS[index].as_bytes());
+        out.extend_from_slice(self.next().as_bytes());
+    }
+
+    /// The tokens of the whole answer: the same words as [`Self::append`] gives.
+    pub(crate) fn ids(mut self, count: u32) -> impl Iterator<Item = u32> {
+        (0..count).map(move |_| word_id(self.next().trim_start()))
+    }
+
+    fn next(&mut self) -> &'static str {
+        WORDS[self.0.below(WORDS.len() as u64) as usize]
     }
 }
 
@@ -47,8 +56,70 @@ pub(crate) struct TokenEvent<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) channel: Channel,
     pub(crate) finish: Option<Finish>,
-    /// Output tokens so far, where the chunk tells usage.
-    pub(crate) usage: Option<u32>,
+    /// Where the chunk tells usage.
+    pub(crate) usage: Option<Usage<'a>>,
+}
+
+/// What is told of the tokens used.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage<'a> {
+    /// Output tokens so far.
+    pub(crate) output: u32,
+    /// Prompt tokens found in the prefix cache, where there were any.
+    pub(crate) cached: u32,
+    pub(crate) per_token: Option<&'a PerToken>,
+}
+
+/// What MindIE tells of each token.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PerToken {
+    /// Sequences in the batch that made it.
+    pub(crate) batch_size: Vec<u32>,
+    /// Microseconds in the queue before it.
+    pub(crate) queue_wait_us: Vec<u64>,
+}
+
+impl Usage<'_> {
+    /// So many tokens of output, and nothing else to tell.
+    pub(crate) fn of(output: u32) -> Usage<'static> {
+        Usage {
+            output,
+            cached: 0,
+            per_token: None,
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>, prompt: u32) {
+        let output = self.output;
+        let total = prompt.saturating_add(output);
+        put(
+            out,
+            format_args!(
+                "{{\"prompt_tokens\":{prompt},\"total_tokens\":{total},\
+                 \"completion_tokens\":{output}"
+            ),
+        );
+        if self.cached > 0 {
+            let cached = self.cached;
+            put(
+                out,
+                format_args!(",\"prompt_tokens_details\":{{\"cached_tokens\":{cached}}}"),
+            );
+        }
+        if let Some(per_token) = self.per_token {
+            let sizes = json!(per_token.batch_size);
+            let waits = json!(per_token.queue_wait_us);
+            put(
+                out,
+                format_args!(",\"batch_size\":{sizes},\"queue_wait_time\":{waits}"),
+            );
+        }
+        out.push(b'}');
+    }
+}
+
+fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("writing to memory cannot fail");
 }
 
 /// Renders the events of one request, without the empty line that ends an event.
@@ -117,7 +188,7 @@ impl Renderer {
     }
 
     /// The chunk that only says who speaks.
-    pub(crate) fn role(&self, out: &mut Vec<u8>, usage: Option<u32>) {
+    pub(crate) fn role(&self, out: &mut Vec<u8>, usage: Option<Usage<'_>>) {
         self.open(out);
         out.extend_from_slice(
             b"\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\
@@ -127,10 +198,10 @@ impl Renderer {
     }
 
     /// The chunk that only tells usage.
-    pub(crate) fn usage(&self, out: &mut Vec<u8>, output_tokens: u32) {
+    pub(crate) fn usage(&self, out: &mut Vec<u8>, usage: Usage<'_>) {
         self.open(out);
         out.extend_from_slice(b"\"choices\":[]");
-        self.close(out, Some(output_tokens));
+        self.close(out, Some(usage));
     }
 
     /// An error as an event of a stream that began with 200.
@@ -149,16 +220,10 @@ impl Renderer {
         out.extend_from_slice(&self.prefix);
     }
 
-    fn close(&self, out: &mut Vec<u8>, usage: Option<u32>) {
-        if let Some(output) = usage {
-            let prompt = self.prompt_tokens;
-            let total = prompt.saturating_add(output);
-            write!(
-                out,
-                ",\"usage\":{{\"prompt_tokens\":{prompt},\"total_tokens\":{total},\
-                 \"completion_tokens\":{output}}}"
-            )
-            .expect("writing to memory cannot fail");
+    fn close(&self, out: &mut Vec<u8>, usage: Option<Usage<'_>>) {
+        if let Some(usage) = usage {
+            out.extend_from_slice(b",\"usage\":");
+            usage.write(out, self.prompt_tokens);
         }
         out.push(b'}');
     }
@@ -189,8 +254,8 @@ pub(crate) struct Whole<'a> {
     pub(crate) reasoning: Option<&'a str>,
     pub(crate) text: &'a str,
     pub(crate) finish: Finish,
-    /// Prompt and output tokens, where usage is told.
-    pub(crate) usage: Option<(u32, u32)>,
+    /// Prompt tokens and the rest, where usage is told.
+    pub(crate) usage: Option<(u32, Usage<'a>)>,
 }
 
 impl Whole<'_> {
@@ -221,11 +286,17 @@ impl Whole<'_> {
             "id": answer_id(self.api, self.request_id), "object": object,
             "created": self.created_s, "model": self.model, "choices": [choice],
         });
-        if let Some((prompt, output)) = self.usage {
+        if let Some((prompt, usage)) = self.usage {
+            let output = usage.output;
+            let details = (usage.cached > 0).then(|| json!({"cached_tokens": usage.cached}));
             answer["usage"] = json!({
                 "prompt_tokens": prompt, "total_tokens": prompt.saturating_add(output),
-                "completion_tokens": output, "prompt_tokens_details": null,
+                "completion_tokens": output, "prompt_tokens_details": details,
             });
+            if let Some(per_token) = usage.per_token {
+                answer["usage"]["batch_size"] = json!(per_token.batch_size);
+                answer["usage"]["queue_wait_time"] = json!(per_token.queue_wait_us);
+            }
         }
         answer.to_string()
     }
@@ -248,7 +319,7 @@ mod tests {
     fn every_chunk_is_valid_json_of_the_right_shape() {
         for api in [Api::Chat, Api::Completions] {
             for finish in [None, Some(Finish::Stop), Some(Finish::Length)] {
-                for usage in [None, Some(4)] {
+                for usage in [None, Some(Usage::of(4))] {
                     let mut out = Vec::new();
                     let event = TokenEvent {
                         text: b" time",
@@ -285,7 +356,7 @@ mod tests {
         assert_eq!(role["choices"][0]["delta"]["role"], "assistant");
         assert_eq!(role["choices"][0]["delta"]["content"], "");
         out.clear();
-        renderer.usage(&mut out, 5);
+        renderer.usage(&mut out, Usage::of(5));
         let usage = json_of(&out);
         assert_eq!(usage["choices"], json!([]));
         assert_eq!(usage["usage"]["completion_tokens"], 5);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use inferometer_catalog::engine::EngineKind;
 use serde_json::{Value, json};
 
 use crate::http::Unreadable;
@@ -88,6 +89,36 @@ impl Refusal {
                 let message = "the request body is larger than 64 MiB";
                 Refusal::openai(413, "RequestEntityTooLarge", None, message)
             }
+        }
+    }
+
+    pub(crate) fn internal(message: &str) -> Refusal {
+        Refusal::openai(500, "InternalServerError", None, message)
+    }
+
+    /// The body in the form of an engine.
+    pub(crate) fn told_by(&self, kind: Option<EngineKind>) -> String {
+        let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
+        let error = &body["error"];
+        let Some(message) = error["message"].as_str().or(error.as_str()) else {
+            return self.body.clone();
+        };
+        match kind {
+            Some(EngineKind::Mindie) => {
+                let kind = match self.status {
+                    400 | 404 | 405 | 413 | 422 => "Input Validation Error",
+                    401 => "Unauthorized",
+                    429 | 503 => "Overloaded",
+                    _ => "Incomplete Generation",
+                };
+                json!({"error": message, "error_type": kind}).to_string()
+            }
+            Some(EngineKind::Sglang) => json!({
+                "object": "error", "message": message, "type": error["type"],
+                "param": error["param"], "code": self.status,
+            })
+            .to_string(),
+            _ => self.body.clone(),
         }
     }
 

@@ -4,13 +4,15 @@ use std::{
     future::Future,
     io,
     net::SocketAddr,
+    path::Path,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
 };
 
+use inferometer_catalog::engine::EngineKind;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::Notify,
@@ -22,8 +24,12 @@ use tokio_rustls::TlsAcceptor;
 use crate::{
     config::{Config, SimError},
     connection,
+    drive::Desk,
+    engine::StepRecord,
+    line_log::LineLog,
     listen::{is_passing, listen},
     metrics::Metrics,
+    prompt::Vocabulary,
     timing::FixedTiming,
     tls::Tls,
     truth::{TruthLog, TruthSink},
@@ -36,6 +42,10 @@ pub(crate) struct Shared {
     pub(crate) timing: FixedTiming,
     pub(crate) metrics: Metrics,
     pub(crate) truth: TruthSink,
+    /// Where an engine decides when tokens come.
+    pub(crate) desk: Option<Arc<Desk>>,
+    /// What `/tokenize` has seen.
+    pub(crate) vocabulary: Mutex<Vocabulary>,
     /// Requests for tokens so far; their order decides on faults and lengths.
     pub(crate) requests: AtomicU64,
     tls: Option<TlsAcceptor>,
@@ -44,6 +54,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// Whose endpoints and answers these are; `None` without an engine.
+    pub(crate) fn kind(&self) -> Option<EngineKind> {
+        self.desk.as_ref().map(|desk| desk.setup().kind)
+    }
+
     /// Counts an answer, and dies after as many as the faults say.
     pub(crate) fn answered(&self) {
         let answered = self.answered.fetch_add(1, Relaxed) + 1;
@@ -60,17 +75,18 @@ pub struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
     truth: Option<TruthLog>,
+    steps: Option<LineLog<StepRecord>>,
 }
 
 impl Server {
-    /// Binds the address and creates the truth log. Raises the process's soft limit on open
+    /// Binds the address and creates the logs. Raises the process's soft limit on open
     /// files to its hard limit, as every stream needs one.
     ///
     /// # Errors
     ///
-    /// If the address cannot be bound, the truth log cannot be created, or the certificates
-    /// are of no use.
-    pub fn bind(address: SocketAddr, config: Config) -> Result<Server, SimError> {
+    /// If the address cannot be bound, a log cannot be created, or the certificates are of no
+    /// use.
+    pub fn bind(address: SocketAddr, mut config: Config) -> Result<Server, SimError> {
         let tls = config.tls.as_ref().map(Tls::acceptor).transpose()?;
         let listener = listen(address)?;
         let address = listener.local_addr().map_err(|source| SimError::Listen {
@@ -79,6 +95,16 @@ impl Server {
         })?;
         let truth = config.truth.as_deref().map(TruthLog::create).transpose()?;
         let sink = truth.as_ref().map_or_else(TruthSink::none, TruthLog::sink);
+        let mut steps = None;
+        let desk = config.engine.clone().map(|setup| {
+            config.max_model_len = setup.config.max_model_len;
+            if let Some(path) = &setup.steps {
+                steps = Some(step_log(path)?);
+            }
+            let sender = steps.as_ref().map(LineLog::sender);
+            Ok(Arc::new(Desk::new(setup, config.seed, sender)))
+        });
+        let desk = desk.transpose()?;
         let timing = FixedTiming {
             ttft: config.ttft,
             itl: config.itl,
@@ -89,6 +115,8 @@ impl Server {
             timing,
             metrics: Metrics::new(),
             truth: sink,
+            desk,
+            vocabulary: Mutex::default(),
             requests: AtomicU64::new(0),
             tls,
             answered: AtomicU64::new(0),
@@ -99,6 +127,7 @@ impl Server {
             address,
             shared: Arc::new(shared),
             truth,
+            steps,
         })
     }
 
@@ -108,31 +137,52 @@ impl Server {
     }
 
     /// Serves until `shutdown` is ready, then closes every connection at once and writes
-    /// the rest of the truth log, requests cut off by the end included. Also returns, as
+    /// the rest of the logs, requests cut off by the end included. Also returns, as
     /// if it had died, after as many answers as the fault `die-after` says.
     ///
     /// Needs a tokio runtime with I/O and time; one thread is enough, and is meant.
     ///
     /// # Errors
     ///
-    /// If the listening socket breaks or the truth log cannot be written.
+    /// If the listening socket breaks or a log cannot be written.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<(), SimError> {
         let Server {
             listener,
             shared,
             truth,
+            steps,
             ..
         } = self;
         let listener = TcpListener::from_std(listener).map_err(SimError::Accept)?;
+        let mut driver = JoinSet::new();
+        if let Some(desk) = shared.desk.clone() {
+            driver.spawn(async move { desk.drive().await });
+        }
         let mut connections = JoinSet::new();
         let served = accept(listener, &shared, &mut connections, shutdown).await;
         connections.shutdown().await;
+        driver.shutdown().await;
         drop(shared);
+        if let Some(steps) = steps {
+            let closed = steps.close();
+            closed.map_err(|(path, source)| SimError::Steps { path, source })?;
+        }
         if let Some(truth) = truth {
             truth.close()?;
         }
         served
     }
+}
+
+fn step_log(path: &Path) -> Result<LineLog<StepRecord>, SimError> {
+    let log = LineLog::create(path, "step-log", |out, step| {
+        serde_json::to_writer(&mut *out, step)?;
+        out.write_all(b"\n")
+    });
+    log.map_err(|source| SimError::Steps {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 /// Serves one client; an error is the client's doing and ends nothing else.

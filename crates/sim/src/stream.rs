@@ -2,14 +2,17 @@
 
 use std::{io, io::Write as _, time::Duration};
 
-use tokio::time::{Instant, sleep_until};
+use inferometer_catalog::engine::EngineKind;
+use tokio::time::Instant;
 
 use crate::{
     draw::Draw,
+    drive::Desk,
+    engine::Nanos,
     fault::{Fault, Faults, UsagePlace},
     metrics::Running,
     render::{Channel, Renderer, TokenEvent, Words},
-    timing::Pace,
+    source::{Ask, Source},
     truth::Entry,
     wire::Wire,
     work::{Api, Work},
@@ -31,7 +34,9 @@ pub(crate) struct Stream<'a> {
     pub(crate) fault: Option<Fault>,
     pub(crate) renderer: &'a Renderer,
     pub(crate) arrival: Instant,
-    pub(crate) pace: Pace,
+    /// Whose habits the stream has; `None` without an engine.
+    pub(crate) kind: Option<EngineKind>,
+    pub(crate) source: Source,
     pub(crate) words: Words,
 }
 
@@ -44,13 +49,17 @@ struct UsagePlan {
 }
 
 impl UsagePlan {
-    fn new(work: &Work, faults: &Faults) -> UsagePlan {
+    fn new(work: &Work, faults: &Faults, kind: Option<EngineKind>) -> UsagePlan {
         let none = UsagePlan {
             each: false,
             finish: false,
             own: false,
         };
         match faults.usage {
+            None if kind == Some(EngineKind::Mindie) => UsagePlan {
+                finish: true,
+                ..none
+            },
             None => UsagePlan {
                 each: work.usage.continuous,
                 own: work.usage.at_end,
@@ -83,7 +92,7 @@ impl Stream<'_> {
         if self.fault == Some(Fault::Empty) {
             return events.end().await;
         }
-        let plan = UsagePlan::new(work, faults);
+        let plan = UsagePlan::new(work, faults, self.kind);
         if faults.comments {
             events.comment(b": keepalive");
             events.write_out().await?;
@@ -91,40 +100,42 @@ impl Stream<'_> {
         // Sent ahead of the first token, as several servers do: a client that takes it for
         // a token reports a time to first token of nearly nothing.
         if faults.role_first && work.api == Api::Chat {
-            events.push(Some(0), |out| renderer.role(out, plan.each.then_some(0)));
+            let usage = plan.each.then(|| self.source.usage(0));
+            events.push(Some(0), |out| renderer.role(out, usage));
             events.write_out().await?;
         }
+        let role_with_first =
+            self.kind == Some(EngineKind::Mindie) && work.api == Api::Chat && !faults.role_first;
 
         let strike_at = work.output_tokens / 2;
         let mut strike = self.fault;
         let mut held_up = Duration::ZERO;
         let mut sent = 0;
         let mut text = Vec::new();
-        while sent < work.output_tokens {
-            let take = self.chunk_size(sent);
-            let mut due = Duration::ZERO;
-            text.clear();
-            for _ in 0..take {
-                due = self.pace.next_due();
-                self.words.append(&mut text);
-            }
-            let striking = if sent >= strike_at {
-                strike.take()
-            } else {
-                None
-            };
+        let mut finish = None;
+        while finish.is_none() {
+            let mut striking = strike.take_if(|_| sent >= strike_at);
             if let Some(Fault::Stall(wait)) = striking {
                 held_up = wait;
             }
-            let long_wait = sent == 0 || matches!(striking, Some(Fault::Stall(_)));
-            let until = self.arrival + due + held_up;
-            if long_wait {
-                wait_or_leave(until, events.wire, ahead).await?;
-            } else {
-                wait(until).await;
+            let ask = self.ask(sent, held_up, matches!(striking, Some(Fault::Stall(_))));
+            let ready = self.source.next(ask, events.wire, ahead).await?;
+            let take = ready.tokens;
+            finish = ready.finish;
+            if finish.is_some() && striking.is_none() {
+                // So few chunks that the middle was never reached.
+                striking = strike.take();
             }
+            text.clear();
+            for _ in 0..take {
+                self.words.append(&mut text);
+            }
+            if role_with_first && sent == 0 {
+                events.push(Some(0), |out| renderer.role(out, None));
+            }
+            events.due = ready.due;
             let usage_now = sent + take;
-            let last = usage_now == work.output_tokens;
+            let told = plan.each || plan.finish && finish.is_some();
             let event = TokenEvent {
                 text: &text,
                 channel: if sent < self.reasoning() {
@@ -132,8 +143,8 @@ impl Stream<'_> {
                 } else {
                     Channel::Answer
                 },
-                finish: last.then_some(work.finish),
-                usage: (plan.each || plan.finish && last).then_some(usage_now),
+                finish,
+                usage: told.then(|| self.source.usage(usage_now)),
             };
             match striking {
                 Some(Fault::InbandError) => {
@@ -158,12 +169,14 @@ impl Stream<'_> {
             sent = usage_now;
             let since = self.arrival.elapsed();
             running.tokens(since, take, work.prompt_tokens);
+            events.due = None;
             if events.is_batch() {
                 events.write_out().await?;
             }
         }
         if plan.own {
-            events.push(Some(0), |out| renderer.usage(out, sent));
+            let usage = self.source.usage(sent);
+            events.push(Some(0), |out| renderer.usage(out, usage));
             if events.is_batch() {
                 events.write_out().await?;
             }
@@ -172,7 +185,7 @@ impl Stream<'_> {
             events.push(None, |out| renderer.done(out));
         }
         let ended = events.end().await?;
-        running.finish(work.finish, self.arrival.elapsed());
+        running.finish(finish.unwrap_or(work.finish), self.arrival.elapsed());
         Ok(ended)
     }
 
@@ -184,37 +197,14 @@ impl Stream<'_> {
     }
 
     /// The tokens of the next chunk; one chunk never holds both reasoning and answer.
-    fn chunk_size(&self, sent: u32) -> u32 {
-        let left = self.work.output_tokens - sent;
+    fn ask(&self, sent: u32, held_up: Duration, stalls: bool) -> Ask {
         let thinking = self.reasoning().saturating_sub(sent);
-        let most = if thinking > 0 {
-            thinking.min(left)
-        } else {
-            left
-        };
-        self.faults.tokens_per_chunk.get().min(most)
-    }
-}
-
-/// Waits for a due time; lets other streams have their turn even if it has passed.
-async fn wait(until: Instant) {
-    if Instant::now() < until {
-        sleep_until(until).await;
-    } else {
-        tokio::task::coop::consume_budget().await;
-    }
-}
-
-/// Waits for a due time, but not for a client that has gone.
-pub(crate) async fn wait_or_leave(
-    until: Instant,
-    wire: &mut Wire,
-    ahead: &mut Vec<u8>,
-) -> io::Result<()> {
-    tokio::select! {
-        biased;
-        () = wait(until) => Ok(()),
-        () = wire.gone(ahead) => Err(io::ErrorKind::ConnectionAborted.into()),
+        Ask {
+            least: self.faults.tokens_per_chunk.get(),
+            most: if thinking > 0 { thinking } else { u32::MAX },
+            held_up,
+            stalls,
+        }
     }
 }
 
@@ -231,6 +221,9 @@ pub(crate) struct EventWriter<'a> {
     out: Vec<u8>,
     event: Vec<u8>,
     pending: Vec<Pending>,
+    /// When the events that are pushed now are to be written, where that is watched.
+    due: Option<Nanos>,
+    desk: Option<&'a Desk>,
 }
 
 /// An event in the output buffer.
@@ -239,6 +232,7 @@ struct Pending {
     /// The end of its text: before the line end, so that no reader can have it earlier.
     end: usize,
     tokens: u32,
+    due: Option<Nanos>,
 }
 
 impl<'a> EventWriter<'a> {
@@ -249,6 +243,7 @@ impl<'a> EventWriter<'a> {
         line_end: &'static [u8],
         faults: &Faults,
         split: Draw,
+        desk: Option<&'a Desk>,
     ) -> EventWriter<'a> {
         EventWriter {
             wire,
@@ -260,6 +255,8 @@ impl<'a> EventWriter<'a> {
             out: Vec::new(),
             event: Vec::new(),
             pending: Vec::new(),
+            due: None,
+            desk,
         }
     }
 
@@ -273,7 +270,13 @@ impl<'a> EventWriter<'a> {
         let start = self.frame();
         if let Some(tokens) = tokens {
             let end = start + length;
-            self.pending.push(Pending { start, end, tokens });
+            let due = self.due;
+            self.pending.push(Pending {
+                start,
+                end,
+                tokens,
+                due,
+            });
         }
     }
 
@@ -332,6 +335,9 @@ impl<'a> EventWriter<'a> {
                     && event.end <= from
                 {
                     self.entry.chunk(written.at, event.tokens);
+                    if let (Some(desk), Some(due)) = (self.desk, event.due) {
+                        desk.written(due, written.at);
+                    }
                     logged += 1;
                 }
                 self.entry.end(written.at);

@@ -4,22 +4,16 @@
 //! facts into a channel; a thread of its own formats and writes them.
 
 use std::{
-    fs::File,
-    io::{self, BufWriter, Write},
-    path::{Path, PathBuf},
+    io::{self, Write},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
-        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+        mpsc::Sender,
     },
-    thread::JoinHandle,
-    time::{Duration, Instant},
 };
 
-use crate::{clock::Stamp, config::SimError};
-
-/// The longest that a finished request stays in memory.
-const FLUSH_EVERY: Duration = Duration::from_millis(200);
+use crate::{clock::Stamp, config::SimError, line_log::LineLog};
 
 /// A chunk as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +25,7 @@ pub(crate) struct Chunk {
 }
 
 /// The open log; closing it waits until everything is on disk.
-pub(crate) struct TruthLog {
-    path: PathBuf,
-    sender: Sender<Line>,
-    writer: JoinHandle<io::Result<()>>,
-}
+pub(crate) struct TruthLog(LineLog<Line>);
 
 /// Hands out entries for requests; cheap to clone.
 #[derive(Clone)]
@@ -65,42 +55,25 @@ struct Line {
 
 impl TruthLog {
     pub(crate) fn create(path: &Path) -> Result<TruthLog, SimError> {
-        let truth_error = |source| SimError::Truth {
+        let log = LineLog::create(path, "truth-log", |out, line| write_line(out, line));
+        let log = log.map_err(|source| SimError::Truth {
             path: path.to_owned(),
             source,
-        };
-        let file = File::create(path).map_err(truth_error)?;
-        let (sender, receiver) = channel();
-        let writer = std::thread::Builder::new()
-            .name("truth-log".to_owned())
-            .spawn(move || {
-                // Where threads share a core, the one that serves goes first.
-                let _ = rustix::process::nice(10);
-                write_lines(BufWriter::with_capacity(1 << 16, file), receiver)
-            })
-            .map_err(truth_error)?;
-        Ok(TruthLog {
-            path: path.to_owned(),
-            sender,
-            writer,
-        })
+        })?;
+        Ok(TruthLog(log))
     }
 
     pub(crate) fn sink(&self) -> TruthSink {
         TruthSink {
-            sender: Some(self.sender.clone()),
+            sender: Some(self.0.sender()),
             dying: Arc::default(),
         }
     }
 
     /// Waits for the last line. Every sink and entry must be gone by then.
     pub(crate) fn close(self) -> Result<(), SimError> {
-        drop(self.sender);
-        let written = self.writer.join().expect("the log's writer does not panic");
-        written.map_err(|source| SimError::Truth {
-            path: self.path,
-            source,
-        })
+        let closed = self.0.close();
+        closed.map_err(|(path, source)| SimError::Truth { path, source })
     }
 }
 
@@ -179,29 +152,7 @@ impl Drop for Entry {
     }
 }
 
-fn write_lines(mut out: impl Write, lines: Receiver<Line>) -> io::Result<()> {
-    let mut flush_at: Option<Instant> = None;
-    loop {
-        let received = match flush_at {
-            Some(at) => lines.recv_timeout(at.saturating_duration_since(Instant::now())),
-            None => lines.recv().map_err(|_| RecvTimeoutError::Disconnected),
-        };
-        match received {
-            Ok(line) => {
-                write_line(&mut out, &line)?;
-                flush_at.get_or_insert_with(|| Instant::now() + FLUSH_EVERY);
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return out.flush(),
-        }
-        if flush_at.is_some_and(|at| Instant::now() >= at) {
-            out.flush()?;
-            flush_at = None;
-        }
-    }
-}
-
-fn write_line(out: &mut impl Write, line: &Line) -> io::Result<()> {
+fn write_line(out: &mut dyn Write, line: &Line) -> io::Result<()> {
     out.write_all(b"{\"id\":")?;
     serde_json::to_writer(&mut *out, &line.id)?;
     write!(out, ",\"arrival_ns\":{},\"chunks\":[", line.arrival.0)?;

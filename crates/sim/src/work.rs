@@ -5,6 +5,8 @@ use serde_json::{Map, Value};
 use crate::{
     config::Config,
     draw::{Draw, Purpose},
+    engine,
+    prompt::Prompt,
     reply::Refusal,
 };
 
@@ -48,6 +50,15 @@ impl Finish {
     }
 }
 
+impl From<engine::Finish> for Finish {
+    fn from(finish: engine::Finish) -> Finish {
+        match finish {
+            engine::Finish::Stop => Finish::Stop,
+            engine::Finish::Length => Finish::Length,
+        }
+    }
+}
+
 /// A request that will be served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
@@ -55,6 +66,10 @@ pub(crate) struct Work {
     pub(crate) stream: bool,
     pub(crate) usage: UsageAsked,
     pub(crate) prompt_tokens: u32,
+    /// The prompt itself, where an engine computes it.
+    pub(crate) prompt: Vec<u32>,
+    /// Lower runs first, where the engine goes by it.
+    pub(crate) priority: i32,
     pub(crate) output_tokens: u32,
     pub(crate) finish: Finish,
 }
@@ -85,10 +100,18 @@ impl Work {
         if count(&body, "n")?.is_some_and(|n| n != 1) {
             return Err(Refusal::bad_request("n other than 1 is not supported"));
         }
-        let prompt_tokens = match api {
-            Api::Chat => chat_tokens(&body)?,
-            Api::Completions => prompt_tokens(&body)?,
+        let mut prompt = match &config.engine {
+            Some(_) => Prompt::kept(),
+            None => Prompt::counted(),
         };
+        match api {
+            Api::Chat => {
+                prompt.messages(&body)?;
+                prompt.open_answer();
+            }
+            Api::Completions => prompt.completion(&body)?,
+        }
+        let prompt_tokens = prompt.count();
         let (limit, asked) = output_limit(api, &body, config, prompt_tokens)?;
         check_context(api, config.max_model_len, prompt_tokens, asked)?;
         let least = count(&body, "min_tokens")?.unwrap_or(0);
@@ -118,6 +141,8 @@ impl Work {
                 continuous: flag(&options, "continuous_usage_stats")?,
             },
             prompt_tokens,
+            prompt: prompt.into_ids(),
+            priority: priority(&body)?,
             output_tokens,
             finish: if output_tokens == limit {
                 Finish::Length
@@ -172,60 +197,6 @@ fn check_context(api: Api, most: u32, prompt: u32, asked: Option<u32>) -> Result
     )))
 }
 
-/// Words stand for tokens; a chat template is 4 tokens a message and 3 to open the answer.
-fn chat_tokens(body: &Map<String, Value>) -> Result<u32, Refusal> {
-    let Some(messages) = body.get("messages") else {
-        return Err(Refusal::bad_request("messages: field required"));
-    };
-    let messages = messages
-        .as_array()
-        .ok_or_else(|| wrong_type("messages", "an array"))?;
-    if messages.is_empty() {
-        return Err(Refusal::bad_request("messages: at least one is required"));
-    }
-    let mut tokens: u32 = 3;
-    for message in messages {
-        let words = match message.get("content") {
-            None | Some(Value::Null) => 0,
-            Some(Value::String(text)) => words(text),
-            Some(Value::Array(parts)) => parts
-                .iter()
-                .filter_map(|part| part.get("text")?.as_str())
-                .map(words)
-                .sum(),
-            Some(_) => return Err(wrong_type("content", "a string or an array of parts")),
-        };
-        tokens = tokens.saturating_add(words).saturating_add(4);
-    }
-    Ok(tokens)
-}
-
-fn prompt_tokens(body: &Map<String, Value>) -> Result<u32, Refusal> {
-    let Some(prompt) = body.get("prompt") else {
-        return Err(Refusal::bad_request("prompt: field required"));
-    };
-    one_prompt(prompt).ok_or_else(|| {
-        Refusal::bad_request(
-            "prompt must be one string or one array of token ids; batches are not supported",
-        )
-    })
-}
-
-fn one_prompt(prompt: &Value) -> Option<u32> {
-    match prompt {
-        Value::String(text) => Some(words(text)),
-        Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_u64) => {
-            u32::try_from(items.len()).ok()
-        }
-        Value::Array(items) if items.len() == 1 => one_prompt(&items[0]),
-        _ => None,
-    }
-}
-
-fn words(text: &str) -> u32 {
-    u32::try_from(text.split_whitespace().count()).unwrap_or(u32::MAX)
-}
-
 fn text<'a>(body: &'a Map<String, Value>, field: &str) -> Result<Option<&'a str>, Refusal> {
     match body.get(field) {
         None | Some(Value::Null) => Ok(None),
@@ -249,6 +220,16 @@ fn count(body: &Map<String, Value>, field: &str) -> Result<Option<u32>, Refusal>
             let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
             let count = count.ok_or_else(|| wrong_type(field, "a whole number from 0"))?;
             Ok(Some(count))
+        }
+    }
+}
+
+fn priority(body: &Map<String, Value>) -> Result<i32, Refusal> {
+    match body.get("priority") {
+        None | Some(Value::Null) => Ok(0),
+        Some(value) => {
+            let priority = value.as_i64().and_then(|number| i32::try_from(number).ok());
+            priority.ok_or_else(|| wrong_type("priority", "a whole number"))
         }
     }
 }

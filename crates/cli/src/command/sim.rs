@@ -52,7 +52,7 @@ pub fn run(arguments: SimArguments) -> anyhow::Result<Exit> {
         let host = host.and_then(|host| host.parse().ok());
         SocketAddr::new(host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), port)
     });
-    let config = config(&arguments, launch.as_ref())?;
+    let config = config(&arguments, launch.as_deref())?;
     let log = launch.map(|launch| launch.log).unwrap_or_default();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,0 +1,378 @@
+//! Drives the engine in real time.
+//!
+//! [`Desk`] holds the engine. A connection hands its request in and gets a [`Generation`], from
+//! which it takes its tokens; one task ([`Desk::drive`]) takes the engine's steps when they are
+//! due and hands out what they made when it is to leave. Nothing that a connection does or
+//! suffers holds the engine up.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    future::pending,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc::Sender},
+    time::Duration,
+};
+
+use tokio::{
+    sync::{Notify, mpsc},
+    time::{Instant, sleep_until},
+};
+
+use crate::{
+    clock::Stamp,
+    config::EngineSetup,
+    engine::{Engine, EventKind, Finish, Nanos, Refusal, Request, StepRecord},
+    engine_metrics::{EngineMetrics, Quantity},
+    profile,
+};
+
+/// Steps taken in one go before connections have their turn, should steps be shorter than the
+/// time that it takes to simulate them.
+const STEPS_AT_ONCE: usize = 64;
+
+/// Tokens that have left the engine for a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    pub(crate) tokens: u32,
+    /// Sequences in the batch that made them.
+    pub(crate) batch: u32,
+    /// When they are to be written.
+    pub(crate) at: Nanos,
+    /// With the last tokens.
+    pub(crate) finish: Option<Finish>,
+    /// Prompt tokens that were in the prefix cache.
+    pub(crate) cached_tokens: u32,
+    /// Time in the queue.
+    pub(crate) queued: Nanos,
+}
+
+/// Where requests are handed in.
+pub(crate) struct Desk {
+    inner: Mutex<Inner>,
+    /// Something is due earlier than the driver knows.
+    changed: Notify,
+    epoch: Instant,
+    epoch_stamp: Stamp,
+    setup: EngineSetup,
+}
+
+struct Inner {
+    engine: Engine,
+    open: HashMap<u64, Open>,
+    /// Chunks that have not left yet, in the order of their times: the engine's API server
+    /// sends one after the other.
+    outbox: VecDeque<(u64, Leaving)>,
+    metrics: EngineMetrics,
+    steps: Option<Sender<StepRecord>>,
+    profile: Option<Vec<StepRecord>>,
+}
+
+#[derive(Clone, Copy)]
+struct Leaving {
+    at: Nanos,
+    made_at: Nanos,
+    tokens: u32,
+    batch: u32,
+    /// Why it ended, and how often it was preempted.
+    finished: Option<(Finish, u32)>,
+}
+
+/// A request under way, and what its metrics need.
+struct Open {
+    pieces: mpsc::UnboundedSender<Piece>,
+    arrived: Nanos,
+    started: Nanos,
+    first: Option<(Nanos, Nanos)>,
+    last: Nanos,
+    prompt_tokens: u32,
+    asked_tokens: u32,
+    cached_tokens: u32,
+    tokens: u32,
+}
+
+impl Desk {
+    pub(crate) fn new(setup: EngineSetup, seed: u64, steps: Option<Sender<StepRecord>>) -> Desk {
+        let inner = Inner {
+            engine: Engine::new(setup.config.clone(), seed),
+            open: HashMap::new(),
+            outbox: VecDeque::new(),
+            metrics: EngineMetrics::new(setup.kind, setup.version, &setup.config),
+            steps,
+            profile: None,
+        };
+        Desk {
+            inner: Mutex::new(inner),
+            changed: Notify::new(),
+            epoch: Instant::now(),
+            epoch_stamp: Stamp::now(),
+            setup,
+        }
+    }
+
+    pub(crate) fn setup(&self) -> &EngineSetup {
+        &self.setup
+    }
+
+    /// Hands in a request that arrives now.
+    pub(crate) fn submit(self: &Arc<Self>, request: Request) -> Result<Generation, Refusal> {
+        let id = request.id;
+        let (pieces, received) = mpsc::unbounded_channel();
+        let now = self.now();
+        let open = Open {
+            pieces,
+            arrived: now,
+            started: now,
+            first: None,
+            last: now,
+            prompt_tokens: request.prompt_tokens,
+            asked_tokens: request.output_tokens,
+            cached_tokens: 0,
+            tokens: 0,
+        };
+        let mut inner = self.lock();
+        inner.metrics.received();
+        inner.take_steps(now);
+        inner.engine.add(now, request)?;
+        inner.open.insert(id, open);
+        drop(inner);
+        self.changed.notify_one();
+        Ok(Generation {
+            desk: Arc::clone(self),
+            id,
+            pieces: received,
+        })
+    }
+
+    /// Forgets all cached prefixes; false where requests hold some.
+    pub(crate) fn reset_prefix_cache(&self) -> bool {
+        self.lock().engine.reset_prefix_cache()
+    }
+
+    pub(crate) fn metrics(&self, model: &str) -> String {
+        let inner = self.lock();
+        let stats = inner.engine.stats();
+        inner.metrics.render(model, &stats, &self.setup.config)
+    }
+
+    /// Begins a profile, in place of one that runs.
+    pub(crate) fn start_profile(&self) {
+        self.lock().profile = Some(Vec::new());
+    }
+
+    /// Ends the profile: where it is to go, and its steps. `None` where none runs.
+    pub(crate) fn stop_profile(&self) -> Option<(PathBuf, Vec<StepRecord>)> {
+        let path = self.setup.profile.clone()?;
+        Some((path, self.lock().profile.take()?))
+    }
+
+    /// When a time of the engine is by tokio's clock.
+    pub(crate) fn instant(&self, at: Nanos) -> Instant {
+        self.epoch + Duration::from_nanos(at)
+    }
+
+    /// Notes that what was due `at` was written.
+    pub(crate) fn written(&self, at: Nanos, written: Stamp) {
+        let due = self.epoch_stamp.0.saturating_add(at);
+        let late = written.0.saturating_sub(due);
+        self.lock().metrics.written_late(late);
+    }
+
+    /// Takes steps as they are due; never returns.
+    pub(crate) async fn drive(&self) {
+        loop {
+            let now = self.now();
+            let next = self.lock().advance(now);
+            let due = async {
+                match next {
+                    Some(at) if at <= now => tokio::task::yield_now().await,
+                    Some(at) => sleep_until(self.instant(at)).await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                () = due => {}
+                () = self.changed.notified() => {}
+            }
+        }
+    }
+
+    fn now(&self) -> Nanos {
+        u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// Does what is due by now; when to come again.
+    fn advance(&mut self, now: Nanos) -> Option<Nanos> {
+        self.take_steps(now);
+        while let Some(&(id, leaving)) = self.outbox.front()
+            && leaving.at <= now
+        {
+            self.outbox.pop_front();
+            self.hand_out(id, leaving);
+        }
+        let leaves = self.outbox.front().map(|(_, leaving)| leaving.at);
+        match (self.engine.wake(), leaves) {
+            (Some(wake), Some(leaves)) => Some(wake.min(leaves)),
+            (wake, leaves) => wake.or(leaves),
+        }
+    }
+
+    /// Each step is taken at the time it was due, so that a late one delays none after it.
+    fn take_steps(&mut self, now: Nanos) {
+        for _ in 0..STEPS_AT_ONCE {
+            let Some(wake) = self.engine.wake().filter(|wake| *wake <= now) else {
+                return;
+            };
+            let outcome = self.engine.step(wake);
+            for event in outcome.events {
+                match event.kind {
+                    EventKind::Started { cached_tokens } => {
+                        if let Some(open) = self.open.get_mut(&event.request) {
+                            open.started = event.at;
+                            open.cached_tokens = cached_tokens;
+                        }
+                    }
+                    EventKind::Tokens {
+                        count,
+                        batch,
+                        made_at,
+                    } => {
+                        let leaving = Leaving {
+                            at: event.at,
+                            made_at,
+                            tokens: count,
+                            batch,
+                            finished: None,
+                        };
+                        self.outbox.push_back((event.request, leaving));
+                    }
+                    EventKind::Finished {
+                        finish,
+                        preemptions,
+                    } => {
+                        // It follows the last tokens of its request.
+                        if let Some((_, leaving)) = self.outbox.back_mut() {
+                            leaving.finished = Some((finish, preemptions));
+                        }
+                    }
+                    EventKind::Preempted => {}
+                }
+            }
+            if let Some(step) = outcome.began {
+                self.note_step(step);
+            }
+        }
+    }
+
+    fn note_step(&mut self, step: StepRecord) {
+        let tokens = f64::from(step.prefill_tokens) + f64::from(step.decode_tokens);
+        self.metrics.observe(Quantity::IterationTokens, tokens);
+        if let Some(steps) = &self.steps {
+            // The log's writer has stopped; closing the log says why.
+            let _ = steps.send(step);
+        }
+        if let Some(profile) = &mut self.profile
+            && profile.len() < profile::MOST_STEPS
+        {
+            profile.push(step);
+        }
+    }
+
+    fn hand_out(&mut self, id: u64, leaving: Leaving) {
+        // A request that was cancelled meanwhile is not there any more.
+        let Some(open) = self.open.get_mut(&id) else {
+            return;
+        };
+        let Leaving { at, made_at, .. } = leaving;
+        let metrics = &mut self.metrics;
+        let first = open.first.is_none();
+        let (first_at, first_made) = *open.first.get_or_insert((at, made_at));
+        if first {
+            metrics.cached(open.cached_tokens);
+            metrics.observe_time(Quantity::FirstToken, at.saturating_sub(open.arrived));
+        } else {
+            metrics.observe_time(Quantity::BetweenTokens, at.saturating_sub(open.last));
+        }
+        open.last = at;
+        open.tokens += leaving.tokens;
+        let piece = Piece {
+            tokens: leaving.tokens,
+            batch: leaving.batch,
+            at,
+            finish: leaving.finished.map(|(finish, _)| finish),
+            cached_tokens: open.cached_tokens,
+            queued: open.started.saturating_sub(open.arrived),
+        };
+        // A connection that has gone cancels by itself.
+        let _ = open.pieces.send(piece);
+        let Some((finish, preemptions)) = leaving.finished else {
+            return;
+        };
+        let Some(open) = self.open.remove(&id) else {
+            return;
+        };
+        let since = |from: Nanos, to: Nanos| to.saturating_sub(from);
+        for (quantity, time) in [
+            (Quantity::Latency, since(open.arrived, at)),
+            (Quantity::QueueTime, since(open.arrived, open.started)),
+            (Quantity::PrefillTime, since(open.started, first_made)),
+            (Quantity::DecodeTime, since(first_made, made_at)),
+            (Quantity::InferenceTime, since(open.started, made_at)),
+        ] {
+            metrics.observe_time(quantity, time);
+        }
+        if open.tokens > 1 {
+            let mean = since(first_at, at) as f64 * 1e-9 / f64::from(open.tokens - 1);
+            metrics.observe(Quantity::PerToken, mean);
+        }
+        for (quantity, count) in [
+            (Quantity::PromptTokens, open.prompt_tokens),
+            (
+                Quantity::ComputedTokens,
+                open.prompt_tokens.saturating_sub(open.cached_tokens),
+            ),
+            (Quantity::GenerationTokens, open.tokens),
+            (Quantity::AskedTokens, open.asked_tokens),
+            (Quantity::Choices, 1),
+            (Quantity::Preemptions, preemptions),
+        ] {
+            metrics.observe(quantity, f64::from(count));
+        }
+        metrics.ended(Some(finish));
+    }
+}
+
+/// The tokens of one request as they come. Dropped before the last, it cancels the request.
+pub(crate) struct Generation {
+    desk: Arc<Desk>,
+    id: u64,
+    pieces: mpsc::UnboundedReceiver<Piece>,
+}
+
+impl Generation {
+    /// The next tokens, at the time they leave; `None` after the last.
+    pub(crate) async fn next(&mut self) -> Option<Piece> {
+        self.pieces.recv().await
+    }
+
+    pub(crate) fn desk(&self) -> &Arc<Desk> {
+        &self.desk
+    }
+}
+
+impl Drop for Generation {
+    fn drop(&mut self) {
+        let mut inner = self.desk.lock();
+        if inner.open.remove(&self.id).is_some() {
+            inner.engine.cancel(self.id);
+            inner.metrics.ended(None);
+            drop(inner);
+            self.desk.changed.notify_one();
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The endpoints that do not generate: what the engine says of itself, and what it is told.
+
+use std::sync::PoisonError;
+
+use inferometer_catalog::engine::EngineKind;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    connection::{JSON, authorized, models},
+    drive::Desk,
+    http::Request,
+    profile,
+    prompt::Prompt,
+    reply::Refusal,
+    server::Shared,
+};
+
+const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// The body of an answer with status 200.
+pub(crate) struct Body {
+    pub(crate) content_type: &'static str,
+    pub(crate) text: String,
+}
+
+impl Body {
+    fn empty() -> Body {
+        Body::json(String::new())
+    }
+
+    fn json(text: String) -> Body {
+        Body {
+            content_type: JSON,
+            text,
+        }
+    }
+}
+
+/// The methods that a path takes, as `allow` lists them; `None` where there is no such path.
+pub(crate) fn methods(shared: &Shared, path: &str) -> Option<&'static str> {
+    let kind = shared.kind();
+    let profiles = shared
+        .desk
+        .as_ref()
+        .is_some_and(|desk| desk.setup().profile.is_some());
+    Some(match (path, kind) {
+        ("/v1/models" | "/health" | "/version" | "/metrics", _) => "GET",
+        ("/tokenize" | "/detokenize", _) => "POST",
+        ("/reset_prefix_cache", Some(EngineKind::Vllm)) => "POST",
+        ("/flush_cache", Some(EngineKind::Sglang)) => "GET, POST",
+        (
+            "/get_server_info" | "/server_info" | "/get_model_info" | "/health_generate",
+            Some(EngineKind::Sglang),
+        ) => "GET",
+        ("/v2/health/live" | "/v2/health/ready", Some(EngineKind::Mindie)) => "GET",
+        ("/start_profile" | "/stop_profile", Some(_)) if profiles => "POST",
+        _ => return None,
+    })
+}
+
+/// Answers a request to one of the paths that [`methods`] knows.
+pub(crate) async fn respond(
+    shared: &Shared,
+    path: &str,
+    request: &Request,
+) -> Result<Body, Refusal> {
+    let config = &shared.config;
+    match path {
+        "/v1/models" if !authorized(shared, request) => Err(Refusal::unauthorized()),
+        "/v1/models" => Ok(Body::json(models(&config.model, config.max_model_len))),
+        "/version" => {
+            let version = match &shared.desk {
+                Some(desk) => desk.setup().version.to_string(),
+                None => env!("CARGO_PKG_VERSION").to_owned(),
+            };
+            Ok(Body::json(json!({"version": version}).to_string()))
+        }
+        "/metrics" => {
+            let text = match &shared.desk {
+                Some(desk) => desk.metrics(&config.model),
+                None => shared.metrics.render(&config.model),
+            };
+            Ok(Body {
+                content_type: PROMETHEUS,
+                text,
+            })
+        }
+        "/tokenize" => tokenize(shared, &request.body),
+        "/detokenize" => detokenize(shared, &request.body),
+        _ => match &shared.desk {
+            Some(desk) => tell_engine(shared, desk, path).await,
+            None => Ok(Body::empty()),
+        },
+    }
+}
+
+async fn tell_engine(shared: &Shared, desk: &Desk, path: &str) -> Result<Body, Refusal> {
+    match path {
+        "/reset_prefix_cache" => {
+            // As vLLM: 200 too where requests hold blocks and nothing is forgotten.
+            desk.reset_prefix_cache();
+            Ok(Body::empty())
+        }
+        "/flush_cache" if desk.reset_prefix_cache() => Ok(Body {
+            content_type: TEXT,
+            text: "Cache flushed.\nPlease check backend logs for more details. (When there are \
+                   running or waiting requests, the operation will not be performed.)\n"
+                .to_owned(),
+        }),
+        "/flush_cache" => Err(Refusal::bad_request(
+            "the cache is not flushed while requests are running",
+        )),
+        "/get_server_info" | "/server_info" => {
+            let setup = desk.setup();
+            let tokens = u64::from(setup.config.blocks) * u64::from(setup.config.block_size);
+            let info = json!({
+                "model_path": shared.config.model, "served_model_name": shared.config.model,
+                "context_length": setup.config.max_model_len, "max_total_num_tokens": tokens,
+                "page_size": setup.config.block_size, "version": setup.version.to_string(),
+                "disable_radix_cache": !setup.config.prefix_caching,
+            });
+            Ok(Body::json(info.to_string()))
+        }
+        "/get_model_info" => {
+            let info = json!({
+                "model_path": shared.config.model, "tokenizer_path": shared.config.model,
+                "is_generation": true,
+            });
+            Ok(Body::json(info.to_string()))
+        }
+        "/start_profile" => {
+            desk.start_profile();
+            Ok(Body::empty())
+        }
+        "/stop_profile" => stop_profile(desk).await,
+        _ => Ok(Body::empty()),
+    }
+}
+
+async fn stop_profile(desk: &Desk) -> Result<Body, Refusal> {
+    let Some((path, steps)) = desk.stop_profile() else {
+        return Err(Refusal::bad_request(
+            "no profile is under way; POST /start_profile first",
+        ));
+    };
+    let name = path.display().to_string();
+    let written = tokio::task::spawn_blocking(move || profile::write(&path, &steps)).await;
+    match written {
+        Ok(Ok(())) => Ok(Body::empty()),
+        Ok(Err(error)) => Err(Refusal::internal(&format!("profile {name}: {error}"))),
+        Err(error) => Err(Refusal::internal(&format!("profile {name}: {error}"))),
+    }
+}
+
+fn object(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
+    serde_json::from_slice(body)
+        .map_err(|error| Refusal::bad_request(format!("the body is not a JSON object: {error}")))
+}
+
+fn check_model(shared: &Shared, body: &Map<String, Value>) -> Result<(), Refusal> {
+    match body.get("model") {
+        None | Some(Value::Null) => Ok(()),
+        Some(Value::String(model)) if *model == shared.config.model => Ok(()),
+        Some(Value::String(model)) => Err(Refusal::unknown_model(model)),
+        Some(_) => Err(Refusal::bad_request("model: should be a string")),
+    }
+}
+
+/// vLLM's `/tokenize`: of a prompt, or of a chat with its template.
+fn tokenize(shared: &Shared, body: &[u8]) -> Result<Body, Refusal> {
+    let body = object(body)?;
+    check_model(shared, &body)?;
+    let mut prompt = Prompt::kept();
+    let asked = |field: &str| body.get(field).and_then(Value::as_bool);
+    if body.contains_key("messages") {
+        prompt.messages(&body)?;
+        if asked("add_generation_prompt").unwrap_or(true) {
+            prompt.open_answer();
+        }
+    } else {
+        prompt.completion(&body)?;
+    }
+    let mut vocabulary = shared
+        .vocabulary
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    each_text(&body, &mut |text| vocabulary.learn(text));
+    let count = prompt.count();
+    let tokens = prompt.into_ids();
+    let words = asked("return_token_strs").unwrap_or(false).then(|| {
+        let words = tokens.iter().map(|id| vocabulary.word(*id));
+        words.collect::<Vec<_>>()
+    });
+    let answer = json!({
+        "count": count, "max_model_len": shared.config.max_model_len, "tokens": tokens,
+        "token_strs": words,
+    });
+    Ok(Body::json(answer.to_string()))
+}
+
+/// The texts of a prompt or a chat.
+fn each_text(body: &Map<String, Value>, visit: &mut impl FnMut(&str)) {
+    if let Some(text) = body.get("prompt").and_then(Value::as_str) {
+        visit(text);
+    }
+    let messages = body.get("messages").and_then(Value::as_array);
+    for message in messages.into_iter().flatten() {
+        for field in ["role", "content"] {
+            if let Some(text) = message.get(field).and_then(Value::as_str) {
+                visit(text);
+            }
+        }
+        let parts = message.get("content").and_then(Value::as_array);
+        for part in parts.into_iter().flatten() {
+            if let Some(text) = part.get("text").and_then(Value::as_str) {
+                visit(text);
+            }
+        }
+    }
+}
+
+fn detokenize(shared: &Shared, body: &[u8]) -> Result<Body, Refusal> {
+    let body = object(body)?;
+    check_model(shared, &body)?;
+    let ids = body.get("tokens").and_then(Value::as_array);
+    let ids = ids.and_then(|ids| {
+        let id = |id: &Value| u32::try_from(id.as_u64()?).ok();
+        ids.iter().map(id).collect::<Option<Vec<u32>>>()
+    });
+    let ids = ids.ok_or_else(|| Refusal::bad_request("tokens: should be an array of token ids"))?;
+    let vocabulary = shared
+        .vocabulary
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    let words: Vec<String> = ids.iter().map(|id| vocabulary.word(*id)).collect();
+    Ok(Body::json(json!({"prompt": words.join(" ")}).to_string()))
+}

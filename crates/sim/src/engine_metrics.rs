@@ -1,0 +1,333 @@
+//! Metrics of a scheduled engine, by the names and buckets that the engine's version has.
+
+use inferometer_catalog::engine::{
+    EngineKind, Version,
+    metric::{Meaning, Metric, MetricKind, metrics},
+};
+
+use crate::engine::{EngineConfig, Finish, Nanos, Stats};
+
+/// Upper bounds in seconds of how late chunks were written.
+const LATENESS_BOUNDS: [f64; 9] = [0.000_5, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.05, 0.1];
+
+/// What histograms are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quantity {
+    FirstToken,
+    BetweenTokens,
+    PerToken,
+    Latency,
+    QueueTime,
+    InferenceTime,
+    PrefillTime,
+    DecodeTime,
+    IterationTokens,
+    PromptTokens,
+    ComputedTokens,
+    GenerationTokens,
+    AskedTokens,
+    Choices,
+    Preemptions,
+}
+
+impl Quantity {
+    fn of(metric: &Metric) -> Option<Quantity> {
+        Some(match metric.meaning {
+            Some(Meaning::FirstToken) => Quantity::FirstToken,
+            Some(Meaning::BetweenTokens) => Quantity::BetweenTokens,
+            Some(Meaning::Latency) => Quantity::Latency,
+            Some(Meaning::QueueTime) => Quantity::QueueTime,
+            Some(Meaning::PrefillTime) => Quantity::PrefillTime,
+            Some(Meaning::DecodeTime) => Quantity::DecodeTime,
+            Some(Meaning::IterationTokens) => Quantity::IterationTokens,
+            _ => match bare(metric) {
+                "request_time_per_output_token_seconds" => Quantity::PerToken,
+                "request_inference_time_seconds" => Quantity::InferenceTime,
+                "request_prompt_tokens" => Quantity::PromptTokens,
+                "request_prefill_kv_computed_tokens" => Quantity::ComputedTokens,
+                "request_generation_tokens" => Quantity::GenerationTokens,
+                "request_max_num_generation_tokens" | "request_params_max_tokens" => {
+                    Quantity::AskedTokens
+                }
+                "request_params_n" => Quantity::Choices,
+                "request_num_preemptions" => Quantity::Preemptions,
+                _ => return None,
+            },
+        })
+    }
+}
+
+/// A metric's name without its engine.
+fn bare(metric: &Metric) -> &str {
+    let name = metric.name.as_str();
+    name.split_once(':').map_or(name, |(_, bare)| bare)
+}
+
+#[derive(Debug)]
+struct Histogram {
+    bounds: Vec<f64>,
+    /// One more than there are bounds.
+    counts: Vec<u64>,
+    sum: f64,
+}
+
+impl Histogram {
+    fn new(bounds: Vec<f64>) -> Histogram {
+        Histogram {
+            counts: vec![0; bounds.len() + 1],
+            bounds,
+            sum: 0.0,
+        }
+    }
+
+    fn observe(&mut self, value: f64) {
+        let index = self.bounds.partition_point(|bound| *bound < value);
+        self.counts[index] += 1;
+        self.sum += value;
+    }
+}
+
+/// How requests ended.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ends {
+    stopped: u64,
+    reached_length: u64,
+    aborted: u64,
+}
+
+/// The figures of an engine that its own [`Stats`] do not hold.
+#[derive(Debug)]
+pub(crate) struct EngineMetrics {
+    kind: EngineKind,
+    known: Vec<&'static Metric>,
+    histograms: Vec<(Quantity, &'static Metric, Histogram)>,
+    lateness: Histogram,
+    ends: Ends,
+    received: u64,
+    cached_tokens: u64,
+}
+
+impl EngineMetrics {
+    pub(crate) fn new(kind: EngineKind, version: Version, config: &EngineConfig) -> EngineMetrics {
+        let known: Vec<_> = metrics(kind, version)
+            .into_iter()
+            .filter(|metric| !metric.optional || config.speculation.is_some())
+            .collect();
+        let histogram = |metric: &&'static Metric| {
+            let quantity = Quantity::of(metric)?;
+            let bounds = metric.bounds(config.max_model_len.into());
+            Some((quantity, *metric, Histogram::new(bounds)))
+        };
+        let histograms = known.iter().filter_map(histogram).collect();
+        EngineMetrics {
+            kind,
+            known,
+            histograms,
+            lateness: Histogram::new(LATENESS_BOUNDS.to_vec()),
+            ends: Ends::default(),
+            received: 0,
+            cached_tokens: 0,
+        }
+    }
+
+    pub(crate) fn observe(&mut self, quantity: Quantity, value: f64) {
+        for (of, _, histogram) in &mut self.histograms {
+            if *of == quantity {
+                histogram.observe(value);
+            }
+        }
+    }
+
+    pub(crate) fn observe_time(&mut self, quantity: Quantity, time: Nanos) {
+        self.observe(quantity, time as f64 * 1e-9);
+    }
+
+    /// A chunk was written this much later than it was due.
+    pub(crate) fn written_late(&mut self, by: Nanos) {
+        self.lateness.observe(by as f64 * 1e-9);
+    }
+
+    pub(crate) fn received(&mut self) {
+        self.received += 1;
+    }
+
+    pub(crate) fn cached(&mut self, tokens: u32) {
+        self.cached_tokens += u64::from(tokens);
+    }
+
+    pub(crate) fn ended(&mut self, finish: Option<Finish>) {
+        *match finish {
+            Some(Finish::Stop) => &mut self.ends.stopped,
+            Some(Finish::Length) => &mut self.ends.reached_length,
+            None => &mut self.ends.aborted,
+        } += 1;
+    }
+
+    pub(crate) fn render(&self, model: &str, stats: &Stats, config: &EngineConfig) -> String {
+        let mut labels = vec![("model_name", model)];
+        match self.kind {
+            EngineKind::Vllm => labels.push(("engine", "0")),
+            EngineKind::Sglang => labels.extend([
+                ("engine_type", "unified"),
+                ("tp_rank", "0"),
+                ("pp_rank", "0"),
+            ]),
+            _ => {}
+        }
+        let mut text = String::new();
+        for metric in &self.known {
+            if metric.kind == MetricKind::Histogram {
+                self.write_histogram(&mut text, metric, &labels);
+            } else if metric.meaning == Some(Meaning::CacheInfo) {
+                write_cache_info(&mut text, metric, &labels, stats, config);
+            } else {
+                self.write_values(&mut text, metric, &labels, stats, config);
+            }
+        }
+        self.write_lateness(&mut text);
+        text
+    }
+
+    fn write_histogram(&self, text: &mut String, metric: &Metric, labels: &[(&str, &str)]) {
+        let found = self
+            .histograms
+            .iter()
+            .find(|(_, of, _)| of.name == metric.name);
+        if let Some((_, _, histogram)) = found {
+            metric.write_head(text);
+            let Histogram {
+                bounds,
+                counts,
+                sum,
+            } = histogram;
+            metric.write_histogram(text, labels, bounds, counts, *sum);
+        }
+    }
+
+    fn write_values(
+        &self,
+        text: &mut String,
+        metric: &Metric,
+        labels: &[(&str, &str)],
+        stats: &Stats,
+        config: &EngineConfig,
+    ) {
+        let values = self.values(metric, stats, config);
+        if values.is_empty() {
+            return;
+        }
+        metric.write_head(text);
+        for (series, value) in values {
+            let mut labels = labels.to_vec();
+            if let (Some(label), Some(series)) = (&metric.label, series) {
+                labels.push((label, series));
+            }
+            metric.write_value(text, &labels, value);
+        }
+    }
+
+    /// The series of a counter or gauge; none where we cannot tell.
+    fn values(
+        &self,
+        metric: &Metric,
+        stats: &Stats,
+        config: &EngineConfig,
+    ) -> Vec<(Option<&'static str>, f64)> {
+        let ends = self.ends;
+        let served = ends.stopped + ends.reached_length;
+        let one = |value: f64| vec![(None, value)];
+        let count = |value: u64| one(value as f64);
+        match metric.meaning {
+            Some(Meaning::Running) => count(stats.running.into()),
+            Some(Meaning::Waiting) => count(stats.waiting.into()),
+            Some(Meaning::KvUse) => one(ratio(stats.blocks_used.into(), stats.blocks.into())),
+            Some(Meaning::PrefixQueries) => count(stats.prefix_queries),
+            Some(Meaning::PrefixHits) if metric.label.is_some() => {
+                vec![(Some("device"), stats.prefix_hits as f64)]
+            }
+            Some(Meaning::PrefixHits) => count(stats.prefix_hits),
+            Some(Meaning::PrefixHitRate) => one(ratio(stats.prefix_hits, stats.prefix_queries)),
+            Some(Meaning::Preemptions) => count(stats.preemptions),
+            Some(Meaning::PromptTokens) => count(stats.prompt_tokens),
+            Some(Meaning::GenerationTokens) => count(stats.generation_tokens),
+            Some(Meaning::Successes) if metric.label.is_some() => [
+                ("stop", ends.stopped),
+                ("length", ends.reached_length),
+                ("abort", ends.aborted),
+                ("error", 0),
+            ]
+            .map(|(reason, count)| (Some(reason), count as f64))
+            .to_vec(),
+            Some(Meaning::Successes) => count(served),
+            Some(Meaning::Drafts) => count(stats.drafts),
+            Some(Meaning::DraftTokens) => count(stats.draft_tokens),
+            Some(Meaning::AcceptedTokens) => count(stats.accepted_tokens),
+            Some(Meaning::CacheTokens) => {
+                count(u64::from(stats.blocks) * u64::from(config.block_size))
+            }
+            Some(_) => Vec::new(),
+            None => match bare(metric) {
+                "num_requests_waiting_by_reason" => vec![
+                    (Some("capacity"), f64::from(stats.waiting)),
+                    (Some("deferred"), 0.0),
+                ],
+                "num_requests_swapped" | "cpu_cache_usage_perc" => one(0.0),
+                "prompt_tokens_cached_total" => count(self.cached_tokens),
+                "request_received_total" => count(self.received),
+                "request_failed_total" => count(ends.aborted),
+                "failed_request_perc" => one(ratio(ends.aborted, self.received)),
+                _ => Vec::new(),
+            },
+        }
+    }
+
+    /// Not the engine's but ours: whether the simulator kept its own time.
+    fn write_lateness(&self, text: &mut String) {
+        const NAME: &str = "inferometer_sim:write_lateness_seconds";
+        text.push_str("# HELP ");
+        text.push_str(NAME);
+        text.push_str(" How much later than due the simulator wrote chunks.\n");
+        let histogram = &self.lateness;
+        crate::metrics::write_histogram(
+            text,
+            NAME,
+            "",
+            &histogram.bounds,
+            &histogram.counts,
+            histogram.sum,
+        );
+    }
+}
+
+fn write_cache_info(
+    text: &mut String,
+    metric: &Metric,
+    labels: &[(&str, &str)],
+    stats: &Stats,
+    config: &EngineConfig,
+) {
+    let blocks = stats.blocks.to_string();
+    let size = config.block_size.to_string();
+    let caching = if config.prefix_caching {
+        "True"
+    } else {
+        "False"
+    };
+    let own = labels.iter().filter(|(name, _)| *name == "engine");
+    let mut labels: Vec<_> = own.copied().collect();
+    labels.extend([
+        ("num_gpu_blocks", blocks.as_str()),
+        ("block_size", size.as_str()),
+        ("enable_prefix_caching", caching),
+    ]);
+    metric.write_head(text);
+    metric.write_value(text, &labels, 1.0);
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        0.0
+    } else {
+        part as f64 / whole as f64
+    }
+}
