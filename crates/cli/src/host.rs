@@ -79,3 +79,8 @@ pub fn now() -> String {
 pub fn folder_time() -> String {
     jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string()
 }
+
+/// The time as engines write it into their logs.
+pub fn log_time() -> String {
+    jiff::Zoned::now().strftime("%m-%d %H:%M:%S").to_string()
+}

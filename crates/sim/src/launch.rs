@@ -11,7 +11,7 @@ use inferometer_catalog::{
     },
     memory::{self, GIB, MemoryError, MindieMemory, VllmMemory},
     model::{Dtype, Model},
-    timing::{StepTime, Timing},
+    timing::{Launch as Launching, StepTime, Timing},
 };
 
 use crate::engine::{EngineConfig, MindiePolicy, Order, Policy, Speculation, VllmPolicy};
@@ -27,6 +27,8 @@ pub struct Host {
     pub version: Option<Version>,
     /// Coefficients of step times; absent: those shipped for the device.
     pub timing: Option<Timing>,
+    /// The time of its log lines, `month-day hour:minute:second`.
+    pub stamp: String,
 }
 
 /// A started engine.
@@ -118,7 +120,12 @@ impl Launch {
     /// Starts what a command line says.
     pub fn of_command(words: &[String], host: &Host) -> Result<Launch, LaunchError> {
         let command = LaunchCommand::parse(words)?;
-        let version = host.version.unwrap_or(command.engine.newest());
+        // An image says which version it holds.
+        let tag = (command.container.as_ref()).and_then(|container| container.tag.as_deref());
+        let version = host
+            .version
+            .or_else(|| tag?.parse().ok())
+            .unwrap_or(command.engine.newest());
         let named = command.model.as_deref().unwrap_or(USUAL_MODEL);
         let model = model(named)?;
         let class = DeviceClass {
@@ -231,7 +238,13 @@ impl Launch {
             enforce_eager: flags.enforce_eager,
             blocks_override: flags.num_gpu_blocks_override,
         };
-        let told = StartLog::new(flags, &model, &parallel);
+        let told = StartLog::new(flags, &model, &parallel, &host.stamp);
+        let mut settings = settings;
+        if let Some(bytes) = flags.kv_cache_memory_bytes {
+            let token = model.kv_bytes_per_token(parallel.tensor, settings.kv_dtype);
+            let block = token * f64::from(settings.block_size);
+            settings.blocks_override = Some((bytes as f64 / block) as u64);
+        }
         let budget = memory::vllm(&model, &host.device, &parallel, &settings)
             .map_err(|error| LaunchError::Memory(error.clone(), told.given_up(&error)))?;
         let mut config = EngineConfig::vllm(
@@ -243,6 +256,13 @@ impl Launch {
             &settings,
         )
         .map_err(|error| LaunchError::Memory(error.clone(), told.given_up(&error)))?;
+        if !flags.enforce_eager {
+            let largest = u32_of(flags.max_graph_batch);
+            config.step_time = config.step_time.launched(match largest {
+                0 => Launching::Eager,
+                size => Launching::Graphs(size),
+            });
+        }
         config.prefix_caching = flags.prefix_caching;
         config.stream_interval = u32_of(flags.stream_interval).max(1);
         config.speculation = flags.speculative.as_ref().map(|speculative| Speculation {
@@ -306,6 +326,7 @@ fn u32_of(number: u64) -> u32 {
 struct StartLog<'a> {
     flags: &'a ResolvedFlags,
     weights_gib: f64,
+    stamp: &'a str,
 }
 
 /// GiB a second at which weights are read in a start that takes its time.
@@ -316,10 +337,11 @@ const PROFILING: Duration = Duration::from_secs(20);
 const CAPTURING: Duration = Duration::from_secs(12);
 
 impl<'a> StartLog<'a> {
-    fn new(flags: &'a ResolvedFlags, model: &Model, parallel: &Parallel) -> Self {
+    fn new(flags: &'a ResolvedFlags, model: &Model, parallel: &Parallel, stamp: &'a str) -> Self {
         StartLog {
             flags,
             weights_gib: model.weight_bytes() / parallel.cards() / GIB,
+            stamp,
         }
     }
 
@@ -331,10 +353,7 @@ impl<'a> StartLog<'a> {
         let (engine, version) = (self.flags.engine, self.flags.version);
         let line = write_line(engine, version, fact)?;
         Some(match engine {
-            EngineKind::Vllm => {
-                let stamp = "01-01 00:00:00";
-                log::vllm_prefix(version, process, 1, stamp, fact) + &line
-            }
+            EngineKind::Vllm => log::vllm_prefix(version, process, 1, self.stamp, fact) + &line,
             _ => line,
         })
     }
@@ -438,6 +457,7 @@ mod tests {
             cards: 1,
             version: None,
             timing: None,
+            stamp: "01-01 00:00:00".to_owned(),
         }
     }
 
@@ -509,6 +529,26 @@ mod tests {
             "a100-80g",
         );
         assert!(matches!(too_long, Err(LaunchError::Memory(_, lines)) if lines.len() > 2));
+    }
+
+    #[test]
+    fn an_image_of_2024_is_an_engine_of_2024() {
+        let launch = launched(
+            "docker run --gpus all -p 8001:8000 vllm/vllm-openai:v0.6.3 --model \
+             Qwen/Qwen2.5-7B-Instruct --enable-chunked-prefill false --max-model-len 4096",
+            "a100-80g",
+        )
+        .unwrap();
+        assert_eq!(launch.version, "0.6.3".parse().unwrap());
+        assert!(matches!(&launch.config.policy, Policy::Vllm(policy) if !policy.chunked_prefill));
+    }
+
+    #[test]
+    fn memory_for_the_cache_and_graphs_are_as_the_flags_say() {
+        let plain = launched("vllm serve qwen2.5-7b", "h200").unwrap().config;
+        let small = launched("vllm serve qwen2.5-7b --kv-cache-memory-bytes 4G", "h200");
+        let blocks = small.unwrap().config.blocks;
+        assert!(blocks > 0 && blocks < plain.blocks / 10, "{blocks}");
     }
 
     #[test]

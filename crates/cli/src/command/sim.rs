@@ -177,6 +177,7 @@ fn host(arguments: &SimArguments) -> anyhow::Result<Host> {
         cards: arguments.cards,
         version,
         timing,
+        stamp: crate::host::log_time(),
     })
 }
 
