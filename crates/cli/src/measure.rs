@@ -20,7 +20,7 @@ use inferometer_core::schedule::arrivals;
 use inferometer_core::summary::Summary;
 use inferometer_core::units::Offset;
 use inferometer_core::work::{History, LengthPairs, Output, PromptSource, SyntheticLengths, Work};
-use inferometer_load::api::Ask;
+use inferometer_load::api::{Ask, CHAT};
 use inferometer_load::clock::Clock;
 use inferometer_load::connect::{Network, TlsSettings};
 use inferometer_load::exchange::Timeouts;
@@ -119,6 +119,11 @@ pub fn measure(
     let learned = runtime.block_on(look(&scenario, targets, &keys, sample))?;
     notes.extend(learned.notes.iter().cloned());
     notes.extend(workload.notes.iter().cloned().map(Note::from));
+    let template = workload.tokenizer.as_ref();
+    let template = template.and_then(|tokenizer| tokenizer.template_tokens());
+    if let Some(tokens) = template.filter(|_| learned.dialect.name() == CHAT.name()) {
+        notes.push(Known::ChatTemplate { tokens }.into());
+    }
     notes.extend(runtime.block_on(compare_tokenizers(&workload, &learned, &scenario)));
     // The ways know the password of the proxy; the files must not.
     let scenario = without_password(scenario)?;

@@ -22,7 +22,13 @@ pub fn localize(options: &mut Options, progress: &mut Progress) -> anyhow::Resul
     let Some(location) = &options.work.data else {
         return Ok(None);
     };
-    let file = fetch(location, options.connection.proxy.as_deref(), progress)?;
+    let location = location.clone();
+    let file = fetch(&location, options.connection.proxy.as_deref(), progress)?;
+    // A stored run is repeated from anywhere.
+    if let Location::Local(path) = Location::parse(&location)? {
+        let path = std::path::absolute(&path).unwrap_or(path);
+        options.work.data = Some(path.display().to_string());
+    }
     if options.work.unnamed_data().is_some() {
         let format = detect(&file, options.work.field.as_deref())?;
         options.work.data_format = Some(FormatName(Some(format)));

@@ -8,7 +8,7 @@ use crate::flood;
 use crate::live::{Live, Snapshot};
 use crate::pace::Pacer;
 use crate::recorder::Entries;
-use crate::setup::{Place, Setup};
+use crate::setup::{Place, Prepared, Setup};
 use crate::worker::{Part, Rhythm, Stop, Worker};
 use inferometer_core::environment::EndCause;
 use inferometer_core::hostile::Secrets;
@@ -28,7 +28,10 @@ use tokio::sync::{Semaphore, mpsc, watch};
 const AHEAD: usize = 1024;
 const AHEAD_BYTES: usize = 16 << 20;
 
-/// Time for the first requests to be made before the phase begins.
+/// Requests of each worker that are made before a phase begins.
+const FIRST_MADE: usize = 32;
+
+/// Time for the workers to take up their parts before the phase begins.
 const LEAD: Duration = Duration::from_millis(5);
 
 /// How often the run is looked at.
@@ -245,10 +248,9 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         mut observe: impl FnMut(&Snapshot),
     ) -> PhaseReport {
         let before = self.snapshot();
-        let start = self.setup.clock.now() + LEAD;
         let known = phase.requests;
         let warmup = phase.warmup;
-        let makers = self.hand_out(phase, start);
+        let (start, makers) = self.hand_out(phase);
         let mut done: Vec<Done> = Vec::new();
         let mut still = Still::new();
         let mut leave_by = None;
@@ -312,8 +314,9 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         }
     }
 
-    /// Gives each worker its part, and a thread that makes its requests ahead of need.
-    fn hand_out(&self, phase: Phase, start: Offset) -> Vec<JoinHandle<()>> {
+    /// Gives each worker its part, and a thread that makes its requests ahead of need. The phase
+    /// begins when the first requests are made, however long that takes.
+    fn hand_out(&self, phase: Phase) -> (Offset, Vec<JoinHandle<()>>) {
         let count = self.workers.len() as u64;
         let Phase {
             warmup, requests, ..
@@ -331,53 +334,60 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             PhaseLoad::Open { cap: Some(cap), .. } => Some(Arc::new(Semaphore::new(*cap as usize))),
             _ => None,
         };
-        self.workers
-            .iter()
-            .zip(0u64..)
-            .map(|(handle, worker)| {
-                let (to_worker, receiver) = mpsc::channel(ahead);
-                let sessions = self.sessions(warmup, requests);
-                let (rhythm, share): (_, Share) = match &phase.load {
+        let (made, first_made) = channel();
+        let mut supplies = Vec::new();
+        for worker in 0..count {
+            let (to_worker, requests_made) = mpsc::channel(ahead);
+            let sessions = self.sessions(warmup, requests);
+            let share: Share = match &phase.load {
+                PhaseLoad::Closed { streams, .. } => {
+                    // A session belongs to a stream's place, so that each worker gets requests
+                    // in proportion to its streams.
+                    let streams = u64::from(*streams);
+                    let mine =
+                        sessions.filter(move |place| place.session % streams % count == worker);
+                    Box::new(mine.map(|place| (place, None)))
+                }
+                PhaseLoad::Open { due, .. } => {
+                    let due = Arc::clone(due);
+                    let all = sessions.take(due.len());
+                    let mine = all.filter(move |place| place.session % count == worker);
+                    Box::new(mine.map(move |place| {
+                        let due = due[place.session as usize];
+                        (place, Some(due))
+                    }))
+                }
+            };
+            let setup = Arc::clone(&self.setup);
+            let made = made.clone();
+            let first = ahead.min(FIRST_MADE);
+            let maker = std::thread::Builder::new()
+                .name("maker".into())
+                .spawn(move || make(&setup, share, &to_worker, first, &made))
+                .expect("the system gives a thread");
+            supplies.push((maker, requests_made));
+        }
+        drop(made);
+        // Each maker says once that its first requests are there; one that has none is gone.
+        for _ in 0..count {
+            let _ = first_made.recv();
+        }
+        let start = self.setup.clock.now() + LEAD;
+        let makers = (self.workers.iter().zip(0u64..).zip(supplies))
+            .map(|((handle, worker), (maker, requests))| {
+                let rhythm = match &phase.load {
                     PhaseLoad::Closed { streams, stagger } => {
                         let streams = u64::from(*streams);
-                        let mine = move |slot: &u64| slot % count == worker;
                         let begins = (0..streams)
-                            .filter(mine)
-                            .map(|slot| start + stagger.mul_f64(slot as f64 / streams as f64))
-                            .collect();
-                        // A session belongs to a stream's place, so that each worker gets
-                        // requests in proportion to its streams.
-                        let mine = sessions.filter(move |place| mine(&(place.session % streams)));
-                        let share = Box::new(mine.map(|place| (place, None)));
-                        (Rhythm::Closed(begins), share)
+                            .filter(|slot| slot % count == worker)
+                            .map(|slot| start + stagger.mul_f64(slot as f64 / streams as f64));
+                        Rhythm::Closed(begins.collect())
                     }
-                    PhaseLoad::Open { due, .. } => {
-                        let due = Arc::clone(due);
-                        let all = sessions.take(due.len());
-                        let mine = all.filter(move |place| place.session % count == worker);
-                        let share = mine.map(move |place| {
-                            let due = due[place.session as usize];
-                            (place, Some(due))
-                        });
-                        (Rhythm::Open { cap: cap.clone() }, Box::new(share))
-                    }
+                    PhaseLoad::Open { .. } => Rhythm::Open { cap: cap.clone() },
                 };
-                let setup = Arc::clone(&self.setup);
-                let maker = std::thread::Builder::new()
-                    .name("maker".into())
-                    .spawn(move || {
-                        stand_back();
-                        for (place, due) in share {
-                            let request = setup.prepare(place, due, &[]);
-                            if to_worker.blocking_send(request).is_err() {
-                                return;
-                            }
-                        }
-                    })
-                    .expect("the system gives a thread");
                 let part = Part {
                     rhythm,
-                    requests: receiver,
+                    requests,
                     start,
                     send_until: phase.duration.map(|duration| start + duration),
                     drain: phase.drain,
@@ -388,7 +398,8 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                     .expect("a worker lives until it is finished");
                 maker
             })
-            .collect()
+            .collect();
+        (start, makers)
     }
 
     /// The sessions of a phase in their order, each with its turns, until there are enough
@@ -429,6 +440,28 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             }
         }
     }
+}
+
+/// A maker's thread: makes requests ahead of need, and says when the first are there.
+fn make<T: Transport + Send + Sync>(
+    setup: &Setup<T>,
+    share: Share,
+    to_worker: &mpsc::Sender<Prepared>,
+    first: usize,
+    made: &Sender<()>,
+) {
+    stand_back();
+    for (number, (place, due)) in share.enumerate() {
+        if number == first {
+            let _ = made.send(());
+        }
+        let request = setup.prepare(place, due, &[]);
+        if to_worker.blocking_send(request).is_err() {
+            return;
+        }
+    }
+    // Of a short share nobody was told yet; of a long one, once more does no harm.
+    let _ = made.send(());
 }
 
 /// A worker's thread.

@@ -203,7 +203,7 @@ impl<T> Setup<T> {
             output_exact: self.ask.ignore_eos && job.output_tokens.is_some(),
             input_chars: job.chars + before.sum::<u64>(),
             url: to.url.clone(),
-            streamed: self.ask.stream,
+            streamed: said.streams(&self.ask),
             ..Record::default()
         };
         let said = match job.content {

@@ -97,9 +97,6 @@ impl Opening<'_> {
         if work.tokenizer == Some(TokenizerName::Bytes) {
             notes.push(Known::BytesAsTokens);
         }
-        if let Some(tokens) = tokenizer.as_ref().and_then(|one| one.template_tokens()) {
-            notes.push(Known::ChatTemplate { tokens });
-        }
         let mut arrivals = None;
         let prompts: Arc<dyn Prompts> = match &work.prompts {
             PromptSource::Text(text) => self.as_asked(Fixed::new(text), &tokenizer),

@@ -10,6 +10,7 @@ use crate::scenario::Scenario;
 use crate::slo::{Slo, SloScope};
 use crate::summary::FailureCount;
 use crate::units::Offset;
+use crate::work::Output;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -72,6 +73,8 @@ pub(super) struct Tally<'a> {
     slos: Vec<&'a Slo>,
     /// Answers should have the asked length, whether the server could be told so or not.
     exact: bool,
+    /// Lengths come from the data.
+    from_work: bool,
     thresholds: &'a Thresholds,
     pub(super) rows: Vec<Row>,
     pub(super) cut: u64,
@@ -146,6 +149,7 @@ impl<'a> Tally<'a> {
             objectives: vec![Verdicts::default(); slos.len()],
             slos,
             exact: scenario.work.wants_exact_lengths(),
+            from_work: scenario.work.output == Output::FromWork,
             thresholds,
             rows: Vec::new(),
             cut: 0,
@@ -228,6 +232,12 @@ impl<'a> Tally<'a> {
         }
     }
 
+    /// The data say how long the answer is meant to be; where they are silent, the limit stands
+    /// for no wish.
+    fn states_length(&self, record: &Record) -> bool {
+        self.from_work && record.output_tokens_asked != Some(Output::UNSAID)
+    }
+
     /// The scalars of a complete answer; absent only if its end is not known.
     fn answer(&mut self, record: &Record) -> Option<Answer> {
         let completed = record.completed().or(record.end)?;
@@ -235,7 +245,8 @@ impl<'a> Tally<'a> {
         self.output_chars += record.output_chars;
         self.input_asked.add(record.input_tokens_asked);
         self.output_asked.add(record.output_tokens_asked);
-        self.lengths.add(record, self.exact, self.thresholds);
+        let exact = self.exact || self.states_length(record);
+        self.lengths.add(record, exact, self.thresholds);
         let streamed = record.streamed;
         let time = |span: Option<Duration>| span.filter(|_| streamed).map(ms);
         let (mut chunk_gaps, mut token_gaps) = ((0.0, 0), (0.0, 0));

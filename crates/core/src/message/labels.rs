@@ -60,6 +60,8 @@ pub enum Label {
     AllAtOnce,
     /// `{rate}` a second.
     OpenLoop,
+    /// `{rate}` conversations a second.
+    OpenLoopTalks,
     /// Everything at one moment.
     OpenLoopAtOnce,
     /// Equal gaps.
@@ -130,6 +132,8 @@ pub enum Label {
     Extent,
     /// A trace to its end.
     ExtentAll,
+    /// Part of a trace.
+    ExtentPart,
     /// `{count}` requests.
     ExtentRequests,
     /// For `{time}`.
@@ -542,6 +546,7 @@ impl Label {
             Label::Spread => "first wave spread over {time}",
             Label::AllAtOnce => "first wave all at once",
             Label::OpenLoop => "open loop, {rate} req/s",
+            Label::OpenLoopTalks => "open loop, {rate} conversations/s",
             Label::OpenLoopAtOnce => "open loop, all requests at once",
             Label::ArrivalConstant => "constant gaps",
             Label::ArrivalPoisson => "Poisson arrivals",
@@ -568,7 +573,7 @@ impl Label {
             Label::Conversations => "conversations of {turns} turns",
             Label::WholeConversations => "conversations",
             Label::Think => "{time} to think between turns",
-            Label::AnswersFromWork => "answers as long as the data say",
+            Label::AnswersFromWork => "answers as long as the data say, else of up to 128 tokens",
             Label::AnswersFree => "answers that end by themselves",
             Label::OnePrompt => "one prompt: {text}",
             Label::DistinctPrompts => "{count} distinct",
@@ -578,6 +583,7 @@ impl Label {
             Label::Temperature => "temperature {value}",
             Label::TopP => "top-p {value}",
             Label::Extent => "Extent",
+            Label::ExtentPart => "the chosen part of the trace",
             Label::ExtentAll => "the whole trace",
             Label::ExtentRequests => "{count} requests",
             Label::ExtentDuration => "sending for {time}",

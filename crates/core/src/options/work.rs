@@ -142,6 +142,22 @@ fn refuse_strays(options: &WorkOptions, source: Source) -> Result<(), OptionErro
             "it is the length of synthetic prompts; choose rows by --min-prompt and --max-prompt",
         ));
     }
+    if source == Source::Prompt && options.template.is_some() {
+        return Err(OptionError::Conflict(
+            "--template",
+            "--prompt",
+            "a template goes around pieces of a text; give --data, or neither",
+        ));
+    }
+    let makes_text = source == Source::Synthetic
+        || (source == Source::Continuation && options.template.is_none());
+    if !makes_text {
+        only_with(
+            "synthetic prompts or the embedded template",
+            "other work has a language of its own",
+            &[("--text", options.text.is_some())],
+        )?;
+    }
     let data = source == Source::Data;
     if !data {
         only_with(
@@ -239,6 +255,17 @@ fn resolve_data(options: &WorkOptions) -> Result<DataSource, OptionError> {
                 ("--from", options.from.is_some()),
                 ("--for", options.window.is_some()),
             ],
+        )?;
+    }
+    let has_no_field = |format| {
+        matches!(format, DataFormat::ShareGpt | DataFormat::Conversations)
+            || DataFormat::is_trace(format)
+    };
+    if format.is_some_and(has_no_field) {
+        only_with(
+            "another format",
+            "this one has its own fields",
+            &[("--field", options.field.is_some())],
         )?;
     }
     if let (Some(min), Some(max)) = (options.min_prompt, options.max_prompt)

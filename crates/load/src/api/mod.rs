@@ -78,6 +78,13 @@ impl Ask {
 
     /// The body: ours, then what the work says of its own, then what the user said.
     fn render(&self, mut body: Map<String, Value>, own: Map<String, Value>) -> Vec<u8> {
+        // One limit, and options of a stream only where there is one.
+        if own.contains_key("max_tokens") || own.contains_key("max_completion_tokens") {
+            body.remove(self.limit_field.word());
+        }
+        if own.get("stream").is_some_and(|stream| stream != true) {
+            body.remove("stream_options");
+        }
         body.extend(own);
         body.extend(self.extra.clone());
         serde_json::to_vec(&body).expect("a map of JSON values is always JSON")
@@ -91,6 +98,19 @@ pub struct Said<'a> {
     pub history: &'a [Exchange],
     /// Now.
     pub content: &'a Content,
+}
+
+impl Said<'_> {
+    /// Whether a stream is asked for: as the run does, unless the work has its own wish.
+    pub fn streams(&self, ask: &Ask) -> bool {
+        let own = match self.content {
+            Content::Body(object) => wire::object_of(object).get("stream").cloned(),
+            _ => None,
+        };
+        let extra = ask.extra.get("stream").cloned();
+        let wish = extra.or(own).and_then(|stream| stream.as_bool());
+        wish.unwrap_or(ask.stream)
+    }
 }
 
 impl<'a> From<&'a Content> for Said<'a> {

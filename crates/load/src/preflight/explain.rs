@@ -4,6 +4,7 @@ use super::find::Site;
 use super::{SAID, Scout};
 use crate::connect::NO_HANDSHAKE;
 use crate::plain::Reply;
+use inferometer_core::content::Content;
 use inferometer_core::hostile::{Secrets, printable};
 use inferometer_core::record::{Failure, FailureClass, Record};
 
@@ -70,7 +71,7 @@ pub enum PreflightError {
     },
     /// The prompt does not fit.
     #[error(
-        "the work does not fit the model's context: {said}; lower --input-tokens or --output-tokens, or serve the model with a longer context"
+        "the work does not fit the model's context: {said}; lower --input-tokens or --output-tokens, choose shorter rows with --max-prompt, or serve the model with a longer context"
     )]
     Context {
         /// What was seen.
@@ -158,7 +159,7 @@ impl Scout {
         match failure.class {
             _ if self.is_model_missing(failure) => PreflightError::ModelNotServed {
                 url: site.url.clone(),
-                model: printable(&self.ask.model, 80),
+                model: printable(&self.model_sent(), 80),
                 said: format!(" ({said})"),
                 served: match site.models.is_empty() {
                     true => "nothing that it lists".into(),
@@ -210,6 +211,16 @@ impl Scout {
                 said,
             },
         }
+    }
+
+    /// The model of the request: a row's own wins over the run's.
+    fn model_sent(&self) -> String {
+        let own = match &self.wish.content {
+            Content::Body(body) => serde_json::from_str::<serde_json::Value>(body).ok(),
+            _ => None,
+        };
+        let own = own.and_then(|body| Some(body["model"].as_str()?.to_owned()));
+        own.unwrap_or_else(|| self.ask.model.clone())
     }
 
     pub(super) fn unreachable(&self, url: &str, failure: &Failure) -> PreflightError {

@@ -8,7 +8,7 @@ mod tokenize;
 
 pub use explain::{PreflightError, unreachable};
 
-use crate::api::{Ask, CHAT, COMPLETIONS, Dialect};
+use crate::api::{Ask, CHAT, COMPLETIONS, Dialect, Said};
 use crate::clock::Clock;
 use crate::connect::Network;
 use crate::exchange::{Bench, Timeouts};
@@ -382,7 +382,8 @@ impl Scout {
             self.probe.min_tokens = Some(true);
         }
         self.probe.latency_ms = record.e2e().map(|span| span.as_secs_f64() * 1e3);
-        if self.ask.stream && !record.streamed {
+        let asked = Said::from(&self.wish.content).streams(&self.ask);
+        if asked && !record.streamed {
             self.note(Known::AnswersWhole);
         }
         // An end-of-sequence token has no text, so one chunk less is still a token a chunk.
@@ -437,7 +438,7 @@ impl Scout {
             secrets: Arc::new(Secrets::default()),
         };
         let record = Record {
-            streamed: ask.stream,
+            streamed: Said::from(&self.wish.content).streams(&ask),
             ..Record::default()
         };
         let mut flight = Flight::begin(record, sink);

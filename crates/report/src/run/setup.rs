@@ -7,6 +7,7 @@ use inferometer_core::environment::EndCause;
 use inferometer_core::message::labels::Label;
 use inferometer_core::note::{Known, Note};
 use inferometer_core::scenario::{Arrival, Extent, Load, Ramp, RampCurve, Shape, Stagger, Warmup};
+use inferometer_core::work::{PromptSource, Window};
 use std::time::Duration;
 
 pub(super) fn section(report: &RunReport<'_>) -> Section {
@@ -112,7 +113,11 @@ fn load(report: &RunReport<'_>, load: &Load) -> String {
                 parts.push(report.say(Label::OpenLoopAtOnce).to_owned());
             } else {
                 let rate = number::exact(rate.0);
-                parts.push(report.fill(Label::OpenLoop, &[("rate", rate)]));
+                let label = match report.scenario.work.conversation {
+                    Some(_) => Label::OpenLoopTalks,
+                    None => Label::OpenLoop,
+                };
+                parts.push(report.fill(label, &[("rate", rate)]));
                 parts.push(arrivals(report, *arrival));
             }
             parts.extend(ramp.map(|ramp| risen(report, ramp)));
@@ -165,7 +170,20 @@ fn extent(report: &RunReport<'_>, load: &Load) -> String {
             Label::ExtentEither,
             &[count(requests), ("time", span.to_string())],
         ),
-        Extent::All => report.say(Label::ExtentAll).to_owned(),
+        Extent::All => {
+            let whole = match &report.scenario.work.prompts {
+                PromptSource::Data(data) => {
+                    data.limit.is_none() && data.window == Window::default()
+                }
+                _ => true,
+            };
+            let label = if whole {
+                Label::ExtentAll
+            } else {
+                Label::ExtentPart
+            };
+            report.say(label).to_owned()
+        }
         Extent::Soak(span) => report.fill(Label::ExtentSoak, &[("time", span.to_string())]),
     }];
     parts.push(match load.warmup {

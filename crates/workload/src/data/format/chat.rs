@@ -41,24 +41,15 @@ impl Said<'_> {
     }
 }
 
-/// The first question of a conversation, with its answer as the reference.
+/// The first two parts of a conversation, whoever speaks: the prompt and the reference. This is
+/// how the tools read it that made the data set known, so their rows are these rows.
 pub struct ShareGpt;
 
 impl Reader for ShareGpt {
     fn read(&mut self, row: &str) -> Result<Reading, Fault> {
         let chat: Chat = from_json(row)?;
-        let mut said_first = &chat.conversations[..];
-        if let [first, rest @ ..] = said_first
-            && first.role() == Role::System
-        {
-            said_first = rest;
-        }
-        Ok(match said_first {
-            [question, answer, ..]
-                if question.role() == Role::User && answer.role() == Role::Assistant =>
-            {
-                said(&question.value, None, Some(&answer.value))
-            }
+        Ok(match &chat.conversations[..] {
+            [prompt, answer, ..] => said(&prompt.value, None, Some(&answer.value)),
             _ => Reading::Unusable,
         })
     }
@@ -110,9 +101,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_question_is_the_prompt_and_its_answer_the_reference() {
+    fn the_first_part_is_the_prompt_and_the_second_the_reference() {
         let row = r#"{"id": "x", "conversations": [
-            {"from": "system", "value": "Be kind."},
             {"from": "human", "value": "Hi \"you\"", "lang": "en"},
             {"from": "gpt", "value": "Hello"}, {"from": "human", "value": "Bye"}]}"#;
         let expected = said("Hi \"you\"", None, Some("Hello"));
@@ -120,11 +110,10 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_without_question_and_answer_is_unusable_and_not_bad() {
+    fn a_conversation_of_fewer_than_two_parts_is_unusable_and_not_bad() {
         for turns in [
             "",
             r#"{"from": "human", "value": "Hi"}"#,
-            r#"{"from": "gpt", "value": "Hi"}, {"from": "human", "value": "Hi"}"#,
             r#"{"from": "human", "value": ""}, {"from": "gpt", "value": "Hi"}"#,
         ] {
             let row = format!(r#"{{"conversations": [{turns}]}}"#);

@@ -119,6 +119,12 @@ pub fn is_header(row: &str, names: Names) -> bool {
     places(row, names).is_ok()
 }
 
+/// Whether a row is the header of some such table, be it complete or not.
+pub fn is_like_header(row: &str) -> bool {
+    let known = |field: &str| BURST_GPT.contains(&field) || AZURE.contains(&field);
+    fields(row).filter(|field| known(field.trim())).count() > 1
+}
+
 /// The fields of a row, without the quotes around them.
 fn fields(row: &str) -> impl Iterator<Item = Cow<'_, str>> {
     let mut rest = Some(row);
