@@ -12,7 +12,7 @@ use std::{
     io::{Read, Write},
     net::SocketAddr,
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use inferometer_catalog::{
@@ -26,7 +26,10 @@ use inferometer_sim::{
     Config, EngineSetup, Server,
     engine::{EngineConfig, VllmPolicy},
 };
-use rustix::time::{ClockId, clock_gettime};
+use rustix::{
+    thread::{CpuSet, sched_setaffinity},
+    time::{ClockId, clock_gettime},
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -63,6 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let address = server.local_addr();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let serving = thread::spawn(move || {
+        stay_on(0);
         let served = runtime().map(|runtime| {
             runtime.block_on(server.serve(async {
                 let _ = stopped.await;
@@ -70,7 +74,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         });
         (served.is_ok_and(|served| served.is_ok()), thread_seconds())
     });
+    stay_on(1);
     let begun = Instant::now();
+    let opening = thread::spawn(move || when_all_run(address, streams));
     let bytes = runtime()?.block_on(read_all(address, streams, tokens))?;
     let took = begun.elapsed().as_secs_f64();
     let text = metrics(address)?;
@@ -84,7 +90,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         "the server's thread was busy {:.0} % of the time",
         busy / took * 100.0
     );
-    print_figures(&text);
+    println!("from the first request on:");
+    print_figures(&text, "");
+    if let Some(opened) = opening.join().map_err(|_| "the watcher panicked")? {
+        println!("once all streams run:");
+        print_figures(&text, &opened);
+    }
     Ok(())
 }
 
@@ -163,10 +174,31 @@ fn metrics(address: SocketAddr) -> std::io::Result<String> {
     Ok(text)
 }
 
-fn print_figures(text: &str) {
+/// The metrics at the moment when all streams run, if that ever comes.
+fn when_all_run(address: SocketAddr, streams: u32) -> Option<String> {
+    loop {
+        thread::sleep(Duration::from_millis(50));
+        let text = metrics(address).ok()?;
+        let value = |name: &str| read(&text).find(|sample| sample.name == name);
+        let running = value("vllm:num_requests_running")?.value;
+        if running == f64::from(streams) {
+            return Some(text);
+        }
+        if value("vllm:e2e_request_latency_seconds_count")?.value > 0.0 {
+            return None;
+        }
+    }
+}
+
+/// What came to pass between two scrapes.
+fn print_figures(text: &str, before: &str) {
     let value = |name: &str| {
-        let found = read(text).find(|sample| sample.name == name);
-        found.map_or(f64::NAN, |sample| sample.value)
+        let of = |text: &str| {
+            read(text)
+                .find(|sample| sample.name == name)
+                .map(|s| s.value)
+        };
+        of(text).unwrap_or(f64::NAN) - of(before).unwrap_or(0.0)
     };
     let itl = value("vllm:inter_token_latency_seconds_sum")
         / value("vllm:inter_token_latency_seconds_count");
@@ -181,12 +213,20 @@ fn print_figures(text: &str) {
         if let ("inferometer_sim:write_lateness_seconds_bucket", Some(bound)) =
             (sample.name, sample.label("le"))
         {
-            println!(
-                "  at most {bound} s: {:.2} %",
-                sample.value / chunks * 100.0
-            );
+            let earlier = read(before)
+                .find(|other| other.name == sample.name && other.label("le") == Some(bound));
+            let count = sample.value - earlier.map_or(0.0, |earlier| earlier.value);
+            println!("  at most {bound} s: {:.2} %", count / chunks * 100.0);
         }
     }
+}
+
+/// Keeps the calling thread on a core, so that reader and server share none.
+fn stay_on(core: usize) {
+    let mut cores = CpuSet::new();
+    cores.set(core);
+    // On a machine of one core they share it.
+    let _ = sched_setaffinity(None, &cores);
 }
 
 fn thread_seconds() -> f64 {
