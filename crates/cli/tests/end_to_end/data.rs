@@ -42,13 +42,13 @@ fn noted(run: &Run, words: &str) {
 type Case<'a> = (&'a str, &'a str, &'a [&'a str]);
 
 fn assert_each_runs(cases: &[Case<'_>]) {
-    // One of them names its model.
-    let sim = Sim::start(&["--model", "any"]);
+    let sim = Sim::start(&[]);
     let place = Place::new();
     for (file, format, more) in cases {
         let data = fixture(file);
         let mut options = vec!["--data", &data, "--tokenizer", "cl100k"];
-        options.extend(["--warmup", "0"]);
+        // Answers as long as the data say.
+        options.extend(["--warmup", "0", "--ignore-eos"]);
         options.extend(*more);
         if !more.contains(&"--speed") {
             options.extend(["--requests", "5", "--concurrency", "2"]);
@@ -394,4 +394,18 @@ fn a_look_at_what_is_no_data_says_why() {
     place
         .run(&["data", &trace, "--shuffle"])
         .assert_refused(&["leave out --shuffle"]);
+}
+
+#[test]
+fn answers_that_end_before_the_length_in_the_data_are_told() {
+    let sim = Sim::start(&[]);
+    let data = fixture("gsm8k.jsonl");
+    let run = Place::new().measure(&sim.url, &["--data", &data, "--requests", "6"]);
+    let codes: Vec<_> = run
+        .summary
+        .doubts
+        .iter()
+        .map(|doubt| doubt.code.word())
+        .collect();
+    assert!(codes.contains(&"output-lengths"), "{codes:?}");
 }

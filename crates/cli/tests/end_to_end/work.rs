@@ -420,7 +420,8 @@ fn the_next_turn_is_due_when_the_user_has_thought() {
         "30ms",
     ];
     let load = ["--concurrency", "1", "--requests", "8", "--warmup", "0"];
-    let run = Place::new().measure(&sim.url, &[&options[..], &load].concat());
+    let exact = ["--ignore-eos"];
+    let run = Place::new().measure(&sim.url, &[&options[..], &load, &exact].concat());
     assert_sound(&run);
     let turns: Vec<_> = (run.records.iter())
         .map(|record| (record.session.unwrap(), record.turn.unwrap()))
