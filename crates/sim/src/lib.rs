@@ -10,6 +10,7 @@
 //! that a mistake made twice cannot cancel out; and the truth log needs the instant before
 //! each `write()`, the faults the bare socket, which a server library would not hand over.
 
+mod alarm;
 mod clock;
 mod config;
 mod connection;
