@@ -182,7 +182,7 @@ pub(crate) fn heading_doubt(found: &Found) -> Option<ImportDoubt> {
     let said = ["parallel", "concurrency", "并发数", "并发"]
         .iter()
         .find_map(|word| number_after(word))?;
-    (said as f64 != configured).then(|| {
+    (said != configured).then(|| {
         inconsistent(
             format!("the heading says concurrency {said}, the result {configured}"),
             "the heading or the block was copied from another run",

@@ -265,13 +265,12 @@ fn entry(text: &str) -> Option<Entry<'_>> {
                 quantity,
             });
         }
-        if let Some(quantity) = quantity(value) {
-            return Some(Entry {
-                name,
-                label,
-                quantity,
-            });
-        }
+        // A known name in front of no number: a later colon cannot belong to it.
+        return quantity(value).map(|quantity| Entry {
+            name,
+            label,
+            quantity,
+        });
     }
     None
 }

@@ -48,6 +48,14 @@ pub(crate) fn find(notes: &Notes<'_>) -> Vec<Command> {
         if notes.is_taken(first) || !looks_like_command(notes.lines[first]) {
             continue;
         }
+        if let Some(client) = namespace(notes.lines[first]) {
+            commands.push(Command {
+                lines: (first, first),
+                launch: None,
+                client: Some(client),
+            });
+            continue;
+        }
         let mut text = notes.lines[first]
             .trim()
             .trim_start_matches(['$', '#', '>', '-', '`', ' '])
@@ -71,7 +79,34 @@ pub(crate) fn find(notes: &Notes<'_>) -> Vec<Command> {
     commands
 }
 
+/// `Namespace(num_prompts=5, …)`, which vLLM's benchmark prints of its own options, as the
+/// command line that it stands for.
+fn namespace(line: &str) -> Option<String> {
+    let (_, options) = line.split_once("Namespace(")?;
+    if !options.contains("num_prompts=") {
+        return None;
+    }
+    let mut command = String::from("benchmark_serving.py");
+    for (name, value) in options
+        .trim_end_matches(')')
+        .split(", ")
+        .filter_map(|pair| pair.split_once('='))
+    {
+        let value = value.trim_matches(['"', '\'', ' ']);
+        if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            && !matches!(value, "" | "None" | "False")
+            && !value.contains(char::is_whitespace)
+        {
+            command.push_str(&format!(" --{} {value}", name.replace('_', "-")));
+        }
+    }
+    Some(safe(&command))
+}
+
 fn looks_like_command(line: &str) -> bool {
+    if line.len() < 20_000 && line.contains("Namespace(") && line.contains("num_prompts=") {
+        return true;
+    }
     let text = bare(line).trim_start_matches(['$', '#', '`', ' ']);
     let first = text.split_whitespace().next().unwrap_or("");
     let starts = matches!(
@@ -280,6 +315,17 @@ mod tests {
             flags(client).get("num-prompts"),
             Some(&json!(50)),
             "{client}"
+        );
+    }
+
+    #[test]
+    fn options_that_a_benchmark_prints_are_its_command() {
+        let notes =
+            Notes::new("Namespace(backend='vllm', num_prompts=120, request_rate=2.0, seed=None)");
+        let commands = find(&notes);
+        assert_eq!(
+            commands[0].client.as_deref(),
+            Some("benchmark_serving.py --backend vllm --num-prompts 120 --request-rate 2.0")
         );
     }
 

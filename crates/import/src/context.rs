@@ -37,15 +37,17 @@ pub(crate) fn attach(results: &mut Vec<Found>, notes: &mut Notes<'_>) -> Vec<(us
             .get(range.start)
             .filter(|_| !range.is_empty())
             .map_or(end, |found| found.span().0);
-        let error = (command.lines.1 + 1..first_result.min(command.lines.1 + LARGEST_TRACE))
+        let mut errors = (command.lines.1 + 1..first_result.min(command.lines.1 + LARGEST_TRACE))
             .filter(|line| !notes.is_taken(*line))
-            .rfind(|line| command::is_error(notes.lines[*line]));
-        if let Some(error) = error {
-            let mut found = Found::new(Tool::TrialLog, (command.lines.0, error));
-            found.error = Some(printable(bare(notes.lines[error]), 1000));
+            .filter(|line| command::is_error(notes.lines[*line]));
+        // The first error is the cause, those behind it are what came of it.
+        if let Some(cause) = errors.next() {
+            let last = errors.last().unwrap_or(cause);
+            let mut found = Found::new(Tool::TrialLog, (command.lines.0, last));
+            found.error = Some(printable(bare(notes.lines[cause]), 1000));
             found.flags = Some(command::flags(launch));
             found.command = Some(launch.clone());
-            notes.take((command.lines.0, error));
+            notes.take((command.lines.0, last));
             refused.push(found);
         } else if range.len() == 1 {
             let found = &mut results[range.start];
@@ -120,7 +122,7 @@ fn settle(found: &mut Found, client: &str) {
         .iter()
         .find_map(|name| flags.get(*name)?.as_f64());
     if let (None, Some(streams)) = (summary.concurrency.configured, streams) {
-        summary.concurrency.configured = Some(streams);
+        summary.concurrency.configured = crate::draft::count(streams);
         found
             .point
             .insert("concurrency".into(), crate::draft::number(streams));
@@ -167,6 +169,7 @@ fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
         && !text.starts_with(['|', '`', '!', '{', '}', '[', '=', '+', '<', '"', '│', '┌'])
         && !text.ends_with(['.', '。', ',', '，', '\\'])
         && !plain.contains(" --")
+        && !plain.starts_with("Namespace(")
         && crate::block::entries(plain).is_empty()
         && command::memory_gib(text).is_none()
         && (!is_bullet || plain.contains(|c: char| c.is_ascii_digit()));

@@ -2,7 +2,7 @@
 
 use crate::found::{Found, Tool};
 use crate::label::{Field, Label, Sample};
-use crate::quantity::{Quantity, Unit};
+use crate::quantity::{Quantity, Unit, convert};
 use crate::summary::{ImportedSlo, ImportedSummary, Spread, Stat};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -72,7 +72,7 @@ impl Draft {
             let unit = unit
                 .filter(|unit| unit.in_ms().is_some())
                 .or(self.time_unit);
-            value * unit.and_then(Unit::in_ms).unwrap_or(1000.0)
+            convert(value, unit.and_then(Unit::in_ms).unwrap_or(1000.0))
         };
         let summary = &mut self.summary;
         match field {
@@ -91,11 +91,11 @@ impl Draft {
                     Some(value * unit.and_then(Unit::in_ms).map_or(1.0, |ms| ms / 1000.0));
             }
             Field::Concurrency => {
-                summary.concurrency.configured = Some(value);
+                summary.concurrency.configured = count(value);
                 self.point.insert("concurrency".into(), number(value));
             }
             Field::BareConcurrency => self.bare_concurrency = Some(value),
-            Field::PeakConcurrency => summary.concurrency.peak = Some(value),
+            Field::PeakConcurrency => summary.concurrency.peak = count(value),
             Field::Rate => {
                 self.point.insert("rate".into(), number(value));
             }
@@ -180,7 +180,7 @@ impl Draft {
             (Some(mean), Some(_)) => summary.concurrency.mean = Some(mean),
             (Some(mean), None) if tool == Tool::Sglang => summary.concurrency.mean = Some(mean),
             (Some(configured), None) => {
-                summary.concurrency.configured = Some(configured);
+                summary.concurrency.configured = count(configured);
                 self.point.insert("concurrency".into(), number(configured));
             }
             (None, _) => {}
@@ -266,6 +266,9 @@ fn latencies(summary: &mut ImportedSummary) -> impl Iterator<Item = &mut Spread>
 
 /// A JSON number, an integer where it is one.
 pub(crate) fn number(value: f64) -> Value {
+    if value == f64::INFINITY {
+        return json!("inf");
+    }
     if value.fract() == 0.0 && value.abs() < 9e15 {
         json!(value as i64)
     } else {

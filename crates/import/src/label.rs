@@ -101,7 +101,9 @@ pub(crate) fn label(text: &str) -> Option<Label> {
     let output = any(&["output", "generat", "completion", "decode", "输出", "生成"]);
     let token = any(&["token", "tok", "词元"]) || unit == Some(Unit::TokensPerSecond);
 
-    let field = if any(&["率", "accuracy", "ratio"]) && !any(&["速率", "到达率"]) {
+    let field = if (any(&["率", "accuracy"]) || words.split(' ').any(|word| word == "ratio"))
+        && !any(&["速率", "到达率"])
+    {
         Some(Field::Other)
     } else if any(&[
         "package",

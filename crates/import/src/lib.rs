@@ -140,8 +140,12 @@ fn tables(notes: &mut Notes<'_>) -> Vec<Found> {
             continue;
         }
         found.extend(pending.take().map(|(before, _)| before.finish()));
-        if let Some(result) = evalscope::summary(&table) {
-            notes.take((table.first, table.last));
+        if let Some(mut result) = evalscope::summary(&table) {
+            let above = table.first.saturating_sub(1);
+            if notes.bare(above).starts_with("Benchmarking summary") {
+                result.lines.0 = above as u64 + 1;
+            }
+            notes.take((result.span().0, table.last));
             found.push(result);
         } else if let Some(percentiles) = evalscope::percentiles(&table) {
             notes.take((table.first, table.last));

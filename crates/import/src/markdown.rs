@@ -1,7 +1,7 @@
 //! Tables that people keep: one column, or one row, for each concurrency.
 
 use crate::block;
-use crate::draft::{Draft, number};
+use crate::draft::{Draft, count, number};
 use crate::found::{Found, Tool};
 use crate::label::{Field, Label, Sample, label};
 use crate::notes::Notes;
@@ -86,7 +86,7 @@ pub(crate) fn read(table: &Table<'_>, notes: &mut Notes<'_>) -> Vec<Found> {
                 }
                 _ => {
                     draft.point.insert("concurrency".into(), number(value));
-                    draft.summary.concurrency.configured = Some(value);
+                    draft.summary.concurrency.configured = count(value);
                 }
             }
         }

@@ -3,7 +3,7 @@
 use crate::draft::{Draft, count, number};
 use crate::found::{Found, Tool};
 use crate::label::{Field, Label, Sample};
-use crate::quantity::{Unit, quantity};
+use crate::quantity::{Unit, convert, quantity};
 use crate::summary::{Spread, Stat};
 use crate::table::Table;
 use serde_json::{Map, Value, json};
@@ -153,7 +153,7 @@ fn spread(header: &[&str], row: &[&str]) -> (Spread, Option<f64>) {
             continue;
         };
         let factor = quantity.unit.and_then(Unit::in_ms).unwrap_or(1.0);
-        let value = quantity.value * factor;
+        let value = convert(quantity.value, factor);
         if *name == "N" {
             spread.n = count(value);
         } else if *name == "SLO_P90" {

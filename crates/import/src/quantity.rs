@@ -79,6 +79,16 @@ impl Quantity {
     }
 }
 
+/// Changes the unit without digits that the source does not have: 3.2461 s is 3246.1 ms.
+pub(crate) fn convert(value: f64, factor: f64) -> f64 {
+    let product = value * factor;
+    if factor == 1.0 {
+        value
+    } else {
+        format!("{product:.14e}").parse().unwrap_or(product)
+    }
+}
+
 /// Reads `64.7768 ms`, `1,234`, `0( 0.0% )`, `**3.2**`; nothing else may stand beside it.
 pub(crate) fn quantity(text: &str) -> Option<Quantity> {
     let text = text

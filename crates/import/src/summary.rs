@@ -1,6 +1,7 @@
 //! An imported result with the keys of `summary.json`; whatever a tool does not say is `null`.
 
 use crate::doubt::ImportDoubt;
+use crate::quantity::convert;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -110,11 +111,11 @@ pub struct ImportedThroughput {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ImportedConcurrency {
     /// As asked for.
-    pub configured: Option<f64>,
+    pub configured: Option<u64>,
     /// Mean, where the tool prints it.
     pub mean: Option<f64>,
     /// Peak, where the tool prints it.
-    pub peak: Option<f64>,
+    pub peak: Option<u64>,
 }
 
 /// Latencies in milliseconds.
@@ -345,10 +346,10 @@ impl Spread {
             &mut self.p99,
             &mut self.max,
         ] {
-            *value = value.map(|value| value * factor);
+            *value = value.map(|value| convert(value, factor));
         }
         for value in self.further.values_mut() {
-            *value *= factor;
+            *value = convert(*value, factor);
         }
         self
     }
