@@ -206,10 +206,9 @@ fn parse(text: &str) -> Line<'_> {
             field: Field::Of(sample, _),
             ..
         }) = label(title)
+            && (is_title || text.trim_end().ends_with([':', '：']))
         {
-            if is_title || text.trim_end().ends_with([':', '：']) {
-                return Line::Section(sample);
-            }
+            return Line::Section(sample);
         }
     }
     let entries = entries(text);

@@ -42,7 +42,7 @@ pub(crate) fn attach(results: &mut Vec<Found>, notes: &mut Notes<'_>) -> Vec<(us
             .filter(|line| command::is_error(notes.lines[*line]));
         // The first error is the cause, those behind it are what came of it.
         if let Some(cause) = errors.next() {
-            let last = errors.last().unwrap_or(cause);
+            let last = errors.next_back().unwrap_or(cause);
             let mut found = Found::new(Tool::TrialLog, (command.lines.0, last));
             found.error = Some(printable(bare(notes.lines[cause]), 1000));
             found.flags = Some(command::flags(launch));

@@ -27,7 +27,7 @@ pub(crate) struct Draft {
 
 /// A count as an integer; absent if it is none.
 pub(crate) fn count(value: f64) -> Option<u64> {
-    (value >= 0.0 && value < 9e15).then_some(value.round() as u64)
+    (0.0..9e15).contains(&value).then_some(value.round() as u64)
 }
 
 impl Draft {
@@ -38,21 +38,7 @@ impl Draft {
 
     /// How many numbers it holds that are results rather than settings.
     pub(crate) fn results(&self) -> usize {
-        self.seen
-            .iter()
-            .filter(|field| {
-                matches!(
-                    field,
-                    Field::RequestsPerS
-                        | Field::OutputPerS
-                        | Field::TotalPerS
-                        | Field::InputPerS
-                        | Field::OutputCharsPerS
-                        | Field::Of(_, _)
-                        | Field::Ok
-                )
-            })
-            .count()
+        self.seen.iter().filter(|field| field.is_result()).count()
     }
 
     /// How many numbers it holds.

@@ -1,5 +1,6 @@
 //! JSON objects anywhere in a text: files, lines of JSONL, and objects glued to prose.
 
+use crate::aiperf_records;
 use crate::found::Found;
 use crate::json_result::{self, Item};
 use crate::notes::Notes;
@@ -16,6 +17,7 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<Found> {
     let index = Notes::new(&readable);
     let mut found: Vec<Found> = Vec::new();
     let mut rows: Vec<(usize, usize, Map<String, Value>)> = Vec::new();
+    let mut requests = aiperf_records::Requests::default();
     let mut budget = readable.len().saturating_mul(PASSES) + 4096;
     let mut at = 0;
     while let Some(open) = readable[at..].find('{').map(|offset| at + offset) {
@@ -44,6 +46,12 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<Found> {
             index.line_of(open),
             index.line_of(open + read.saturating_sub(1)),
         );
+        if aiperf_records::is_request(&object) {
+            requests.add(&object, lines);
+            notes.take(lines);
+            at = open + read;
+            continue;
+        }
         match json_result::recognise(object, lines) {
             Item::Result(result) => {
                 close_rows(&mut rows, &mut found, notes);
@@ -59,6 +67,7 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<Found> {
         }
     }
     close_rows(&mut rows, &mut found, notes);
+    found.extend(requests.finish());
     found
 }
 
@@ -85,28 +94,28 @@ fn without_python_numbers(text: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = ["NaN", "Infinity"]
-        .iter()
-        .filter_map(|word| rest.find(word))
-        .min()
-    {
-        let word = if rest[at..].starts_with("NaN") {
-            "NaN"
-        } else {
-            "Infinity"
+    while let Some(at) = rest.find(['N', 'I']) {
+        let (front, tail) = rest.split_at(at);
+        let word = ["NaN", "Infinity"]
+            .into_iter()
+            .find(|word| tail.starts_with(word));
+        let Some(word) = word else {
+            let (passed, left) = rest.split_at(at + 1);
+            out.push_str(passed);
+            rest = left;
+            continue;
         };
-        let (front, back) = (&rest[..at], &rest[at + word.len()..]);
-        let bare = front.strip_suffix('-').unwrap_or(front);
-        let is_value = bare.trim_end().ends_with([':', ',', '['])
-            && back.trim_start().starts_with([',', '}', ']']);
+        out.push_str(front);
+        rest = &tail[word.len()..];
+        let signed = out.strip_suffix('-').map_or(out.len(), str::len);
+        let is_value = out[..signed].ends_with([':', ',', '[', ' '])
+            && rest.starts_with([',', '}', ']', '\n', '\r', ' ']);
         if is_value {
-            out.push_str(bare);
+            out.truncate(signed);
             out.push_str(if word == "NaN" { "null" } else { "\"inf\"" });
         } else {
-            out.push_str(front);
             out.push_str(word);
         }
-        rest = back;
     }
     out.push_str(rest);
     Cow::Owned(out)

@@ -6,12 +6,14 @@
 //! tables, blocks of `label: value`. Each takes its lines away from the next.
 
 mod across;
+mod aiperf_records;
 mod block;
 mod command;
 mod context;
 mod doubt;
 mod draft;
 mod evalscope;
+mod exports;
 mod found;
 mod json;
 mod json_result;
@@ -172,7 +174,9 @@ fn unread(notes: &Notes<'_>, fruitless: Vec<(usize, usize)>) -> Vec<(u64, u64)> 
         let bare = notes.bare(*line).trim_matches(['"', ',', '|', ' ']);
         text.contains("Serving Benchmark Result")
             || text.starts_with("Benchmarking summary")
-            || !block::entries(&bare.replace("\":", ":")).is_empty()
+            || block::entries(&bare.replace("\":", ":"))
+                .iter()
+                .any(|entry| entry.label.field.is_result())
             || looks_like_row(text)
     }));
     lines.sort_unstable();
@@ -196,7 +200,7 @@ fn looks_like_row(text: &str) -> bool {
     else {
         return false;
     };
-    label::label(first).is_some()
+    label::label(first).is_some_and(|label| label.field.is_result())
         && rest
             .split('|')
             .any(|cell| quantity::quantity(cell).is_some())

@@ -269,6 +269,21 @@ fn aiperf_is_read_and_its_key_is_not_kept() {
 }
 
 #[test]
+fn aiperf_requests_are_folded_into_one_result() {
+    let imported = fixture("aiperf-requests.jsonl");
+    let [result] = imported.results.as_slice() else {
+        panic!("{imported:?}")
+    };
+    assert_eq!((result.tool, result.lines), (Tool::Aiperf, (1, 4)));
+    assert_eq!(at(result, "/summary/requests/ok"), 2);
+    assert_eq!(at(result, "/summary/requests/failed"), 1);
+    assert_eq!(at(result, "/summary/latency/ttft_ms/mean"), 60.0);
+    assert_eq!(at(result, "/summary/latency/e2e_ms/max"), 1200.0);
+    assert_eq!(at(result, "/summary/window_s"), 2.0);
+    assert_eq!(at(result, "/summary/throughput/output_tokens_per_s"), 50.0);
+}
+
+#[test]
 fn grid_cells_carry_their_lengths_and_lost_requests() {
     let imported = fixture("grid-log.txt");
     let [whole, lost] = imported.results.as_slice() else {
@@ -384,6 +399,29 @@ fn the_json_is_the_contract() {
     assert_eq!(result["doubts"][0]["severity"], "invalid");
     assert_eq!(result["error"], Value::Null);
     assert_eq!(result["summary"]["schema"], "inferometer.summary/1");
+}
+
+#[test]
+fn numbers_that_people_write_down_in_chinese_are_a_result() {
+    let text = "## 第三次\n\n并发数：16\n总请求数：500\n成功请求数：480\n失败请求数：20\n平均延迟：2.5 秒\n首token平均时延：180 毫秒\nP99延迟：4.1 秒\n吞吐量：640 tokens/s\n";
+    let imported = read("n", text);
+    let [result] = imported.results.as_slice() else {
+        panic!("{imported:?}")
+    };
+    assert_eq!(result.label.as_deref(), Some("第三次"));
+    assert_eq!(at(result, "/point/concurrency"), 16);
+    assert_eq!(at(result, "/summary/requests/failed"), 20);
+    assert_eq!(at(result, "/summary/latency/e2e_ms/mean"), 2500.0);
+    assert_eq!(at(result, "/summary/latency/e2e_ms/p99"), 4100.0);
+    assert_eq!(at(result, "/summary/latency/ttft_ms/mean"), 180.0);
+    assert_eq!(at(result, "/summary/throughput/output_tokens_per_s"), 640.0);
+    assert_eq!(codes(result), ["failures"]);
+}
+
+#[test]
+fn a_table_of_settings_is_neither_read_nor_missed() {
+    let text = "| 参数 | 值 |\n| --- | --- |\n| max_tokens | 512 |\n| parallel | 8 |\n";
+    assert_eq!(read("n", text), Imported::default());
 }
 
 #[test]
