@@ -4,6 +4,7 @@ use crate::aiperf_records;
 use crate::found::Found;
 use crate::json_result::{self, Item};
 use crate::notes::Notes;
+use crate::python_object;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -35,6 +36,14 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<Found> {
                 (None, (begin + error.column()).saturating_sub(open))
             }
             None => (None, 1),
+        };
+        let (object, read) = match object {
+            None if readable[open + 1..].starts_with(['\'', '\n'])
+                && readable[open + 1..].trim_start().starts_with('\'') =>
+            {
+                python_object::read(&readable[open..])
+            }
+            object => (object, read),
         };
         budget = match budget.checked_sub(read.max(1)) {
             Some(left) => left,

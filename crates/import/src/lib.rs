@@ -22,6 +22,7 @@ mod label;
 mod markdown;
 mod mindie;
 mod notes;
+mod python_object;
 mod quantity;
 mod summary;
 mod table;

@@ -37,7 +37,7 @@ proptest! {
         "{", "}", "[", "]", "|", "│", ":", "：", ",", "\"", "\\", "\n", " ", "-", "=", "p99", "P", "ms", "TTFT", "并发", "延迟",
         "1e999", "-1", "0", "9", "1,2", "NaN", "Infinity", "Percentiles", "Metric", "average", "Common Metric", "/", "inf",
         "Serving Benchmark Result", "Benchmarking summary:", "vllm serve ", "python3 ", "benchmark_serving.py", "Error:",
-        "Namespace(num_prompts=", "(", "）", "% |", "1/2 [it/s]", "metrics", "request_latency", "unit", "avg", "---", "```", "enable", "MiB",
+        "Namespace(num_prompts=", "(", "）", "% |", "1/2 [it/s]", "metrics", "request_latency", "unit", "avg", "---", "```", "enable", "MiB", "'", "{'",
     ]), 0..120)) {
         check(&parts.concat());
     }

@@ -419,6 +419,17 @@ fn numbers_that_people_write_down_in_chinese_are_a_result() {
 }
 
 #[test]
+fn a_dictionary_that_python_printed_is_a_result() {
+    let text = "done: {'total_requests': 500, 'successful_requests': 500, 'requests_per_second': 12.0, 'latency': {'average': 1.5, 'p99': None}}\n";
+    let imported = read("n", text);
+    let [result] = imported.results.as_slice() else {
+        panic!("{imported:?}")
+    };
+    assert_eq!(at(result, "/summary/latency/e2e_ms/mean"), 1500.0);
+    assert_eq!(at(result, "/summary/latency/e2e_ms/p99"), Value::Null);
+}
+
+#[test]
 fn a_table_of_settings_is_neither_read_nor_missed() {
     let text = "| 参数 | 值 |\n| --- | --- |\n| max_tokens | 512 |\n| parallel | 8 |\n";
     assert_eq!(read("n", text), Imported::default());
