@@ -223,6 +223,13 @@ fn parse(text: &str) -> Line<'_> {
 
 /// `label: value`, or several of them behind each other.
 pub(crate) fn entries(text: &str) -> Vec<Entry<'_>> {
+    // Most lines of prose have no number at all.
+    if !text.bytes().any(|b| b.is_ascii_digit())
+        && !text.to_ascii_lowercase().contains("inf")
+        && !text.contains('∞')
+    {
+        return Vec::new();
+    }
     if let Some(entry) = entry(text) {
         return vec![entry];
     }

@@ -20,6 +20,8 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<Found> {
     let mut rows: Vec<(usize, usize, Map<String, Value>)> = Vec::new();
     let mut requests = aiperf_records::Requests::default();
     let mut budget = readable.len().saturating_mul(PASSES) + 4096;
+    // Printed dictionaries are small and whole; failing ones are not tried for long.
+    let mut python_budget = readable.len().saturating_mul(2) + 4096;
     let mut at = 0;
     while let Some(open) = readable[at..].find('{').map(|offset| at + offset) {
         let mut stream =
@@ -38,10 +40,13 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<Found> {
             None => (None, 1),
         };
         let (object, read) = match object {
-            None if readable[open + 1..].starts_with(['\'', '\n'])
+            None if python_budget > 0
+                && readable[open + 1..].starts_with(['\'', '\n'])
                 && readable[open + 1..].trim_start().starts_with('\'') =>
             {
-                python_object::read(&readable[open..])
+                let (object, read) = python_object::read(&readable[open..]);
+                python_budget = python_budget.saturating_sub(read);
+                (object, read)
             }
             object => (object, read),
         };
