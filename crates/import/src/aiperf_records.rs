@@ -1,0 +1,116 @@
+//! AIPerf's `profile_export.jsonl`: one object for each request, folded into one result.
+
+use crate::draft::{Draft, count};
+use crate::found::{Found, Tool};
+use crate::json_result::float;
+use crate::label::Sample;
+use crate::quantity::{Unit, convert};
+use crate::summary::Spread;
+use inferometer_core::summary::Distribution;
+use serde_json::{Map, Value};
+
+const SAMPLES: [(&str, Sample); 6] = [
+    ("time_to_first_token", Sample::Ttft),
+    ("time_to_second_token", Sample::SecondToken),
+    ("inter_token_latency", Sample::Itl),
+    ("request_latency", Sample::E2e),
+    ("input_sequence_length", Sample::InputLength),
+    ("output_sequence_length", Sample::OutputLength),
+];
+
+/// What was collected of the requests so far.
+#[derive(Default)]
+pub(crate) struct Requests {
+    lines: Option<(usize, usize)>,
+    ok: u64,
+    failed: u64,
+    begin_ns: Option<f64>,
+    end_ns: Option<f64>,
+    values: [Vec<f64>; SAMPLES.len()],
+}
+
+/// Whether an object is one request.
+pub(crate) fn is_request(object: &Map<String, Value>) -> bool {
+    object
+        .get("metadata")
+        .is_some_and(|metadata| metadata.get("request_start_ns").is_some())
+        && object.contains_key("metrics")
+}
+
+impl Requests {
+    /// Adds a request. Warm-up is no part of the result.
+    pub(crate) fn add(&mut self, object: &Map<String, Value>, lines: (usize, usize)) {
+        let (first, _) = *self.lines.get_or_insert(lines);
+        self.lines = Some((first, lines.1));
+        let metadata = object.get("metadata");
+        let fact = |name: &str| metadata.and_then(|metadata| metadata.get(name));
+        if fact("benchmark_phase").and_then(Value::as_str) == Some("warmup") {
+            return;
+        }
+        if object.get("error").is_some_and(|error| !error.is_null()) {
+            self.failed += 1;
+            return;
+        }
+        self.ok += 1;
+        let begin = float(fact("request_start_ns"));
+        self.begin_ns = self.begin_ns.into_iter().chain(begin).reduce(f64::min);
+        let end = float(fact("request_end_ns"));
+        self.end_ns = self.end_ns.into_iter().chain(end).reduce(f64::max);
+        for ((name, sample), values) in SAMPLES.iter().zip(&mut self.values) {
+            let metric = object.get("metrics").and_then(|metrics| metrics.get(*name));
+            let Some(value) = float(metric.and_then(|metric| metric.get("value"))) else {
+                continue;
+            };
+            let unit = metric
+                .and_then(|metric| metric.get("unit"))
+                .and_then(Value::as_str);
+            let ms = unit.and_then(Unit::of_word).and_then(Unit::in_ms);
+            values.push(if sample.is_time() {
+                convert(value, ms.unwrap_or(1.0))
+            } else {
+                value
+            });
+        }
+    }
+
+    /// The result, where there was a request.
+    pub(crate) fn finish(self) -> Option<Found> {
+        let lines = self.lines?;
+        let mut draft = Draft::default();
+        draft.summary.requests.ok = Some(self.ok);
+        draft.summary.requests.failed = Some(self.failed);
+        let window = self
+            .end_ns
+            .zip(self.begin_ns)
+            .map(|(end, begin)| (end - begin) / 1e9);
+        draft.summary.window_s = window.filter(|seconds| *seconds > 0.0);
+        for ((_, sample), values) in SAMPLES.iter().zip(self.values) {
+            let total = count(values.iter().sum());
+            match sample {
+                Sample::InputLength => draft.summary.tokens.input = total.filter(|n| *n > 0),
+                Sample::OutputLength => draft.summary.tokens.output = total.filter(|n| *n > 0),
+                _ => {}
+            }
+            if let Some(distribution) = Distribution::of(values) {
+                draft.put(*sample, spread(distribution));
+            }
+        }
+        Some(draft.finish(Tool::Aiperf, lines))
+    }
+}
+
+fn spread(of: Distribution) -> Spread {
+    Spread {
+        n: Some(of.n),
+        mean: Some(of.mean),
+        std: of.std,
+        min: Some(of.min),
+        p50: Some(of.p50),
+        p75: Some(of.p75),
+        p90: Some(of.p90),
+        p95: Some(of.p95),
+        p99: Some(of.p99),
+        max: Some(of.max),
+        ..Spread::default()
+    }
+}

@@ -1,0 +1,297 @@
+//! Results printed as lines of `label: value`: vLLM of all generations, SGLang, EvalScope of
+//! 2024, the length-grid log, and what people write down in the same shape.
+
+use crate::draft::Draft;
+use crate::found::{Found, Tool};
+use crate::label::{Field, Label, Sample, label};
+use crate::notes::Notes;
+use crate::quantity::{Quantity, leading_number, quantity};
+
+/// Lines of other text that a block may have inside.
+const LARGEST_GAP: usize = 4;
+/// Lines between the client's settings or progress and the block's title.
+const LARGEST_PREAMBLE: usize = 8;
+
+/// A number under its name.
+pub(crate) struct Entry<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) label: Label,
+    pub(crate) quantity: Quantity,
+}
+
+enum Line<'a> {
+    /// A title that begins a result.
+    Start(Option<Tool>),
+    /// A frame that ends one.
+    End,
+    /// A title inside one: bare percentiles under it are of this sample.
+    Section(Sample),
+    Entries(Vec<Entry<'a>>),
+    /// A progress bar says how many requests were planned.
+    Progress(u64),
+    Text,
+}
+
+/// A block that is being read.
+struct Open {
+    draft: Draft,
+    first: usize,
+    last: usize,
+    titled: Option<Option<Tool>>,
+    /// All names so far, to tell the tools apart.
+    names: String,
+}
+
+/// Finds all blocks in the lines that nobody has read.
+pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
+    let mut found = Vec::new();
+    let mut open: Option<Open> = None;
+    let mut progress: Option<(usize, u64)> = None;
+    for at in 0..notes.lines.len() {
+        if notes.is_taken(at) {
+            found.extend(open.take().and_then(|open| close(open, notes)));
+            continue;
+        }
+        if open.as_ref().is_some_and(|open| {
+            at - open.last
+                > if open.draft.results() == 0 {
+                    LARGEST_PREAMBLE
+                } else {
+                    LARGEST_GAP
+                }
+        }) {
+            found.extend(open.take().and_then(|open| close(open, notes)));
+        }
+        match parse(notes.bare(at)) {
+            Line::Start(tool) => {
+                if let Some(before) = open.take_if(|open| open.draft.results() > 0) {
+                    found.extend(close(before, notes));
+                }
+                let open = open.get_or_insert_with(|| Open::at(at));
+                open.titled = Some(tool);
+                open.last = at;
+                if let Some((_, planned)) = progress
+                    .take()
+                    .filter(|(line, _)| at - line <= LARGEST_PREAMBLE)
+                {
+                    open.draft.summary.requests.planned = Some(planned);
+                }
+            }
+            Line::Entries(entries) => {
+                let again = |open: &mut Open| {
+                    open.draft.results() > 0
+                        && entries
+                            .iter()
+                            .any(|entry| open.draft.has(entry.label.field))
+                };
+                if let Some(before) = open.take_if(again) {
+                    found.extend(close(before, notes));
+                }
+                let open = open.get_or_insert_with(|| Open::at(at));
+                open.last = at;
+                for entry in entries {
+                    open.names.push_str(entry.name);
+                    open.names.push('\n');
+                    open.draft.set(entry.name, entry.label, entry.quantity);
+                }
+            }
+            Line::Section(sample) => {
+                if let Some(open) = &mut open {
+                    open.draft.about = Some(sample);
+                    open.last = at;
+                }
+            }
+            Line::End => {
+                if let Some(mut before) = open.take() {
+                    if notes.bare(at).starts_with('=') {
+                        before.last = at;
+                    }
+                    found.extend(close(before, notes));
+                }
+            }
+            Line::Progress(planned) => progress = Some((at, planned)),
+            Line::Text => {}
+        }
+    }
+    found.extend(open.and_then(|open| close(open, notes)));
+    found
+}
+
+impl Open {
+    fn at(line: usize) -> Self {
+        Open {
+            draft: Draft::default(),
+            first: line,
+            last: line,
+            titled: None,
+            names: String::new(),
+        }
+    }
+}
+
+/// Makes a result of a block, unless it is only a number or two in prose.
+fn close(open: Open, notes: &mut Notes<'_>) -> Option<Found> {
+    let enough = match open.titled {
+        Some(_) => open.draft.results() >= 1,
+        None => open.draft.results() >= 2 && open.draft.numbers() >= 3,
+    };
+    if !enough {
+        return None;
+    }
+    let tool = tool_of(&open);
+    let mut draft = open.draft;
+    // Wall time / all output tokens is no time per output token of a request.
+    if tool == Tool::Evalscope2024
+        && let Some(tpot) = draft.summary.latency.tpot_ms.take()
+        && let Some(mean) = tpot.mean
+    {
+        draft
+            .summary
+            .other
+            .insert("wall time per output token (ms)".into(), mean.into());
+    }
+    let lines = (open.first, open.last);
+    notes.take(lines);
+    Some(draft.finish(tool, lines))
+}
+
+fn tool_of(open: &Open) -> Tool {
+    let names = open.names.to_lowercase();
+    let has = |part: &str| names.contains(part);
+    if has("retokenized") || has("e2e latency (ms)") {
+        Tool::Sglang
+    } else if has("tokens/second") || has("n-request") || has("生成文本长度") {
+        Tool::GridLog
+    } else if has("expected number")
+        || has("average package")
+        || open.titled == Some(Some(Tool::Evalscope2024))
+    {
+        Tool::Evalscope2024
+    } else if has("latency per output token") || has("latency per token") {
+        Tool::Vllm2023
+    } else if has("successful requests") || open.titled.is_some() {
+        Tool::Vllm
+    } else {
+        Tool::TrialLog
+    }
+}
+
+fn parse(text: &str) -> Line<'_> {
+    if text.is_empty() {
+        return Line::Text;
+    }
+    if text.contains("Serving Benchmark Result") {
+        return Line::Start(None);
+    }
+    if text.starts_with("Benchmarking summary") {
+        return Line::Start(Some(Tool::Evalscope2024));
+    }
+    let inner = text.trim_matches(['-', '=', '─', '━', ' ']);
+    if inner.is_empty() {
+        return if text.len() >= 10 {
+            Line::End
+        } else {
+            Line::Text
+        };
+    }
+    if text.starts_with("```") {
+        return Line::End;
+    }
+    let is_title = text.starts_with("---") && text.ends_with("---");
+    let lower_start = inner.get(..10).unwrap_or("").to_lowercase();
+    if is_title || lower_start == "percentile" || inner.contains("分位") {
+        let title = inner.trim_end_matches([':', '：']).trim();
+        let title = title.strip_prefix("Percentile of").unwrap_or(title);
+        if let Some(Label {
+            field: Field::Of(sample, _),
+            ..
+        }) = label(title)
+            && (is_title || text.trim_end().ends_with([':', '：']))
+        {
+            return Line::Section(sample);
+        }
+    }
+    let entries = entries(text);
+    if !entries.is_empty() {
+        return Line::Entries(entries);
+    }
+    match progress(text) {
+        Some(planned) => Line::Progress(planned),
+        None => Line::Text,
+    }
+}
+
+/// `label: value`, or several of them behind each other.
+pub(crate) fn entries(text: &str) -> Vec<Entry<'_>> {
+    // Most lines of prose have no number at all.
+    if !text.bytes().any(|b| b.is_ascii_digit())
+        && !text.to_ascii_lowercase().contains("inf")
+        && !text.contains('∞')
+    {
+        return Vec::new();
+    }
+    if let Some(entry) = entry(text) {
+        return vec![entry];
+    }
+    if text.len() > 400 {
+        return Vec::new();
+    }
+    let pieces: Vec<&str> = text
+        .split([',', '，', ';', '；'])
+        .map(str::trim)
+        .filter(|piece| !piece.is_empty())
+        .collect();
+    let entries: Vec<Entry<'_>> = pieces.iter().filter_map(|piece| entry(piece)).collect();
+    if entries.len() >= 2 && entries.len() == pieces.len() {
+        entries
+    } else {
+        Vec::new()
+    }
+}
+
+fn entry(text: &str) -> Option<Entry<'_>> {
+    for (at, mark) in text
+        .char_indices()
+        .filter(|(_, c)| matches!(c, ':' | '：' | '='))
+    {
+        let (name, rest) = (&text[..at], &text[at + mark.len_utf8()..]);
+        if name.len() > 100 {
+            return None;
+        }
+        let Some(label) = label(name) else { continue };
+        let value = rest.trim().trim_matches(['*', '`']);
+        if label.field == Field::Rate && matches!(value, "inf" | "Infinity" | "∞") {
+            let quantity = Quantity {
+                rounding: 0.0,
+                ..Quantity::exact(f64::INFINITY)
+            };
+            return Some(Entry {
+                name,
+                label,
+                quantity,
+            });
+        }
+        // A known name in front of no number: a later colon cannot belong to it.
+        return quantity(value).map(|quantity| Entry {
+            name,
+            label,
+            quantity,
+        });
+    }
+    None
+}
+
+/// The total of a progress bar: `100%|███| 40/50 [00:48<00:00, 15.6it/s]`.
+fn progress(text: &str) -> Option<u64> {
+    let (front, bar) = text.split_once(" [")?;
+    if !bar.contains("it/s") && !bar.contains("s/it") {
+        return None;
+    }
+    let (front, total) = front.rsplit_once('/')?;
+    let digits = total.bytes().take_while(u8::is_ascii_digit).count();
+    front
+        .ends_with(|c: char| c.is_ascii_digit())
+        .then_some(())?;
+    let (total, _, _) = leading_number(&total[..digits])?;
+    crate::draft::count(total)
+}

@@ -1,0 +1,177 @@
+//! What stands around a result in notes: commands, start errors, memory readings, headings.
+
+use crate::command::{self, Command};
+use crate::found::{Found, Tool};
+use crate::notes::{Notes, bare};
+use inferometer_core::hostile::printable;
+use serde_json::Value;
+
+/// vLLM's benchmark sends this many prompts unless told otherwise, since its first version.
+const VLLM_PROMPTS: u64 = 1000;
+/// Lines between a command and its start error.
+const LARGEST_TRACE: usize = 400;
+
+/// Adds refused starts to `results`, and to each result the command it came from. Returns
+/// commands that nothing came of.
+pub(crate) fn attach(results: &mut Vec<Found>, notes: &mut Notes<'_>) -> Vec<(usize, usize)> {
+    let commands = command::find(notes);
+    let launches: Vec<&Command> = commands
+        .iter()
+        .filter(|command| command.launch.is_some())
+        .collect();
+    let clients: Vec<&Command> = commands
+        .iter()
+        .filter(|command| command.client.is_some())
+        .collect();
+    let mut refused = Vec::new();
+    let mut fruitless = Vec::new();
+    for (at, command) in launches.iter().enumerate() {
+        let end = launches
+            .get(at + 1)
+            .map_or(notes.lines.len(), |next| next.lines.0);
+        let Some(launch) = &command.launch else {
+            continue;
+        };
+        let range = between(results, command.lines.1, end);
+        let first_result = results
+            .get(range.start)
+            .filter(|_| !range.is_empty())
+            .map_or(end, |found| found.span().0);
+        let mut errors = (command.lines.1 + 1..first_result.min(command.lines.1 + LARGEST_TRACE))
+            .filter(|line| !notes.is_taken(*line))
+            .filter(|line| command::is_error(notes.lines[*line]));
+        // The first error is the cause, those behind it are what came of it.
+        if let Some(cause) = errors.next() {
+            let last = errors.next_back().unwrap_or(cause);
+            let mut found = Found::new(Tool::TrialLog, (command.lines.0, last));
+            found.error = Some(printable(bare(notes.lines[cause]), 1000));
+            found.flags = Some(command::flags(launch));
+            found.command = Some(launch.clone());
+            notes.take((command.lines.0, last));
+            refused.push(found);
+        } else if range.len() == 1 {
+            let found = &mut results[range.start];
+            found.flags = Some(command::flags(launch));
+            found.command = Some(launch.clone());
+            for line in command.lines.1 + 1..found.span().0 {
+                if let Some(gib) = command::memory_gib(notes.lines[line]) {
+                    found.device_memory_gib = Some(gib);
+                }
+            }
+            notes.take(command.lines);
+        } else if range.is_empty() {
+            fruitless.push(command.lines);
+        }
+    }
+    for (at, command) in clients.iter().enumerate() {
+        let end = clients
+            .get(at + 1)
+            .map_or(notes.lines.len(), |next| next.lines.0);
+        let range = between(results, command.lines.1, end);
+        if let (1, Some(client)) = (range.len(), &command.client) {
+            settle(&mut results[range.start], client);
+        }
+    }
+    results.extend(refused);
+    results.sort_by_key(|found| found.lines);
+    fruitless
+}
+
+/// Results that begin behind one line and before another.
+fn between(results: &[Found], after: usize, before: usize) -> std::ops::Range<usize> {
+    let begin = results.partition_point(|found| found.span().0 <= after);
+    let end = results.partition_point(|found| found.span().0 < before);
+    begin..end.max(begin)
+}
+
+/// Fills what the benchmark's own command says, defaults of its time included.
+fn settle(found: &mut Found, client: &str) {
+    found.client_command = Some(client.to_owned());
+    let flags = command::flags(client);
+    let Some(summary) = &mut found.summary else {
+        return;
+    };
+    let of_vllm = found.tool == Tool::Vllm || found.tool == Tool::Vllm2023;
+    if summary.requests.planned.is_none() {
+        let written = ["num-prompts", "number", "n"]
+            .iter()
+            .find_map(|name| flags.get(*name));
+        summary.requests.planned = written.and_then(Value::as_u64);
+        if summary.requests.planned.is_none() && of_vllm {
+            summary.requests.planned = Some(VLLM_PROMPTS);
+            found.assumed.push(format!(
+                "--num-prompts is not given: its default of {VLLM_PROMPTS}"
+            ));
+        }
+    }
+    if !found.point.contains_key("rate") {
+        match flags.get("request-rate") {
+            Some(rate) => {
+                found.point.insert("rate".into(), rate.clone());
+            }
+            None if of_vllm => {
+                found.point.insert("rate".into(), "inf".into());
+                found
+                    .assumed
+                    .push("--request-rate is not given: its default of inf".into());
+            }
+            None => {}
+        }
+    }
+    let streams = ["max-concurrency", "parallel"]
+        .iter()
+        .find_map(|name| flags.get(*name)?.as_f64());
+    if let (None, Some(streams)) = (summary.concurrency.configured, streams) {
+        summary.concurrency.configured = crate::draft::count(streams);
+        found
+            .point
+            .insert("concurrency".into(), crate::draft::number(streams));
+    }
+}
+
+/// Names each result by the heading above it.
+pub(crate) fn name(results: &mut [Found], notes: &Notes<'_>) {
+    let mut floor = 0;
+    let mut last: Option<((u64, u64), Option<String>)> = None;
+    for found in results {
+        let (first, end) = found.span();
+        let heading = match &last {
+            // Columns of one table share its heading.
+            Some((lines, heading)) if *lines == found.lines => heading.clone(),
+            _ => (floor..first).rev().find_map(|line| heading(notes, line)),
+        };
+        last = Some((found.lines, heading.clone()));
+        floor = end + 1;
+        found.label = match (heading, found.label.take()) {
+            (Some(heading), Some(own)) if found.tool == Tool::MarkdownTable => {
+                Some(format!("{heading}: {own}"))
+            }
+            (heading, own) => own.or(heading),
+        };
+    }
+}
+
+fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
+    if notes.is_taken(line) {
+        return None;
+    }
+    let text = notes.lines[line].trim();
+    let title = text.trim_start_matches('#');
+    if title.len() < text.len() && title.starts_with(' ') {
+        return Some(printable(title.trim(), 200));
+    }
+    let above_is_blank = line == 0 || notes.lines[line - 1].trim().is_empty();
+    let is_bullet = text.starts_with(['-', '*', '•']);
+    let plain = bare(text).trim_end_matches([':', '：']);
+    let is_title = above_is_blank
+        && !plain.is_empty()
+        && text.chars().count() <= 60
+        && !text.starts_with(['|', '`', '!', '{', '}', '[', '=', '+', '<', '"', '│', '┌'])
+        && !text.ends_with(['.', '。', ',', '，', '\\'])
+        && !plain.contains(" --")
+        && !plain.starts_with("Namespace(")
+        && crate::block::entries(plain).is_empty()
+        && command::memory_gib(text).is_none()
+        && (!is_bullet || plain.contains(|c: char| c.is_ascii_digit()));
+    is_title.then(|| printable(plain, 200))
+}

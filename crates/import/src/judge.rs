@@ -1,0 +1,348 @@
+//! Doubts about one result: what its own numbers cannot all be.
+
+use crate::doubt::{Code, ImportDoubt};
+use crate::summary::{ImportedSummary, Spread};
+use inferometer_core::doubt::Severity::{Invalid, Note, Warn};
+use inferometer_core::quantile::least_samples;
+use serde_json::Value;
+
+/// Share of the concurrency that must have been under way.
+const LEAST_IN_FLIGHT: f64 = 0.8;
+/// How far numbers that follow from each other may differ, beside rounding.
+const TOLERANCE: f64 = 0.02;
+
+/// All doubts about a result, the worst first.
+pub(crate) fn judge(summary: &ImportedSummary, rate_is_infinite: bool) -> Vec<ImportDoubt> {
+    let mut doubts: Vec<ImportDoubt> = [
+        lost_requests(summary),
+        failures(summary),
+        shrunk_concurrency(summary),
+        not_streamed(summary),
+        output_capped(summary),
+        few_samples(summary),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    doubts.extend(not_a_distribution(summary));
+    doubts.extend(disordered_percentiles(summary));
+    doubts.extend(inconsistent(summary));
+    if rate_is_infinite && summary.concurrency.configured.is_none() {
+        doubts.push(ImportDoubt::new(
+            Code::AllAtOnce,
+            Note,
+            "rate inf without a cap: time to first token is mostly time in the queue".into(),
+            "read throughput from it, not latency",
+        ));
+    }
+    doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.severity));
+    doubts
+}
+
+/// Fewer requests ended than were expected.
+pub(crate) fn lost_requests(summary: &ImportedSummary) -> Option<ImportDoubt> {
+    let requests = &summary.requests;
+    let planned = requests.planned?;
+    let ended = requests
+        .ok?
+        .saturating_add(requests.failed.unwrap_or(0))
+        .saturating_add(requests.cut.unwrap_or(0));
+    (ended < planned).then(|| {
+        let failed = requests
+            .failed
+            .map_or("failures are not reported".into(), |n| {
+                format!("{n} reported as failed")
+            });
+        ImportDoubt::new(
+            Code::LostRequests,
+            Invalid,
+            format!(
+                "{} of {planned} requests are missing ({ended} ended, {failed})",
+                planned - ended
+            ),
+            "measure again with a client that accounts for every request",
+        )
+    })
+}
+
+/// Too many failures.
+pub(crate) fn failures(summary: &ImportedSummary) -> Option<ImportDoubt> {
+    let failed = summary.requests.failed.filter(|failed| *failed > 0)?;
+    let all = summary
+        .requests
+        .planned
+        .or(summary.requests.ok.map(|ok| ok.saturating_add(failed)))?;
+    let share = failed as f64 / all.max(1) as f64;
+    let severity = match share {
+        share if share > 0.2 => Invalid,
+        share if share > 0.01 => Warn,
+        _ => return None,
+    };
+    let text = format!("{failed} of {all} requests failed ({:.1} %)", share * 100.0);
+    Some(ImportDoubt::new(
+        Code::Failures,
+        severity,
+        text,
+        "see why they failed; the numbers are of the others only",
+    ))
+}
+
+/// Mean latency in milliseconds: as printed, else from its parts, else from one user's speed.
+fn mean_latency_ms(summary: &ImportedSummary) -> Option<f64> {
+    let latency = &summary.latency;
+    let mean = |spread: &Option<Spread>| spread.as_ref().and_then(|spread| spread.mean);
+    let length = summary.tokens.output_mean;
+    let parts =
+        || Some(mean(&latency.ttft_ms)? + mean(&latency.tpot_ms)? * (length? - 1.0).max(0.0));
+    let by_speed = || {
+        Some(1000.0 * length? / mean(&summary.speed.per_user_tokens_per_s).filter(|v| *v > 0.0)?)
+    };
+    mean(&latency.e2e_ms).or_else(parts).or_else(by_speed)
+}
+
+/// Little's law: requests a second × latency is how many were under way.
+pub(crate) fn shrunk_concurrency(summary: &ImportedSummary) -> Option<ImportDoubt> {
+    let configured = summary.concurrency.configured.filter(|n| *n >= 1)? as f64;
+    let latency_s = mean_latency_ms(summary)? / 1000.0;
+    let under_way = match summary.concurrency.mean {
+        Some(mean) => mean,
+        None => summary.throughput.requests_per_s? * latency_s,
+    };
+    let requests = &summary.requests;
+    let by_rate = || Some(summary.throughput.requests_per_s? * summary.window_s?);
+    let asked = requests
+        .planned
+        .or(requests.ok)
+        .map(|n| n as f64)
+        .or_else(by_rate);
+    let expected = asked.map_or(configured, |asked| {
+        let longest_s = summary
+            .latency
+            .e2e_ms
+            .as_ref()
+            .and_then(|e2e| e2e.percentiles().last().map(|last| last.1).or(e2e.max))
+            .map_or(1.5 * latency_s, |ms| ms / 1000.0)
+            .max(latency_s);
+        // The last requests drain: when the queue is empty, each stream has half an answer to
+        // go on average, and the last one a whole long answer.
+        let busy_s = asked * latency_s / configured;
+        let window_s = busy_s - 0.5 * latency_s + longest_s;
+        (configured * busy_s / window_s.max(busy_s)).min(asked)
+    });
+    (under_way < LEAST_IN_FLIGHT * expected).then(|| {
+        ImportDoubt::new(
+            Code::ShrunkConcurrency,
+            Invalid,
+            format!(
+                "requests a second × latency is {under_way:.1}, of {configured} configured ({expected:.1} after ramp and drain): the client shrank"
+            ),
+            "do not read this point as the server's limit; measure again",
+        )
+    })
+}
+
+/// TTFT equals latency.
+pub(crate) fn not_streamed(summary: &ImportedSummary) -> Option<ImportDoubt> {
+    let (ttft, e2e) = (
+        summary.latency.ttft_ms.as_ref()?,
+        summary.latency.e2e_ms.as_ref()?,
+    );
+    if summary.tokens.output_mean.is_some_and(|mean| mean <= 1.0) {
+        return None;
+    }
+    let ranks = e2e.percentiles();
+    let pairs = [(ttft.mean, e2e.mean), (ttft.max, e2e.max)]
+        .into_iter()
+        .filter_map(|(a, b)| Some((a?, b?)))
+        .chain(ttft.percentiles().into_iter().filter_map(|(rank, value)| {
+            Some((value, ranks.iter().find(|(other, _)| *other == rank)?.1))
+        }));
+    let mut compared = 0;
+    for (first, whole) in pairs {
+        if first != whole || first == 0.0 {
+            return None;
+        }
+        compared += 1;
+    }
+    (compared > 0).then(|| {
+        ImportDoubt::new(
+            Code::NotStreamed,
+            Warn,
+            "time to first token equals latency: answers were not streamed".into(),
+            "ignore its time to first token",
+        )
+    })
+}
+
+/// Three percentiles or more that are equal to the last digit.
+pub(crate) fn not_a_distribution(summary: &ImportedSummary) -> Vec<ImportDoubt> {
+    let flat = |spread: &Spread| {
+        let upper: Vec<f64> = spread
+            .percentiles()
+            .iter()
+            .filter(|p| p.0 >= 50.0)
+            .map(|p| p.1)
+            .collect();
+        let one_request = spread.n == Some(1);
+        upper.len() >= 3
+            && !one_request
+            && upper[0] != 0.0
+            && upper.iter().all(|value| *value == upper[0])
+    };
+    summary
+        .latency
+        .known()
+        .into_iter()
+        .filter(|(_, spread)| flat(spread))
+        .map(|(name, _)| {
+            ImportDoubt::new(
+                Code::NotADistribution,
+                Warn,
+                format!(
+                    "percentiles of {name} are equal to the last digit: one number, not a sample"
+                ),
+                "use it as a mean at most",
+            )
+        })
+        .collect()
+}
+
+/// Latency percentiles that fall. Speeds fall by design and are not looked at.
+pub(crate) fn disordered_percentiles(summary: &ImportedSummary) -> Vec<ImportDoubt> {
+    let mut doubts = Vec::new();
+    for (name, spread) in summary.latency.known() {
+        let mut ordered: Vec<(String, f64)> = Vec::new();
+        ordered.extend(spread.min.map(|min| ("min".into(), min)));
+        ordered.extend(
+            spread
+                .percentiles()
+                .into_iter()
+                .map(|(rank, value)| (format!("p{rank}"), value)),
+        );
+        ordered.extend(spread.max.map(|max| ("max".into(), max)));
+        if let Some(pair) = ordered.windows(2).find(|pair| pair[0].1 > pair[1].1) {
+            doubts.push(ImportDoubt::new(
+                Code::DisorderedPercentiles,
+                Warn,
+                format!(
+                    "{name}: {} is {} but {} is {}",
+                    pair[0].0, pair[0].1, pair[1].0, pair[1].1
+                ),
+                "look at the source; a number was mistyped or columns were swapped",
+            ));
+        }
+    }
+    doubts
+}
+
+/// Throughput that does not follow from the counts.
+pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<ImportDoubt> {
+    let throughput = &summary.throughput;
+    let tokens = &summary.tokens;
+    let window = summary.window_s.filter(|window| *window > 0.0);
+    let per_second = |total: Option<u64>| Some(total? as f64 / window?);
+    let rate = throughput.requests_per_s;
+    // Where the rate is printed with two digits, its product is no better.
+    let rough = rate
+        .filter(|rate| *rate > 0.0)
+        .map_or(0.0, |rate| 0.005 / rate);
+    let ended = summary.requests.ok.map(|ok| ok as f64);
+    let ended_per_second = ended.and_then(|ended| Some(ended / window?));
+    let product = rate.zip(tokens.output_mean).map(|(rate, mean)| rate * mean);
+    let sum = throughput
+        .input_tokens_per_s
+        .zip(throughput.output_tokens_per_s)
+        .map(|(a, b)| a + b);
+    [
+        ("output throughput", throughput.output_tokens_per_s, "requests a second × mean output", product, rough),
+        ("output throughput", throughput.output_tokens_per_s, "output tokens / duration", per_second(tokens.output), 0.0),
+        ("input throughput", throughput.input_tokens_per_s, "input tokens / duration", per_second(tokens.input), 0.0),
+        ("total throughput", throughput.total_tokens_per_s, "input + output throughput", sum, 0.0),
+        ("requests a second", rate, "successful requests / duration", ended_per_second, rough),
+    ]
+    .into_iter()
+    .filter_map(|(name, printed, from, follows, rough)| {
+        let (printed, follows) = (printed?, follows?);
+        let apart = (printed - follows).abs() / printed.abs().max(follows.abs()).max(f64::MIN_POSITIVE);
+        (apart > TOLERANCE + rough).then(|| {
+            ImportDoubt::new(
+                Code::InconsistentImport,
+                Warn,
+                format!("{name} is {printed:.4}, but {from} is {follows:.4}"),
+                "one of the numbers is of another run or counts something else; do not compare by it",
+            )
+        })
+    })
+    .collect()
+}
+
+/// Most answers end at one value.
+pub(crate) fn output_capped(summary: &ImportedSummary) -> Option<ImportDoubt> {
+    let tokens = &summary.tokens;
+    let at_cap = |cap: f64| {
+        Some(ImportDoubt::new(
+            Code::OutputCapped,
+            Note,
+            format!("most outputs end at {cap} tokens"),
+            "longer answers were cut: latency and throughput are those of the cap",
+        ))
+    };
+    if let Some(spread) = &tokens.output_spread {
+        let least = spread.percentiles().first().copied();
+        // From the 75th percentile on one value is a quarter of all: only a limit makes that.
+        if let (Some((rank, value)), Some(max)) = (least, spread.max.or(spread.p99))
+            && rank <= 75.0
+            && value == max
+            && spread.min != Some(max)
+            && max > 1.0
+        {
+            return at_cap(max);
+        }
+        if let (Some(p75), Some(max)) = (spread.p75, spread.max)
+            && p75 == max
+            && max > 1.0
+        {
+            return at_cap(max);
+        }
+    }
+    if let Some(Value::Array(lengths)) = summary.other.get("output_lens") {
+        let lengths: Vec<f64> = lengths.iter().filter_map(Value::as_f64).collect();
+        let longest = lengths.iter().copied().fold(0.0, f64::max);
+        let at_longest = lengths.iter().filter(|length| **length == longest).count();
+        if lengths.len() >= 10 && longest > 1.0 && 2 * at_longest > lengths.len() {
+            return at_cap(longest);
+        }
+    }
+    match (tokens.output_asked, tokens.output_mean) {
+        (Some(cap), Some(mean)) if cap > 1.0 && mean >= 0.995 * cap && mean <= cap * 1.001 => {
+            at_cap(cap)
+        }
+        _ => None,
+    }
+}
+
+/// Percentiles that the sample cannot carry.
+pub(crate) fn few_samples(summary: &ImportedSummary) -> Option<ImportDoubt> {
+    let n = summary.requests.ok.or(summary.requests.planned)?;
+    let mut ranks: Vec<f64> = summary
+        .latency
+        .known()
+        .iter()
+        .flat_map(|(_, spread)| spread.percentiles())
+        .map(|(rank, _)| rank)
+        .filter(|rank| *rank > 50.0 && least_samples(*rank).is_some_and(|least| n < least))
+        .collect();
+    ranks.sort_by(f64::total_cmp);
+    ranks.dedup();
+    let most = least_samples(*ranks.last()?)?;
+    let named: Vec<String> = ranks.iter().map(|rank| format!("p{rank}")).collect();
+    Some(ImportDoubt::new(
+        Code::FewSamples,
+        Note,
+        format!("{n} requests cannot carry {}", named.join(", ")),
+        &format!("measure {most} requests or more"),
+    ))
+}
+
+#[cfg(test)]
+mod tests;

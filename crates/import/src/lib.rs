@@ -1,0 +1,208 @@
+//! Other tools' results: text in, results out. A file of notes may hold many between prose;
+//! each is found, with the lines it was read from, in the units of `summary.json`, with the
+//! doubts that its own numbers raise. What looks like a result and cannot be read is named.
+//!
+//! Readers go over the text in turn, from the most certain form to the least: JSON objects,
+//! tables, blocks of `label: value`. Each takes its lines away from the next.
+
+mod across;
+mod aiperf_records;
+mod block;
+mod command;
+mod context;
+mod doubt;
+mod draft;
+mod evalscope;
+mod exports;
+mod found;
+mod json;
+mod json_result;
+mod judge;
+mod label;
+mod markdown;
+mod mindie;
+mod notes;
+mod python_object;
+mod quantity;
+mod summary;
+mod table;
+
+pub use doubt::{Code, ImportDoubt};
+pub use found::{Found, Imported, SCHEMA, Tool};
+pub use summary::{
+    ImportedConcurrency, ImportedLatencies, ImportedRequests, ImportedSlo, ImportedSpeed,
+    ImportedSummary, ImportedThroughput, ImportedTokens, Spread,
+};
+
+use inferometer_core::doubt::Severity;
+use notes::Notes;
+
+/// What is looked for, to say of a file in which nothing was found.
+pub const LOOKED_FOR: &str = "vLLM or SGLang serving benchmark (text, JSON), EvalScope summary \
+    (2024 text, today's tables and JSON), MindIE tables or CSV, GuideLLM benchmarks.json, AIPerf \
+    profile_export_aiperf.json, length-grid log, trial log, Markdown table by concurrency";
+
+/// Lines between the two tables of one MindIE result.
+const MINDIE_GAP: usize = 12;
+
+/// Finds every result in `text`; `name` is the file it is from.
+pub fn read(name: &str, text: &str) -> Imported {
+    let mut notes = Notes::new(text);
+    let mut results = json::find(text, &mut notes);
+    results.extend(tables(&mut notes));
+    results.extend(block::find(&mut notes));
+    results.sort_by_key(|found| found.lines);
+    let fruitless = context::attach(&mut results, &mut notes);
+    context::name(&mut results, &notes);
+    for found in &mut results {
+        found.file = name.to_owned();
+        let infinite = found.point.get("rate").is_some_and(|rate| rate == "inf");
+        if let Some(summary) = &found.summary {
+            found.doubts = judge::judge(summary, infinite);
+        }
+        found.doubts.extend(across::heading_doubt(found));
+    }
+    across::judge(&mut results);
+    for found in &mut results {
+        found
+            .doubts
+            .sort_by_key(|doubt| std::cmp::Reverse(doubt.severity));
+        if let Some(summary) = &mut found.summary {
+            summary.label = found.label.clone();
+            summary.doubts = found.doubts.clone();
+            summary.valid = !found
+                .doubts
+                .iter()
+                .any(|doubt| doubt.severity == Severity::Invalid);
+        }
+    }
+    let unread = unread(&notes, fruitless);
+    Imported { results, unread }
+}
+
+/// Completes an EvalScope summary with the percentiles of its other file.
+pub fn complete(summary: &mut Found, percentiles: &Found) {
+    if let (Some(summary), Some(more)) = (&mut summary.summary, &percentiles.summary) {
+        let fill = |mine: &mut Option<Spread>, more: &Option<Spread>| {
+            if let Some(more) = more {
+                mine.get_or_insert_default().fill(more.clone());
+            }
+        };
+        fill(&mut summary.latency.ttft_ms, &more.latency.ttft_ms);
+        fill(&mut summary.latency.tpot_ms, &more.latency.tpot_ms);
+        fill(&mut summary.latency.itl_ms, &more.latency.itl_ms);
+        fill(&mut summary.latency.e2e_ms, &more.latency.e2e_ms);
+        fill(
+            &mut summary.speed.per_user_tokens_per_s,
+            &more.speed.per_user_tokens_per_s,
+        );
+        fill(&mut summary.tokens.input_spread, &more.tokens.input_spread);
+        fill(
+            &mut summary.tokens.output_spread,
+            &more.tokens.output_spread,
+        );
+    }
+}
+
+/// Percentiles belong to the summary before them; alone they are a result of their own.
+fn join_percentiles(found: &mut Vec<Found>, percentiles: Found) {
+    match found.last_mut() {
+        Some(before) if before.tool == Tool::Evalscope && lacks_percentiles(before) => {
+            complete(before, &percentiles);
+            before.lines.1 = percentiles.lines.1;
+        }
+        _ => found.push(percentiles),
+    }
+}
+
+fn lacks_percentiles(found: &Found) -> bool {
+    found.summary.as_ref().is_some_and(|summary| {
+        summary
+            .latency
+            .known()
+            .iter()
+            .all(|(_, spread)| spread.percentiles().is_empty())
+    })
+}
+
+fn tables(notes: &mut Notes<'_>) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    let mut pending: Option<(mindie::Pending, usize)> = None;
+    for table in table::tables(notes) {
+        if let Some(kind) = mindie::kind(&table) {
+            if let Some((before, _)) = pending
+                .take_if(|(before, last)| !before.wants(kind) || table.first - *last > MINDIE_GAP)
+            {
+                found.push(before.finish());
+            }
+            let (result, last) =
+                pending.get_or_insert_with(|| (mindie::Pending::new(table.first), table.last));
+            result.add(kind, &table);
+            *last = table.last;
+            notes.take((table.first, table.last));
+            continue;
+        }
+        found.extend(pending.take().map(|(before, _)| before.finish()));
+        if let Some(mut result) = evalscope::summary(&table) {
+            let above = table.first.saturating_sub(1);
+            if notes.bare(above).starts_with("Benchmarking summary") {
+                result.lines.0 = above as u64 + 1;
+            }
+            notes.take((result.span().0, table.last));
+            found.push(result);
+        } else if let Some(percentiles) = evalscope::percentiles(&table) {
+            notes.take((table.first, table.last));
+            join_percentiles(&mut found, percentiles);
+        } else {
+            found.extend(markdown::read(&table, notes));
+        }
+    }
+    found.extend(pending.map(|(before, _)| before.finish()));
+    found
+}
+
+/// Lines that nobody took and that carry a metric with a number, and commands without outcome.
+fn unread(notes: &Notes<'_>, fruitless: Vec<(usize, usize)>) -> Vec<(u64, u64)> {
+    let mut lines: Vec<usize> = fruitless
+        .into_iter()
+        .flat_map(|(first, last)| first..=last)
+        .collect();
+    lines.extend((0..notes.lines.len()).filter(|line| {
+        if notes.is_taken(*line) {
+            return false;
+        }
+        let text = notes.lines[*line].trim();
+        let bare = notes.bare(*line).trim_matches(['"', ',', '|', ' ']);
+        text.contains("Serving Benchmark Result")
+            || text.starts_with("Benchmarking summary")
+            || block::entries(&bare.replace("\":", ":"))
+                .iter()
+                .any(|entry| entry.label.field.is_result())
+            || looks_like_row(text)
+    }));
+    lines.sort_unstable();
+    lines.dedup();
+    let mut spans: Vec<(u64, u64)> = Vec::new();
+    for line in lines {
+        let line = line as u64 + 1;
+        match spans.last_mut() {
+            Some(span) if span.1 + 1 == line => span.1 = line,
+            _ => spans.push((line, line)),
+        }
+    }
+    spans
+}
+
+/// `| QPS | 3 |` outside any table that could be read.
+fn looks_like_row(text: &str) -> bool {
+    let Some((first, rest)) = text
+        .strip_prefix('|')
+        .and_then(|inner| inner.split_once('|'))
+    else {
+        return false;
+    };
+    label::label(first).is_some_and(|label| label.field.is_result())
+        && rest
+            .split('|')
+            .any(|cell| quantity::quantity(cell).is_some())
+}

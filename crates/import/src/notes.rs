@@ -1,0 +1,118 @@
+//! A text as lines, and which of them have been read.
+
+/// Lines of a text.
+pub(crate) struct Notes<'a> {
+    pub(crate) lines: Vec<&'a str>,
+    /// Byte at which each line begins.
+    pub(crate) starts: Vec<usize>,
+    taken: Vec<bool>,
+}
+
+impl<'a> Notes<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        let (mut lines, mut starts, mut at) = (Vec::new(), Vec::new(), 0);
+        for line in text.split_inclusive('\n') {
+            starts.push(at);
+            at += line.len();
+            lines.push(line.trim_end_matches(['\n', '\r']));
+        }
+        let taken = vec![false; lines.len()];
+        Notes {
+            lines,
+            starts,
+            taken,
+        }
+    }
+
+    /// The line that a byte lies in.
+    pub(crate) fn line_of(&self, byte: usize) -> usize {
+        self.starts
+            .partition_point(|start| *start <= byte)
+            .saturating_sub(1)
+    }
+
+    pub(crate) fn take(&mut self, (first, last): (usize, usize)) {
+        let end = (last + 1).min(self.taken.len());
+        if let Some(span) = self.taken.get_mut(first..end) {
+            span.fill(true);
+        }
+    }
+
+    pub(crate) fn is_taken(&self, line: usize) -> bool {
+        self.taken.get(line).copied().unwrap_or(true)
+    }
+
+    /// A line without quote marks, bullets and what a logger puts in front.
+    pub(crate) fn bare(&self, line: usize) -> &'a str {
+        self.lines.get(line).map_or("", |text| bare(text))
+    }
+}
+
+/// Takes off quote marks, bullets and what a logger puts in front.
+pub(crate) fn bare(text: &str) -> &str {
+    let mut text = text.trim().trim_start_matches('\u{feff}').trim_start();
+    loop {
+        let shorter = text
+            .strip_prefix("> ")
+            .or_else(|| text.strip_prefix("- "))
+            .or_else(|| text.strip_prefix("* "))
+            .or_else(|| text.strip_prefix("+ "))
+            .or_else(|| text.strip_prefix("• "))
+            .or_else(|| text.strip_prefix("· "))
+            .or_else(|| text.strip_prefix("(EngineCore)"))
+            .or_else(|| log_tag(text));
+        match shorter {
+            Some(shorter) if shorter.len() < text.len() => text = shorter.trim_start(),
+            _ => return text,
+        }
+    }
+}
+
+/// Cuts `[…]` off the front, a date, or a level with its colon.
+fn log_tag(text: &str) -> Option<&str> {
+    if let Some(inner) = text.strip_prefix('[') {
+        let (tag, rest) = inner.split_once(']')?;
+        return (tag.len() <= 48 && !tag.contains('[')).then_some(rest);
+    }
+    let first = text.split(' ').next()?;
+    let is_stamp = first.len() >= 8
+        && first.as_bytes().first().is_some_and(u8::is_ascii_digit)
+        && first
+            .bytes()
+            .all(|b| b.is_ascii_digit() || b"-:.,/T+Z".contains(&b))
+        && (first.matches('-').count() == 2 || first.matches(':').count() == 2);
+    let is_level = matches!(
+        first.trim_end_matches(':'),
+        "INFO" | "WARNING" | "DEBUG" | "ERROR" | "WARN" | "|"
+    );
+    // A line `-` + one of these words is a logger's separator.
+    let is_joint = first == "-" || first == "|";
+    let rest = &text[first.len()..];
+    ((is_stamp || is_level || (is_joint && !rest.contains('|'))) && !rest.trim().is_empty())
+        .then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_logger_puts_in_front_is_cut_off() {
+        for text in [
+            "[2031-01-02 03:04:05,678][46][INFO] duration: 12",
+            "2031-01-02 03:04:05,678 - INFO - duration: 12",
+            "> - duration: 12",
+            "INFO: duration: 12",
+            "duration: 12",
+        ] {
+            assert_eq!(bare(text), "duration: 12", "{text}");
+        }
+    }
+
+    #[test]
+    fn a_byte_is_found_in_its_line() {
+        let notes = Notes::new("ab\nc\r\n\nd");
+        assert_eq!(notes.lines, ["ab", "c", "", "d"]);
+        assert_eq!([0, 2, 3, 7].map(|byte| notes.line_of(byte)), [0, 0, 1, 3]);
+    }
+}

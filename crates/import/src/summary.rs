@@ -1,0 +1,356 @@
+//! An imported result with the keys of `summary.json`; whatever a tool does not say is `null`.
+
+use crate::doubt::ImportDoubt;
+use crate::quantity::convert;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The numbers of one result, in the units of `summary.json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ImportedSummary {
+    /// `inferometer.summary/1`.
+    pub schema: &'static str,
+    /// Name of the result.
+    pub label: Option<String>,
+    /// Always empty: an import has no tags of its own.
+    pub tags: BTreeMap<String, String>,
+    /// No doubt is severe enough to make it invalid.
+    pub valid: bool,
+    /// Reasons to distrust it.
+    pub doubts: Vec<ImportDoubt>,
+    /// Accounting of requests.
+    pub requests: ImportedRequests,
+    /// Duration of the measurement.
+    pub window_s: Option<f64>,
+    /// Other tools do not look for a steady state.
+    pub steady_s: Option<f64>,
+    /// Over the whole window.
+    pub throughput: ImportedThroughput,
+    /// Other tools do not look for a steady state.
+    pub steady: Option<Value>,
+    /// Requests under way.
+    pub concurrency: ImportedConcurrency,
+    /// Latencies in milliseconds.
+    pub latency: ImportedLatencies,
+    /// Tokens a second as one user gets them.
+    pub speed: ImportedSpeed,
+    /// Token totals and means.
+    pub tokens: ImportedTokens,
+    /// Other tools do not classify failures.
+    pub failures: Vec<Value>,
+    /// Goodput, where the tool was given objectives.
+    pub slo: Option<ImportedSlo>,
+    /// Not known of another tool's client.
+    pub client: Option<Value>,
+    /// The server's own view, where the tool asks for it.
+    pub server: Option<Value>,
+    /// Numbers that have no place above, under the tool's own names and in its own units.
+    pub other: BTreeMap<String, Value>,
+}
+
+impl Default for ImportedSummary {
+    fn default() -> Self {
+        ImportedSummary {
+            schema: inferometer_core::summary::SCHEMA,
+            label: None,
+            tags: BTreeMap::new(),
+            valid: true,
+            doubts: Vec::new(),
+            requests: ImportedRequests::default(),
+            window_s: None,
+            steady_s: None,
+            throughput: ImportedThroughput::default(),
+            steady: None,
+            concurrency: ImportedConcurrency::default(),
+            latency: ImportedLatencies::default(),
+            speed: ImportedSpeed::default(),
+            tokens: ImportedTokens::default(),
+            failures: Vec::new(),
+            slo: None,
+            client: None,
+            server: None,
+            other: BTreeMap::new(),
+        }
+    }
+}
+
+/// Counts of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ImportedRequests {
+    /// Expected.
+    pub planned: Option<u64>,
+    /// Answered.
+    pub ok: Option<u64>,
+    /// Reported as failed.
+    pub failed: Option<u64>,
+    /// Under way at the end.
+    pub cut: Option<u64>,
+    /// Never started.
+    pub unsent: Option<u64>,
+}
+
+/// Work done a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ImportedThroughput {
+    /// Complete answers.
+    pub requests_per_s: Option<f64>,
+    /// Prompt tokens.
+    pub input_tokens_per_s: Option<f64>,
+    /// Output tokens.
+    pub output_tokens_per_s: Option<f64>,
+    /// Both.
+    pub total_tokens_per_s: Option<f64>,
+    /// Prompt characters.
+    pub input_chars_per_s: Option<f64>,
+    /// Output characters.
+    pub output_chars_per_s: Option<f64>,
+}
+
+/// Requests under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ImportedConcurrency {
+    /// As asked for.
+    pub configured: Option<u64>,
+    /// Mean, where the tool prints it.
+    pub mean: Option<f64>,
+    /// Peak, where the tool prints it.
+    pub peak: Option<u64>,
+}
+
+/// Latencies in milliseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ImportedLatencies {
+    /// Time to first token.
+    pub ttft_ms: Option<Spread>,
+    /// Second token after the first.
+    pub second_token_ms: Option<Spread>,
+    /// Time per output token.
+    pub tpot_ms: Option<Spread>,
+    /// Gap between tokens.
+    pub itl_ms: Option<Spread>,
+    /// Largest gap of each request.
+    pub max_gap_ms: Option<Spread>,
+    /// End-to-end latency.
+    pub e2e_ms: Option<Spread>,
+    /// Not known of another tool's client.
+    pub lag_ms: Option<Spread>,
+    /// Not known of another tool's client.
+    pub cap_wait_ms: Option<Spread>,
+}
+
+impl ImportedLatencies {
+    /// The latencies that are known, by their keys.
+    pub fn known(&self) -> Vec<(&'static str, &Spread)> {
+        [
+            ("ttft_ms", &self.ttft_ms),
+            ("second_token_ms", &self.second_token_ms),
+            ("tpot_ms", &self.tpot_ms),
+            ("itl_ms", &self.itl_ms),
+            ("max_gap_ms", &self.max_gap_ms),
+            ("e2e_ms", &self.e2e_ms),
+        ]
+        .into_iter()
+        .filter_map(|(name, spread)| spread.as_ref().map(|spread| (name, spread)))
+        .collect()
+    }
+}
+
+/// Tokens a second as one user gets them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ImportedSpeed {
+    /// Output tokens over latency.
+    pub per_user_tokens_per_s: Option<Spread>,
+    /// 1 / TPOT.
+    pub decode_tokens_per_s: Option<Spread>,
+}
+
+/// Tokens.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ImportedTokens {
+    /// Prompt tokens in all.
+    pub input: Option<u64>,
+    /// Output tokens in all.
+    pub output: Option<u64>,
+    /// Other tools do not say where their counts come from.
+    pub source: Option<&'static str>,
+    /// Mean prompt length.
+    pub input_mean: Option<f64>,
+    /// Mean output length.
+    pub output_mean: Option<f64>,
+    /// Largest output that was allowed.
+    pub output_asked: Option<f64>,
+    /// Characters for each token of the answers.
+    pub chars_per_token: Option<f64>,
+    /// Prompt lengths.
+    pub input_spread: Option<Spread>,
+    /// Output lengths.
+    pub output_spread: Option<Spread>,
+}
+
+/// Objectives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ImportedSlo {
+    /// Not printed by other tools.
+    pub attainment: Option<f64>,
+    /// Requests a second that met the objectives.
+    pub goodput_per_s: Option<f64>,
+}
+
+/// What is known of a sample.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Spread {
+    /// Sample size.
+    pub n: Option<u64>,
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Standard deviation.
+    pub std: Option<f64>,
+    /// Smallest.
+    pub min: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 75th percentile.
+    pub p75: Option<f64>,
+    /// 90th percentile.
+    pub p90: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// Largest.
+    pub max: Option<f64>,
+    /// Further percentiles (`p66`, `p99.9`).
+    #[serde(flatten)]
+    pub further: BTreeMap<String, f64>,
+}
+
+/// One number about a sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Stat {
+    Mean,
+    Std,
+    Min,
+    Max,
+    /// In percent.
+    Percentile(f64),
+}
+
+impl Stat {
+    /// `mean`, `p99`, `平均` …
+    pub(crate) fn of_word(word: &str) -> Option<Stat> {
+        let word = word.trim().to_lowercase();
+        Some(match word.as_str() {
+            "mean" | "average" | "avg" | "平均" | "平均值" | "均值" => Stat::Mean,
+            "std" | "stddev" | "std_dev" | "stdev" | "标准差" => Stat::Std,
+            "min" | "minimum" | "最小" | "最小值" => Stat::Min,
+            "max" | "maximum" | "最大" | "最大值" => Stat::Max,
+            "median" | "中位数" | "中位" => Stat::Percentile(50.0),
+            _ => {
+                let digits = match word.strip_prefix('p') {
+                    Some(digits) => digits,
+                    None => word.strip_suffix(['%', '分'])?,
+                };
+                // GuideLLM writes p001 for the 0.1th percentile and p999 for the 99.9th.
+                let percent: f64 = match digits {
+                    "001" => 0.1,
+                    "01" => 1.0,
+                    "05" => 5.0,
+                    "999" => 99.9,
+                    _ => digits.parse().ok()?,
+                };
+                if !(0.0..=100.0).contains(&percent)
+                    || !digits.starts_with(|c: char| c.is_ascii_digit())
+                {
+                    return None;
+                }
+                Stat::Percentile(percent)
+            }
+        })
+    }
+}
+
+impl Spread {
+    /// Sets one number; what is not finite is left unknown.
+    pub(crate) fn set(&mut self, stat: Stat, value: f64) {
+        if !value.is_finite() {
+            return;
+        }
+        let value = Some(value);
+        match stat {
+            Stat::Mean => self.mean = value,
+            Stat::Std => self.std = value,
+            Stat::Min => self.min = value,
+            Stat::Max => self.max = value,
+            Stat::Percentile(50.0) => self.p50 = value,
+            Stat::Percentile(75.0) => self.p75 = value,
+            Stat::Percentile(90.0) => self.p90 = value,
+            Stat::Percentile(95.0) => self.p95 = value,
+            Stat::Percentile(99.0) => self.p99 = value,
+            Stat::Percentile(percent) => {
+                self.further
+                    .extend(value.map(|value| (format!("p{percent}"), value)));
+            }
+        }
+    }
+
+    /// Percentiles that are known, by rank.
+    pub fn percentiles(&self) -> Vec<(f64, f64)> {
+        let named = [
+            (50.0, self.p50),
+            (75.0, self.p75),
+            (90.0, self.p90),
+            (95.0, self.p95),
+            (99.0, self.p99),
+        ];
+        let further = self
+            .further
+            .iter()
+            .filter_map(|(name, value)| Some((name.strip_prefix('p')?.parse().ok()?, *value)));
+        let mut all: Vec<(f64, f64)> = named
+            .into_iter()
+            .filter_map(|(rank, value)| value.map(|value| (rank, value)))
+            .chain(further)
+            .collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        all
+    }
+
+    /// Takes what `other` knows and this does not.
+    pub(crate) fn fill(&mut self, other: Spread) {
+        self.n = self.n.or(other.n);
+        self.mean = self.mean.or(other.mean);
+        self.std = self.std.or(other.std);
+        self.min = self.min.or(other.min);
+        self.p50 = self.p50.or(other.p50);
+        self.p75 = self.p75.or(other.p75);
+        self.p90 = self.p90.or(other.p90);
+        self.p95 = self.p95.or(other.p95);
+        self.p99 = self.p99.or(other.p99);
+        self.max = self.max.or(other.max);
+        for (name, value) in other.further {
+            self.further.entry(name).or_insert(value);
+        }
+    }
+
+    /// All its numbers times `factor`.
+    pub(crate) fn scaled(mut self, factor: f64) -> Spread {
+        for value in [
+            &mut self.mean,
+            &mut self.std,
+            &mut self.min,
+            &mut self.p50,
+            &mut self.p75,
+            &mut self.p90,
+            &mut self.p95,
+            &mut self.p99,
+            &mut self.max,
+        ] {
+            *value = value.map(|value| convert(value, factor));
+        }
+        for value in self.further.values_mut() {
+            *value = convert(*value, factor);
+        }
+        self
+    }
+}

@@ -1,0 +1,82 @@
+//! No text makes the import panic or slow.
+
+use inferometer_import::read;
+use proptest::prelude::*;
+
+fn fixtures() -> Vec<String> {
+    let folder = format!("{}/../../fixtures/import", env!("CARGO_MANIFEST_DIR"));
+    let mut texts: Vec<String> = std::fs::read_dir(&folder)
+        .expect("fixtures are beside the crates")
+        .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path()).ok())
+        .collect();
+    texts.sort();
+    assert!(texts.len() >= 10);
+    texts
+}
+
+/// Lines of results stay inside the text.
+fn check(text: &str) {
+    let imported = read("hostile", text);
+    let lines = text.split_inclusive('\n').count() as u64;
+    for found in &imported.results {
+        assert!(1 <= found.lines.0 && found.lines.0 <= found.lines.1 && found.lines.1 <= lines);
+    }
+    let _ = imported.to_json();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_text_is_read(text in "\\PC{0,300}") {
+        check(&text);
+    }
+
+    #[test]
+    fn arbitrary_lines_of_known_words_are_read(parts in prop::collection::vec(prop::sample::select(vec![
+        "{", "}", "[", "]", "|", "│", ":", "：", ",", "\"", "\\", "\n", " ", "-", "=", "p99", "P", "ms", "TTFT", "并发", "延迟",
+        "1e999", "-1", "0", "9", "1,2", "NaN", "Infinity", "Percentiles", "Metric", "average", "Common Metric", "/", "inf",
+        "Serving Benchmark Result", "Benchmarking summary:", "vllm serve ", "python3 ", "benchmark_serving.py", "Error:",
+        "Namespace(num_prompts=", "(", "）", "% |", "1/2 [it/s]", "metrics", "request_latency", "unit", "avg", "---", "```", "enable", "MiB", "'", "{'",
+    ]), 0..120)) {
+        check(&parts.concat());
+    }
+
+    #[test]
+    fn mutations_of_real_forms_are_read(which in 0usize..64, edits in prop::collection::vec((any::<prop::sample::Index>(), any::<char>(), 0u8..4), 1..12)) {
+        let texts = fixtures();
+        let mut text: Vec<char> = texts[which % texts.len()].chars().collect();
+        for (index, with, kind) in edits {
+            if text.is_empty() {
+                break;
+            }
+            let at = index.index(text.len());
+            match kind {
+                0 => text[at] = with,
+                1 => { text.remove(at); }
+                2 => text.insert(at, with),
+                _ => text.truncate(at),
+            }
+        }
+        check(&text.into_iter().collect::<String>());
+    }
+}
+
+#[test]
+fn deep_and_endless_nesting_is_given_up() {
+    for piece in [
+        "{\"a\":",
+        "[{",
+        "{\"a\":[1,",
+        "|",
+        "(((",
+        "{\"Percentiles\":",
+        "NaN,",
+        "a|b\n",
+        "```\n{",
+        "vllm serve \\\n",
+        "p: ",
+    ] {
+        check(&piece.repeat(200_000 / piece.len()));
+    }
+}
