@@ -16,6 +16,8 @@ const BEYOND: f64 = 1.6;
 const REACH: f64 = 0.3;
 /// What the farthest probe still counts.
 const LEAST_WEIGHT: f64 = 0.02;
+/// Fewest hits and fewest misses that show whether they depend on their neighbours.
+const LEAST_TO_SHOW_DEPENDENCE: u64 = 4;
 /// How unlikely an overloaded level is to be within capacity.
 const OVERLOAD_LOG: f64 = -4.0;
 /// Steepness of attainment, from slopes to cliffs.
@@ -51,6 +53,13 @@ impl Belief {
         middle: Option<f64>,
     ) -> Self {
         let odds = (share / (1.0 - share)).ln();
+        let weight = |outcome: &Outcome| {
+            middle.map_or(1.0, |middle| {
+                let far = (outcome.level.ln() - middle) / REACH;
+                (-far * far).exp().max(LEAST_WEIGHT)
+            })
+        };
+        let effect = effect(history, at, weight);
         let step = (high - low) / (POINTS - 1) as f64;
         let mut logs = Vec::with_capacity(POINTS * STEEPNESS.len());
         for point in 0..POINTS {
@@ -59,10 +68,6 @@ impl Belief {
                 let log: f64 = (history.iter())
                     .map(|outcome| {
                         let distance = outcome.level.ln() - capacity;
-                        let weight = middle.map_or(1.0, |middle| {
-                            let far = (outcome.level.ln() - middle) / REACH;
-                            (-far * far).exp().max(LEAST_WEIGHT)
-                        });
                         let overload = match outcome.overloaded && distance < 0.0 {
                             true => OVERLOAD_LOG,
                             false => 0.0,
@@ -71,7 +76,9 @@ impl Belief {
                         let missed = outcome.requests as f64 - met;
                         let logit = odds - steepness * distance;
                         // ln(1 / (1 + e^-x)) for hits, ln(1 / (1 + e^x)) for misses.
-                        overload - weight * (met * softplus(-logit) + missed * softplus(logit))
+                        overload
+                            - weight(outcome) / effect
+                                * (met * softplus(-logit) + missed * softplus(logit))
                     })
                     .sum();
                 logs.push(log);
@@ -124,6 +131,20 @@ impl Belief {
             false => Edge::Slope,
         }
     }
+}
+
+/// How many requests tell as much as one, over all probes that had misses enough to show it.
+fn effect(history: &[Outcome], at: usize, weight: impl Fn(&Outcome) -> f64) -> f64 {
+    let (mut sum, mut total) = (0.0, 0.0);
+    for outcome in history {
+        let missed = outcome.requests - outcome.met[at].min(outcome.requests);
+        if missed.min(outcome.met[at]) >= LEAST_TO_SHOW_DEPENDENCE {
+            let share = weight(outcome) * outcome.requests as f64;
+            sum += share * outcome.effects[at];
+            total += share;
+        }
+    }
+    if total > 0.0 { sum / total } else { 1.0 }
 }
 
 /// ln(1 + e^x) without overflow.

@@ -23,7 +23,7 @@ pub const SCHEMA: &str = "inferometer.capacity/1";
 /// Half of a probe's first length, in misses that a level just at its objective has.
 const MISSES_PER_PROBE: f64 = 8.0;
 /// How much longer than the first the longest probe is.
-const LONGEST_PROBE: u64 = 16;
+const LONGEST_PROBE: u64 = 64;
 /// Runs that try to confirm.
 const MOST_CONFIRMATIONS: u32 = 3;
 /// Halvings from the start after which no level is thought to meet the objectives.

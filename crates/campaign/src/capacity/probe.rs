@@ -1,6 +1,8 @@
 //! One probe: a sequential test at a level, fed request by request.
 
-use inferometer_core::statistics::{Sprt, SprtStep, SprtVerdict, TailClaim, tail_claim};
+use inferometer_core::statistics::{
+    Sprt, SprtStep, SprtVerdict, TailClaim, design_effect, tail_claim,
+};
 
 /// Half of the zone between clearly good and clearly bad, in shares of the allowed misses.
 const INDIFFERENCE: f64 = 0.4;
@@ -48,8 +50,10 @@ pub struct Probe {
     /// Why.
     pub purpose: Purpose,
     tests: Vec<(usize, f64, Option<Sprt>)>,
-    seen: u64,
-    met: Vec<u64>,
+    /// Whether each request was within the limit, for each target.
+    within: Vec<Vec<bool>>,
+    /// Design effects, renewed as the sequence grows.
+    effects: Vec<f64>,
     overloaded: bool,
 }
 
@@ -64,6 +68,9 @@ pub struct Outcome {
     pub requests: u64,
     /// How many met each target.
     pub met: Vec<u64>,
+    /// How many of them tell as much as one independent one: requests that wait in one queue
+    /// share their fate.
+    pub effects: Vec<f64>,
     /// The server could not keep up.
     pub overloaded: bool,
     /// What that says.
@@ -89,8 +96,8 @@ impl Probe {
             requests,
             purpose,
             tests: tests.collect(),
-            seen: 0,
-            met: vec![0; targets],
+            within: vec![Vec::new(); targets],
+            effects: vec![1.0; targets],
             overloaded: false,
         }
     }
@@ -98,9 +105,13 @@ impl Probe {
     /// Takes one ended request: whether it is within the limit of each target, in their order.
     /// A failed request is within none.
     pub fn observe(&mut self, within: &[bool]) -> Step {
-        self.seen += 1;
-        for (met, &within) in self.met.iter_mut().zip(within) {
-            *met += u64::from(within);
+        for (at, sequence) in self.within.iter_mut().enumerate() {
+            sequence.push(within.get(at).copied().unwrap_or(false));
+            // At lengths that grow by a quarter, so that all of them cost little.
+            let n = sequence.len();
+            if n.is_power_of_two() || n % (n / 4).next_power_of_two() == 0 {
+                self.effects[at] = design_effect(sequence);
+            }
         }
         for (at, _, test) in &mut self.tests {
             if let Some(test) = test {
@@ -121,7 +132,7 @@ impl Probe {
         if self.overloaded {
             return Step::Stop(Verdict::Misses);
         }
-        let ended = self.seen >= self.requests;
+        let ended = self.seen() >= self.requests;
         if self.purpose == Purpose::Confirm {
             return match ended {
                 true => Step::Stop(self.claim()),
@@ -129,8 +140,11 @@ impl Probe {
             };
         }
         let says = |wanted| {
-            move |(_, _, test): &(usize, f64, Option<Sprt>)| {
-                test.as_ref().map(Sprt::step) == Some(SprtStep::Stop(wanted))
+            move |(at, _, test): &(usize, f64, Option<Sprt>)| {
+                let step = test
+                    .as_ref()
+                    .map(|test| test.step_for_dependent(self.effects[*at]));
+                step == Some(SprtStep::Stop(wanted))
             }
         };
         if self.tests.iter().any(says(SprtVerdict::Bad)) {
@@ -144,12 +158,24 @@ impl Probe {
         }
     }
 
+    fn seen(&self) -> u64 {
+        self.within
+            .first()
+            .map_or(0, |sequence| sequence.len() as u64)
+    }
+
+    fn met(&self, target: usize) -> u64 {
+        self.within[target].iter().filter(|&&within| within).count() as u64
+    }
+
     /// What a long run says: whether the claim about the tail holds.
     fn claim(&self) -> Verdict {
         let claims: Vec<TailClaim> = (self.tests.iter())
             .map(|&(at, share, _)| {
-                let missed = self.seen - self.met[at].min(self.seen);
-                tail_claim(missed, self.seen, 100.0 * share)
+                let effect = design_effect(&self.within[at]);
+                let telling = |count: u64| (count as f64 / effect).round() as u64;
+                let missed = self.seen() - self.met(at);
+                tail_claim(telling(missed), telling(self.seen()), 100.0 * share)
             })
             .collect();
         if claims.contains(&TailClaim::Fails) {
@@ -167,14 +193,17 @@ impl Probe {
             Step::Stop(verdict) => verdict,
             Step::Continue if self.purpose == Purpose::Confirm => self.claim(),
             // A server that answers nothing at all does not meet anything.
-            Step::Continue if self.seen == 0 => Verdict::Misses,
+            Step::Continue if self.seen() == 0 => Verdict::Misses,
             Step::Continue => Verdict::Near,
         };
         Outcome {
             level: self.level,
             purpose: self.purpose,
-            requests: self.seen,
-            met: self.met,
+            requests: self.seen(),
+            met: (0..self.within.len()).map(|at| self.met(at)).collect(),
+            effects: (self.within.iter())
+                .map(|sequence| design_effect(sequence))
+                .collect(),
             overloaded: self.overloaded,
             verdict,
         }

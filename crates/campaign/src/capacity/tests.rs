@@ -136,7 +136,7 @@ fn nine_of_ten_searches_are_within_five_percent_at_half_the_requests() {
     ];
     for (name, share, truth, server) in servers {
         let (close, spent) = accuracy(share, 4.0, truth, &server);
-        // The length at which plain bisection is as good on the queues.
+        // Long enough that plain bisection is as good.
         let length = (50.0 / (1.0 - share)).round() as u64;
         let plain: Vec<(f64, u64)> = (0..10)
             .map(|seed| plain_bisection(share, 4.0, seed, length, &server))
@@ -146,7 +146,10 @@ fn nine_of_ten_searches_are_within_five_percent_at_half_the_requests() {
             .filter(|(value, _)| (value / truth - 1.0).abs() <= 0.05)
             .count();
         let plain_spent: u64 = plain.iter().map(|(_, spent)| spent).sum();
-        println!("{name}: {close}/10 with {spent}, plain {plain_close}/10 with {plain_spent}");
+        assert!(
+            plain_close >= 9,
+            "{name}: plain bisection {plain_close} of 10"
+        );
         assert!(close >= 9, "{name}: {close} of 10");
         assert!(
             2 * spent <= plain_spent,
@@ -291,4 +294,46 @@ fn a_search_that_makes_no_sense_is_refused() {
     assert!(refused(|s| s.targets[0].share = 1.0).contains("below 1"));
     assert!(refused(|s| s.start = 0.0).contains("start"));
     assert!(refused(|s| s.tolerance = 0.0).contains("tolerance"));
+}
+
+#[test]
+fn a_queue_whose_answers_share_their_fate_is_not_believed_too_soon() {
+    let (share, speed, limit) = (0.95, 100.0, 0.1);
+    let truth = queue_capacity(speed, limit, share);
+    let answers = (0..10).map(|seed| {
+        let mut random = rng(seed, Dimension::Words, 8);
+        let mut exponential = move |rate: f64| -(1.0 - random.random::<f64>()).ln() / rate;
+        let mut search = Search::new(settings(share, 16.0)).unwrap();
+        loop {
+            match search.next() {
+                Next::Done(mut answers) => break answers.remove(0),
+                Next::Probe(mut probe) => {
+                    // Lindley's recursion, after a warm-up.
+                    let (mut wait, mut sent) = (0f64, 0);
+                    loop {
+                        let stay = wait + exponential(speed);
+                        wait = (stay - exponential(probe.level)).max(0.0);
+                        sent += 1;
+                        if sent > 200 && probe.observe(&[stay <= limit]) != Step::Continue {
+                            break;
+                        }
+                    }
+                    search.tell(probe.finish());
+                }
+            }
+        }
+    });
+    let answers: Vec<Answer> = answers.collect();
+    let close = |answer: &&Answer| {
+        answer
+            .value
+            .is_some_and(|value| (value / truth - 1.0).abs() <= 0.05)
+    };
+    let found: Vec<_> = (answers.iter())
+        .map(|answer| (answer.value, answer.requests_spent))
+        .collect();
+    assert!(
+        answers.iter().filter(close).count() >= 9,
+        "{truth}: {found:?}"
+    );
 }

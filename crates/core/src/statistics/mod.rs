@@ -15,7 +15,7 @@ mod two_samples;
 pub use arrivals::{arrivals_fit, gap_cdf, kolmogorov_smirnov};
 pub use binomial::{TailClaim, binomial_bounds, share_at_least, share_at_most, tail_claim};
 pub use bootstrap::{Bootstrap, Intervals};
-pub use course::{BatchMeans, batch_means, mser5, rising_trend};
+pub use course::{BatchMeans, batch_means, design_effect, mser5, rising_trend};
 pub use distribution::{normal_quantile, normal_tail, student_quantile, student_tail};
 pub use equivalence::{Difference, Equivalence, holm, tost};
 pub use sequential::{Sprt, SprtError, SprtStep, SprtVerdict};

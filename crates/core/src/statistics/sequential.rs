@@ -77,9 +77,16 @@ impl Sprt {
 
     /// What is clear so far.
     pub fn step(&self) -> SprtStep {
-        if self.evidence >= self.accept {
+        self.step_for_dependent(1.0)
+    }
+
+    /// The same where observations depend on their neighbours, so that `effect` of them tell
+    /// as much as one independent one would.
+    pub fn step_for_dependent(&self, effect: f64) -> SprtStep {
+        let evidence = self.evidence / effect.max(1.0);
+        if evidence >= self.accept {
             SprtStep::Stop(SprtVerdict::Good)
-        } else if self.evidence <= self.reject {
+        } else if evidence <= self.reject {
             SprtStep::Stop(SprtVerdict::Bad)
         } else {
             SprtStep::Continue
