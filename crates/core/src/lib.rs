@@ -2,6 +2,7 @@
 //! the same output.
 
 pub mod certificate;
+pub mod compare;
 pub mod concurrency;
 pub mod content;
 pub mod doubt;

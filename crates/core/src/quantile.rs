@@ -29,7 +29,7 @@ pub fn sort(values: &mut [f64]) {
 }
 
 /// Chance that a tail claim may be wrong by luck.
-const TAIL_RISK: f64 = 0.01;
+pub(crate) const TAIL_RISK: f64 = 0.01;
 
 /// Least sample for a claim about a percentile (in percent) at 99 % confidence when nothing
 /// exceeds it: the smallest n with pⁿ ≤ 1 %. Absent where no sample is large enough.

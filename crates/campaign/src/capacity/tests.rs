@@ -1,0 +1,339 @@
+use super::*;
+use inferometer_core::seed::{Dimension, rng};
+use rand::RngExt;
+
+fn settings(share: f64, start: f64) -> Settings {
+    Settings {
+        over: "rate".to_owned(),
+        targets: vec![Target {
+            name: format!("ttft.p{}", 100.0 * share),
+            share,
+            tier: 0,
+        }],
+        start,
+        ceiling: 1e6,
+        whole: false,
+        tolerance: 0.04,
+        budget: 200_000,
+    }
+}
+
+/// Runs a search on a server that is a formula: attainment of each target at a level.
+fn search(settings: Settings, seed: u64, attainment: impl Fn(f64) -> Vec<f64>) -> Vec<Answer> {
+    let mut random = rng(seed, Dimension::Words, 3);
+    let mut search = Search::new(settings).unwrap();
+    for _ in 0..1000 {
+        match search.next() {
+            Next::Done(answers) => return answers,
+            Next::Probe(mut probe) => {
+                let shares = attainment(probe.level);
+                loop {
+                    let within: Vec<bool> = shares.iter().map(|&p| random.random_bool(p)).collect();
+                    if let Step::Stop(_) = probe.observe(&within) {
+                        break;
+                    }
+                }
+                search.tell(probe.finish());
+            }
+        }
+    }
+    panic!("the search does not end");
+}
+
+/// Doubling and bisection with probes of one length, as a script would do it.
+fn plain_bisection(
+    share: f64,
+    start: f64,
+    seed: u64,
+    length: u64,
+    attainment: impl Fn(f64) -> f64,
+) -> (f64, u64) {
+    let mut random = rng(seed, Dimension::Words, 4);
+    let mut spent = 0;
+    let mut meets = |level: f64| {
+        spent += length;
+        let p = attainment(level);
+        let met = (0..length).filter(|_| random.random_bool(p)).count();
+        met as f64 >= share * length as f64
+    };
+    let (mut low, mut high) = (start, start);
+    while meets(high) {
+        low = high;
+        high *= 2.0;
+    }
+    while high / low > 1.05 {
+        let middle = (low * high).sqrt();
+        if meets(middle) {
+            low = middle
+        } else {
+            high = middle
+        }
+    }
+    ((low * high).sqrt(), spent)
+}
+
+/// Share of answers within `limit` seconds of a server that serves `speed` a second, one after
+/// the other.
+fn queue(speed: f64, limit: f64) -> impl Fn(f64) -> f64 {
+    move |rate| (1.0 - (-(speed - rate).max(0.0) * limit).exp()).clamp(0.0, 1.0)
+}
+
+/// The rate at which that share is reached.
+fn queue_capacity(speed: f64, limit: f64, share: f64) -> f64 {
+    speed + (1.0 - share).ln() / limit
+}
+
+fn cliff(edge: f64) -> impl Fn(f64) -> f64 {
+    move |level| if level <= edge { 0.998 } else { 0.02 }
+}
+
+/// How many of ten seeds come within 5 %, and the requests spent.
+fn accuracy(share: f64, start: f64, truth: f64, attainment: impl Fn(f64) -> f64) -> (usize, u64) {
+    let answers: Vec<Answer> = (0..10)
+        .map(|seed| {
+            search(settings(share, start), seed, |level| {
+                vec![attainment(level)]
+            })
+            .remove(0)
+        })
+        .collect();
+    let close = answers.iter().filter(|answer| {
+        answer
+            .value
+            .is_some_and(|value| (value / truth - 1.0).abs() <= 0.05)
+    });
+    (
+        close.count(),
+        answers.iter().map(|answer| answer.requests_spent).sum(),
+    )
+}
+
+#[test]
+fn nine_of_ten_searches_are_within_five_percent_at_half_the_requests() {
+    type Server = Box<dyn Fn(f64) -> f64>;
+    let noisy = |level: f64| 1.0 / (1.0 + (-(99f64.ln() - 12.0 * (level / 37.0).ln())).exp());
+    let servers: [(&str, f64, f64, Server); 5] = [
+        (
+            "queue, 95 %",
+            0.95,
+            queue_capacity(100.0, 0.1, 0.95),
+            Box::new(queue(100.0, 0.1)),
+        ),
+        (
+            "queue, 99 %",
+            0.99,
+            queue_capacity(40.0, 0.5, 0.99),
+            Box::new(queue(40.0, 0.5)),
+        ),
+        (
+            "slow queue, 90 %",
+            0.90,
+            queue_capacity(900.0, 0.02, 0.9),
+            Box::new(queue(900.0, 0.02)),
+        ),
+        ("cliff", 0.95, 23.0, Box::new(cliff(23.0))),
+        ("noisy slope", 0.99, 37.0, Box::new(noisy)),
+    ];
+    for (name, share, truth, server) in servers {
+        let (close, spent) = accuracy(share, 4.0, truth, &server);
+        // Long enough that plain bisection is as good.
+        let length = (50.0 / (1.0 - share)).round() as u64;
+        let plain: Vec<(f64, u64)> = (0..10)
+            .map(|seed| plain_bisection(share, 4.0, seed, length, &server))
+            .collect();
+        let plain_close = plain
+            .iter()
+            .filter(|(value, _)| (value / truth - 1.0).abs() <= 0.05)
+            .count();
+        let plain_spent: u64 = plain.iter().map(|(_, spent)| spent).sum();
+        assert!(
+            plain_close >= 9,
+            "{name}: plain bisection {plain_close} of 10"
+        );
+        assert!(close >= 9, "{name}: {close} of 10");
+        assert!(
+            2 * spent <= plain_spent,
+            "{name}: {spent} against {plain_spent}"
+        );
+    }
+}
+
+#[test]
+fn a_cliff_is_told_from_a_slope() {
+    let one = |server: &dyn Fn(f64) -> f64| {
+        search(settings(0.95, 4.0), 1, |level| vec![server(level)]).remove(0)
+    };
+    let steep = one(&cliff(23.0));
+    assert_eq!(steep.edge, Some(Edge::Cliff));
+    let slow = one(&queue(100.0, 0.1));
+    assert_eq!(
+        (slow.edge, slow.ending),
+        (Some(Edge::Slope), Ending::Confirmed)
+    );
+    assert!(slow.low < slow.value && slow.value < slow.high);
+    let [requests, met] = slow.confirmation.unwrap();
+    assert!(requests >= 90 && met <= requests);
+}
+
+#[test]
+fn the_objective_that_is_missed_first_binds_and_tiers_have_their_own_capacity() {
+    let target = |name: &str, share, tier| Target {
+        name: name.to_owned(),
+        share,
+        tier,
+    };
+    let settings = Settings {
+        targets: vec![
+            target("ttft.p99", 0.99, 0),
+            target("tpot.p95", 0.95, 0),
+            target("e2e.p90", 0.9, 1),
+        ],
+        ..settings(0.99, 4.0)
+    };
+    let found = search(settings, 5, |rate| {
+        vec![
+            queue(100.0, 0.5)(rate),
+            queue(60.0, 0.2)(rate),
+            queue(200.0, 0.1)(rate),
+        ]
+    });
+    let close = |answer: &Answer, truth: f64| (answer.value.unwrap() / truth - 1.0).abs() < 0.08;
+    assert_eq!(found[0].binding.as_deref(), Some("tpot.p95"));
+    assert!(
+        close(&found[0], queue_capacity(60.0, 0.2, 0.95)),
+        "{found:?}"
+    );
+    assert_eq!(
+        (found[1].tier, found[1].binding.as_deref()),
+        (1, Some("e2e.p90"))
+    );
+    assert!(
+        close(&found[1], queue_capacity(200.0, 0.1, 0.9)),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn overload_ends_a_probe_whatever_the_first_requests_said() {
+    let mut search = Search::new(settings(0.95, 64.0)).unwrap();
+    let answers = loop {
+        match search.next() {
+            Next::Done(answers) => break answers,
+            Next::Probe(mut probe) => {
+                // Every early request is in time; above 50 the queue only grows.
+                while probe.observe(&[true]) == Step::Continue {
+                    if probe.level > 50.0 {
+                        assert_eq!(probe.overload(), Step::Stop(Verdict::Misses));
+                        break;
+                    }
+                }
+                search.tell(probe.finish());
+            }
+        }
+    };
+    let value = answers[0].value.unwrap();
+    assert!((value / 50.0 - 1.0).abs() < 0.06, "{answers:?}");
+}
+
+#[test]
+fn a_server_that_never_meets_or_always_meets_is_said_so() {
+    let never = search(settings(0.95, 4.0), 1, |_| vec![0.3]).remove(0);
+    assert_eq!((never.value, never.ending), (None, Ending::NeverMet));
+    let bounded = Settings {
+        ceiling: 100.0,
+        ..settings(0.95, 4.0)
+    };
+    let always = search(bounded, 1, |_| vec![1.0]).remove(0);
+    assert_eq!((always.value, always.high), (Some(100.0), None));
+    assert_eq!(always.ending, Ending::AtCeiling);
+}
+
+#[test]
+fn concurrency_is_a_whole_number() {
+    let whole = Settings {
+        over: "concurrency".to_owned(),
+        whole: true,
+        ..settings(0.9, 1.0)
+    };
+    let found = search(whole, 2, |level| {
+        assert_eq!(level.fract(), 0.0);
+        vec![if level <= 6.0 { 0.99 } else { 0.1 }]
+    });
+    assert_eq!(found[0].value, Some(6.0), "{found:?}");
+}
+
+#[test]
+fn a_tail_that_the_sample_cannot_carry_is_not_claimed() {
+    let small = Settings {
+        budget: 458,
+        ..settings(0.99, 4.0)
+    };
+    let message = Search::new(small).unwrap_err().to_string();
+    assert!(message.contains("needs 459"), "{message}");
+    let spent = Settings {
+        budget: 700,
+        ..settings(0.99, 4.0)
+    };
+    let found = search(spent, 1, |level| vec![queue(40.0, 0.5)(level)]).remove(0);
+    assert_eq!(found.value, None, "{found:?}");
+    assert!(matches!(
+        found.ending,
+        Ending::BudgetSpent | Ending::TooFewSamples
+    ));
+    assert!(found.requests_spent <= 700);
+}
+
+#[test]
+fn a_search_that_makes_no_sense_is_refused() {
+    let refused = |change: fn(&mut Settings)| {
+        let mut wrong = settings(0.95, 4.0);
+        change(&mut wrong);
+        Search::new(wrong).unwrap_err().to_string()
+    };
+    assert!(refused(|s| s.targets.clear()).contains("--slo"));
+    assert!(refused(|s| s.targets[0].share = 1.0).contains("below 1"));
+    assert!(refused(|s| s.start = 0.0).contains("start"));
+    assert!(refused(|s| s.tolerance = 0.0).contains("tolerance"));
+}
+
+#[test]
+fn a_queue_whose_answers_share_their_fate_is_not_believed_too_soon() {
+    let (share, speed, limit) = (0.95, 100.0, 0.1);
+    let truth = queue_capacity(speed, limit, share);
+    let answers = (0..10).map(|seed| {
+        let mut random = rng(seed, Dimension::Words, 8);
+        let mut exponential = move |rate: f64| -(1.0 - random.random::<f64>()).ln() / rate;
+        let mut search = Search::new(settings(share, 16.0)).unwrap();
+        loop {
+            match search.next() {
+                Next::Done(mut answers) => break answers.remove(0),
+                Next::Probe(mut probe) => {
+                    // Lindley's recursion, after a warm-up.
+                    let (mut wait, mut sent) = (0f64, 0);
+                    loop {
+                        let stay = wait + exponential(speed);
+                        wait = (stay - exponential(probe.level)).max(0.0);
+                        sent += 1;
+                        if sent > 200 && probe.observe(&[stay <= limit]) != Step::Continue {
+                            break;
+                        }
+                    }
+                    search.tell(probe.finish());
+                }
+            }
+        }
+    });
+    let answers: Vec<Answer> = answers.collect();
+    let close = |answer: &&Answer| {
+        answer
+            .value
+            .is_some_and(|value| (value / truth - 1.0).abs() <= 0.05)
+    };
+    let found: Vec<_> = (answers.iter())
+        .map(|answer| (answer.value, answer.requests_spent))
+        .collect();
+    assert!(
+        answers.iter().filter(close).count() >= 9,
+        "{truth}: {found:?}"
+    );
+}

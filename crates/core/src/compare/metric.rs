@@ -1,0 +1,195 @@
+//! What is compared: a figure of the summary, which way is good, and the requests behind it.
+
+use crate::record::words;
+use crate::summary::{Distribution, Summary};
+
+/// A figure of the summary, named by its place there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Metric {
+    /// Output tokens a second.
+    OutputTokensPerS,
+    /// Complete answers a second.
+    RequestsPerS,
+    /// Prompt and output tokens a second.
+    TotalTokensPerS,
+    /// Mean time to first token.
+    TtftMean,
+    /// Median time to first token.
+    TtftP50,
+    /// 99th percentile of the time to first token.
+    TtftP99,
+    /// Mean time per output token.
+    TpotMean,
+    /// Median time per output token.
+    TpotP50,
+    /// 99th percentile of the time per output token.
+    TpotP99,
+    /// Mean latency.
+    E2eMean,
+    /// Median latency.
+    E2eP50,
+    /// 99th percentile of the latency.
+    E2eP99,
+    /// 99th percentile of the largest gap of each request.
+    MaxGapP99,
+    /// Requests a second that met every objective.
+    Goodput,
+}
+
+words!(Metric {
+    OutputTokensPerS => "throughput.output_tokens_per_s",
+    RequestsPerS => "throughput.requests_per_s",
+    TotalTokensPerS => "throughput.total_tokens_per_s",
+    TtftMean => "latency.ttft_ms.mean",
+    TtftP50 => "latency.ttft_ms.p50",
+    TtftP99 => "latency.ttft_ms.p99",
+    TpotMean => "latency.tpot_ms.mean",
+    TpotP50 => "latency.tpot_ms.p50",
+    TpotP99 => "latency.tpot_ms.p99",
+    E2eMean => "latency.e2e_ms.mean",
+    E2eP50 => "latency.e2e_ms.p50",
+    E2eP99 => "latency.e2e_ms.p99",
+    MaxGapP99 => "latency.max_gap_ms.p99",
+    Goodput => "slo.goodput_per_s",
+});
+
+crate::units::serde_as_text!(Metric);
+
+/// A text that names no metric.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' is no metric that can be compared; write one as in throughput.output_tokens_per_s or latency.ttft_ms.p99"
+)]
+pub struct BadMetric(String);
+
+impl std::str::FromStr for Metric {
+    type Err = BadMetric;
+
+    fn from_str(text: &str) -> Result<Self, BadMetric> {
+        Metric::from_word(text.trim()).ok_or_else(|| BadMetric(text.to_owned()))
+    }
+}
+
+/// Columns of a run's requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Column {
+    Ttft,
+    Tpot,
+    E2e,
+    MaxGap,
+}
+
+/// How a metric comes from requests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Source {
+    Mean(Column),
+    Quantile(Column, f64),
+    Rate(Amount),
+}
+
+/// What a completion adds to a throughput.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Amount {
+    Requests,
+    OutputTokens,
+    AllTokens,
+    /// Needs the objectives, which a series does not know.
+    Unknown,
+}
+
+impl Metric {
+    /// Whether more is better, as for throughput; less is for latency.
+    pub fn more_is_better(self) -> bool {
+        matches!(self.source(), Source::Rate(_))
+    }
+
+    /// Its value in a summary.
+    pub fn of(self, summary: &Summary) -> Option<f64> {
+        let rate = &summary.throughput;
+        let value = match self {
+            Metric::OutputTokensPerS => rate.output_tokens_per_s,
+            Metric::RequestsPerS => rate.requests_per_s,
+            Metric::TotalTokensPerS => rate.total_tokens_per_s,
+            Metric::Goodput => summary.slo.as_ref()?.goodput_per_s,
+            _ => {
+                let sample = self.distribution(summary)?;
+                Some(match self.source() {
+                    Source::Quantile(_, p) if p > 0.9 => sample.p99,
+                    Source::Quantile(..) => sample.p50,
+                    Source::Mean(_) | Source::Rate(_) => sample.mean,
+                })
+            }
+        };
+        value.filter(|value| value.is_finite())
+    }
+
+    /// The sample behind a latency.
+    pub(crate) fn distribution(self, summary: &Summary) -> Option<Distribution> {
+        let latency = &summary.latency;
+        match self.column()? {
+            Column::Ttft => latency.ttft_ms,
+            Column::Tpot => latency.tpot_ms,
+            Column::E2e => latency.e2e_ms,
+            Column::MaxGap => latency.max_gap_ms,
+        }
+    }
+
+    pub(crate) fn column(self) -> Option<Column> {
+        match self.source() {
+            Source::Mean(column) | Source::Quantile(column, _) => Some(column),
+            Source::Rate(_) => None,
+        }
+    }
+
+    /// The percentile (in percent) whose least sample it needs.
+    pub(crate) fn tail(self) -> Option<f64> {
+        match self.source() {
+            Source::Quantile(_, p) if p > 0.5 => Some(100.0 * p),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn source(self) -> Source {
+        match self {
+            Metric::OutputTokensPerS => Source::Rate(Amount::OutputTokens),
+            Metric::RequestsPerS => Source::Rate(Amount::Requests),
+            Metric::TotalTokensPerS => Source::Rate(Amount::AllTokens),
+            Metric::Goodput => Source::Rate(Amount::Unknown),
+            Metric::TtftMean => Source::Mean(Column::Ttft),
+            Metric::TtftP50 => Source::Quantile(Column::Ttft, 0.5),
+            Metric::TtftP99 => Source::Quantile(Column::Ttft, 0.99),
+            Metric::TpotMean => Source::Mean(Column::Tpot),
+            Metric::TpotP50 => Source::Quantile(Column::Tpot, 0.5),
+            Metric::TpotP99 => Source::Quantile(Column::Tpot, 0.99),
+            Metric::E2eMean => Source::Mean(Column::E2e),
+            Metric::E2eP50 => Source::Quantile(Column::E2e, 0.5),
+            Metric::E2eP99 => Source::Quantile(Column::E2e, 0.99),
+            Metric::MaxGapP99 => Source::Quantile(Column::MaxGap, 0.99),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_metric_is_found_at_the_place_that_names_it() {
+        let summary = crate::fold::testing::MadeUp::closed(4, 200).summary();
+        let json = serde_json::to_value(&summary).unwrap();
+        for metric in Metric::ALL {
+            let path = format!("/{}", metric.word().replace('.', "/"));
+            let expected = json.pointer(&path).and_then(|value| value.as_f64());
+            assert_eq!(metric.of(&summary), expected, "{metric}");
+            assert_eq!(metric.word().parse(), Ok(*metric));
+        }
+        assert!("ttft".parse::<Metric>().is_err());
+    }
+
+    #[test]
+    fn more_throughput_and_less_latency_is_good() {
+        assert!(Metric::OutputTokensPerS.more_is_better());
+        assert!(Metric::Goodput.more_is_better());
+        assert!(!Metric::TtftP99.more_is_better());
+    }
+}

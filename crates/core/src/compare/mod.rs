@@ -1,0 +1,418 @@
+//! Groups of runs against a baseline: whether they may be compared, and what differs.
+
+mod contrast;
+mod metric;
+mod point;
+mod sample;
+mod series;
+#[cfg(test)]
+mod tests;
+mod why_not;
+
+pub use metric::{BadMetric, Metric};
+pub use point::Point;
+pub use sample::{Definition, RunSample};
+pub use series::Series;
+pub use why_not::WhyNot;
+
+use crate::record::words;
+use crate::statistics::holm;
+use contrast::Contrast;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Name and version of the form.
+pub const SCHEMA: &str = "inferometer.compare/1";
+
+/// Runs that belong together: repeats, or a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Its name for people.
+    pub name: String,
+    /// Its runs, at any number of points.
+    pub runs: Vec<RunSample>,
+}
+
+/// How to compare.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Ratios within this of 1 are the same: 0.03 for 3 %.
+    pub margin: f64,
+    /// Chance to find a difference that is not there.
+    pub risk: f64,
+    /// Standard deviation from run to run, as a share, that is assumed where each group has
+    /// only one run: a single run cannot show how much the next would differ.
+    pub run_deviation: f64,
+    /// The metric that decides, tested by itself; the others are tested as a family. Absent:
+    /// output tokens a second in a closed loop; mean latency in an open one, whose throughput
+    /// is given.
+    pub primary: Option<Metric>,
+    /// What to compare; the primary is compared in any case.
+    pub metrics: Vec<Metric>,
+    /// Seed of the resampling.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            margin: 0.03,
+            risk: 0.05,
+            run_deviation: 0.01,
+            primary: None,
+            metrics: Metric::ALL.to_vec(),
+            seed: 0,
+        }
+    }
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// `inferometer.compare/1`.
+    pub schema: String,
+    /// The group that the others are compared with.
+    pub baseline: String,
+    /// Nothing speaks against any comparison.
+    pub comparable: bool,
+    /// What does.
+    pub why_not: Vec<String>,
+    /// Ratios within this of 1 are the same.
+    pub margin: f64,
+    /// One figure of one group at one point.
+    pub rows: Vec<Row>,
+    /// Points that only one of two groups has.
+    pub unpaired: Vec<Unpaired>,
+}
+
+/// One figure of one group against the baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The group that is compared with the baseline.
+    pub group: String,
+    /// The figure, by its place in the summary.
+    pub metric: Metric,
+    /// This metric decides.
+    pub primary: bool,
+    /// The load.
+    pub point: Point,
+    /// The baseline's value (geometric mean over runs).
+    pub a: Option<f64>,
+    /// The group's.
+    pub b: Option<f64>,
+    /// b / a.
+    pub ratio: Option<f64>,
+    /// Low end of the ratio's 95 % interval.
+    pub low: Option<f64>,
+    /// High end.
+    pub high: Option<f64>,
+    /// What it means.
+    pub verdict: Verdict,
+    /// Chance of a difference as large if there is none, corrected for the number of metrics.
+    pub p_value: Option<f64>,
+    /// Smallest relative difference that this data would have found four times in five.
+    pub minimum_detectable: Option<f64>,
+    /// Runs of each group that would decide, where these do not.
+    pub repeats_to_decide: Option<u32>,
+    /// Runs of the baseline and of the group.
+    pub runs: [usize; 2],
+    /// What the interval rests on.
+    pub basis: Basis,
+}
+
+/// What a row means for the group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It is better than the baseline.
+    Better,
+    /// It is worse.
+    Worse,
+    /// It differs by less than the margin.
+    Same,
+    /// The data cannot tell.
+    Unknown,
+}
+
+words!(Verdict { Better => "better", Worse => "worse", Same => "same", Unknown => "unknown" });
+
+/// What an interval and its verdict rest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Differences between repeated runs, by permutation.
+    Permutation,
+    /// Differences between repeated runs and inside each.
+    Runs,
+    /// One run each: noise inside it, and an assumed deviation from run to run.
+    OneRunEach,
+    /// A percentile without its least sample.
+    FewSamples,
+    /// Figures alone.
+    Nothing,
+}
+
+words!(Basis {
+    Permutation => "permutation",
+    Runs => "runs",
+    OneRunEach => "one-run-each",
+    FewSamples => "few-samples",
+    Nothing => "nothing",
+});
+
+/// A point without a partner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Unpaired {
+    /// The group that has it.
+    pub group: String,
+    /// The point.
+    pub point: Point,
+}
+
+impl Comparison {
+    /// Whether a row is worse: by the primary metrics only, or by any.
+    pub fn is_worse(&self, primary_only: bool) -> bool {
+        let counts = |row: &&Row| row.primary || !primary_only;
+        let mut rows = self.rows.iter().filter(counts);
+        rows.any(|row| row.verdict == Verdict::Worse)
+    }
+}
+
+/// Compares every further group with the first.
+pub fn compare(groups: &[Group], settings: &Settings) -> Comparison {
+    let mut comparison = Comparison {
+        schema: SCHEMA.to_owned(),
+        baseline: groups
+            .first()
+            .map_or(String::new(), |group| group.name.clone()),
+        comparable: true,
+        why_not: Vec::new(),
+        margin: settings.margin,
+        rows: Vec::new(),
+        unpaired: Vec::new(),
+    };
+    let mut why_not = Vec::new();
+    if groups.len() < 2 {
+        why_not.push(WhyNot::OneGroup);
+    }
+    for group in groups.iter().filter(|group| group.runs.is_empty()) {
+        why_not.push(WhyNot::NoRuns {
+            group: group.name.clone(),
+        });
+    }
+    if why_not.is_empty() {
+        for group in &groups[1..] {
+            against(&groups[0], group, settings, &mut comparison, &mut why_not);
+        }
+    }
+    comparison.comparable = why_not.is_empty();
+    comparison.why_not = why_not.iter().map(WhyNot::to_string).collect();
+    comparison
+}
+
+/// Runs by point, in the order of the points.
+fn by_point(group: &Group) -> Vec<(&Point, Vec<&RunSample>)> {
+    let mut points: BTreeMap<String, (&Point, Vec<&RunSample>)> = BTreeMap::new();
+    for run in &group.runs {
+        let entry = points.entry(run.point.key());
+        entry.or_insert((&run.point, Vec::new())).1.push(run);
+    }
+    let mut points: Vec<_> = points.into_values().collect();
+    points.sort_by(|a, b| a.0.order(b.0));
+    points
+}
+
+fn against(
+    baseline: &Group,
+    group: &Group,
+    settings: &Settings,
+    comparison: &mut Comparison,
+    why_not: &mut Vec<WhyNot>,
+) {
+    let (points_a, points_b) = (by_point(baseline), by_point(group));
+    let names = [baseline.name.as_str(), group.name.as_str()];
+    // Two runs at different loads are shown side by side, with the reason beside them.
+    if let ([(a, runs_a)], [(b, runs_b)]) = (&points_a[..], &points_b[..])
+        && a.key() != b.key()
+    {
+        why_not.push(WhyNot::DifferentLoad {
+            a: (*a).clone(),
+            b: (*b).clone(),
+        });
+        let rows = rows(a, &group.name, runs_a, runs_b, settings);
+        comparison.rows.extend(rows.into_iter().map(Row::undecided));
+        return;
+    }
+    let partner = |points: &[(&Point, Vec<&RunSample>)], point: &Point| {
+        points
+            .iter()
+            .position(|(other, _)| other.key() == point.key())
+    };
+    for (name, own, others) in [
+        (names[0], &points_a, &points_b),
+        (names[1], &points_b, &points_a),
+    ] {
+        let alone = own
+            .iter()
+            .filter(|(point, _)| partner(others, point).is_none());
+        comparison.unpaired.extend(alone.map(|(point, _)| Unpaired {
+            group: name.to_owned(),
+            point: (*point).clone(),
+        }));
+    }
+    let mut paired = false;
+    for (point, runs_a) in &points_a {
+        let Some(at) = partner(&points_b, point) else {
+            continue;
+        };
+        paired = true;
+        let runs_b = &points_b[at].1;
+        let reasons = why_not::reasons(point, names, runs_a, runs_b);
+        let rows = rows(point, &group.name, runs_a, runs_b, settings);
+        match reasons.is_empty() {
+            true => comparison.rows.extend(rows),
+            false => comparison.rows.extend(rows.into_iter().map(Row::undecided)),
+        }
+        why_not.extend(reasons);
+    }
+    if !paired {
+        why_not.push(WhyNot::NothingPaired {
+            baseline: baseline.name.clone(),
+            group: group.name.clone(),
+        });
+    }
+}
+
+/// The rows of one point, the primary first; metrics that neither side has are left out.
+fn rows(
+    point: &Point,
+    group: &str,
+    a: &[&RunSample],
+    b: &[&RunSample],
+    settings: &Settings,
+) -> Vec<Row> {
+    let primary = settings.primary.unwrap_or(match point.is_open_loop() {
+        true => Metric::E2eMean,
+        false => Metric::OutputTokensPerS,
+    });
+    let others = settings
+        .metrics
+        .iter()
+        .copied()
+        .filter(|&metric| metric != primary);
+    let contrasts: Vec<(Metric, Contrast)> = std::iter::once(primary)
+        .chain(others)
+        .map(|metric| (metric, Contrast::of(a, b, metric, settings)))
+        .filter(|(_, contrast)| contrast.a.is_some() || contrast.b.is_some())
+        .collect();
+    let decidable = |contrast: &Contrast| contrast.difference.is_some() && !contrast.few_samples;
+    let family = contrasts
+        .iter()
+        .filter(|(metric, contrast)| *metric != primary && decidable(contrast))
+        .count();
+    // Few runs cannot reach a level that is divided among many metrics by permutation alone.
+    let permuted = |metric: Metric, contrast: &Contrast| {
+        let tests = if metric == primary { 1 } else { family };
+        contrast
+            .permuted
+            .filter(|test| test.smallest * tests as f64 <= settings.risk)
+            .map(|test| test.p_value)
+    };
+    let p_value = |metric: Metric, contrast: &Contrast| {
+        let difference = contrast.difference.filter(|_| decidable(contrast))?;
+        Some(permuted(metric, contrast).unwrap_or_else(|| difference.p_value()))
+    };
+    let secondary: Vec<f64> = contrasts
+        .iter()
+        .filter(|(metric, _)| *metric != primary)
+        .filter_map(|(metric, contrast)| p_value(*metric, contrast))
+        .collect();
+    let mut corrected = holm(&secondary).into_iter();
+    contrasts
+        .iter()
+        .map(|(metric, contrast)| {
+            let own = p_value(*metric, contrast);
+            let p_value = match *metric == primary {
+                true => own,
+                false => own.and_then(|_| corrected.next()),
+            };
+            let basis = match contrast.difference {
+                None => Basis::Nothing,
+                Some(_) if contrast.few_samples => Basis::FewSamples,
+                Some(_) if permuted(*metric, contrast).is_some() => Basis::Permutation,
+                Some(_) if contrast.runs == [1, 1] => Basis::OneRunEach,
+                Some(_) => Basis::Runs,
+            };
+            Row::of(
+                *metric,
+                *metric == primary,
+                point,
+                group,
+                contrast,
+                p_value,
+                basis,
+                settings,
+            )
+        })
+        .collect()
+}
+
+impl Row {
+    #[allow(clippy::too_many_arguments)]
+    fn of(
+        metric: Metric,
+        primary: bool,
+        point: &Point,
+        group: &str,
+        contrast: &Contrast,
+        p_value: Option<f64>,
+        basis: Basis,
+        settings: &Settings,
+    ) -> Self {
+        let ratio = contrast.a.zip(contrast.b).map(|(a, b)| b / a);
+        let interval = contrast.difference.map(|difference| {
+            let ends = difference.interval(1.0 - settings.risk);
+            ends.map(f64::exp)
+        });
+        let finite = |end: Option<f64>| end.filter(|end| end.is_finite());
+        let verdict = match (p_value, ratio) {
+            (Some(_), _) if contrast.equivalent(settings) => Verdict::Same,
+            (Some(p), Some(ratio)) if p < settings.risk => {
+                match (ratio > 1.0) == metric.more_is_better() {
+                    true => Verdict::Better,
+                    false => Verdict::Worse,
+                }
+            }
+            _ => Verdict::Unknown,
+        };
+        Row {
+            group: group.to_owned(),
+            metric,
+            primary,
+            point: point.clone(),
+            a: contrast.a,
+            b: contrast.b,
+            ratio: finite(ratio),
+            low: finite(interval.map(|[low, _]| low)),
+            high: finite(interval.map(|[_, high]| high)),
+            verdict,
+            p_value,
+            minimum_detectable: contrast.minimum_detectable(settings),
+            repeats_to_decide: (verdict == Verdict::Unknown && basis != Basis::FewSamples)
+                .then(|| contrast.repeats_to_decide(settings))
+                .flatten(),
+            runs: contrast.runs,
+            basis,
+        }
+    }
+
+    /// The same figures without a verdict.
+    fn undecided(self) -> Self {
+        Row {
+            verdict: Verdict::Unknown,
+            p_value: None,
+            repeats_to_decide: None,
+            ..self
+        }
+    }
+}

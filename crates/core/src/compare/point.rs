@@ -1,0 +1,94 @@
+//! Where in the space of loads a run was measured: what pairs runs of two groups.
+
+use crate::scenario::{Load, Shape};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Values of the axes by their names, as `{"concurrency": 8}`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Point(pub BTreeMap<String, Value>);
+
+impl Point {
+    /// The load of a run that belongs to no sweep.
+    pub fn of_load(load: &Load) -> Self {
+        let (axis, value) = match load.shape {
+            Shape::Closed { concurrency, .. } => ("concurrency", Value::from(concurrency)),
+            Shape::Open { rate, .. } if rate.is_infinite() => ("rate", Value::from("inf")),
+            Shape::Open { rate, .. } => ("rate", Value::from(rate.0)),
+            Shape::Replay { speed, .. } => ("speed", Value::from(speed)),
+        };
+        Point(BTreeMap::from([(axis.to_owned(), value)]))
+    }
+
+    /// A text that is equal for equal points: 8, 8.0 and "8" are one value.
+    pub fn key(&self) -> String {
+        self.to_string()
+    }
+
+    /// Whether arrivals were planned, so that throughput follows the plan and not the server.
+    pub fn is_open_loop(&self) -> bool {
+        self.0.contains_key("rate") || self.0.contains_key("speed")
+    }
+
+    /// Order by axis, numbers by their size.
+    pub(crate) fn order(&self, other: &Self) -> std::cmp::Ordering {
+        let number = |value: &Value| match value {
+            Value::String(text) => text.parse().unwrap_or(f64::INFINITY),
+            value => value.as_f64().unwrap_or(f64::INFINITY),
+        };
+        for ((axis, value), (other_axis, other_value)) in self.0.iter().zip(&other.0) {
+            let order = axis
+                .cmp(other_axis)
+                .then(number(value).total_cmp(&number(other_value)));
+            if order.is_ne() {
+                return order;
+            }
+        }
+        self.key().cmp(&other.key())
+    }
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (axis, value)) in self.0.iter().enumerate() {
+            let separator = if at == 0 { "" } else { ", " };
+            let text = match value {
+                Value::String(text) => text.parse::<f64>().map_or(text.clone(), |n| n.to_string()),
+                Value::Number(number) => number.as_f64().unwrap_or(f64::NAN).to_string(),
+                other => other.to_string(),
+            };
+            write!(f, "{separator}{axis}={text}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(json: &str) -> Point {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn equal_loads_have_equal_keys_however_they_are_written() {
+        let key = point(r#"{"concurrency": 8, "input-tokens": "512"}"#).key();
+        assert_eq!(key, "concurrency=8, input-tokens=512");
+        assert_eq!(
+            point(r#"{"input-tokens": 512.0, "concurrency": "8"}"#).key(),
+            key
+        );
+        assert_ne!(point(r#"{"concurrency": 9}"#).key(), key);
+    }
+
+    #[test]
+    fn points_are_ordered_by_number_not_by_letter() {
+        let small = point(r#"{"concurrency": 8}"#);
+        let large = point(r#"{"concurrency": 16}"#);
+        assert!(small.order(&large).is_lt());
+    }
+}

@@ -1,0 +1,78 @@
+//! One run as a comparison sees it.
+
+use super::point::Point;
+use super::series::Series;
+use crate::record::Record;
+use crate::scenario::{Scenario, Shape};
+use crate::summary::Summary;
+
+/// One run: where it was measured, its figures, and its requests where they are known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunSample {
+    /// The load.
+    pub point: Point,
+    /// The figures.
+    pub summary: Summary,
+    /// How they are defined.
+    pub definition: Definition,
+    /// The requests; absent for an import, which then says nothing about its own noise.
+    pub series: Option<Series>,
+}
+
+/// What figures must have in common to be compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Definition {
+    /// The tool whose definitions hold; absent for ours.
+    pub tool: Option<String>,
+    /// What was sent, as the options say it; absent where that is not known.
+    pub work: Option<String>,
+    /// Whether answers were streamed.
+    pub streamed: Option<bool>,
+    /// Whether latency counts from a planned arrival.
+    pub from_due: Option<bool>,
+}
+
+impl Definition {
+    /// Of a run of ours.
+    pub fn of(scenario: &Scenario) -> Self {
+        Definition {
+            tool: None,
+            work: toml::to_string(&scenario.options().work).ok(),
+            streamed: Some(scenario.connection.stream),
+            from_due: Some(!matches!(scenario.load.shape, Shape::Closed { .. })),
+        }
+    }
+}
+
+impl RunSample {
+    /// A run of ours that belongs to no sweep; set `point` for one that does.
+    pub fn new(
+        scenario: &Scenario,
+        summary: Summary,
+        records: impl IntoIterator<Item = Record>,
+    ) -> Self {
+        RunSample {
+            point: Point::of_load(&scenario.load),
+            summary,
+            definition: Definition::of(scenario),
+            series: Some(Series::of_records(records)),
+        }
+    }
+
+    /// A result of another tool, of which only figures are known.
+    pub fn imported(tool: &str, point: Point, summary: Summary) -> Self {
+        RunSample {
+            point,
+            summary,
+            definition: Definition {
+                tool: Some(tool.to_owned()),
+                ..Definition::default()
+            },
+            series: None,
+        }
+    }
+
+    pub(crate) fn input_chars_mean(&self) -> Option<f64> {
+        self.series.as_ref()?.input_chars_mean
+    }
+}

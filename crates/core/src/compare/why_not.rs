@@ -1,0 +1,160 @@
+//! Whether runs may be compared at all.
+
+use super::point::Point;
+use super::sample::RunSample;
+use crate::doubt::Severity;
+use crate::record::TokenSource;
+use std::collections::BTreeSet;
+
+/// Largest ratio of output lengths that is still the same work.
+const OUTPUT_TOLERANCE: f64 = 0.05;
+/// The same for prompts, which nothing but their own randomness may change.
+const INPUT_TOLERANCE: f64 = 0.02;
+
+/// A reason against a comparison.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum WhyNot {
+    /// Fewer than two groups.
+    #[error("there is nothing to compare with: give two groups or more")]
+    OneGroup,
+    /// A group is empty.
+    #[error("'{group}' has no runs")]
+    NoRuns {
+        /// Its name.
+        group: String,
+    },
+    /// No load was measured in both.
+    #[error("'{baseline}' and '{group}' have no load in common; measure both at the same loads")]
+    NothingPaired {
+        /// One.
+        baseline: String,
+        /// The other.
+        group: String,
+    },
+    /// The only loads differ.
+    #[error("the loads differ: {a} against {b}")]
+    DifferentLoad {
+        /// Load of the baseline.
+        a: Point,
+        /// Load of the other.
+        b: Point,
+    },
+    /// A run is invalid.
+    #[error("at {point}: a run of '{group}' is invalid ({codes})")]
+    Invalid {
+        /// Where.
+        point: Point,
+        /// Whose.
+        group: String,
+        /// The doubts that make it so.
+        codes: String,
+    },
+    /// Something that must agree does not.
+    #[error("at {point}: {what} differs: {a} against {b}")]
+    Differs {
+        /// Where.
+        point: Point,
+        /// What must agree.
+        what: &'static str,
+        /// In the baseline.
+        a: String,
+        /// In the other.
+        b: String,
+    },
+}
+
+/// Reasons against comparing the runs of two groups at one point.
+pub(crate) fn reasons(
+    point: &Point,
+    [baseline, group]: [&str; 2],
+    a: &[&RunSample],
+    b: &[&RunSample],
+) -> Vec<WhyNot> {
+    let mut found = Vec::new();
+    for (name, runs) in [(baseline, a), (group, b)] {
+        for run in runs.iter().filter(|run| !run.summary.valid) {
+            let codes: Vec<String> = (run.summary.doubts.iter())
+                .filter(|doubt| doubt.severity == Severity::Invalid)
+                .map(|doubt| doubt.code.to_string())
+                .collect();
+            found.push(WhyNot::Invalid {
+                point: point.clone(),
+                group: name.to_owned(),
+                codes: codes.join(", "),
+            });
+        }
+    }
+    let mut differs = |what, a: String, b: String| {
+        found.push(WhyNot::Differs {
+            point: point.clone(),
+            what,
+            a,
+            b,
+        });
+    };
+    type Fact = fn(&RunSample) -> Option<String>;
+    let facts: [(&'static str, Fact); 5] = [
+        ("the definition of the metrics", |run| {
+            let ours = || "inferometer".to_owned();
+            Some(run.definition.tool.clone().unwrap_or_else(ours))
+        }),
+        ("the source of token counts", |run| {
+            let source = run.summary.tokens.source;
+            (source != TokenSource::None).then(|| source.to_string())
+        }),
+        ("streaming", |run| {
+            Some(run.definition.streamed?.to_string())
+        }),
+        ("the moment from which latency counts", |run| {
+            let due = run.definition.from_due?;
+            Some(if due { "due" } else { "sent" }.to_owned())
+        }),
+        ("the work", |run| run.definition.work.clone().map(one_line)),
+    ];
+    for (what, fact) in facts {
+        let all = |runs: &[&RunSample]| -> BTreeSet<String> {
+            runs.iter().filter_map(|run| fact(run)).collect()
+        };
+        let (in_a, in_b) = (all(a), all(b));
+        // What one side does not say is no contradiction.
+        if !in_a.is_empty() && !in_b.is_empty() && (in_a != in_b || in_a.len() > 1) {
+            let text = |all: BTreeSet<String>| Vec::from_iter(all).join(" and ");
+            differs(what, text(in_a), text(in_b));
+        }
+    }
+    type Length = fn(&RunSample) -> Option<f64>;
+    let lengths: [(&'static str, Length, f64); 3] = [
+        (
+            "the mean output length in tokens",
+            |run| run.summary.tokens.output_mean,
+            OUTPUT_TOLERANCE,
+        ),
+        (
+            "the mean prompt length in characters",
+            RunSample::input_chars_mean,
+            INPUT_TOLERANCE,
+        ),
+        (
+            "the mean prompt length in tokens",
+            |run| run.summary.tokens.input_mean,
+            OUTPUT_TOLERANCE,
+        ),
+    ];
+    for (what, length, tolerance) in lengths {
+        let mean = |runs: &[&RunSample]| {
+            let known: Vec<f64> = runs.iter().filter_map(|run| length(run)).collect();
+            (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+        };
+        if let (Some(in_a), Some(in_b)) = (mean(a), mean(b))
+            && (in_a - in_b).abs() > tolerance * in_a.abs().max(in_b.abs())
+        {
+            differs(what, format!("{in_a:.1}"), format!("{in_b:.1}"));
+        }
+    }
+    found
+}
+
+fn one_line(text: String) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+    lines.join("; ")
+}

@@ -1,0 +1,264 @@
+//! Intervals by block bootstrap.
+
+use crate::quantile::{least_samples, quantile, quantile_by_rank, sort};
+use crate::seed::{Dimension, rng};
+use rand::RngExt;
+
+/// Fewest values for which an interval is given.
+const LEAST_VALUES: usize = 20;
+/// Fewest blocks for which an interval is given: fewer cannot show how blocks differ.
+const LEAST_BLOCKS: usize = 8;
+/// Most resamples; 95 % intervals need no more.
+const MOST_RESAMPLES: usize = 400;
+/// Fewest resamples, for series so long that the interval is narrow anyway.
+const LEAST_RESAMPLES: usize = 100;
+/// Values drawn in all, so that a million requests take seconds, not minutes.
+const DRAWS: usize = 20_000_000;
+
+/// Circular block bootstrap over requests ordered by start. Requests that were under way
+/// together share their fate, so a block holds at least as many as were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bootstrap {
+    seed: u64,
+    least_block: usize,
+}
+
+/// 95 % intervals of one series; absent where the series cannot support them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Intervals {
+    /// Of the mean.
+    pub mean: Option<[f64; 2]>,
+    /// Of the median.
+    pub p50: Option<[f64; 2]>,
+    /// Of the 99th percentile; only with its least sample.
+    pub p99: Option<[f64; 2]>,
+}
+
+impl Bootstrap {
+    /// With the run's seed and the number of requests that were under way together.
+    pub fn new(seed: u64, under_way: f64) -> Self {
+        Bootstrap {
+            seed,
+            least_block: under_way.ceil().max(1.0) as usize,
+        }
+    }
+
+    /// Length of a block for `n` values; absent if there are too few of either.
+    fn block(&self, n: usize) -> Option<usize> {
+        let block = ((n as f64).cbrt().ceil() as usize).max(self.least_block);
+        (n >= LEAST_VALUES && n / block >= LEAST_BLOCKS).then_some(block)
+    }
+
+    /// Calls `visit` with the begins of the blocks of each resample.
+    fn resample(&self, n: usize, block: usize, series: u64, mut visit: impl FnMut(&[usize])) {
+        let mut random = rng(self.seed, Dimension::Bootstrap, series);
+        let mut begins = vec![0; n.div_ceil(block)];
+        for _ in 0..(DRAWS / n).clamp(LEAST_RESAMPLES, MOST_RESAMPLES) {
+            for begin in &mut begins {
+                *begin = random.random_range(0..n as u64) as usize;
+            }
+            visit(&begins);
+        }
+    }
+
+    /// Intervals of mean, median and 99th percentile of a series; `series` numbers it, so
+    /// that each has its own randomness.
+    pub fn intervals(&self, values: &[f64], series: u64) -> Intervals {
+        let mut intervals = Intervals::default();
+        let mut means = Vec::new();
+        let tails = [0.5, 0.99];
+        if let Some([p50, p99]) = self.resampled(values, tails, series, |sum| {
+            means.push(sum / values.len() as f64);
+        }) {
+            let known = least_samples(99.0).is_some_and(|least| values.len() as u64 >= least);
+            intervals.p50 = middle(p50);
+            intervals.p99 = middle(p99).filter(|_| known);
+            intervals.mean = middle(means);
+        }
+        intervals
+    }
+
+    /// Interval of any quantile (`p` from 0 to 1); only with the least sample of its tail, on
+    /// either side.
+    pub fn quantile(&self, values: &[f64], p: f64, series: u64) -> Option<[f64; 2]> {
+        let least = least_samples(100.0 * p.max(1.0 - p))?;
+        if (values.len() as u64) < least {
+            return None;
+        }
+        let [drawn] = self.resampled(values, [p], series, |_| {})?;
+        middle(drawn)
+    }
+
+    /// The quantiles of each resample; `visit` gets its sum.
+    fn resampled<const N: usize>(
+        &self,
+        values: &[f64],
+        quantiles: [f64; N],
+        series: u64,
+        mut visit: impl FnMut(f64),
+    ) -> Option<[Vec<f64>; N]> {
+        let n = values.len();
+        let block = self.block(n)?;
+        // A resample is kept as the number of times that each rank was drawn: no sorting.
+        let mut order: Vec<u32> = (0..n as u32).collect();
+        order.sort_unstable_by(|&a, &b| values[a as usize].total_cmp(&values[b as usize]));
+        let sorted: Vec<f64> = order.iter().map(|&at| values[at as usize]).collect();
+        let mut ranks = vec![0u32; 2 * n];
+        for (rank, &at) in order.iter().enumerate() {
+            ranks[at as usize] = rank as u32;
+            ranks[at as usize + n] = rank as u32;
+        }
+        let sums = prefix_sums(values);
+        let mut found = [const { Vec::new() }; N];
+        let mut counts = vec![0u32; n];
+        self.resample(n, block, series, |begins| {
+            counts.fill(0);
+            let (mut sum, mut left) = (0.0, n);
+            for &begin in begins {
+                let len = block.min(left);
+                for &rank in &ranks[begin..begin + len] {
+                    counts[rank as usize] += 1;
+                }
+                sum += sums[begin + len] - sums[begin];
+                left -= len;
+            }
+            let at = |rank| sorted[drawn(&counts, n, rank)];
+            visit(sum);
+            for (found, &p) in found.iter_mut().zip(&quantiles) {
+                found.extend(quantile_by_rank(n as u64, at, p));
+            }
+        });
+        Some(found)
+    }
+
+    /// Interval of Σ numerator / Σ denominator, where each request has a share in both: its
+    /// tokens and its time for a throughput, its gaps and their number for a mean over tokens.
+    pub fn ratio(&self, numerator: &[f64], denominator: &[f64], series: u64) -> Option<[f64; 2]> {
+        let n = numerator.len().min(denominator.len());
+        let block = self.block(n)?;
+        let above = prefix_sums(&numerator[..n]);
+        let below = prefix_sums(&denominator[..n]);
+        let mut ratios = Vec::new();
+        self.resample(n, block, series, |begins| {
+            let (mut num, mut den, mut left) = (0.0, 0.0, n);
+            for &begin in begins {
+                let len = block.min(left);
+                num += above[begin + len] - above[begin];
+                den += below[begin + len] - below[begin];
+                left -= len;
+            }
+            ratios.push(num / den);
+        });
+        middle(ratios).filter(|interval| interval.iter().all(|end| end.is_finite()))
+    }
+}
+
+/// Sums of the first 0, 1, 2 … values of the series written twice, for blocks that wrap.
+fn prefix_sums(values: &[f64]) -> Vec<f64> {
+    let mut sum = 0.0;
+    let twice = values.iter().chain(values).map(|value| {
+        sum += value;
+        sum
+    });
+    std::iter::once(0.0).chain(twice).collect()
+}
+
+/// The rank in the sample of the `rank`-th smallest value drawn, from the end that is nearer.
+fn drawn(counts: &[u32], n: usize, rank: u64) -> usize {
+    if (rank as usize) < n / 2 {
+        let mut before = 0u64;
+        let found = counts.iter().position(|&count| {
+            before += u64::from(count);
+            before > rank
+        });
+        found.unwrap_or(counts.len() - 1)
+    } else {
+        let mut from = n as u64;
+        let found = counts.iter().rposition(|&count| {
+            from -= u64::from(count);
+            from <= rank
+        });
+        found.unwrap_or(0)
+    }
+}
+
+/// The middle 95 %.
+fn middle(mut values: Vec<f64>) -> Option<[f64; 2]> {
+    sort(&mut values);
+    Some([quantile(&values, 0.025)?, quantile(&values, 0.975)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_distr::{Distribution, StandardNormal};
+
+    fn normal(n: usize, seed: u64) -> Vec<f64> {
+        let mut random = rng(seed, Dimension::Words, 0);
+        (0..n).map(|_| StandardNormal.sample(&mut random)).collect()
+    }
+
+    #[test]
+    fn the_interval_of_a_mean_covers_it_about_as_often_as_it_says() {
+        let covered = (0..200)
+            .filter(|&seed| {
+                let [low, high] = Bootstrap::new(seed, 1.0)
+                    .intervals(&normal(200, seed), 0)
+                    .mean
+                    .unwrap();
+                low <= 0.0 && 0.0 <= high
+            })
+            .count();
+        assert!((172..=200).contains(&covered), "{covered} of 200");
+    }
+
+    #[test]
+    fn a_tail_interval_is_given_only_with_its_least_sample() {
+        let bootstrap = Bootstrap::new(1, 4.0);
+        let few = bootstrap.intervals(&normal(400, 3), 0);
+        assert!(few.p50.is_some() && few.p99.is_none());
+        let [low, high] = bootstrap.intervals(&normal(2000, 3), 0).p99.unwrap();
+        assert!(low < 2.326 + 0.3 && high > 2.326 - 0.3 && low < high);
+    }
+
+    #[test]
+    fn one_wave_of_requests_has_no_interval() {
+        let bootstrap = Bootstrap::new(1, 64.0);
+        assert_eq!(bootstrap.intervals(&normal(70, 3), 0), Intervals::default());
+        assert_eq!(bootstrap.ratio(&[1.0; 70], &[1.0; 70], 0), None);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_interval() {
+        let values = normal(300, 9);
+        let once = Bootstrap::new(7, 2.0).intervals(&values, 1);
+        assert_eq!(once, Bootstrap::new(7, 2.0).intervals(&values, 1));
+        assert_ne!(once, Bootstrap::new(8, 2.0).intervals(&values, 1));
+    }
+
+    #[test]
+    fn a_ratio_of_equal_shares_is_certain() {
+        let ratio = Bootstrap::new(1, 1.0).ratio(&[6.0; 100], &[2.0; 100], 0);
+        let [low, high] = ratio.unwrap();
+        assert!((low - 3.0).abs() < 1e-9 && (high - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_interval_of_a_quantile_covers_it_and_needs_its_tail() {
+        let covered = (0..200)
+            .filter(|&seed| {
+                let values = normal(400, seed);
+                let bootstrap = Bootstrap::new(seed, 1.0);
+                let [low, high] = bootstrap.quantile(&values, 0.9, 0).unwrap();
+                low <= 1.2816 && 1.2816 <= high
+            })
+            .count();
+        assert!((176..=199).contains(&covered), "{covered} of 200");
+        let bootstrap = Bootstrap::new(1, 1.0);
+        let values = normal(458, 1);
+        assert_eq!(bootstrap.quantile(&values, 0.99, 0), None);
+        assert_eq!(bootstrap.quantile(&values, 0.01, 0), None);
+        let same = bootstrap.intervals(&values, 3).p50;
+        assert_eq!(bootstrap.quantile(&values, 0.5, 3), same);
+    }
+}

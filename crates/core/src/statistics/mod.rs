@@ -1,0 +1,32 @@
+//! Statistics: intervals, tests and sequential decisions, deterministic by seed.
+//!
+//! Distribution functions come from `statrs`. The tests themselves are ours: no crate that is
+//! kept has them with ties, seeds and the refusal of samples that cannot support an answer.
+
+mod arrivals;
+mod binomial;
+mod bootstrap;
+mod course;
+mod distribution;
+mod equivalence;
+mod sequential;
+mod two_samples;
+
+pub use arrivals::{arrivals_fit, gap_cdf, kolmogorov_smirnov};
+pub use binomial::{TailClaim, binomial_bounds, share_at_least, share_at_most, tail_claim};
+pub use bootstrap::{Bootstrap, Intervals};
+pub use course::{BatchMeans, batch_means, design_effect, mser5, rising_trend};
+pub use distribution::{normal_quantile, normal_tail, student_quantile, student_tail};
+pub use equivalence::{Difference, Equivalence, holm, tost};
+pub use sequential::{Sprt, SprtError, SprtStep, SprtVerdict};
+pub(crate) use two_samples::divisions;
+pub use two_samples::{Shift, hodges_lehmann, mann_whitney, permutation};
+
+/// A statistic and how likely chance alone gives one as large.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Test {
+    /// The statistic.
+    pub statistic: f64,
+    /// Probability under the null hypothesis.
+    pub p_value: f64,
+}
