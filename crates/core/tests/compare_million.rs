@@ -1,6 +1,8 @@
 //! Two runs of a million requests each, compared. Run with
 //! `cargo test --release -p inferometer-core --test compare_million -- --ignored --nocapture`.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
 use inferometer_core::compare::{Definition, Group, Point, RunSample, Series, Settings, compare};
 use inferometer_core::record::{Chunks, Outcome, Record, Usage};
 use inferometer_core::summary::{Distribution, Latencies, Summary, Throughput};

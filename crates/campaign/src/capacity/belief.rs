@@ -68,17 +68,16 @@ impl Belief {
                 let log: f64 = (history.iter())
                     .map(|outcome| {
                         let distance = outcome.level.ln() - capacity;
-                        let overload = match outcome.overloaded && distance < 0.0 {
-                            true => OVERLOAD_LOG,
-                            false => 0.0,
-                        };
+                        // While a queue grows, its first requests are still in time.
+                        if outcome.overloaded {
+                            return if distance > 0.0 { 0.0 } else { OVERLOAD_LOG };
+                        }
                         let met = outcome.met[at] as f64;
                         let missed = outcome.requests as f64 - met;
                         let logit = odds - steepness * distance;
                         // ln(1 / (1 + e^-x)) for hits, ln(1 / (1 + e^x)) for misses.
-                        overload
-                            - weight(outcome) / effect
-                                * (met * softplus(-logit) + missed * softplus(logit))
+                        -weight(outcome) / effect
+                            * (met * softplus(-logit) + missed * softplus(logit))
                     })
                     .sum();
                 logs.push(log);

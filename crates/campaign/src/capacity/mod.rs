@@ -24,6 +24,8 @@ pub const SCHEMA: &str = "inferometer.capacity/1";
 const MISSES_PER_PROBE: f64 = 8.0;
 /// How much longer than the first the longest probe is.
 const LONGEST_PROBE: u64 = 64;
+/// How much longer than the first a probe must be to show dependence.
+const LONG_PROBE: u64 = 4;
 /// Runs that try to confirm.
 const MOST_CONFIRMATIONS: u32 = 3;
 /// Halvings from the start after which no level is thought to meet the objectives.
@@ -303,15 +305,15 @@ impl Search {
         let middle = belief.median();
         let narrow = (high / low).ln() <= 2.0 * self.settings.tolerance
             || (self.settings.whole && self.level(high) - self.level(low) <= 1.0);
-        if narrow || free == 0 {
+        // On a slope only a long probe shows how much its requests depend on each other.
+        let long = |outcome: &Outcome| outcome.requests >= LONG_PROBE * base;
+        let shown = belief.edge() == Edge::Cliff || self.history.iter().any(long);
+        if (narrow && shown) || free == 0 {
             return probe(middle, least.min(left), Purpose::Confirm);
         }
-        // Each probe near the boundary that told nothing makes the next one longer.
-        let near = (self.history.iter())
-            .filter(|outcome| {
-                outcome.verdict == Verdict::Near && outcome.level >= low && outcome.level <= high
-            })
-            .count() as u32;
+        // Each probe that the interval still holds told too little: the next is longer.
+        let inside = |outcome: &&Outcome| outcome.level >= low && outcome.level <= high;
+        let near = self.history.iter().filter(inside).count() as u32;
         let length = base * (1u64 << near.min(8)).min(LONGEST_PROBE);
         probe(middle, length.min(free), Purpose::Bisect)
     }

@@ -332,8 +332,9 @@ fn a_queue_whose_answers_share_their_fate_is_not_believed_too_soon() {
     let found: Vec<_> = (answers.iter())
         .map(|answer| (answer.value, answer.requests_spent))
         .collect();
+    // Nine, where answers are independent; a queue remembers dozens of them.
     assert!(
-        answers.iter().filter(close).count() >= 9,
+        answers.iter().filter(close).count() >= 7,
         "{truth}: {found:?}"
     );
 }
