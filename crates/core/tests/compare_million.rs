@@ -55,7 +55,7 @@ fn run(n: u64, slower: f64) -> RunSample {
                    "output_mean": null},
         "failures": [], "slo": null, "client": {}, "server": null, "drift": null
     });
-    let summary: Summary = serde_json::from_value(summary).expect("a summary");
+    let summary: Summary = serde_json::from_value(summary).unwrap();
     RunSample {
         point: Point([("concurrency".to_owned(), 8.into())].into()),
         summary,

@@ -166,7 +166,7 @@ pub enum Next {
     Done(Vec<Answer>),
 }
 
-/// The search: ask `next_step`, measure, `tell`, until it is done.
+/// The search: `ask`, measure, `tell`, until it is done.
 #[derive(Clone, Debug)]
 pub struct Search {
     settings: Settings,
@@ -233,7 +233,7 @@ impl Search {
         self.history.iter().map(|outcome| outcome.requests).sum()
     }
 
-    /// Takes the outcome of the probe that `next_step` asked for.
+    /// Takes the outcome of the probe that was asked for.
     pub fn tell(&mut self, outcome: Outcome) {
         if let Some(tier) = (self.tiers.iter_mut())
             .find(|tier| tier.ending.is_none())
@@ -259,7 +259,7 @@ impl Search {
     }
 
     /// What to do next.
-    pub fn next_step(&mut self) -> Next {
+    pub fn ask(&mut self) -> Next {
         while let Some(at) = self.tiers.iter().position(|tier| tier.ending.is_none()) {
             match self.probe(&self.tiers[at]) {
                 Ok(probe) => return Next::Probe(probe),

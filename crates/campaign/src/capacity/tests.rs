@@ -23,7 +23,7 @@ fn search(settings: Settings, seed: u64, attainment: impl Fn(f64) -> Vec<f64>) -
     let mut random = rng(seed, Dimension::Words, 3);
     let mut search = Search::new(settings).unwrap();
     for _ in 0..1000 {
-        match search.next_step() {
+        match search.ask() {
             Next::Done(answers) => return answers,
             Next::Probe(mut probe) => {
                 let shares = attainment(probe.level);
@@ -217,7 +217,7 @@ fn the_objective_that_is_missed_first_binds_and_tiers_have_their_own_capacity() 
 fn overload_ends_a_probe_whatever_the_first_requests_said() {
     let mut search = Search::new(settings(0.95, 64.0)).unwrap();
     let answers = loop {
-        match search.next_step() {
+        match search.ask() {
             Next::Done(answers) => break answers,
             Next::Probe(mut probe) => {
                 // Every early request is in time; above 50 the queue only grows.
@@ -305,7 +305,7 @@ fn a_queue_whose_answers_share_their_fate_is_not_believed_too_soon() {
         let mut exponential = move |rate: f64| -(1.0 - random.random::<f64>()).ln() / rate;
         let mut search = Search::new(settings(share, 16.0)).unwrap();
         loop {
-            match search.next_step() {
+            match search.ask() {
                 Next::Done(mut answers) => break answers.remove(0),
                 Next::Probe(mut probe) => {
                     // Lindley's recursion, after a warm-up.
