@@ -58,7 +58,7 @@ fn the_python_module_of_2024_is_vllm() {
 fn arguments_behind_an_image_are_the_engines() {
     let command = parse(
         "docker run --runtime nvidia --gpus all --rm -it --name qwen -p 8001:8000 \
-         -e HF_TOKEN=x -v ~/.cache:/root/.cache --ipc=host vllm/vllm-openai:v0.6.3 \
+         -e HF_TOKEN=x -v ~/models:/models --ipc=host vllm/vllm-openai:v0.6.3 \
          --model Qwen/Qwen2-7B --max-num-seqs 8",
     );
     assert_eq!(command.engine, EngineKind::Vllm);
