@@ -119,6 +119,13 @@ fn an_option_that_the_work_cannot_follow_is_refused_never_ignored() {
         ("data = 'f'\nmin-prompt = 9\nmax-prompt = 8", "--max-prompt"),
         ("history = 'data'\nturns = 3", "server's"),
         ("text = 'zh'", "--tokenizer"),
+        ("prompt = 'hi'\ntext = 'zh'", "--text needs"),
+        ("data = 'f'\ntext = 'zh'", "--text needs"),
+        ("prompt = 'hi'\ntemplate = 'en'", "--template and --prompt"),
+        (
+            "data = 'f'\ndata-format = 'sharegpt'\nfield = 'x'",
+            "--field needs another format",
+        ),
         ("as-token-ids = true", "--tokenizer"),
         ("cache-hit = 1.0", "below 1"),
         ("prefix-groups = 3", "--prefix-tokens"),
