@@ -145,7 +145,7 @@ impl Known {
 
     fn template(&self, lang: Lang) -> &'static str {
         match lang {
-            Lang::En => self.english(),
+            Lang::En | Lang::Zh => self.english(),
         }
     }
 

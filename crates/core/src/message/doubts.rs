@@ -8,7 +8,7 @@ use crate::record::{FailureClass, Phase};
 /// What was seen, and what to do about it.
 pub fn words(doubt: &Doubt, lang: Lang) -> (String, String) {
     match lang {
-        Lang::En => (english_text(doubt), english_remedy(doubt)),
+        Lang::En | Lang::Zh => (english_text(doubt), english_remedy(doubt)),
     }
 }
 

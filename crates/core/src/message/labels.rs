@@ -512,7 +512,7 @@ impl Label {
     /// The text in a language.
     pub fn text(self, lang: Lang) -> &'static str {
         match lang {
-            Lang::En => self.english(),
+            Lang::En | Lang::Zh => self.english(),
         }
     }
 
