@@ -5,11 +5,14 @@ mod cache;
 mod certificate;
 mod command;
 mod embedded;
+mod folder;
 mod host;
 mod keys;
 mod measure;
 mod output;
 mod progress;
+mod servers;
+mod signals;
 mod work;
 
 use arguments::{Cli, Command};

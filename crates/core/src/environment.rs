@@ -128,6 +128,8 @@ pub enum EndCause {
     Signal,
     /// A `--stop-when` condition came true.
     StopCondition,
+    /// The result was known as well as `--until` asks.
+    Precise,
     /// Nothing moved for too long, or a client thread died.
     Watchdog,
     /// It was killed: nothing was written at the end.
@@ -138,6 +140,7 @@ words!(EndCause {
     Complete => "complete",
     Signal => "signal",
     StopCondition => "stop-condition",
+    Precise => "precise",
     Watchdog => "watchdog",
     Killed => "killed",
 });

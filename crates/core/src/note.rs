@@ -103,6 +103,8 @@ pub enum Known {
         /// Its tokens, where they were counted.
         tokens: Option<u32>,
     },
+    /// The server forgot earlier prompts before the run.
+    CacheEmptied,
     /// Rows of a trace are sent at other times than its own.
     TraceLengthsOnly,
     /// Lines of the journal cannot be read.
@@ -204,6 +206,7 @@ impl Known {
             Known::Template { .. } => {
                 "the template around the text has {chars} characters, {tokens} tokens"
             }
+            Known::CacheEmptied => "the server's prefix cache was emptied before the run",
             Known::TraceLengthsOnly => {
                 "only the lengths of the trace are used; leave out --rate and --concurrency to replay its times"
             }
@@ -258,6 +261,7 @@ impl Known {
             | Known::AnswersWhole
             | Known::DataTooLarge
             | Known::BytesAsTokens
+            | Known::CacheEmptied
             | Known::TraceLengthsOnly => Vec::new(),
         }
     }

@@ -87,6 +87,8 @@ pub struct Load {
     pub drain: Option<Span>,
     /// Reasons to end early.
     pub stop_when: Vec<StopWhen>,
+    /// How well the result must be known for the run to end before its extent.
+    pub until: Option<Until>,
 }
 
 /// Closed or open loop.
@@ -259,6 +261,12 @@ pub enum StopWhen {
     SloMissed,
 }
 
+/// A result that is known well enough: the 95 % interval of the primary metric reaches no
+/// further than this share to either side. The primary metric is the output tokens a second of
+/// a closed loop, and the mean latency of an open one, whose rate is given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Until(pub f64);
+
 /// `key=value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tag {
@@ -398,6 +406,28 @@ impl FromStr for StopWhen {
     }
 }
 
+impl FromStr for Until {
+    type Err = BadValue;
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        let percent = text
+            .trim()
+            .strip_prefix("ci=")
+            .and_then(|share| share.trim().strip_suffix('%'))
+            .and_then(|share| share.trim().parse::<f64>().ok())
+            .filter(|percent| *percent > 0.0 && *percent < 100.0);
+        let takes = "write ci=5% for an interval of 5 % to either side";
+        percent
+            .map(|percent| Until(percent / 100.0))
+            .ok_or_else(|| BadValue::new(text, takes))
+    }
+}
+
+impl fmt::Display for Until {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ci={}%", self.0 * 100.0)
+    }
+}
+
 impl fmt::Display for StopWhen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -446,5 +476,6 @@ serde_as_text!(Stagger);
 serde_as_text!(Warmup);
 serde_as_text!(Rate);
 serde_as_text!(StopWhen);
+serde_as_text!(Until);
 serde_as_text!(Tag);
 serde_as_text!(JsonObject);

@@ -7,12 +7,13 @@ use crate::flight::Sink;
 use crate::flood;
 use crate::live::{Live, Snapshot};
 use crate::pace::Pacer;
+use crate::precision::{Precision, Primary};
 use crate::recorder::Entries;
 use crate::setup::{Place, Prepared, Setup};
 use crate::worker::{Part, Rhythm, Stop, Worker};
 use inferometer_core::environment::EndCause;
 use inferometer_core::hostile::Secrets;
-use inferometer_core::scenario::StopWhen;
+use inferometer_core::scenario::{StopWhen, Until};
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::units::Offset;
 use std::rc::Rc;
@@ -157,6 +158,8 @@ pub struct PhaseReport {
 pub struct Watchfulness {
     /// Conditions of the user.
     pub stop_when: Vec<StopWhen>,
+    /// How well the result must be known for the phase to end.
+    pub until: Option<Until>,
     /// Objectives that they speak of.
     pub slos: Vec<Slo>,
     /// Share of requests that must meet the request objectives.
@@ -250,6 +253,10 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let before = self.snapshot();
         let known = phase.requests;
         let warmup = phase.warmup;
+        let mut precision = Precision::new(match phase.load {
+            PhaseLoad::Closed { .. } => Primary::TokenRate,
+            PhaseLoad::Open { .. } => Primary::Latency,
+        });
         let (start, makers) = self.hand_out(phase);
         let mut done: Vec<Done> = Vec::new();
         let mut still = Still::new();
@@ -266,6 +273,12 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             observe(&now);
             if !warmup && watchfulness.wants_end(&now, known) {
                 self.control.end(Stop::Drain, EndCause::StopCondition);
+            }
+            if let Some(until) = watchfulness.until.filter(|_| !warmup) {
+                precision.see(begun.elapsed(), &now);
+                if precision.reaches(until) {
+                    self.control.end(Stop::Drain, EndCause::Precise);
+                }
             }
             // A worker that died takes its requests with it: that must end the run, and show.
             let reported = |worker: usize| done.iter().any(|report| report.worker == worker);

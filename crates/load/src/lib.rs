@@ -17,6 +17,7 @@ pub mod instrument;
 pub mod live;
 pub mod pace;
 pub mod plain;
+mod precision;
 pub mod preflight;
 pub mod recorder;
 mod refusal;

@@ -100,7 +100,7 @@ pub struct Snapshot {
     /// Reads of sockets: grows as long as anything moves.
     pub reads: u64,
     /// Sum of the latencies of complete answers.
-    latency_ns: u64,
+    pub(crate) latency_ns: u64,
     /// Times to first token, by size.
     ttft: Vec<u64>,
     /// For each objective, requests that missed it.

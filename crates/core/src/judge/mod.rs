@@ -88,7 +88,8 @@ impl Case<'_> {
 
     fn interrupted(&self) -> Option<Doubt> {
         let cause = self.context.ending.cause;
-        (cause != EndCause::Complete).then_some(Doubt::Interrupted { cause })
+        (!matches!(cause, EndCause::Complete | EndCause::Precise))
+            .then_some(Doubt::Interrupted { cause })
     }
 
     fn lost_requests(&self) -> Option<Doubt> {

@@ -105,7 +105,7 @@ fn english_text(doubt: &Doubt) -> String {
                 "nothing moved for too long, or a client thread died, and the run was ended"
                     .to_owned()
             }
-            EndCause::Killed | EndCause::Complete => {
+            EndCause::Killed | EndCause::Complete | EndCause::Precise => {
                 "the run was killed: it has no ending, and its last records may be missing"
                     .to_owned()
             }
@@ -246,7 +246,7 @@ fn english_remedy(doubt: &Doubt) -> String {
             EndCause::Watchdog => {
                 "look for a message of the client on its screen, and at the server's log for the time of the silence; --read-timeout says how long silence may last"
             }
-            EndCause::Signal | EndCause::Killed | EndCause::Complete => {
+            EndCause::Signal | EndCause::Killed | EndCause::Complete | EndCause::Precise => {
                 "run it again to the end; `--config` with the stored scenario repeats it exactly"
             }
         },

@@ -154,6 +154,8 @@ pub enum Label {
     EndedBySignal,
     /// Ended by a condition.
     EndedByCondition,
+    /// `--until` ended the run.
+    EndedPrecise,
     /// Ended by the watchdog.
     EndedByWatchdog,
     /// Killed.
@@ -594,6 +596,7 @@ impl Label {
             Label::NoWarmup => "no warm-up",
             Label::MeasuredFor => "measured for {time}",
             Label::EndedBySignal => "stopped by the user",
+            Label::EndedPrecise => "known precisely enough",
             Label::EndedByCondition => "ended by a stop condition",
             Label::EndedByWatchdog => "ended by the watchdog",
             Label::EndedByKill => "killed before its end",

@@ -179,6 +179,10 @@ pub struct LoadOptions {
     /// End early: 'failures>20%' or slo-missed (repeatable)
     #[arg(long, value_name = "COND")]
     pub stop_when: Option<Vec<StopWhen>>,
+    /// End when the result is known well enough: ci=5% (within --requests or --duration, else
+    /// 5m)
+    #[arg(long, value_name = "ci=P%", conflicts_with = "soak")]
+    pub until: Option<Until>,
 }
 
 /// What to send.

@@ -246,6 +246,7 @@ fn resolve_load(options: &LoadOptions, work: &Work, simulated: bool) -> Result<L
         (None, None, Some(span)) => Extent::Duration(span),
         // A trace is replayed to its end.
         (None, None, None) if replays => Extent::All,
+        (None, None, None) if options.until.is_some() => Extent::Duration(LONGEST_UNTIL),
         (None, None, None) if simulated => Extent::Requests(DEMO_REQUESTS),
         (None, None, None) => Extent::Requests(200),
     };
@@ -297,8 +298,12 @@ fn resolve_load(options: &LoadOptions, work: &Work, simulated: bool) -> Result<L
         warmup: options.warmup.unwrap_or(Warmup::Requests(wave)),
         drain: options.drain,
         stop_when: options.stop_when.clone().unwrap_or_default(),
+        until: options.until,
     })
 }
+
+/// Time to get precise in, where nothing else is said.
+const LONGEST_UNTIL: Span = Span(std::time::Duration::from_secs(300));
 
 /// Requests to the simulated engine: a demonstration that ends soon and has a p95.
 const DEMO_REQUESTS: u64 = 90;

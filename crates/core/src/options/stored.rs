@@ -57,6 +57,7 @@ impl Load {
             warmup: Some(self.warmup),
             drain: self.drain,
             stop_when: (!self.stop_when.is_empty()).then(|| self.stop_when.clone()),
+            until: self.until,
             ..LoadOptions::default()
         };
         match self.extent {

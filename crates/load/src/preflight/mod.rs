@@ -1,6 +1,7 @@
 //! The preflight: finds the endpoint and the model, and learns with a request or two what the
 //! server understands, so that only that is sent and the run can say so.
 
+mod cache;
 mod explain;
 mod find;
 mod health;
@@ -80,6 +81,8 @@ pub struct Learned {
     pub counts_output: bool,
     /// Path to probe the health with, for each way.
     health: Vec<[String; 2]>,
+    /// Paths by which a prefix cache may be emptied, for each way.
+    empty_cache: Vec<[String; 2]>,
     /// Path of the tokenizer that some servers offer.
     tokenize: String,
 }
@@ -476,6 +479,12 @@ impl Scout {
                 ]
             })
             .collect();
+        let empty_cache = (sites.iter())
+            .map(|site| {
+                ["reset_prefix_cache", "flush_cache"]
+                    .map(|name| (site.network).request_path(&format!("{}/{name}", site.prefix)))
+            })
+            .collect();
         let first = &sites[0];
         let tokenize = (first.network).request_path(&format!("{}/tokenize", first.prefix));
         let probe = Probe {
@@ -493,6 +502,7 @@ impl Scout {
             notes: self.notes,
             counts_output: self.counts_output,
             health,
+            empty_cache,
             tokenize,
         }
     }

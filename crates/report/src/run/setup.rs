@@ -203,6 +203,7 @@ fn extent(report: &RunReport<'_>, load: &Load) -> String {
     let early = match report.ending.cause {
         EndCause::Complete => None,
         EndCause::Signal => Some(Label::EndedBySignal),
+        EndCause::Precise => Some(Label::EndedPrecise),
         EndCause::StopCondition => Some(Label::EndedByCondition),
         EndCause::Watchdog => Some(Label::EndedByWatchdog),
         EndCause::Killed => Some(Label::EndedByKill),

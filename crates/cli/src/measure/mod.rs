@@ -1,55 +1,47 @@
 //! One load point from beginning to end: resolve, plan, drive while recording, fold.
 
+mod plan;
+mod reach;
+
+pub use reach::look_at;
+
 use crate::certificate;
-use crate::embedded::EmbeddedServer;
 use crate::host;
 use crate::keys::Keys;
 use crate::progress::Progress;
 use crate::work::{self, WorkJobs};
-use anyhow::Context;
-use inferometer_core::environment::{EndCause, Ending, Environment};
+use anyhow::{Context, bail};
+use inferometer_core::environment::{EndCause, Ending, Environment, Health};
 use inferometer_core::fold::{RunContext, summarize};
 use inferometer_core::hostile::Secrets;
 use inferometer_core::journal::Header;
 use inferometer_core::message::Lang;
 use inferometer_core::note::{Known, Note};
+use inferometer_core::options::Options;
 use inferometer_core::record::Record;
 use inferometer_core::run_dir::RunDir;
-use inferometer_core::scenario::{Connection, Scenario, Shape, Stagger, Warmup};
-use inferometer_core::schedule::arrivals;
+use inferometer_core::scenario::{Connection, Scenario, Shape, Stagger};
 use inferometer_core::summary::Summary;
-use inferometer_core::units::Offset;
-use inferometer_core::work::{History, LengthPairs, Output, PromptSource, SyntheticLengths, Work};
-use inferometer_load::api::{Ask, CHAT};
+use inferometer_core::work::{History, PromptSource, Work};
+use inferometer_load::api::CHAT;
 use inferometer_load::clock::Clock;
-use inferometer_load::connect::{Network, TlsSettings};
-use inferometer_load::exchange::Timeouts;
-use inferometer_load::http::Target;
+use inferometer_load::connect::Network;
+use inferometer_load::http::url::{REDACTED, Target};
 use inferometer_load::instrument::{
     Control, Instrument, Phase, PhaseLoad, PhaseReport, Watchfulness,
 };
-use inferometer_load::preflight::{Learned, Wish, preflight, unreachable};
+use inferometer_load::preflight::Learned;
 use inferometer_load::recorder::{Recorder, TokenCount};
-use inferometer_load::setup::{Job, Jobs, Setup, Talk, WARMUP_SESSION};
+use inferometer_load::setup::{Jobs, Setup, Talk};
 use inferometer_workload::{Content, Workload};
+use plan::{
+    Planned, PlannedRhythm, default_workers, measured_phase, most_streams, warmup_phase,
+    warmup_requests,
+};
+use reach::{health_timeouts, look, timeouts};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Starts the embedded engine.
-fn embedded(connection: &Connection) -> anyhow::Result<EmbeddedServer> {
-    let mut arguments = vec!["sim", "--listen", "127.0.0.1:0", "--until-stdin-closes"];
-    let chosen = [
-        ("--model", &connection.sim_model),
-        ("--device", &connection.sim_device),
-    ];
-    for (name, value) in chosen {
-        if let Some(value) = value {
-            arguments.extend([name, value]);
-        }
-    }
-    EmbeddedServer::start(&arguments)
-}
 
 /// What is to be measured.
 pub struct Point {
@@ -61,6 +53,48 @@ pub struct Point {
     pub targets: Vec<Target>,
     /// What opens their doors.
     pub keys: Keys,
+    /// What to do about the cache of earlier requests.
+    pub cache: PrefixCache,
+}
+
+/// The server's prefix cache before a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrefixCache {
+    /// As it is.
+    Kept,
+    /// Emptied, where the server offers that.
+    Emptied,
+}
+
+impl Point {
+    /// Resolves what was typed: keys read, data brought here, everything checked.
+    pub fn prepare(
+        mut options: Options,
+        cache: PrefixCache,
+        progress: &mut Progress,
+    ) -> anyhow::Result<Point> {
+        let targets: Vec<Target> = (options.connection.url.iter().flatten())
+            .map(|url| Target::parse(url))
+            .collect::<Result<_, _>>()?;
+        let keys = Keys::read(&options, &targets)?;
+        let stored = |target: &&Target| target.query_secrets().any(|secret| secret == REDACTED);
+        if let Some(url) = targets.iter().find(stored) {
+            bail!("{url} was stored without its secret; give the URL again on the command line");
+        }
+        // A password in a URL must not reach scenario.toml.
+        if let Some(urls) = &mut options.connection.url {
+            *urls = targets.iter().map(ToString::to_string).collect();
+        }
+        let data = work::localize(&mut options, progress)?;
+        let scenario = options.resolve()?;
+        Ok(Point {
+            scenario,
+            data,
+            targets,
+            keys,
+            cache,
+        })
+    }
 }
 
 /// A finished run.
@@ -77,9 +111,10 @@ pub struct Measured {
     pub summary: Summary,
 }
 
-/// Runs one load point and keeps it in `out`.
+/// Runs one load point against `targets` and keeps it in `out`.
 pub fn measure(
     point: Point,
+    targets: Vec<Target>,
     out: &Path,
     lang: Lang,
     control: &Control,
@@ -88,23 +123,15 @@ pub fn measure(
     let Point {
         scenario,
         data,
-        targets,
+        targets: _,
         keys,
+        cache,
     } = point;
     let mut notes: Vec<Note> = Vec::new();
     let raised = host::raise_open_files(most_streams(&scenario)).map_err(anyhow::Error::msg)?;
     notes.extend(raised.map(Note::from));
 
     RunDir::check(out)?;
-
-    let embedded = match targets.is_empty() {
-        true => Some(embedded(&scenario.connection)?),
-        false => None,
-    };
-    let targets = match &embedded {
-        Some(server) => vec![Target::parse(&server.url)?],
-        None => targets,
-    };
 
     let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
     let workload = Arc::new(work::open(&scenario, data.as_deref(), nonce)?);
@@ -125,6 +152,9 @@ pub fn measure(
         notes.push(Known::ChatTemplate { tokens }.into());
     }
     notes.extend(runtime.block_on(compare_tokenizers(&workload, &learned, &scenario)));
+    if cache == PrefixCache::Emptied {
+        notes.extend(runtime.block_on(empty_cache(&learned, &scenario.connection)));
+    }
     // The ways know the password of the proxy; the files must not.
     let scenario = without_password(scenario)?;
     let distinct = workload.prompts.distinct();
@@ -214,7 +244,6 @@ pub fn measure(
         .finish()
         .context("the records could not be written completely")?;
     directory.seal()?;
-    drop(embedded);
 
     let context = RunContext {
         scenario: &scenario,
@@ -270,6 +299,7 @@ fn drive(
     let drain = scenario.load.drain.map(|span| span.0);
     let watchfulness = Watchfulness {
         stop_when: scenario.load.stop_when.clone(),
+        until: scenario.load.until,
         slos: scenario.objectives.slos.clone(),
         attainment: Some(scenario.objectives.least_share()),
         standstill: Some(
@@ -316,110 +346,6 @@ fn drive(
     Driven { phase, stagger }
 }
 
-/// The measured part, planned before the first byte is sent.
-struct Planned {
-    rhythm: PlannedRhythm,
-    /// Requests in all, where they are known.
-    requests: Option<u64>,
-}
-
-enum PlannedRhythm {
-    Closed {
-        streams: u32,
-        stagger: Stagger,
-    },
-    Open {
-        /// Of the sessions.
-        due: Arc<[Offset]>,
-        cap: Option<u32>,
-    },
-}
-
-impl Planned {
-    /// Sessions at most, where they are known.
-    fn sessions(&self) -> Option<u64> {
-        match &self.rhythm {
-            PlannedRhythm::Open { due, .. } => Some(due.len() as u64),
-            PlannedRhythm::Closed { .. } => self.requests,
-        }
-    }
-
-    /// The first session that the measured part does not use.
-    fn spare_session(&self) -> u64 {
-        self.sessions().unwrap_or(WARMUP_SESSION)
-    }
-}
-
-fn measured_phase(scenario: &Scenario, workload: &Workload) -> Planned {
-    let load = &scenario.load;
-    let extent = load.extent;
-    let talks = scenario.work.conversation.is_some();
-    let (due, cap) = match load.shape {
-        Shape::Closed {
-            concurrency,
-            stagger,
-        } => {
-            return Planned {
-                rhythm: PlannedRhythm::Closed {
-                    streams: concurrency,
-                    stagger,
-                },
-                requests: extent.requests(),
-            };
-        }
-        Shape::Open {
-            rate,
-            arrival,
-            ramp,
-            max_concurrency,
-        } => {
-            let sessions = arrivals(rate, arrival, ramp, extent, scenario.seed);
-            let needed = match extent.requests().filter(|_| talks) {
-                Some(requests) => sessions_for(workload, requests),
-                None => sessions.len(),
-            };
-            (sessions.into_iter().take(needed).collect(), max_concurrency)
-        }
-        Shape::Replay {
-            speed,
-            max_concurrency,
-        } => {
-            let times = workload.arrivals.as_deref().unwrap_or_default();
-            (work::replay(times, speed, extent), max_concurrency)
-        }
-    };
-    let requests = match talks {
-        // Turns that time cuts off were never planned.
-        true => extent.requests().filter(|_| extent.duration().is_none()),
-        false => Some(due.len() as u64),
-    };
-    Planned {
-        rhythm: PlannedRhythm::Open {
-            due: due.into(),
-            cap,
-        },
-        requests,
-    }
-}
-
-/// Conversations that have so many turns together.
-fn sessions_for(workload: &Workload, requests: u64) -> usize {
-    let mut turns = 0;
-    let enough = |session: &u64| {
-        turns += u64::from(workload.prompts.turns(*session).max(1));
-        turns < requests
-    };
-    (0..requests).take_while(enough).count() + 1
-}
-
-/// Requests of the warm-up, where that is how it is measured.
-fn warmup_requests(scenario: &Scenario) -> u64 {
-    match scenario.load.warmup {
-        Warmup::Requests(count) => count,
-        Warmup::Time(_) => 0,
-    }
-}
-
 /// The text of answers is needed for the next turn, to see refusals where answers are free to
 /// be short, or to count what the server does not count.
 fn keeps_text(work: &Work, counts_needed: bool) -> bool {
@@ -452,73 +378,10 @@ async fn compare_tokenizers(
     })
 }
 
-/// The warm-up is a closed loop in either case: it opens connections and wakes the server.
-fn warmup_phase(scenario: &Scenario) -> Option<Phase> {
-    let (requests, duration) = match scenario.load.warmup {
-        Warmup::Requests(0) => return None,
-        Warmup::Requests(count) => (Some(count), None),
-        Warmup::Time(span) if span.0.is_zero() => return None,
-        Warmup::Time(span) => (None, Some(span.0)),
-    };
-    let streams = match scenario.load.shape {
-        Shape::Closed { concurrency, .. } => concurrency,
-        Shape::Open {
-            max_concurrency, ..
-        }
-        | Shape::Replay {
-            max_concurrency, ..
-        } => max_concurrency.unwrap_or(8).min(8),
-    };
-    let streams = requests.map_or(streams, |count| {
-        streams.min(u32::try_from(count).unwrap_or(u32::MAX))
-    });
-    Some(Phase {
-        warmup: true,
-        load: PhaseLoad::Closed {
-            streams,
-            stagger: Duration::ZERO,
-        },
-        requests,
-        duration,
-        drain: None,
-    })
-}
-
-/// Learns what the servers understand, without a run.
-pub async fn look_at(
-    scenario: &Scenario,
-    targets: Vec<Target>,
-    keys: &Keys,
-) -> anyhow::Result<Learned> {
-    let workload = work::open(scenario, None, None)?;
-    let sample = WorkJobs(Arc::new(workload)).job(0, 0);
-    look(scenario, targets, keys, sample).await
-}
-
-/// Learns what the servers understand.
-async fn look(
-    scenario: &Scenario,
-    targets: Vec<Target>,
-    keys: &Keys,
-    sample: Job,
-) -> anyhow::Result<Learned> {
-    let connection = &scenario.connection;
-    let networks = networks(connection, &targets, &keys.secrets).await?;
-    let wish = Wish {
-        targets,
-        networks,
-        api: connection.api,
-        model: connection.model.clone(),
-        headers: keys.headers.clone(),
-        ask: ask(connection, &scenario.work),
-        content: sample.content,
-        as_token_ids: scenario.work.as_token_ids,
-        longest: longest(&scenario.work),
-        limit: sample.output_tokens,
-        timeouts: timeouts(connection),
-        secrets: keys.secrets.clone(),
-    };
-    Ok(preflight(wish).await?)
+/// Lets the servers forget earlier prompts, so that no point lives on another's cache.
+async fn empty_cache(learned: &Learned, connection: &Connection) -> Option<Note> {
+    let emptied = learned.empty_cache(health_timeouts(connection)).await;
+    emptied.then(|| Known::CacheEmptied.into())
 }
 
 /// The scenario as it may be stored and shown.
@@ -529,143 +392,7 @@ fn without_password(mut scenario: Scenario) -> anyhow::Result<Scenario> {
     Ok(scenario)
 }
 
-/// The ways to the servers, with TLS where one wants it.
-pub async fn networks(
-    connection: &Connection,
-    targets: &[Target],
-    secrets: &Secrets,
-) -> anyhow::Result<Vec<Network>> {
-    let settings = TlsSettings {
-        ca: connection.ca.clone(),
-        client: connection
-            .client_cert
-            .clone()
-            .zip(connection.client_key.clone()),
-        insecure: connection.insecure,
-    };
-    let tls = match targets.iter().any(|target| target.tls) {
-        true => Some(settings.connector()?),
-        false => None,
-    };
-    let proxy = connection
-        .proxy
-        .as_deref()
-        .map(Target::parse)
-        .transpose()
-        .context("--proxy")?;
-    let mut networks = Vec::new();
-    for target in targets {
-        let network = Network::resolve(
-            target.clone(),
-            proxy.clone(),
-            tls.clone(),
-            connection.connect_timeout.0,
-        )
-        .await
-        .map_err(|failure| unreachable(&target.to_string(), &failure, secrets))?;
-        networks.push(network);
-    }
-    Ok(networks)
-}
-
-/// What is asked for, before the preflight takes away what is not understood.
-pub fn ask(connection: &Connection, work: &Work) -> Ask {
-    Ask {
-        model: String::new(),
-        stream: connection.stream,
-        stream_usage: true,
-        chunk_usage: false,
-        ignore_eos: work.ignore_eos,
-        min_tokens: work.min_tokens,
-        limit_field: Default::default(),
-        temperature: work.temperature,
-        top_p: work.top_p,
-        stop: work.stop.clone(),
-        extra: work
-            .extra
-            .clone()
-            .map(|object| object.0)
-            .unwrap_or_default(),
-    }
-}
-
-/// Prompt and output tokens of the longest request, where they have a bound.
-fn longest(work: &Work) -> Option<(u32, u32)> {
-    let PromptSource::Synthetic(synthetic) = &work.prompts else {
-        return None;
-    };
-    let output = match &work.output {
-        Output::Tokens(spec) => spec.longest(),
-        Output::AtMost(limit) => Some(*limit),
-        Output::FromWork | Output::Free => None,
-    };
-    match &synthetic.lengths {
-        SyntheticLengths::Input(spec) => Some((spec.longest()?, output?)),
-        SyntheticLengths::Pairs(LengthPairs::Listed(pairs)) => {
-            let longest = pairs.iter().max_by_key(|pair| pair.input + pair.output)?;
-            Some((longest.input, longest.output))
-        }
-        SyntheticLengths::Pairs(LengthPairs::File(_)) => None,
-    }
-}
-
-pub fn timeouts(connection: &Connection) -> Timeouts {
-    Timeouts {
-        read: connection.read_timeout.0,
-        request: connection.request_timeout.0,
-    }
-}
-
-/// A health probe is no generation; it need not wait as long.
-fn health_timeouts(connection: &Connection) -> Timeouts {
-    let longest = Duration::from_secs(10);
-    Timeouts {
-        read: connection.read_timeout.0.min(longest),
-        request: connection.request_timeout.0.min(longest),
-    }
-}
-
-/// Most requests that can be under way at once.
-fn most_streams(scenario: &Scenario) -> u64 {
-    match &scenario.load.shape {
-        Shape::Closed { concurrency, .. } => u64::from(*concurrency),
-        Shape::Open {
-            max_concurrency: Some(cap),
-            ..
-        }
-        | Shape::Replay {
-            max_concurrency: Some(cap),
-            ..
-        } => u64::from(*cap),
-        // Without a cap nobody knows; a rate that keeps a thousand under way is a guess.
-        Shape::Open { rate, .. } if rate.is_infinite() => {
-            scenario.load.extent.requests().unwrap_or(1024)
-        }
-        Shape::Open { .. } | Shape::Replay { .. } => 1024,
-    }
-}
-
-/// One thread for each 256 streams, at most one a core: more threads than the load needs only
-/// take the cores from the server on the same host.
-fn default_workers(scenario: &Scenario) -> u32 {
-    let streams = match &scenario.load.shape {
-        Shape::Open {
-            rate,
-            max_concurrency: None,
-            ..
-        } if !rate.is_infinite() => rate.0 as u64,
-        _ => most_streams(scenario),
-    };
-    u32::try_from(streams.div_ceil(256))
-        .unwrap_or(u32::MAX)
-        .clamp(1, host::cores())
-}
-
-fn redacted(
-    health: inferometer_core::environment::Health,
-    secrets: &Secrets,
-) -> inferometer_core::environment::Health {
-    use inferometer_core::environment::Health;
+fn redacted(health: Health, secrets: &Secrets) -> Health {
     match health {
         Health::Dead(said) => Health::Dead(secrets.keep(&said)),
         other => other,

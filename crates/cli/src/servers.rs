@@ -1,0 +1,57 @@
+//! The servers of measurements that follow one another: those that were named, or the embedded
+//! engine, which lives as long as it is asked for with the same settings.
+
+use crate::embedded::EmbeddedServer;
+use crate::measure::Point;
+use inferometer_core::scenario::Connection;
+use inferometer_load::http::Target;
+
+/// Servers by need.
+#[derive(Default)]
+pub struct Servers {
+    embedded: Option<Embedded>,
+}
+
+struct Embedded {
+    model: Option<String>,
+    device: Option<String>,
+    server: EmbeddedServer,
+}
+
+impl Servers {
+    /// Where to send the requests of a point.
+    pub fn of(&mut self, point: &Point) -> anyhow::Result<Vec<Target>> {
+        if !point.targets.is_empty() {
+            return Ok(point.targets.clone());
+        }
+        let wanted = &point.scenario.connection;
+        let fits = |embedded: &Embedded| {
+            embedded.model == wanted.sim_model && embedded.device == wanted.sim_device
+        };
+        let embedded = match self.embedded.take().filter(fits) {
+            Some(embedded) => embedded,
+            None => start(wanted)?,
+        };
+        let target = Target::parse(&embedded.server.url)?;
+        self.embedded = Some(embedded);
+        Ok(vec![target])
+    }
+}
+
+fn start(connection: &Connection) -> anyhow::Result<Embedded> {
+    let mut arguments = vec!["sim", "--listen", "127.0.0.1:0", "--until-stdin-closes"];
+    let chosen = [
+        ("--model", &connection.sim_model),
+        ("--device", &connection.sim_device),
+    ];
+    for (name, value) in chosen {
+        if let Some(value) = value {
+            arguments.extend([name, value]);
+        }
+    }
+    Ok(Embedded {
+        model: connection.sim_model.clone(),
+        device: connection.sim_device.clone(),
+        server: EmbeddedServer::start(&arguments)?,
+    })
+}
