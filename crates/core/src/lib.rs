@@ -28,5 +28,6 @@ pub mod statistics;
 pub mod steady;
 pub mod summary;
 pub mod survey;
+pub mod sweep_dir;
 pub mod units;
 pub mod work;

@@ -260,22 +260,26 @@ impl RunDir {
         serde_json::from_str(&read_text(&path)?).map_err(|e| StorageError::damaged(&path, e))
     }
 
-    /// Writes a file under another name and renames it, so that it is whole or not there.
     fn write(&self, name: &str, text: &str) -> Result<(), StorageError> {
-        let path = self.path.join(name);
-        let partial = self.path.join(format!("{name}.partial"));
-        let written = File::create(&partial)
-            .and_then(|mut file| {
-                file.write_all(text.as_bytes())?;
-                file.sync_all()
-            })
-            .and_then(|()| fs::rename(&partial, &path));
-        written.map_err(|error| {
-            // Half a file helps nobody, and on a full disk its space does.
-            let _ = fs::remove_file(&partial);
-            StorageError::io("write", &path, error)
-        })
+        write_whole(&self.path, name, text)
     }
+}
+
+/// Writes a file under another name and renames it, so that it is whole or not there.
+pub(crate) fn write_whole(folder: &Path, name: &str, text: &str) -> Result<(), StorageError> {
+    let path = folder.join(name);
+    let partial = folder.join(format!("{name}.partial"));
+    let written = File::create(&partial)
+        .and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&partial, &path));
+    written.map_err(|error| {
+        // Half a file helps nobody, and on a full disk its space does.
+        let _ = fs::remove_file(&partial);
+        StorageError::io("write", &path, error)
+    })
 }
 
 fn read_text(path: &Path) -> Result<String, StorageError> {

@@ -1,0 +1,132 @@
+use super::*;
+
+fn plan(concurrencies: &[u64]) -> SweepPlan {
+    let point = |value: &u64| PlannedPoint {
+        id: format!("concurrency_{value}"),
+        point: Point([("concurrency".to_owned(), (*value).into())].into()),
+        options: Options::from_toml(&format!("[load]\nconcurrency = {value}\n")).unwrap(),
+    };
+    SweepPlan {
+        schema: PLAN_SCHEMA.to_owned(),
+        label: None,
+        tags: Vec::new(),
+        axes: vec!["concurrency".to_owned()],
+        repeat: 1,
+        visits: (0..concurrencies.len()).map(|point| (point, 0)).collect(),
+        points: concurrencies.iter().map(point).collect(),
+    }
+}
+
+fn trial(id: &str, state: TrialState) -> Trial {
+    Trial {
+        id: id.to_owned(),
+        repeat: 0,
+        state,
+        directory: Some(format!("points/{id}")),
+        reason: None,
+        ended: "2026-11-15T08:00:00Z".to_owned(),
+    }
+}
+
+#[test]
+fn the_same_plan_is_taken_up_and_another_is_refused_with_the_difference() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sweep");
+    let sweep = SweepDir::begin(&path, plan(&[1, 2])).unwrap();
+    let mut log = sweep.log().unwrap();
+    log.append(&trial("concurrency_1", TrialState::Done))
+        .unwrap();
+    drop(log);
+    let again = SweepDir::begin(&path, plan(&[1, 2])).unwrap();
+    assert_eq!(again.trials().unwrap().len(), 1);
+    let refused = SweepDir::begin(&path, plan(&[1, 3]))
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains("its points are others"), "{refused}");
+    let mut other = plan(&[1, 2]);
+    other.points[1].options.load.warmup = Some("3".parse().unwrap());
+    let refused = SweepDir::begin(&path, other).unwrap_err().to_string();
+    assert!(
+        refused.contains("settings of its point concurrency_2"),
+        "{refused}"
+    );
+    assert_eq!(SweepDir::open(&path).unwrap().plan(), &plan(&[1, 2]));
+}
+
+#[test]
+fn a_folder_with_other_files_is_not_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("thesis.txt"), "years of work").unwrap();
+    let refused = SweepDir::begin(folder.path(), plan(&[1])).unwrap_err();
+    assert!(matches!(refused, SweepError::Occupied { .. }));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn half_a_line_of_a_killed_sweep_is_no_trial_and_spoils_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = SweepDir::begin(folder.path(), plan(&[1, 2])).unwrap();
+    sweep
+        .log()
+        .unwrap()
+        .append(&trial("concurrency_1", TrialState::Done))
+        .unwrap();
+    let file = folder.path().join(TRIALS);
+    let mut text = std::fs::read_to_string(&file).unwrap();
+    text += r#"{"id": "concurrency_2", "rep"#;
+    std::fs::write(&file, text).unwrap();
+    assert_eq!(sweep.trials().unwrap().len(), 1);
+    sweep
+        .log()
+        .unwrap()
+        .append(&trial("concurrency_2", TrialState::Failed))
+        .unwrap();
+    let states: Vec<_> = sweep
+        .trials()
+        .unwrap()
+        .iter()
+        .map(|trial| trial.state)
+        .collect();
+    assert_eq!(states, [TrialState::Done, TrialState::Failed]);
+}
+
+#[test]
+fn the_last_word_on_a_visit_counts_and_a_new_run_never_takes_an_old_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = SweepDir::begin(folder.path(), plan(&[1])).unwrap();
+    let mut log = sweep.log().unwrap();
+    log.append(&trial("concurrency_1", TrialState::Interrupted))
+        .unwrap();
+    assert_eq!(sweep.new_run("concurrency_1", 0), "points/concurrency_1");
+    std::fs::create_dir(folder.path().join("points/concurrency_1")).unwrap();
+    assert_eq!(
+        sweep.new_run("concurrency_1", 0),
+        "points/concurrency_1.again2"
+    );
+    log.append(&trial("concurrency_1", TrialState::Done))
+        .unwrap();
+    let results = sweep.results().unwrap();
+    assert_eq!(results.len(), 1);
+    assert_eq!(results[0].state, TrialState::Done);
+}
+
+#[test]
+fn two_processes_do_not_run_one_sweep() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = SweepDir::begin(folder.path(), plan(&[1])).unwrap();
+    let _log = sweep.log().unwrap();
+    assert!(matches!(sweep.log(), Err(SweepError::StillRunning { .. })));
+}
+
+#[test]
+fn a_trial_cannot_point_out_of_its_sweep() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = SweepDir::begin(folder.path(), plan(&[1])).unwrap();
+    for bad in ["../elsewhere", "/etc", "points/../../x"] {
+        let trial = Trial {
+            directory: Some(bad.to_owned()),
+            ..trial("x", TrialState::Done)
+        };
+        assert_eq!(sweep.run_path(&trial), None, "{bad}");
+    }
+}
