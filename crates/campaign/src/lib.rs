@@ -3,3 +3,4 @@
 
 pub mod axes;
 pub mod capacity;
+pub mod ladder;

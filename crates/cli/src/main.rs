@@ -47,6 +47,7 @@ fn main() -> ExitCode {
     };
     let ended = match cli.command {
         Command::Run(arguments) => command::run::run(*arguments),
+        Command::Sweep(arguments) => command::sweep::run(*arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Runs(arguments) => command::runs::run(&arguments),
         Command::Data(arguments) => command::data::run(&arguments),
@@ -104,7 +105,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// The error and its causes, each once: many of ours tell their cause in their own words.
-fn with_causes(error: &anyhow::Error) -> String {
+pub fn with_causes(error: &anyhow::Error) -> String {
     error
         .chain()
         .map(ToString::to_string)

@@ -32,13 +32,24 @@ pub struct Shown<'a> {
 
 /// Shows a run in every format that was asked for.
 pub fn show(run: &Shown<'_>, options: &OutputOptions) -> anyhow::Result<()> {
+    deliver(options, run.directory.path(), |format| {
+        render(run, options, format)
+    })
+}
+
+/// Makes every format that was asked for and brings it where it belongs.
+pub fn deliver(
+    options: &OutputOptions,
+    folder: &Path,
+    render: impl Fn(Format) -> anyhow::Result<String>,
+) -> anyhow::Result<()> {
     let formats: &[Format] = match options.format.as_slice() {
         [] => &[Format::Text],
         formats => formats,
     };
     for format in formats {
-        let rendered = render(run, options, *format)?;
-        match target(run, options, *format, formats.len()) {
+        let rendered = render(*format)?;
+        match target(folder, options, *format, formats.len()) {
             None => print(&rendered)?,
             Some(file) => {
                 std::fs::write(&file, rendered)
@@ -83,7 +94,7 @@ pub fn check_output(options: &OutputOptions) -> anyhow::Result<()> {
 
 /// Text and JSON go to standard output, CSV into the run directory, unless `-o` says otherwise.
 fn target(
-    run: &Shown<'_>,
+    folder: &Path,
     options: &OutputOptions,
     format: Format,
     formats: usize,
@@ -97,7 +108,7 @@ fn target(
         Some(to) if to == Path::new("-") => None,
         Some(to) if to.is_dir() || formats > 1 => Some(to.join(name)),
         Some(to) => Some(to.clone()),
-        None if format == Format::Csv => Some(run.directory.path().join(name)),
+        None if format == Format::Csv => Some(folder.join(name)),
         None => None,
     }
 }

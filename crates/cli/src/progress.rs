@@ -26,6 +26,8 @@ pub struct Progress {
     past: Vec<(Instant, Snapshot)>,
     /// What will be said when a phase begins.
     held: Option<String>,
+    /// Points are part of a campaign, which says itself where it stands.
+    campaign: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,6 +54,24 @@ impl Progress {
             shown: Instant::now(),
             past: Vec::new(),
             held: None,
+            campaign: false,
+        }
+    }
+
+    /// The view of a campaign's points; the campaign has a line for each.
+    pub fn of_campaign(quiet: bool) -> Progress {
+        Progress {
+            campaign: true,
+            ..Progress::new(quiet)
+        }
+    }
+
+    /// A line that stays.
+    pub fn keep(&self, text: &str) {
+        match self.mode {
+            Mode::Live => self.print(&format!("\r\x1b[2K{text}\n")),
+            Mode::Plain => self.print(&format!("{text}\n")),
+            Mode::Quiet => {}
         }
     }
 
@@ -69,6 +89,7 @@ impl Progress {
     pub fn attempt(&mut self, text: &str) {
         match self.mode {
             Mode::Live => self.say(text),
+            Mode::Plain if self.campaign => {}
             Mode::Plain => self.held = Some(text.to_owned()),
             Mode::Quiet => {}
         }
@@ -171,7 +192,7 @@ impl Progress {
     }
 }
 
-fn clock(span: Duration) -> String {
+pub fn clock(span: Duration) -> String {
     let seconds = span.as_secs_f64().round() as u64;
     match seconds {
         0..60 => format!("{seconds}s"),

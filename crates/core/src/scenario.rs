@@ -289,7 +289,8 @@ pub struct BadValue {
 }
 
 impl BadValue {
-    pub(crate) fn new(given: &str, takes: &'static str) -> Self {
+    /// What was given, and what may be.
+    pub fn new(given: &str, takes: &'static str) -> Self {
         BadValue {
             given: given.to_owned(),
             takes,

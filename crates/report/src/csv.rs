@@ -7,10 +7,25 @@ use inferometer_core::summary::Distribution;
 
 /// The run as two lines of RFC 4180.
 pub fn render(report: &RunReport<'_>) -> String {
-    let columns = columns(report);
-    let names: Vec<String> = columns.iter().map(|(name, _)| field(name)).collect();
-    let values: Vec<String> = columns.iter().map(|(_, value)| value.shown()).collect();
-    format!("{}\r\n{}\r\n", names.join(","), values.join(","))
+    rows(&[(Vec::new(), *report)])
+}
+
+/// Runs under each other, with columns of their own in front.
+pub fn rows(reports: &[(Vec<(String, String)>, RunReport<'_>)]) -> String {
+    let mut lines = Vec::new();
+    for (own, report) in reports {
+        let own = own
+            .iter()
+            .map(|(name, text)| (name.clone(), Value::Text(text.clone())));
+        let columns: Vec<(String, Value)> = own.chain(columns(report)).collect();
+        if lines.is_empty() {
+            let names: Vec<String> = columns.iter().map(|(name, _)| field(name)).collect();
+            lines.push(names.join(","));
+        }
+        let values: Vec<String> = columns.iter().map(|(_, value)| value.shown()).collect();
+        lines.push(values.join(","));
+    }
+    lines.iter().map(|line| format!("{line}\r\n")).collect()
 }
 
 enum Value {

@@ -12,4 +12,5 @@ pub mod json;
 mod number;
 pub mod run;
 pub mod runs;
+pub mod sweep;
 pub mod text;

@@ -7,3 +7,4 @@ pub mod report;
 pub mod run;
 pub mod runs;
 pub mod sim;
+pub mod sweep;

@@ -2,6 +2,7 @@
 
 use crate::Exit;
 use crate::arguments::ReportArguments;
+use crate::command::sweep;
 use crate::measure::fold;
 use crate::output::{Shown, check_output, language, show, verdict};
 use anyhow::bail;
@@ -9,9 +10,20 @@ use inferometer_core::fold::RunContext;
 use inferometer_core::note::Known;
 use inferometer_core::run_dir::{RunDir, latest};
 use inferometer_core::slo::SloScope;
+use inferometer_core::sweep_dir::SweepDir;
 
 /// Reads a run directory and shows it.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
+    if let Some(path) = arguments
+        .path
+        .as_deref()
+        .filter(|path| SweepDir::is_at(path))
+    {
+        let sweep = SweepDir::open(path)?;
+        check_output(&arguments.output)?;
+        sweep::show(&sweep, &arguments.output)?;
+        return Ok(sweep::exit(&sweep::read(&sweep)?));
+    }
     let directory = match &arguments.path {
         Some(path) => RunDir::open(path)?,
         None => latest(&arguments.runs)?,

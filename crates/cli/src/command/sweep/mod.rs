@@ -1,0 +1,405 @@
+//! `inferometer sweep`: a grid of load points, one after the other, kept in one directory.
+
+mod plan;
+mod table;
+mod typed;
+
+use crate::Exit;
+use crate::arguments::{Format, OutputOptions};
+use crate::folder::new_folder;
+use crate::host;
+use crate::measure::{Measured, Point, PrefixCache, measure};
+use crate::output::{check_output, deliver, language, style};
+use crate::progress::Progress;
+use crate::servers::Servers;
+use crate::signals::interrupt_on_signals;
+use anyhow::bail;
+use inferometer_campaign::ladder::{Rung, ended};
+use inferometer_core::compare::Point as Place;
+use inferometer_core::environment::{EndCause, Health};
+use inferometer_core::hostile::printable;
+use inferometer_core::message::Lang;
+use inferometer_core::run_dir::RunDir;
+use inferometer_core::summary::{SloOutcome, Summary};
+use inferometer_core::sweep_dir::{SweepDir, SweepPlan, Trial, TrialState};
+use inferometer_core::units::Span;
+use inferometer_load::instrument::Control;
+use inferometer_load::worker::Stop;
+use inferometer_report::run::{Detail, RunReport};
+use inferometer_report::sweep::{SweepReport, Visited, compose, json};
+use inferometer_report::{csv, text};
+use plan::{Planned, plan};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use table::Table;
+use typed::{LOAD_AXES, Typed};
+
+/// Points in a row that could not be measured before the sweep gives up.
+const HOPELESS: usize = 3;
+
+/// `inferometer sweep`.
+#[derive(clap::Args)]
+pub struct SweepArguments {
+    #[command(flatten)]
+    pub output: OutputOptions,
+    #[command(flatten)]
+    pub typed: Typed,
+    /// Folder of the sweep; one with the same plan is taken up where it ended
+    /// [inferometer-runs/TIME-LABEL]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+    /// Say nothing while it runs
+    #[arg(long, help_heading = "Output")]
+    pub quiet: bool,
+    /// Take the lists side by side, not each value with each other
+    #[arg(long, help_heading = "Sweep")]
+    pub zip: bool,
+    /// How often each point is measured
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "Sweep")]
+    pub repeat: NonZeroU32,
+    /// Order of the repeats: forward and backward, drawn from the seed, or each point's together
+    #[arg(
+        long,
+        value_name = "mirrored|random|sequential",
+        default_value = "mirrored",
+        hide_default_value = true,
+        hide_possible_values = true,
+        help_heading = "Sweep"
+    )]
+    pub order: OrderName,
+    /// Measure each point on every server in turn, instead of on all in rotation
+    #[arg(long, help_heading = "Sweep")]
+    pub interleave: bool,
+    /// Pause between points
+    #[arg(long, value_name = "TIME", help_heading = "Sweep")]
+    pub rest: Option<Span>,
+    /// Leave the server's prefix cache as the last point left it
+    #[arg(long, help_heading = "Sweep")]
+    pub keep_cache: bool,
+    /// An engine's command line, after --
+    #[arg(last = true, value_name = "ENGINE COMMAND", hide = true)]
+    pub engine: Vec<String>,
+}
+
+/// Order of repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum OrderName {
+    /// Forward, then backward: a steady drift falls on all points alike.
+    Mirrored,
+    /// Each round in an order of its own.
+    Random,
+    /// All repeats of a point, then the next.
+    Sequential,
+}
+
+/// Measures every point that is not measured yet, and shows the table.
+pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
+    if !arguments.engine.is_empty() {
+        bail!("this version does not start engines; start the server yourself and give its URL");
+    }
+    check_output(&arguments.output)?;
+    let mut progress = Progress::of_campaign(arguments.quiet);
+    let planned = plan(&arguments, &mut progress)?;
+    let out = (arguments.out.clone())
+        .unwrap_or_else(|| new_folder(planned.plan.label.as_deref(), "sweep"));
+    let sweep = SweepDir::begin(&out, planned.plan.clone())?;
+    let control = Control::default();
+    interrupt_on_signals(control.clone())?;
+    let lang = language(arguments.output.lang);
+    let mut campaign = Campaign {
+        planned: &planned,
+        sweep: &sweep,
+        arguments: &arguments,
+        control,
+        lang,
+        servers: Servers::default(),
+        table: Table::new(&planned.plan, arguments.quiet),
+        visited: read(&sweep)?,
+    };
+    campaign.run(&mut progress)?;
+    let interrupted = campaign.control.state() != Stop::Go;
+    progress.end();
+    show(&sweep, &arguments.output)?;
+    let visited = read(&sweep)?;
+    if let Some(reason) = all_failed(&visited) {
+        bail!("no point could be measured; the last said: {reason}");
+    }
+    Ok(match interrupted {
+        true => Exit::Interrupted,
+        false => exit(&visited),
+    })
+}
+
+/// Shows a stored sweep.
+pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
+    let visited = read(sweep)?;
+    let report = SweepReport {
+        plan: sweep.plan(),
+        visited: &visited,
+        directory: sweep.path(),
+        lang: language(options.lang),
+    };
+    deliver(options, sweep.path(), |format| {
+        Ok(match format {
+            Format::Text => text::render(&compose(&report), style()),
+            Format::Json => json(&report),
+            Format::Csv => csv(sweep, &visited, report.lang)?,
+        })
+    })
+}
+
+/// A row a measurement, the values of its axes first.
+fn csv(sweep: &SweepDir, visited: &[Visited], lang: Lang) -> anyhow::Result<String> {
+    let mut rows = Vec::new();
+    for Visited { trial, summary } in visited {
+        let (Some(path), Some(summary)) = (sweep.run_path(trial), summary) else {
+            continue;
+        };
+        let planned = sweep
+            .plan()
+            .points
+            .iter()
+            .find(|point| point.id == trial.id);
+        let run = RunDir::open(path)?;
+        let mut place: Vec<(String, String)> = (planned.iter())
+            .flat_map(|planned| &planned.point.0)
+            .map(|(axis, value)| (format!("axis_{axis}"), table::shown(value)))
+            .collect();
+        place.push(("repeat".to_owned(), trial.repeat.to_string()));
+        rows.push((
+            place,
+            run.scenario()?,
+            run.environment()?,
+            run.ending()?,
+            summary,
+        ));
+    }
+    let reports: Vec<(Vec<(String, String)>, RunReport<'_>)> = (rows.iter())
+        .map(|(place, scenario, environment, ending, summary)| {
+            let report = RunReport {
+                summary,
+                scenario,
+                environment,
+                ending,
+                directory: None,
+                lang,
+                detail: Detail::Numbers,
+            };
+            (place.clone(), report)
+        })
+        .collect();
+    Ok(csv::rows(&reports))
+}
+
+/// What became of the visits, with their numbers.
+pub fn read(sweep: &SweepDir) -> anyhow::Result<Vec<Visited>> {
+    let visited = sweep.results()?.into_iter().map(|trial| Visited {
+        summary: sweep.summary(&trial),
+        trial,
+    });
+    Ok(visited.collect())
+}
+
+/// The exit of a stored sweep: fine only if every measurement is valid and meets its objectives.
+pub fn exit(visited: &[Visited]) -> Exit {
+    let fine = |visited: &Visited| match (&visited.summary, visited.trial.state) {
+        (_, TrialState::Skipped) => true,
+        (Some(summary), TrialState::Done) => crate::output::verdict(summary) == Exit::Fine,
+        _ => false,
+    };
+    match visited.iter().all(fine) {
+        true => Exit::Fine,
+        false => Exit::Doubtful,
+    }
+}
+
+/// Why the last point failed, if all of them did.
+fn all_failed(visited: &[Visited]) -> Option<String> {
+    let failed = |visited: &Visited| visited.trial.state == TrialState::Failed;
+    (!visited.is_empty() && visited.iter().all(failed)).then(|| {
+        visited
+            .last()
+            .and_then(|last| last.trial.reason.clone())
+            .unwrap_or_default()
+    })
+}
+
+struct Campaign<'a> {
+    planned: &'a Planned,
+    sweep: &'a SweepDir,
+    arguments: &'a SweepArguments,
+    control: Control,
+    lang: Lang,
+    servers: Servers,
+    table: Table,
+    /// All that is known, also from before.
+    visited: Vec<Visited>,
+}
+
+impl Campaign<'_> {
+    fn run(&mut self, progress: &mut Progress) -> anyhow::Result<()> {
+        let plan = self.sweep.plan();
+        let mut log = self.sweep.log()?;
+        let todo: Vec<(usize, u32)> = (plan.visits.iter().copied())
+            .filter(|(point, repeat)| !self.is_final(&plan.points[*point].id, *repeat))
+            .collect();
+        let mut failures: Vec<String> = Vec::new();
+        self.table
+            .begin(plan.visits.len() - todo.len(), todo.len(), progress);
+        for (number, &(point, repeat)) in todo.iter().enumerate() {
+            if number > 0 {
+                self.rest();
+            }
+            if self.control.state() != Stop::Go {
+                break;
+            }
+            let begun = Instant::now();
+            let (trial, summary) = self.visit(point, repeat, progress);
+            log.append(&trial)?;
+            let stopped = trial.state == TrialState::Interrupted;
+            let failed = (trial.state == TrialState::Failed).then(|| trial.reason.clone());
+            let place = &plan.points[point].point;
+            self.table
+                .row(place, &trial, summary.as_ref(), begun.elapsed(), progress);
+            self.visited.push(Visited { trial, summary });
+            if stopped {
+                break;
+            }
+            match failed.flatten() {
+                None => failures.clear(),
+                Some(reason) => failures.push(reason),
+            }
+            if let [.., a, b, c] = failures.as_slice()
+                && a == b
+                && b == c
+                && failures.len() >= HOPELESS
+            {
+                progress.say(&format!(
+                    "giving up: three points in a row could not be measured: {c}"
+                ));
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_final(&self, id: &str, repeat: u32) -> bool {
+        (self.visited.iter()).any(|visited| {
+            visited.trial.id == id
+                && visited.trial.repeat == repeat
+                && visited.trial.state.is_final()
+        })
+    }
+
+    /// Waits between points, but not for a user who wants to leave.
+    fn rest(&self) {
+        let until = Instant::now() + self.arguments.rest.map_or(Duration::ZERO, |rest| rest.0);
+        while Instant::now() < until && self.control.state() == Stop::Go {
+            std::thread::sleep(Duration::from_millis(50).min(until - Instant::now()));
+        }
+    }
+
+    /// Measures a point, or says why not.
+    fn visit(
+        &mut self,
+        point: usize,
+        repeat: u32,
+        progress: &mut Progress,
+    ) -> (Trial, Option<Summary>) {
+        let planned = &self.sweep.plan().points[point];
+        let trial = |state, directory, reason| Trial {
+            id: planned.id.clone(),
+            repeat,
+            state,
+            directory,
+            reason,
+            ended: host::now(),
+        };
+        if let Some(reason) = self.passed_over(&planned.point) {
+            return (trial(TrialState::Skipped, None, Some(reason)), None);
+        }
+        let directory = self.sweep.new_run(&planned.id, repeat);
+        match self.measure(point, &directory, progress) {
+            Ok(measured) if measured.ending.cause == EndCause::Signal => (
+                trial(TrialState::Interrupted, Some(directory), None),
+                Some(measured.summary),
+            ),
+            Ok(measured) => {
+                let died = match &measured.ending.health {
+                    Health::Dead(said) => Some(format!("the server died: {said}")),
+                    _ => None,
+                };
+                (
+                    trial(TrialState::Done, Some(directory), died),
+                    Some(measured.summary),
+                )
+            }
+            Err(error) => {
+                let reason = printable(&crate::with_causes(&error), 1000);
+                (trial(TrialState::Failed, None, Some(reason)), None)
+            }
+        }
+    }
+
+    fn measure(
+        &mut self,
+        point: usize,
+        directory: &str,
+        progress: &mut Progress,
+    ) -> anyhow::Result<Measured> {
+        let cache = match self.arguments.keep_cache {
+            true => PrefixCache::Kept,
+            false => PrefixCache::Emptied,
+        };
+        let options = self.planned.options[point].clone();
+        let point = Point::prepare(options, cache, progress)?;
+        let targets = self.servers.of(&point)?;
+        let out = self.sweep.path().join(directory);
+        measure(point, targets, &out, self.lang, &self.control, progress)
+    }
+
+    /// Why a point need not be measured: a lower load of its ladder ended it.
+    fn passed_over(&self, place: &Place) -> Option<String> {
+        let axis = LOAD_AXES.iter().find(|axis| place.0.contains_key(**axis))?;
+        let (load, others) = split(place, axis)?;
+        let plan: &SweepPlan = self.sweep.plan();
+        let rungs: Vec<Rung> = (self.visited.iter())
+            .filter_map(|visited| {
+                let planned = plan
+                    .points
+                    .iter()
+                    .find(|point| point.id == visited.trial.id)?;
+                let (load, ladder) = split(&planned.point, axis)?;
+                (ladder == others).then_some(())?;
+                Some(rung(load, visited.summary.as_ref()?))
+            })
+            .collect();
+        let (condition, from) = ended(&self.planned.stop_when, &rungs)?;
+        (load > from).then(|| format!("{condition} ended this ladder at {axis} {from}"))
+    }
+}
+
+/// The load of a point, and the ladder that it belongs to.
+fn split(place: &Place, axis: &str) -> Option<(f64, Place)> {
+    let mut ladder = place.clone();
+    let load = match ladder.0.remove(axis)? {
+        serde_json::Value::String(text) => text.parse().ok()?,
+        value => value.as_f64()?,
+    };
+    Some((load, ladder))
+}
+
+fn rung(load: f64, summary: &Summary) -> Rung {
+    let requests = summary.requests;
+    let ended = requests.ok + requests.failed;
+    Rung {
+        load,
+        failed: requests.failed as f64 / ended.max(1) as f64,
+        met: summary
+            .slo
+            .as_ref()
+            .map(|slo| slo.outcome() == SloOutcome::Met),
+        throughput: summary.throughput.output_tokens_per_s,
+    }
+}

@@ -1,0 +1,143 @@
+//! The table that grows while a sweep goes on, with the time left.
+
+use crate::progress::Progress;
+use inferometer_core::compare::Point;
+use inferometer_core::summary::Summary;
+use inferometer_core::sweep_dir::{SweepPlan, Trial, TrialState};
+use std::time::{Duration, Instant};
+
+/// The view of a sweep under way, on standard error.
+pub struct Table {
+    quiet: bool,
+    axes: Vec<String>,
+    widths: Vec<usize>,
+    done: usize,
+    todo: usize,
+    begun: Instant,
+    measured: usize,
+}
+
+impl Table {
+    /// A table of a plan's points.
+    pub fn new(plan: &SweepPlan, quiet: bool) -> Table {
+        let width = |axis: &String| {
+            let values = plan
+                .points
+                .iter()
+                .map(|point| value(&point.point, axis).chars().count());
+            values.max().unwrap_or(0).max(axis.chars().count()).min(40)
+        };
+        Table {
+            quiet,
+            widths: plan.axes.iter().map(width).collect(),
+            axes: plan.axes.clone(),
+            done: 0,
+            todo: 0,
+            begun: Instant::now(),
+            measured: 0,
+        }
+    }
+
+    /// The head, and what was found done.
+    pub fn begin(&mut self, done: usize, todo: usize, progress: &Progress) {
+        (self.done, self.todo, self.begun) = (done, todo, Instant::now());
+        if self.quiet {
+            return;
+        }
+        if done > 0 {
+            progress.keep(&format!(
+                "going on: {done} of {} measurements are there",
+                done + todo
+            ));
+        }
+        let axes = self
+            .axes
+            .iter()
+            .zip(&self.widths)
+            .map(|(axis, width)| format!("{axis:>width$}"));
+        let head: Vec<String> = axes
+            .chain(
+                [
+                    ("req/s", 8),
+                    ("tok/s", 9),
+                    ("TTFT p50", 9),
+                    ("TPOT p50", 9),
+                    ("failed", 7),
+                ]
+                .map(|(name, width)| format!("{name:>width$}")),
+            )
+            .collect();
+        progress.keep(&format!("{:>9}  {}", "", head.join("  ")));
+    }
+
+    /// A point is done.
+    pub fn row(
+        &mut self,
+        place: &Point,
+        trial: &Trial,
+        summary: Option<&Summary>,
+        took: Duration,
+        progress: &Progress,
+    ) {
+        self.done += 1;
+        self.todo = self.todo.saturating_sub(1);
+        if trial.state != TrialState::Skipped && took > Duration::ZERO {
+            self.measured += 1;
+        }
+        if self.quiet {
+            return;
+        }
+        let axes = (self.axes.iter().zip(&self.widths))
+            .map(|(axis, width)| format!("{:>width$}", value(place, axis)));
+        let number = |value: Option<f64>, width: usize, decimals: usize| match value {
+            Some(value) => format!("{value:>width$.decimals$}"),
+            None => format!("{:>width$}", "n/a"),
+        };
+        let cells: Vec<String> = match summary {
+            Some(summary) => axes
+                .chain([
+                    number(summary.throughput.requests_per_s, 8, 2),
+                    number(summary.throughput.output_tokens_per_s, 9, 1),
+                    number(summary.latency.ttft_ms.map(|ttft| ttft.p50), 9, 1),
+                    number(summary.latency.tpot_ms.map(|tpot| tpot.p50), 9, 2),
+                    format!("{:>7}", summary.requests.failed),
+                ])
+                .collect(),
+            None => axes.collect(),
+        };
+        let note = match (trial.state, summary) {
+            (TrialState::Failed, _) => format!("failed: {}", trial.reason.as_deref().unwrap_or("")),
+            (TrialState::Skipped, _) => {
+                format!("skipped: {}", trial.reason.as_deref().unwrap_or(""))
+            }
+            (TrialState::Interrupted, _) => "stopped".to_owned(),
+            (TrialState::Done, Some(summary)) if !summary.valid => "INVALID".to_owned(),
+            (TrialState::Done, _) => String::new(),
+        };
+        let left = match (self.todo, self.measured) {
+            (0, _) | (_, 0) => String::new(),
+            (todo, measured) => {
+                let each = self.begun.elapsed().as_secs_f64() / measured as f64;
+                format!(
+                    "  {} left",
+                    crate::progress::clock(Duration::from_secs_f64(each * todo as f64))
+                )
+            }
+        };
+        let all = self.done + self.todo;
+        let place = format!("{}/{all}", self.done);
+        progress.keep(&format!("{place:>9}  {}  {note}{left}", cells.join("  ")));
+    }
+}
+
+fn value(place: &Point, axis: &str) -> String {
+    place.0.get(axis).map_or(String::new(), shown)
+}
+
+/// A value of an axis.
+pub fn shown(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
+}

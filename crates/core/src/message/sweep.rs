@@ -1,0 +1,65 @@
+//! What reports of sweeps say.
+
+crate::texts! {
+    /// A text of a sweep's report.
+    pub enum SweepText {
+        /// Key: name of the sweep.
+        Sweep => "Sweep", "扫描";
+        /// Key: what is varied.
+        Axes => "Varied", "变化项";
+        /// `{count}` points and `{repeat}` repeats.
+        PointsRepeated => "{count} points, each measured {repeat} times", "{count} 个测点，每个测 {repeat} 次";
+        /// `{count}` points.
+        Points => "points: {count}", "测点：{count}";
+        /// Key: the points that were measured.
+        Measured => "Measured", "已测";
+        /// What became of the visits.
+        Tally => "{done} of {planned}; valid: {valid}, invalid: {invalid}, failed to run: {failed}, passed over: {skipped}", "{done}/{planned}；有效 {valid}，无效 {invalid}，未能运行 {failed}，跳过 {skipped}";
+        /// Verdict: all visits are valid.
+        AllValid => "every point is valid", "所有测点均有效";
+        /// Verdict: some are not.
+        SomeInvalid => "{count} of {all} measurements are invalid or failed", "{all} 次测量中有 {count} 次无效或失败";
+        /// Verdict: nothing was measured.
+        NothingMeasured => "no point could be measured", "没有一个测点完成测量";
+        /// Verdict: more is planned.
+        Incomplete => "{count} of {all} measurements are still to be made", "{all} 次测量中还有 {count} 次未做";
+        /// Heading of the table.
+        Table => "Points", "测点";
+        /// Column: failures.
+        Failed => "failed", "失败";
+        /// Column: repeats.
+        Repeats => "n", "次数";
+        /// Column: half of the interval of the throughput.
+        Spread => "±", "±";
+        /// Column: what became of it.
+        State => "", "";
+        /// Mark of an invalid point.
+        Invalid => "INVALID", "无效";
+        /// Mark of a failed point.
+        NotRun => "failed", "未运行";
+        /// Mark of a point that was passed over.
+        Skipped => "skipped", "跳过";
+        /// Mark of an interrupted point.
+        Interrupted => "stopped", "中断";
+        /// Footnote: mean lengths.
+        MeanLengths => "mean input tokens: {input}; mean output tokens: {output}", "平均输入 token：{input}；平均输出 token：{output}";
+        /// Footnote: what ± is.
+        SpreadMeans => "±: half of the 95 % interval of tok/s over the repeats, in %; other figures are means over them", "±：多次测量 tok/s 的 95 % 置信区间半宽（%）；其余为各次均值";
+        /// Footnote: why a point is marked.
+        Because => "{point}: {why}", "{point}：{why}";
+        /// Footnote: further reasons.
+        MoreReasons => "and {count} more", "另有 {count} 个";
+        /// Key: where it is kept.
+        Saved => "Saved in", "保存于";
+        /// Key: how to go on.
+        GoOn => "Go on with", "继续";
+        /// The same command with the same folder.
+        GoOnHow => "the same command with --out {path}", "用同样的命令加 --out {path}";
+        /// Heading: the best points.
+        Best => "Best", "最佳";
+        /// The highest throughput.
+        MostTokens => "most output tokens a second: {value} at {point}", "输出吞吐量最高：{value}，测点 {point}";
+        /// The highest throughput that meets the objectives.
+        MostWithinSlo => "the same within the objectives: {value} at {point}", "满足目标时最高：{value}，测点 {point}";
+    }
+}
