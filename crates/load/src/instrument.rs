@@ -72,6 +72,15 @@ impl Control {
         self.end(next, EndCause::Signal);
     }
 
+    /// Makes it good for another run, unless the user wants to leave.
+    pub fn renew(&self) {
+        let mut cause = (self.cause.lock()).unwrap_or_else(|poisoned| poisoned.into_inner());
+        if *cause != Some(EndCause::Signal) {
+            *cause = None;
+            self.stop.send_replace(Stop::Go);
+        }
+    }
+
     /// Whether there are workers that a wish to stop would reach, and results to keep.
     pub fn is_measuring(&self) -> bool {
         self.measuring.load(Ordering::Relaxed)

@@ -1,11 +1,14 @@
 //! A sweep as a document: a table a ladder, and what the marks in it mean.
 
-use crate::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Tone, Unit, Verdict};
+use crate::doc::{
+    Block, Cell, Column, Doc, Number, Pair, Section, Support, Table, Tone, Unit, Verdict,
+};
 use crate::number;
 use inferometer_core::compare::Point;
-use inferometer_core::message::Lang;
 use inferometer_core::message::labels::Label;
 use inferometer_core::message::sweep::SweepText;
+use inferometer_core::message::{Lang, fill};
+use inferometer_core::quantile::least_samples;
 use inferometer_core::statistics::batch_means;
 use inferometer_core::summary::{SloOutcome, Summary};
 use inferometer_core::sweep_dir::{SweepPlan, Trial, TrialState};
@@ -17,6 +20,10 @@ const LOAD: [&str; 2] = ["concurrency", "rate"];
 
 /// Footnotes of marked points, at most.
 const MOST_REASONS: usize = 12;
+
+/// The percentile of the tail, and its place among the figures.
+const TAIL: f64 = 99.0;
+const TAIL_COLUMN: usize = 3;
 
 /// A visit and what it showed.
 #[derive(Clone, Debug)]
@@ -374,7 +381,10 @@ fn figures(row: &Row<'_>) -> Vec<Cell> {
         Cell::number(requests, Unit::RequestsPerSecond, 2),
         Cell::number(row.tokens_per_s(), Unit::TokensPerSecond, 1),
         millis(row.mean(|summary| summary.latency.ttft_ms.map(|ttft| ttft.p50))),
-        millis(row.mean(|summary| summary.latency.ttft_ms.map(|ttft| ttft.p99))),
+        tail(
+            row,
+            millis(row.mean(|summary| summary.latency.ttft_ms.map(|ttft| ttft.p99))),
+        ),
         millis(row.mean(|summary| summary.latency.tpot_ms.map(|tpot| tpot.p50))),
         millis(row.mean(|summary| summary.latency.e2e_ms.map(|e2e| e2e.p50))),
         match row.shown().is_empty() {
@@ -382,6 +392,21 @@ fn figures(row: &Row<'_>) -> Vec<Cell> {
             false => Cell::count(failed),
         },
     ]
+}
+
+/// A p99 that some of the measurements cannot bear is marked.
+fn tail(row: &Row<'_>, cell: Cell) -> Cell {
+    let bears = |summary: &&Summary| {
+        let n = summary.latency.ttft_ms.map_or(0, |ttft| ttft.n);
+        least_samples(TAIL).is_some_and(|least| n >= least)
+    };
+    match cell {
+        Cell::Number(number) if !row.shown().iter().all(bears) => Cell::Number(Number {
+            support: Support::TooFew,
+            ..number
+        }),
+        cell => cell,
+    }
 }
 
 /// Half of the interval of the throughput over repeats, in percent.
@@ -449,6 +474,20 @@ fn footnotes(report: &SweepReport<'_>, axes: &[String], rows: &[&Row<'_>]) -> Ve
     ) {
         let values = [("input", input), ("output", output)];
         notes.push(SweepText::MeanLengths.with(lang, &values));
+    }
+    let starred = |row: &&&Row<'_>| {
+        let cell = figures(row).swap_remove(TAIL_COLUMN);
+        matches!(
+            cell,
+            Cell::Number(Number {
+                support: Support::TooFew,
+                ..
+            })
+        )
+    };
+    if let Some(least) = least_samples(TAIL).filter(|_| rows.iter().any(|row| starred(&row))) {
+        let least = format!("p{TAIL}: {least}");
+        notes.push(fill(Label::TooFew.text(lang), &[("least", least)]));
     }
     if report.plan.repeat > 1 {
         notes.push(SweepText::SpreadMeans.text(lang).to_owned());

@@ -20,6 +20,7 @@ mod proxy;
 mod secrets;
 mod stored_runs;
 mod support;
+mod sweep;
 mod tls;
 mod truth;
 mod work;

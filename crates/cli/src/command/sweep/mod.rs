@@ -118,6 +118,7 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
         visited: read(&sweep)?,
     };
     campaign.run(&mut progress)?;
+    campaign.control.renew();
     let interrupted = campaign.control.state() != Stop::Go;
     progress.end();
     show(&sweep, &arguments.output)?;
@@ -248,6 +249,7 @@ impl Campaign<'_> {
         self.table
             .begin(plan.visits.len() - todo.len(), todo.len(), progress);
         for (number, &(point, repeat)) in todo.iter().enumerate() {
+            self.control.renew();
             if number > 0 {
                 self.rest();
             }

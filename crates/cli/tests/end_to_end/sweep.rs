@@ -1,0 +1,382 @@
+//! Sweeps: every point once, whatever comes between.
+
+use crate::support::{Ended, Place, Sim, Started, until};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::path::Path;
+
+/// `inferometer sweep` with small requests.
+fn sweep(place: &Place, url: &str, options: &[&str]) -> Ended {
+    place.run(&words(url, options))
+}
+
+fn words<'a>(url: &'a str, options: &[&'a str]) -> Vec<&'a str> {
+    let fixed = [
+        "sweep",
+        url,
+        "--lang",
+        "en",
+        "--quiet",
+        "--out",
+        "sweep",
+        "--output-tokens",
+        "4",
+    ];
+    (fixed.into_iter().filter(|word| !word.is_empty()))
+        .chain(options.iter().copied())
+        .collect()
+}
+
+fn json(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+}
+
+fn trials(folder: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(folder.join("trials.jsonl")).unwrap_or_default();
+    text.lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
+}
+
+fn fast() -> Sim {
+    Sim::start(&["--ttft", "2ms", "--itl", "1ms"])
+}
+
+#[test]
+fn every_combination_is_measured_with_its_own_number_of_requests() {
+    let (place, sim) = (Place::new(), fast());
+    let ended = sweep(
+        &place,
+        &sim.url,
+        &[
+            "--concurrency",
+            "1,2",
+            "--input-tokens",
+            "16,32",
+            "--requests",
+            "concurrency*10",
+            "--format",
+            "json",
+        ],
+    );
+    let result = json(&ended);
+    assert_eq!(result["schema"], "inferometer.sweep/1");
+    let points = result["points"].as_array().unwrap();
+    assert_eq!(points.len(), 4);
+    for point in points {
+        let concurrency = point["point"]["concurrency"].as_u64().unwrap();
+        assert_eq!(
+            point["summary"]["requests"]["ok"],
+            concurrency * 10,
+            "{point}"
+        );
+        assert_eq!(point["summary"]["concurrency"]["configured"], concurrency);
+        assert!(
+            place
+                .path("sweep")
+                .join(point["directory"].as_str().unwrap())
+                .is_dir()
+        );
+    }
+    let report = place.run(&["report", "sweep", "--lang", "en"]);
+    assert!(
+        report.stdout.contains("input-tokens=16"),
+        "{}",
+        report.stdout
+    );
+    assert!(
+        report.stdout.contains("too few samples"),
+        "{}",
+        report.stdout
+    );
+    let csv = place.run(&[
+        "report", "sweep", "--lang", "en", "--format", "csv", "-o", "-",
+    ]);
+    assert_eq!(csv.stdout.lines().count(), 5, "{}", csv.stdout);
+    assert!(
+        csv.stdout
+            .starts_with("axis_concurrency,axis_input-tokens,repeat,")
+    );
+}
+
+#[test]
+fn a_killed_sweep_goes_on_where_it_was_and_measures_nothing_twice() {
+    let (place, sim) = (Place::new(), fast());
+    let options = [
+        "--concurrency",
+        "1,2,3,4,5,6",
+        "--requests",
+        "40",
+        "--rest",
+        "100ms",
+    ];
+    let started = Started::new(place.command(words(&sim.url, &options)));
+    let folder = place.path("sweep");
+    until("two trials", || (trials(&folder).len() >= 2).then_some(()));
+    started.signal(Signal::KILL);
+    started.wait();
+    let before = trials(&folder);
+    assert!(before.len() < 6, "it was killed in the middle");
+    let ended = sweep(
+        &place,
+        &sim.url,
+        &[&options[..], &["--format", "json"]].concat(),
+    );
+    assert_eq!(
+        json(&ended)["points"].as_array().unwrap().len(),
+        6,
+        "{ended:?}"
+    );
+    let after = trials(&folder);
+    assert_eq!(after[..before.len()], before[..]);
+    assert_eq!(after.len(), 6);
+    // Once more: there is nothing left to do.
+    sweep(&place, &sim.url, &options);
+    assert_eq!(trials(&folder).len(), 6);
+}
+
+#[test]
+fn an_interrupted_point_is_measured_again() {
+    let place = Place::new();
+    let sim = Sim::start(&["--ttft", "20ms", "--itl", "5ms"]);
+    let long = ["--concurrency", "1,2", "--requests", "60"];
+    let started = Started::new(place.command(words(&sim.url, &long)));
+    let folder = place.path("sweep");
+    until("the first run", || {
+        let runs = std::fs::read_dir(folder.join("points")).ok()?;
+        let measuring = runs.flatten().any(|run| {
+            let journal = run.path().join("records/journal.jsonl");
+            std::fs::read_to_string(journal).is_ok_and(|text| text.lines().count() > 5)
+        });
+        measuring.then_some(())
+    });
+    started.signal(Signal::INT);
+    let ended = started.wait();
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+    assert_eq!(trials(&folder)[0]["state"], "interrupted");
+    let ended = sweep(
+        &place,
+        &sim.url,
+        &[&long[..], &["--format", "json"]].concat(),
+    );
+    let result = json(&ended);
+    let states: Vec<&Value> = result["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|point| &point["state"])
+        .collect();
+    assert_eq!(states, ["done", "done"]);
+}
+
+#[test]
+fn another_sweep_does_not_get_the_same_folder() {
+    let (place, sim) = (Place::new(), fast());
+    sweep(&place, &sim.url, &["--concurrency", "1", "--requests", "5"]);
+    let before = trials(&place.path("sweep"));
+    let other = sweep(&place, &sim.url, &["--concurrency", "2", "--requests", "5"]);
+    assert_eq!(other.code, Some(2));
+    assert!(
+        other.stderr.contains("holds another sweep"),
+        "{}",
+        other.stderr
+    );
+    assert_eq!(other.stderr.lines().count(), 1);
+    assert_eq!(trials(&place.path("sweep")), before);
+}
+
+#[test]
+fn repeats_go_forward_and_backward() {
+    let (place, sim) = (Place::new(), fast());
+    sweep(
+        &place,
+        &sim.url,
+        &["--concurrency", "1,2", "--requests", "5", "--repeat", "2"],
+    );
+    let order: Vec<(String, u64)> = (trials(&place.path("sweep")).iter())
+        .map(|trial| {
+            let id = trial["id"].as_str().unwrap();
+            (id[..13].to_owned(), trial["repeat"].as_u64().unwrap())
+        })
+        .collect();
+    let expected = [
+        ("concurrency_1", 0),
+        ("concurrency_2", 0),
+        ("concurrency_2", 1),
+        ("concurrency_1", 1),
+    ];
+    assert_eq!(order, expected.map(|(id, repeat)| (id.to_owned(), repeat)));
+    let report = place.run(&["report", "sweep", "--lang", "en"]).stdout;
+    assert!(report.contains("each measured 2 times"), "{report}");
+}
+
+#[test]
+fn a_point_that_cannot_be_measured_is_recorded_and_the_sweep_goes_on() {
+    let place = Place::new();
+    let sim = Sim::start(&["--ttft", "2ms", "--itl", "1ms", "--max-model-len", "200"]);
+    let ended = sweep(
+        &place,
+        &sim.url,
+        &[
+            "--input-tokens",
+            "16,5000,32",
+            "--requests",
+            "5",
+            "--format",
+            "json",
+        ],
+    );
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let result = json(&ended);
+    let points = result["points"].as_array().unwrap();
+    let states: Vec<&Value> = points.iter().map(|point| &point["state"]).collect();
+    assert_eq!(states, ["done", "failed", "done"]);
+    assert!(
+        points[1]["reason"].as_str().unwrap().contains("200"),
+        "{}",
+        points[1]
+    );
+    assert!(points[1]["summary"].is_null());
+}
+
+#[test]
+fn a_sweep_without_a_server_says_why_in_one_line() {
+    let place = Place::new();
+    let ended = sweep(
+        &place,
+        "http://127.0.0.1:9",
+        &["--concurrency", "1,2,3,4,5", "--requests", "5"],
+    );
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("no point could be measured"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(
+        trials(&place.path("sweep")).len(),
+        3,
+        "it gives up after three"
+    );
+}
+
+#[test]
+fn failures_end_a_ladder_and_the_rest_is_passed_over() {
+    let place = Place::new();
+    let sim = Sim::start(&["--ttft", "2ms", "--itl", "1ms", "--faults", "error500=60%"]);
+    let ended = sweep(
+        &place,
+        &sim.url,
+        &[
+            "--concurrency",
+            "1,2,4",
+            "--requests",
+            "40",
+            "--stop-when",
+            "failures>20%",
+            "--format",
+            "json",
+        ],
+    );
+    let result = json(&ended);
+    let states: Vec<&Value> = result["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|point| &point["state"])
+        .collect();
+    assert_eq!(states, ["done", "skipped", "skipped"], "{result}");
+}
+
+#[test]
+fn two_servers_take_turns() {
+    let (place, a, b) = (Place::new(), fast(), fast());
+    let ended = sweep(
+        &place,
+        "",
+        &[
+            "--interleave",
+            &a.url,
+            &b.url,
+            "--concurrency",
+            "1,2",
+            "--requests",
+            "5",
+            "--format",
+            "json",
+        ],
+    );
+    let result = json(&ended);
+    let points = result["points"].as_array().unwrap();
+    assert_eq!(points.len(), 4, "{result}");
+    let order: Vec<String> = (trials(&place.path("sweep")).iter())
+        .map(|trial| {
+            let point = points
+                .iter()
+                .find(|point| trial["directory"] == point["directory"]);
+            point.unwrap()["point"]["url"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    let (a, b) = (a.url.trim_end_matches('/'), b.url.trim_end_matches('/'));
+    let order: Vec<&str> = order.iter().map(|url| url.trim_end_matches('/')).collect();
+    assert_eq!(order, [a, b, b, a]);
+}
+
+#[test]
+fn a_point_ends_when_it_is_known_well_enough() {
+    let (place, sim) = (Place::new(), fast());
+    let ended = sweep(
+        &place,
+        &sim.url,
+        &[
+            "--concurrency",
+            "4",
+            "--requests",
+            "1000000",
+            "--until",
+            "ci=20%",
+            "--format",
+            "json",
+        ],
+    );
+    let result = json(&ended);
+    let requests = &result["points"][0]["summary"]["requests"];
+    assert!(requests["ok"].as_u64().unwrap() < 1_000_000, "{requests}");
+    let path = place
+        .path("sweep")
+        .join(result["points"][0]["directory"].as_str().unwrap());
+    let ending = std::fs::read_to_string(path.join("ending.json")).unwrap();
+    assert!(ending.contains("precise"), "{ending}");
+}
+
+#[test]
+fn contradictory_axes_are_refused_before_anything_is_made() {
+    let place = Place::new();
+    let cases: [(&[&str], &str); 5] = [
+        (
+            &[
+                "--zip",
+                "--concurrency",
+                "1,2",
+                "--input-tokens",
+                "16,32,64",
+            ],
+            "one length",
+        ),
+        (&["--concurrency", "1,x"], "--concurrency"),
+        (&["--concurrency", "1,2", "--rate", "1,2"], "--rate"),
+        (
+            &["--requests", "concurency*10", "--concurrency", "1,2"],
+            "--requests",
+        ),
+        (&["--interleave", "--concurrency", "1"], "two servers"),
+    ];
+    for (options, says) in cases {
+        let ended = sweep(&place, "", options);
+        assert_eq!(ended.code, Some(2), "{options:?}: {ended:?}");
+        assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+        assert!(ended.stderr.contains(says), "{options:?}: {}", ended.stderr);
+        assert!(!place.path("sweep").exists(), "{options:?}");
+    }
+}
