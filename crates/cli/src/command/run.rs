@@ -39,13 +39,13 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     if let Some(urls) = &mut options.connection.url {
         *urls = targets.iter().map(ToString::to_string).collect();
     }
-    let mut progress = Progress::new(arguments.quiet);
+    let lang = language(arguments.output.lang);
+    let mut progress = Progress::new(arguments.quiet, lang);
     let data = work::localize(&mut options, &mut progress)?;
     let scenario = options.resolve()?;
     let out = arguments.out.unwrap_or_else(|| default_folder(&scenario));
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
-    let lang = language(arguments.output.lang);
     let point = Point {
         scenario,
         data,
