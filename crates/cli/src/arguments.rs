@@ -159,7 +159,7 @@ pub struct OutputOptions {
     #[arg(long, value_name = "ours|vllm|sglang|grid-log", default_value = "ours", hide_default_value = true, value_parser = dialect)]
     pub dialect: Dialect,
     /// Language of the report [from the locale]
-    #[arg(long, value_name = "en", value_parser = lang)]
+    #[arg(long, value_name = "en|zh", value_parser = lang)]
     pub lang: Option<Lang>,
     /// Where to write instead
     #[arg(short = 'o', long = "output", value_name = "FILE")]
@@ -197,7 +197,7 @@ fn dialect(text: &str) -> Result<Dialect, String> {
 }
 
 fn lang(text: &str) -> Result<Lang, String> {
-    Lang::from_word(text).ok_or_else(|| "choose en".into())
+    Lang::from_word(text).ok_or_else(|| "choose en or zh".into())
 }
 
 /// `inferometer report`.
@@ -227,6 +227,9 @@ pub struct RunsArguments {
     /// Folder with the runs
     #[arg(default_value = RUNS)]
     pub folder: PathBuf,
+    /// Language [from the locale]
+    #[arg(long, value_name = "en|zh", value_parser = lang)]
+    pub lang: Option<Lang>,
 }
 
 /// `inferometer data`.
@@ -284,6 +287,9 @@ pub struct DataArguments {
     /// Download through this HTTP proxy [none; the environment's proxies are not used]
     #[arg(long, value_name = "URL")]
     pub proxy: Option<String>,
+    /// Language [from the locale]
+    #[arg(long, value_name = "en|zh", value_parser = lang)]
+    pub lang: Option<Lang>,
 }
 
 /// Formats to convert to.
@@ -431,6 +437,9 @@ pub struct DoctorArguments {
         hide_default_value = true
     )]
     pub format: Format,
+    /// Language [from the locale]
+    #[arg(long, value_name = "en|zh", value_parser = lang)]
+    pub lang: Option<Lang>,
 }
 
 /// The hidden `inferometer null-server`.

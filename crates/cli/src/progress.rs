@@ -1,6 +1,8 @@
 //! What is shown while a run goes on: one line that changes on a terminal, a plain line every
 //! ten seconds elsewhere, nothing when quiet. It reads snapshots and cannot slow the driver.
 
+use inferometer_core::message::Lang;
+use inferometer_core::message::progress::ProgressText;
 use inferometer_load::live::Snapshot;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -17,6 +19,7 @@ const WINDOW: Duration = Duration::from_secs(3);
 /// The view of a run under way.
 pub struct Progress {
     mode: Mode,
+    lang: Lang,
     title: &'static str,
     requests: Option<u64>,
     duration: Option<Duration>,
@@ -39,7 +42,7 @@ enum Mode {
 
 impl Progress {
     /// A view on standard error.
-    pub fn new(quiet: bool) -> Progress {
+    pub fn new(quiet: bool, lang: Lang) -> Progress {
         let mode = match (quiet, std::io::stderr().is_terminal()) {
             (true, _) => Mode::Quiet,
             (false, true) => Mode::Live,
@@ -47,6 +50,7 @@ impl Progress {
         };
         Progress {
             mode,
+            lang,
             title: "",
             requests: None,
             duration: None,
@@ -59,10 +63,10 @@ impl Progress {
     }
 
     /// The view of a campaign's points; the campaign has a line for each.
-    pub fn of_campaign(quiet: bool) -> Progress {
+    pub fn of_campaign(quiet: bool, lang: Lang) -> Progress {
         Progress {
             campaign: true,
-            ..Progress::new(quiet)
+            ..Progress::new(quiet, lang)
         }
     }
 
@@ -73,6 +77,11 @@ impl Progress {
             Mode::Plain => self.print(&format!("{text}\n")),
             Mode::Quiet => {}
         }
+    }
+
+    /// The language of what is said.
+    pub fn lang(&self) -> Lang {
+        self.lang
     }
 
     /// Says something once.
@@ -157,18 +166,20 @@ impl Progress {
         let ttft = now.ttft_p50().map_or("n/a".into(), |ttft| {
             format!("{:.0} ms", ttft.as_secs_f64() * 1e3)
         });
-        let left = self
-            .left(now)
-            .map_or(String::new(), |left| format!(", {} left", clock(left)));
-        // Short enough for 80 columns.
-        format!(
-            "{}: {done} done, {} in flight, {:.1} req/s, {:.0} tok/s, TTFT {ttft}, {} failed{left}",
-            self.title,
-            now.in_flight(),
-            fresh.ended() as f64 / seconds,
-            fresh.tokens as f64 / seconds,
-            now.failed,
-        )
+        let values = [
+            ("phase", self.title.to_owned()),
+            ("done", done),
+            ("in_flight", now.in_flight().to_string()),
+            ("rate", format!("{:.1}", fresh.ended() as f64 / seconds)),
+            ("tokens", format!("{:.0}", fresh.tokens as f64 / seconds)),
+            ("ttft", ttft),
+            ("failed", now.failed.to_string()),
+        ];
+        let line = ProgressText::Line.with(self.lang, &values);
+        let left = self.left(now).map_or(String::new(), |left| {
+            ProgressText::Left.with(self.lang, &[("time", clock(left))])
+        });
+        line + &left
     }
 
     /// Time left: what remains of the duration, or of the requests at the pace so far.

@@ -4,6 +4,7 @@ use crate::cache;
 use crate::host;
 use crate::progress::Progress;
 use anyhow::Context;
+use inferometer_core::message::progress::ProgressText;
 use inferometer_core::options::{FormatName, Options};
 use inferometer_core::scenario::{Extent, Load, Scenario, Warmup};
 use inferometer_core::units::Offset;
@@ -64,14 +65,22 @@ pub fn fetch(
             return;
         }
         shown = Some(Instant::now());
-        progress.attempt(&match fetched {
-            Fetched::Waiting => format!("{location}: another process is downloading it"),
-            Fetched::Received { bytes, total } => {
-                let mib = |bytes: u64| format!("{:.1}", bytes as f64 / f64::from(1 << 20));
-                let of = total.map_or(String::new(), |total| format!(" of {}", mib(total)));
-                format!("{location}: {}{of} MiB", mib(bytes))
+        let file = ("file", location.to_string());
+        let mib = |bytes: u64| format!("{:.1}", bytes as f64 / f64::from(1 << 20));
+        let (text, values) = match fetched {
+            Fetched::Waiting => (ProgressText::Waiting, vec![file]),
+            Fetched::Received { bytes, total: None } => {
+                (ProgressText::Received, vec![("mib", mib(bytes)), file])
             }
-        });
+            Fetched::Received {
+                bytes,
+                total: Some(total),
+            } => (
+                ProgressText::ReceivedOf,
+                vec![("mib", mib(bytes)), ("total", mib(total)), file],
+            ),
+        };
+        progress.attempt(&text.with(progress.lang(), &values));
     })?;
     Ok(path)
 }

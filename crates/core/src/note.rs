@@ -1,6 +1,7 @@
 //! What a reader of a run should know and need not doubt: stored by key, told in any language.
 
-use crate::message::{Lang, fill};
+use crate::message::Lang;
+use crate::message::notes::NoteText;
 use serde::{Deserialize, Serialize};
 
 /// One such fact.
@@ -142,77 +143,37 @@ impl Note {
 
 impl Known {
     fn text(&self, lang: Lang) -> String {
-        fill(self.template(lang), &self.values())
+        self.key().with(lang, &self.values())
     }
 
-    fn template(&self, lang: Lang) -> &'static str {
-        match lang {
-            Lang::En | Lang::Zh => self.english(),
-        }
-    }
-
-    fn english(&self) -> &'static str {
+    fn key(&self) -> NoteText {
         match self {
-            Known::ManyModels { .. } => {
-                "the server lists {count} models; the first, {model}, is measured (choose with --model)"
-            }
-            Known::NoChatApi => "the server has no chat API; completions is measured",
+            Known::ManyModels { .. } => NoteText::ManyModels,
+            Known::NoChatApi => NoteText::NoChatApi,
             Known::RefusesField { field } => match field.as_str() {
-                "ignore_eos" => {
-                    "the server refuses ignore_eos: answers may end before the asked length"
-                }
-                "stream_options" => "the server refuses stream_options: usage cannot be asked for",
-                _ => "the server refuses {field}; it is not sent",
+                "ignore_eos" => NoteText::RefusesIgnoreEos,
+                "stream_options" => NoteText::RefusesStreamOptions,
+                _ => NoteText::RefusesField,
             },
-            Known::EndsEarly { .. } => {
-                "the server takes ignore_eos and ends early all the same ({received} of {asked} tokens in the preflight)"
-            }
-            Known::AnswersWhole => {
-                "the server answers whole where a stream was asked: there is no TTFT"
-            }
-            Known::RaisedOpenFiles { .. } => {
-                "the limit of open files was raised from {from} to {to}"
-            }
-            Known::CyclesPrompts { .. } => {
-                "the work has {distinct} distinct prompts, which are used in turn"
-            }
-            Known::DataFormat { .. } => "the data were read as {format}; rows taken: {rows}",
-            Known::BadRows { .. } => {
-                "bad rows were skipped: {count}, the first in line {line} ({reason})"
-            }
-            Known::UnusableRows { .. } => "rows without a usable prompt or answer: {count}",
-            Known::FilteredRows { .. } => "the filters left out {count} of {seen} rows",
-            Known::DataTooLarge => {
-                "the data are too large to be held; only the first part is used (choose rows with --limit or --shuffle and --requests)"
-            }
-            Known::DefaultTokenizer { .. } => {
-                "lengths of the data were counted with {tokenizer}; give the model's own with --tokenizer"
-            }
-            Known::BytesAsTokens => {
-                "the tokenizer 'bytes' counts a byte as a token; real counts are lower"
-            }
-            Known::TokenizerAgrees { .. } => {
-                "the server's tokenizer counts the same ({samples} prompts compared)"
-            }
-            Known::TokenizerDiffers { .. } => {
-                "the server's tokenizer counts {servers} tokens where ours counts {ours}; give the model's own with --tokenizer"
-            }
-            Known::ChatTemplate { .. } => {
-                "the model's chat template adds {tokens} tokens to each prompt"
-            }
-            Known::Template { tokens: None, .. } => {
-                "the template around the text has {chars} characters"
-            }
-            Known::Template { .. } => {
-                "the template around the text has {chars} characters, {tokens} tokens"
-            }
-            Known::CacheEmptied => "the server's prefix cache was emptied before the run",
-            Known::TraceLengthsOnly => {
-                "only the lengths of the trace are used; leave out --rate and --concurrency to replay its times"
-            }
-            Known::DamagedLines { .. } => {
-                "lines of the journal that cannot be read and are left out: {lines}"
-            }
+            Known::EndsEarly { .. } => NoteText::EndsEarly,
+            Known::AnswersWhole => NoteText::AnswersWhole,
+            Known::RaisedOpenFiles { .. } => NoteText::RaisedOpenFiles,
+            Known::CyclesPrompts { .. } => NoteText::CyclesPrompts,
+            Known::DataFormat { .. } => NoteText::DataFormat,
+            Known::BadRows { .. } => NoteText::BadRows,
+            Known::UnusableRows { .. } => NoteText::UnusableRows,
+            Known::FilteredRows { .. } => NoteText::FilteredRows,
+            Known::DataTooLarge => NoteText::DataTooLarge,
+            Known::DefaultTokenizer { .. } => NoteText::DefaultTokenizer,
+            Known::BytesAsTokens => NoteText::BytesAsTokens,
+            Known::TokenizerAgrees { .. } => NoteText::TokenizerAgrees,
+            Known::TokenizerDiffers { .. } => NoteText::TokenizerDiffers,
+            Known::ChatTemplate { .. } => NoteText::ChatTemplate,
+            Known::Template { tokens: None, .. } => NoteText::TemplateChars,
+            Known::Template { .. } => NoteText::TemplateCharsTokens,
+            Known::CacheEmptied => NoteText::CacheEmptied,
+            Known::TraceLengthsOnly => NoteText::TraceLengthsOnly,
+            Known::DamagedLines { .. } => NoteText::DamagedLines,
         }
     }
 
@@ -280,5 +241,6 @@ mod tests {
         let old: Note = serde_json::from_str(r#""as it was""#).unwrap();
         assert_eq!(old.text(Lang::En), "as it was");
         assert!(note.text(Lang::En).contains("7 distinct prompts"));
+        assert!(note.text(Lang::Zh).contains("7 条不同的提示词"));
     }
 }

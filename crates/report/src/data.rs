@@ -2,7 +2,9 @@
 
 use crate::doc::{Bar, Block, Doc, Note, Pair, Section, Tone};
 use crate::number;
-use inferometer_core::message::labels::Label;
+use inferometer_core::message::data::DataText;
+use inferometer_core::message::numbers::NumbersText;
+use inferometer_core::message::punctuation::PunctuationText;
 use inferometer_core::message::{Lang, fill};
 use inferometer_core::survey::{Arrivals, Lengths, Packing, Survey};
 
@@ -29,10 +31,10 @@ pub fn compose(survey: &Survey, conversion: Option<&Conversion>, lang: Lang) -> 
         sections.push(bad_rows(survey, lang));
     }
     let pictures = [
-        (Label::PromptChars, &survey.prompt_chars),
-        (Label::PromptTokens, &survey.prompt_tokens),
-        (Label::AnswerTokens, &survey.output_tokens),
-        (Label::TurnsOf, &survey.turns),
+        (DataText::PromptChars, &survey.prompt_chars),
+        (DataText::PromptTokens, &survey.prompt_tokens),
+        (DataText::AnswerTokens, &survey.output_tokens),
+        (DataText::TurnsOf, &survey.turns),
     ];
     for (label, lengths) in pictures {
         if let Some(lengths) = lengths {
@@ -42,7 +44,7 @@ pub fn compose(survey: &Survey, conversion: Option<&Conversion>, lang: Lang) -> 
     if !survey.first_prompts.is_empty() {
         let quotes = Block::Quotes(survey.first_prompts.clone());
         sections.push(Section::headed(
-            Label::FirstPrompts.text(lang),
+            DataText::FirstPrompts.text(lang),
             vec![quotes],
         ));
     }
@@ -53,36 +55,44 @@ pub fn compose(survey: &Survey, conversion: Option<&Conversion>, lang: Lang) -> 
 pub fn in_brief(survey: &Survey, conversion: &Conversion, lang: Lang) -> String {
     let mut parts = vec![rows(survey, lang)];
     parts.extend(survey.bad_rows.first().map(|bad| {
-        let line = fill(Label::BadLine.text(lang), &[("line", bad.line.to_string())]);
+        let line = fill(
+            DataText::BadLine.text(lang),
+            &[("line", bad.line.to_string())],
+        );
         format!("{line}: {}", bad.reason)
     }));
     parts.push(written(conversion, lang));
-    parts.join("; ")
+    PunctuationText::Semicolon.join(lang, &parts)
 }
 
 fn facts(survey: &Survey, conversion: Option<&Conversion>, lang: Lang) -> Vec<Pair> {
-    let pair = |label: Label, value: String| Pair::new(label.text(lang), value);
     let mut pairs = vec![
-        pair(Label::Data, survey.location.clone()),
-        pair(Label::ReadAs, recognised(survey, lang)),
-        pair(Label::Rows, rows(survey, lang)),
+        Pair::new(DataText::Data.text(lang), survey.location.clone()),
+        Pair::new(DataText::ReadAs.text(lang), recognised(survey, lang)),
+        Pair::new(DataText::Rows.text(lang), rows(survey, lang)),
     ];
     if let Some(tokens) = tokens(survey, lang) {
-        pairs.push(pair(Label::Tokens, tokens));
+        pairs.push(Pair::new(NumbersText::Tokens.text(lang), tokens));
     }
     if let Some(found) = &survey.arrivals {
-        pairs.push(pair(Label::Arrivals, arrivals(found, lang)));
+        pairs.push(Pair::new(
+            DataText::Arrivals.text(lang),
+            arrivals(found, lang),
+        ));
     }
     if let Some(conversion) = conversion {
-        pairs.push(pair(Label::Written, written(conversion, lang)));
+        pairs.push(Pair::new(
+            DataText::Written.text(lang),
+            written(conversion, lang),
+        ));
     }
     pairs
 }
 
 fn recognised(survey: &Survey, lang: Lang) -> String {
     let label = match survey.format_given {
-        true => Label::FormatGiven,
-        false => Label::FormatFound,
+        true => DataText::FormatGiven,
+        false => DataText::FormatFound,
     };
     let mut parts = vec![fill(
         label.text(lang),
@@ -90,41 +100,41 @@ fn recognised(survey: &Survey, lang: Lang) -> String {
     )];
     if survey.packing != Packing::Plain {
         let packing = [("packing", survey.packing.to_string())];
-        parts.push(fill(Label::PackedWith.text(lang), &packing));
+        parts.push(fill(DataText::PackedWith.text(lang), &packing));
     }
-    parts.join(", ")
+    PunctuationText::Comma.join(lang, &parts)
 }
 
 fn rows(survey: &Survey, lang: Lang) -> String {
     let rows = survey.rows;
     let mut parts = vec![fill(
-        Label::RowsUsable.text(lang),
+        DataText::RowsUsable.text(lang),
         &[
             ("usable", number::count(rows.usable)),
             ("seen", number::count(rows.seen)),
         ],
     )];
     let others = [
-        (Label::RowsBad, rows.bad),
-        (Label::RowsUnusable, rows.unusable),
-        (Label::RowsTooShort, rows.too_short),
-        (Label::RowsTooLong, rows.too_long),
-        (Label::RowsByFilter, rows.by_filter),
+        (DataText::RowsBad, rows.bad),
+        (DataText::RowsUnusable, rows.unusable),
+        (DataText::RowsTooShort, rows.too_short),
+        (DataText::RowsTooLong, rows.too_long),
+        (DataText::RowsByFilter, rows.by_filter),
     ];
     let others = others.into_iter().filter(|(_, count)| *count > 0);
     parts.extend(
         others.map(|(label, count)| fill(label.text(lang), &[("count", number::count(count))])),
     );
     if survey.partial {
-        parts.push(Label::RowsLimited.text(lang).to_owned());
+        parts.push(DataText::RowsLimited.text(lang).to_owned());
     }
-    parts.join(", ")
+    PunctuationText::Comma.join(lang, &parts)
 }
 
 fn tokens(survey: &Survey, lang: Lang) -> Option<String> {
     let label = match survey.tokenizer_given {
-        true => Label::TokensBy,
-        false => Label::TokensByDefault,
+        true => DataText::TokensBy,
+        false => DataText::TokensByDefault,
     };
     let tokenizer = survey.tokenizer.clone()?;
     let mut parts = Vec::new();
@@ -132,26 +142,29 @@ fn tokens(survey: &Survey, lang: Lang) -> Option<String> {
         && tokens.mean > 0.0
     {
         let mean = number::brief(chars.mean / tokens.mean);
-        parts.push(fill(Label::CharsPerToken.text(lang), &[("mean", mean)]));
+        parts.push(fill(
+            NumbersText::CharsPerToken.text(lang),
+            &[("mean", mean)],
+        ));
     }
     parts.push(fill(label.text(lang), &[("tokenizer", tokenizer)]));
-    Some(parts.join(", "))
+    Some(PunctuationText::Comma.join(lang, &parts))
 }
 
 fn arrivals(found: &Arrivals, lang: Lang) -> String {
     let Some(rate) = found.per_s else {
-        return Label::ArrivalsAtOnce.text(lang).to_owned();
+        return DataText::ArrivalsAtOnce.text(lang).to_owned();
     };
     let values = [
         ("time", number::seconds(found.span_s)),
         ("rate", number::brief(rate)),
     ];
-    let mut parts = vec![fill(Label::ArrivalsOf.text(lang), &values)];
+    let mut parts = vec![fill(DataText::ArrivalsOf.text(lang), &values)];
     parts.extend(found.gap_variation.map(|variation| {
         let variation = number::brief(variation);
-        fill(Label::GapsVary.text(lang), &[("variation", variation)])
+        fill(DataText::GapsVary.text(lang), &[("variation", variation)])
     }));
-    parts.join(", ")
+    PunctuationText::Comma.join(lang, &parts)
 }
 
 fn written(conversion: &Conversion, lang: Lang) -> String {
@@ -159,15 +172,15 @@ fn written(conversion: &Conversion, lang: Lang) -> String {
         ("count", number::count(conversion.written)),
         ("file", conversion.file.clone()),
     ];
-    let mut parts = vec![fill(Label::WrittenTo.text(lang), &values)];
+    let mut parts = vec![fill(DataText::WrittenTo.text(lang), &values)];
     if conversion.left_out > 0 {
         let count = number::count(conversion.left_out);
-        parts.push(fill(Label::WrittenNot.text(lang), &[("count", count)]));
+        parts.push(fill(DataText::WrittenNot.text(lang), &[("count", count)]));
     }
-    parts.join(", ")
+    PunctuationText::Comma.join(lang, &parts)
 }
 
-fn picture(label: Label, lengths: &Lengths, lang: Lang) -> Section {
+fn picture(label: DataText, lengths: &Lengths, lang: Lang) -> Section {
     let values = [
         ("mean", number::mean(lengths.mean)),
         ("p50", number::mean(lengths.p50)),
@@ -181,10 +194,13 @@ fn picture(label: Label, lengths: &Lengths, lang: Lang) -> Section {
             ("count", number::count(lengths.n)),
             ("length", number::count(lengths.min)),
         ];
-        let all = Block::Paragraph(fill(Label::LengthAll.text(lang), &values));
+        let all = Block::Paragraph(fill(DataText::LengthAll.text(lang), &values));
         return Section::headed(label.text(lang), vec![all]);
     }
-    let mut blocks = vec![Block::Paragraph(fill(Label::LengthsOf.text(lang), &values))];
+    let mut blocks = vec![Block::Paragraph(fill(
+        DataText::LengthsOf.text(lang),
+        &values,
+    ))];
     if lengths.n >= LEAST_FOR_PICTURE {
         let bars = lengths.bins.iter().map(|bin| Bar {
             from: bin.from,
@@ -198,7 +214,10 @@ fn picture(label: Label, lengths: &Lengths, lang: Lang) -> Section {
 
 fn bad_rows(survey: &Survey, lang: Lang) -> Section {
     let notes = survey.bad_rows.iter().map(|bad| Note {
-        tag: fill(Label::BadLine.text(lang), &[("line", bad.line.to_string())]),
+        tag: fill(
+            DataText::BadLine.text(lang),
+            &[("line", bad.line.to_string())],
+        ),
         tone: Tone::Bad,
         subject: bad.reason.clone(),
         text: String::new(),
@@ -208,11 +227,13 @@ fn bad_rows(survey: &Survey, lang: Lang) -> Section {
     let more = survey.rows.bad.saturating_sub(survey.bad_rows.len() as u64);
     if more > 0 {
         let more = fill(
-            Label::MoreBadRows.text(lang),
+            DataText::MoreBadRows.text(lang),
             &[("count", number::count(more))],
         );
         blocks.push(Block::Paragraph(more));
     }
-    blocks.push(Block::Paragraph(Label::BadRowsRemedy.text(lang).to_owned()));
-    Section::headed(Label::BadRows.text(lang), blocks)
+    blocks.push(Block::Paragraph(
+        DataText::BadRowsRemedy.text(lang).to_owned(),
+    ));
+    Section::headed(DataText::BadRows.text(lang), blocks)
 }

@@ -5,23 +5,27 @@ use crate::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Unit};
 use crate::number;
 use inferometer_core::certificate::Certificate;
 use inferometer_core::environment::Probe;
-use inferometer_core::message::labels::Label;
+use inferometer_core::message::doctor::DoctorText;
+use inferometer_core::message::setup::SetupText;
 use inferometer_core::message::{Lang, fill};
 
 /// The certificate as a document.
 pub fn certificate(certificate: &Certificate, kept: Option<&str>, lang: Lang) -> Doc {
     let host = fill(
-        Label::HostIs.text(lang),
+        DoctorText::HostIs.text(lang),
         &[
             ("cores", certificate.cores.to_string()),
             (
                 "cpu",
-                certificate.cpu.clone().unwrap_or_else(|| "n/a".into()),
+                certificate
+                    .cpu
+                    .clone()
+                    .unwrap_or_else(|| number::ABSENT.into()),
             ),
         ],
     );
     let ceiling = fill(
-        Label::CeilingIs.text(lang),
+        DoctorText::CeilingIs.text(lang),
         &[
             ("one", number::grouped(certificate.ceiling_tokens_per_s, 0)),
             (
@@ -31,18 +35,26 @@ pub fn certificate(certificate: &Certificate, kept: Option<&str>, lang: Lang) ->
         ],
     );
     let mut pairs = vec![
-        Pair::new(Label::Host.text(lang), host),
-        Pair::new(Label::Ceiling.text(lang), ceiling),
+        Pair::new(DoctorText::Host.text(lang), host),
+        Pair::new(DoctorText::Ceiling.text(lang), ceiling),
     ];
     if let Some(path) = kept {
-        let kept = fill(Label::KeptFor.text(lang), &[("path", path.to_owned())]);
-        pairs.push(Pair::new(Label::Kept.text(lang), kept));
+        let kept = fill(DoctorText::KeptFor.text(lang), &[("path", path.to_owned())]);
+        pairs.push(Pair::new(DoctorText::Kept.text(lang), kept));
     }
     let mut columns = vec![
-        Column::right(Label::Streams.text(lang)),
-        Column::right(Label::TokenEvents.text(lang)),
+        Column::right(DoctorText::Streams.text(lang)),
+        Column::right(DoctorText::TokenEvents.text(lang)),
     ];
-    columns.extend(["mean µs", "p50 µs", "p99 µs", "max µs"].map(Column::right));
+    columns.extend(
+        [
+            DoctorText::MeanMicros.text(lang),
+            "p50 µs",
+            "p99 µs",
+            DoctorText::MaxMicros.text(lang),
+        ]
+        .map(Column::right),
+    );
     let rows = certificate
         .errors
         .iter()
@@ -61,12 +73,15 @@ pub fn certificate(certificate: &Certificate, kept: Option<&str>, lang: Lang) ->
     let table = Table {
         columns,
         rows,
-        footnotes: vec![Label::StampErrorsMean.text(lang).to_owned()],
+        footnotes: vec![DoctorText::StampErrorsMean.text(lang).to_owned()],
     };
     Doc {
         sections: vec![
             Section::plain(vec![Block::Pairs(pairs)]),
-            Section::headed(Label::StampErrors.text(lang), vec![Block::Table(table)]),
+            Section::headed(
+                DoctorText::StampErrors.text(lang),
+                vec![Block::Table(table)],
+            ),
         ],
     }
 }
@@ -74,15 +89,18 @@ pub fn certificate(certificate: &Certificate, kept: Option<&str>, lang: Lang) ->
 /// What the preflight learned of a server, as a document.
 pub fn server(probe: &Probe, notes: &[inferometer_core::note::Note], lang: Lang) -> Doc {
     let list = |words: Vec<String>| match words.is_empty() {
-        true => Label::Nothing.text(lang).to_owned(),
+        true => DoctorText::Nothing.text(lang).to_owned(),
         false => words.join(", "),
     };
     let understood = [
-        ("stream usage", probe.stream_usage),
-        ("usage in every chunk", probe.chunk_usage),
+        (DoctorText::StreamUsage.text(lang), probe.stream_usage),
+        (DoctorText::ChunkUsage.text(lang), probe.chunk_usage),
         ("ignore_eos", probe.ignore_eos == Some(true)),
         ("min_tokens", probe.min_tokens == Some(true)),
-        ("token ids", probe.token_ids == Some(true)),
+        (
+            DoctorText::TokenIds.text(lang),
+            probe.token_ids == Some(true),
+        ),
         (probe.limit_field.word(), true),
     ];
     let understood = understood
@@ -90,21 +108,27 @@ pub fn server(probe: &Probe, notes: &[inferometer_core::note::Note], lang: Lang)
         .filter(|(_, yes)| *yes)
         .map(|(name, _)| (*name).to_owned());
     let mut pairs = vec![
-        Pair::new(Label::Server.text(lang), probe.endpoints.join(", ")),
-        Pair::new(Label::Api.text(lang), probe.api.clone()),
-        Pair::new(Label::ServedModels.text(lang), list(probe.models.clone())),
-        Pair::new(Label::Understands.text(lang), list(understood.collect())),
+        Pair::new(SetupText::Server.text(lang), probe.endpoints.join(", ")),
+        Pair::new(SetupText::Api.text(lang), probe.api.clone()),
         Pair::new(
-            Label::Refuses.text(lang),
+            DoctorText::ServedModels.text(lang),
+            list(probe.models.clone()),
+        ),
+        Pair::new(
+            DoctorText::Understands.text(lang),
+            list(understood.collect()),
+        ),
+        Pair::new(
+            DoctorText::Refuses.text(lang),
             list(probe.refused_fields.clone()),
         ),
     ];
     if let Some(count) = probe.max_model_len {
         let context = fill(
-            Label::ContextIs.text(lang),
+            DoctorText::ContextIs.text(lang),
             &[("count", number::grouped(count as f64, 0))],
         );
-        pairs.push(Pair::new(Label::Context.text(lang), context));
+        pairs.push(Pair::new(DoctorText::Context.text(lang), context));
     }
     let mut blocks = vec![Block::Pairs(pairs)];
     blocks.extend(notes.iter().map(|note| Block::Paragraph(note.text(lang))));

@@ -13,8 +13,10 @@ use crate::doc::{Block, Command, Doc, Pair, Section, Tone, Verdict};
 use crate::number;
 use inferometer_core::doubt::Severity;
 use inferometer_core::environment::{Ending, Environment};
-use inferometer_core::message::labels::Label;
-use inferometer_core::message::{Lang, fill};
+use inferometer_core::message::punctuation::PunctuationText;
+use inferometer_core::message::setup::SetupText;
+use inferometer_core::message::verdict::VerdictText;
+use inferometer_core::message::{Lang, Text, fill};
 use inferometer_core::scenario::{Scenario, Shape};
 use inferometer_core::summary::{SloOutcome, SloResult, Summary};
 use std::path::Path;
@@ -49,14 +51,24 @@ pub enum Detail {
 }
 
 impl RunReport<'_> {
-    fn say(&self, label: Label) -> &'static str {
-        label.text(self.lang)
+    fn say(&self, text: impl Text) -> &'static str {
+        text.text(self.lang)
     }
 
     /// A template with its values. Text that others wrote goes last, so that braces in it are
     /// not taken for names.
-    fn fill(&self, label: Label, values: &[(&str, String)]) -> String {
-        fill(self.say(label), values)
+    fn fill(&self, text: impl Text, values: &[(&str, String)]) -> String {
+        fill(self.say(text), values)
+    }
+
+    /// Parts of a list.
+    fn list<S: AsRef<str>>(&self, parts: &[S]) -> String {
+        PunctuationText::Comma.join(self.lang, parts)
+    }
+
+    /// Parts that may hold lists.
+    fn clauses<S: AsRef<str>>(&self, parts: &[S]) -> String {
+        PunctuationText::Semicolon.join(self.lang, parts)
     }
 
     /// Requests have planned times.
@@ -99,11 +111,11 @@ pub fn compose(report: &RunReport<'_>) -> Doc {
 fn verdict(report: &RunReport<'_>) -> Verdict {
     let (word, tone, reason) = match report.summary.valid {
         true => (
-            Label::Valid,
+            VerdictText::Valid,
             Tone::Good,
             (valid_reason(report), String::new()),
         ),
-        false => (Label::Invalid, Tone::Bad, invalid_reason(report)),
+        false => (VerdictText::Invalid, Tone::Bad, invalid_reason(report)),
     };
     let (reason, rest) = reason;
     let met = report
@@ -142,30 +154,34 @@ fn valid_reason(report: &RunReport<'_>) -> String {
             .slo
             .as_ref()
             .map(|slo| objectives_in_brief(report, slo)),
-        counted(of(Severity::Warn), Label::OneWarning, Label::Warnings),
-        counted(of(Severity::Note), Label::OneNote, Label::Notes),
+        counted(
+            of(Severity::Warn),
+            VerdictText::OneWarning,
+            VerdictText::Warnings,
+        ),
+        counted(of(Severity::Note), VerdictText::OneNote, VerdictText::Notes),
     ]
     .into_iter()
     .flatten()
     .collect();
     match parts.is_empty() {
-        true => report.say(Label::NoDoubts).to_owned(),
-        false => parts.join("; "),
+        true => report.say(VerdictText::NoDoubts).to_owned(),
+        false => report.clauses(&parts),
     }
 }
 
 fn objectives_in_brief(report: &RunReport<'_>, slo: &SloResult) -> String {
     let (label, met) = match slo.outcome() {
-        SloOutcome::Met => return report.say(Label::ObjectivesMet).to_owned(),
-        SloOutcome::Missed => (Label::ObjectivesMissed, Some(false)),
-        SloOutcome::Undecided => (Label::ObjectivesUndecided, None),
+        SloOutcome::Met => return report.say(VerdictText::ObjectivesMet).to_owned(),
+        SloOutcome::Missed => (VerdictText::ObjectivesMissed, Some(false)),
+        SloOutcome::Undecided => (VerdictText::ObjectivesUndecided, None),
     };
     let these = slo.objectives.iter().filter(|one| one.met == met);
     let mut list: Vec<&str> = these.map(|one| one.objective.as_str()).collect();
     if list.is_empty() {
-        list.push(report.say(Label::AttainmentMissed));
+        list.push(report.say(VerdictText::AttainmentMissed));
     }
-    report.fill(label, &[("list", list.join(", "))])
+    report.fill(label, &[("list", report.list(&list))])
 }
 
 /// The first grave doubt in a sentence, and how many more there are.
@@ -173,23 +189,33 @@ fn invalid_reason(report: &RunReport<'_>) -> (String, String) {
     let doubts = report.summary.doubts.iter();
     let mut grave = doubts.filter(|doubt| doubt.severity == Severity::Invalid);
     let Some(first) = grave.next() else {
-        let reason = report.say(Label::NoReasonStored);
+        let reason = report.say(VerdictText::NoReasonStored);
         return (reason.to_owned(), String::new());
     };
     let sentence = first.text.split(". ").next().unwrap_or_default();
+    let sentence = sentence.split('。').next().unwrap_or_default();
     let more = match grave.count() {
         0 => String::new(),
-        1 => report.say(Label::OneMoreReason).to_owned(),
-        more => report.fill(Label::MoreReasons, &[("count", number::count(more as u64))]),
+        1 => report.say(VerdictText::OneMoreReason).to_owned(),
+        more => report.fill(
+            VerdictText::MoreReasons,
+            &[("count", number::count(more as u64))],
+        ),
     };
     (sentence.trim_end_matches('.').to_owned(), more)
 }
 
 /// A heading that says of an invalid run that it is, wherever its numbers are copied to.
-fn heading(report: &RunReport<'_>, label: Label) -> String {
+fn heading(report: &RunReport<'_>, label: impl Text) -> String {
     match report.summary.valid {
         true => report.say(label).to_owned(),
-        false => format!("{} ({})", report.say(label), report.say(Label::Invalid)),
+        false => report.fill(
+            PunctuationText::InBrackets,
+            &[
+                ("text", report.say(label).to_owned()),
+                ("more", report.say(VerdictText::Invalid).to_owned()),
+            ],
+        ),
     }
 }
 
@@ -205,11 +231,11 @@ fn stored(report: &RunReport<'_>) -> Option<Section> {
     }
     Some(Section::plain(vec![
         Block::Pairs(vec![Pair::new(
-            report.say(Label::Saved),
+            report.say(SetupText::Saved),
             directory.to_string_lossy(),
         )]),
         Block::Command(Command {
-            caption: report.say(Label::Repeat).to_owned(),
+            caption: report.say(SetupText::Repeat).to_owned(),
             words,
         }),
     ]))

@@ -3,7 +3,10 @@
 use crate::doc::{Block, Cell, Column, Doc, Section, Table, Tone, Unit};
 use crate::number;
 use inferometer_core::message::Lang;
-use inferometer_core::message::labels::Label;
+use inferometer_core::message::numbers::NumbersText;
+use inferometer_core::message::runs::RunsText;
+use inferometer_core::message::setup::SetupText;
+use inferometer_core::message::verdict::VerdictText;
 use inferometer_core::scenario::Shape;
 
 /// One stored run.
@@ -41,7 +44,7 @@ pub enum RunState {
 /// The list as a document; without runs, it says so.
 pub fn compose(runs: &[RunLine], lang: Lang) -> Doc {
     let block = match runs.is_empty() {
-        true => Block::Paragraph(Label::NoRuns.text(lang).to_owned()),
+        true => Block::Paragraph(RunsText::NoRuns.text(lang).to_owned()),
         false => Block::Table(table(runs, lang)),
     };
     Doc {
@@ -56,18 +59,18 @@ fn table(runs: &[RunLine], lang: Lang) -> Table {
     let labels = (runs.iter())
         .any(|run| (run.label.as_ref()).is_some_and(|label| !run.name.contains(label.as_str())));
     let mut columns = vec![
-        Column::left(Label::When.text(lang)),
-        Column::left(Label::Verdict.text(lang)),
-        Column::right(&Label::Load.text(lang).to_lowercase()),
+        Column::left(RunsText::When.text(lang)),
+        Column::left(RunsText::Verdict.text(lang)),
+        Column::right(&SetupText::Load.text(lang).to_lowercase()),
         Column::right(Unit::RequestsPerSecond.sign()),
         Column::right(Unit::TokensPerSecond.sign()),
-        Column::right(Label::TtftMedian.text(lang)),
+        Column::right(NumbersText::TtftMedian.text(lang)),
     ];
     if labels {
-        columns.push(Column::wrapped(Label::RunLabel.text(lang)));
+        columns.push(Column::wrapped(RunsText::RunLabel.text(lang)));
     }
     // Names are there to be copied: never broken, and last, so that a long one hurts least.
-    columns.push(Column::left(Label::RunName.text(lang)));
+    columns.push(Column::left(RunsText::RunName.text(lang)));
     let rows = runs.into_iter().map(|run| {
         let mut row = row(run, lang);
         if labels {
@@ -85,9 +88,9 @@ fn table(runs: &[RunLine], lang: Lang) -> Table {
 
 fn row(run: &RunLine, lang: Lang) -> Vec<Cell> {
     let (state, tone) = match run.state {
-        RunState::Valid => (Label::Valid, Tone::Plain),
-        RunState::Invalid => (Label::Invalid, Tone::Bad),
-        RunState::Unfinished => (Label::Unfinished, Tone::Caution),
+        RunState::Valid => (VerdictText::Valid, Tone::Plain),
+        RunState::Invalid => (VerdictText::Invalid, Tone::Bad),
+        RunState::Unfinished => (VerdictText::Unfinished, Tone::Caution),
     };
     let rate =
         |value: Option<f64>, unit| Cell::number(value, unit, value.map_or(0, number::decimals));

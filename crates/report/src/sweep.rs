@@ -5,9 +5,11 @@ use crate::doc::{
 };
 use crate::number;
 use inferometer_core::compare::Point;
-use inferometer_core::message::labels::Label;
+use inferometer_core::message::Lang;
+use inferometer_core::message::numbers::NumbersText;
+use inferometer_core::message::setup::SetupText;
 use inferometer_core::message::sweep::SweepText;
-use inferometer_core::message::{Lang, fill};
+use inferometer_core::message::verdict::VerdictText;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::statistics::batch_means;
 use inferometer_core::summary::{SloOutcome, Summary};
@@ -202,17 +204,17 @@ fn verdict(report: &SweepReport<'_>) -> Verdict {
     let values = |count: usize| [("count", count.to_string()), ("all", all.clone())];
     let (word, tone, reason) = match (measured, bad) {
         (0, _) => (
-            Label::Invalid,
+            VerdictText::Invalid,
             Tone::Bad,
             SweepText::NothingMeasured.text(lang).to_owned(),
         ),
         (_, 0) => (
-            Label::Valid,
+            VerdictText::Valid,
             Tone::Good,
             SweepText::AllValid.text(lang).to_owned(),
         ),
         _ => (
-            Label::Invalid,
+            VerdictText::Invalid,
             Tone::Bad,
             SweepText::SomeInvalid.with(lang, &values(bad)),
         ),
@@ -246,7 +248,7 @@ fn pairs(report: &SweepReport<'_>) -> Vec<Pair> {
         .first()
         .and_then(|point| point.options.connection.url.clone());
     if let Some(urls) = server.filter(|_| !plan.axes.iter().any(|axis| axis == "url")) {
-        pairs.push(Pair::new(Label::Server.text(lang), urls.join(", ")));
+        pairs.push(Pair::new(SetupText::Server.text(lang), urls.join(", ")));
     }
     let axes = match plan.axes.as_slice() {
         [] => number::ABSENT.to_owned(),
@@ -327,7 +329,7 @@ fn table(report: &SweepReport<'_>, axes: &[String], rows: Vec<&Row<'_>>) -> Tabl
     }
     let marked = rows.iter().any(|row| mark(row, lang).is_some());
     if marked {
-        columns.push(Column::left(SweepText::State.text(lang)));
+        columns.push(Column::left(""));
     }
     let cells = |row: &&Row<'_>| {
         let mut cells: Vec<Cell> = axes
@@ -487,7 +489,7 @@ fn footnotes(report: &SweepReport<'_>, axes: &[String], rows: &[&Row<'_>]) -> Ve
     };
     if let Some(least) = least_samples(TAIL).filter(|_| rows.iter().any(|row| starred(&row))) {
         let least = format!("p{TAIL}: {least}");
-        notes.push(fill(Label::TooFew.text(lang), &[("least", least)]));
+        notes.push(NumbersText::TooFew.with(lang, &[("least", least)]));
     }
     if report.plan.repeat > 1 {
         notes.push(SweepText::SpreadMeans.text(lang).to_owned());

@@ -6,6 +6,7 @@ use crate::output::{language, print, style};
 use crate::progress::Progress;
 use crate::work;
 use anyhow::{Context, bail};
+use inferometer_core::message::progress::ProgressText;
 use inferometer_core::options::{Options, RunOptions, WorkOptions};
 use inferometer_core::survey::Survey;
 use inferometer_core::work::{DataFormat, DataSource, PromptSource, TokenizerName, Window};
@@ -30,7 +31,8 @@ pub fn run(arguments: &DataArguments) -> anyhow::Result<Exit> {
             .as_ref()
             .unwrap_or(&TokenizerName::Cl100k),
     )?;
-    let mut progress = Progress::new(false);
+    let lang = language(arguments.lang);
+    let mut progress = Progress::new(false, lang);
     let path = work::fetch(&data.location, arguments.proxy.as_deref(), &mut progress)?;
     let surveyor = Surveyor {
         data: &data,
@@ -53,7 +55,8 @@ pub fn run(arguments: &DataArguments) -> anyhow::Result<Exit> {
         |seen| {
             if said.elapsed() > SAY_EVERY {
                 said = Instant::now();
-                progress.attempt(&format!("{}: {seen} rows read", data.location));
+                let values = [("rows", seen.to_string()), ("file", data.location.clone())];
+                progress.attempt(&ProgressText::RowsRead.with(lang, &values));
             }
         },
     );
@@ -128,7 +131,7 @@ fn show(
     survey: &Survey,
     conversion: Option<&Conversion>,
 ) -> anyhow::Result<()> {
-    let lang = language(None);
+    let lang = language(arguments.lang);
     if let (Some(conversion), None) = (conversion, &arguments.output) {
         eprintln!("{}", in_brief(survey, conversion, lang));
         return Ok(());

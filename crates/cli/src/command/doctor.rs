@@ -15,6 +15,8 @@ use inferometer_core::certificate::{Certificate, SCHEMA, StampError};
 use inferometer_core::content::Content;
 use inferometer_core::hostile::Secrets;
 use inferometer_core::journal::Entry;
+use inferometer_core::message::Lang;
+use inferometer_core::message::progress::ProgressText;
 use inferometer_core::options::{ConnectionOptions, Options};
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::Record;
@@ -45,13 +47,18 @@ const LOADS: [u32; 3] = [8, 64, 512];
 
 /// Measures this host, or looks at a server.
 pub fn run(arguments: DoctorArguments) -> anyhow::Result<Exit> {
+    let lang = language(arguments.lang);
     match arguments.connection.url.is_some() {
-        true => look_at_server(arguments.connection, arguments.format),
-        false => measure_host(arguments.format),
+        true => look_at_server(arguments.connection, arguments.format, lang),
+        false => measure_host(arguments.format, lang),
     }
 }
 
-fn look_at_server(connection: ConnectionOptions, format: Format) -> anyhow::Result<Exit> {
+fn look_at_server(
+    connection: ConnectionOptions,
+    format: Format,
+    lang: Lang,
+) -> anyhow::Result<Exit> {
     let options = Options {
         connection,
         ..Options::default()
@@ -69,23 +76,24 @@ fn look_at_server(connection: ConnectionOptions, format: Format) -> anyhow::Resu
     match format {
         Format::Json => print(&(serde_json::to_string_pretty(&learned.probe)? + "\n"))?,
         Format::Text | Format::Csv => {
-            let doc = doctor::server(&learned.probe, &learned.notes, language(None));
+            let doc = doctor::server(&learned.probe, &learned.notes, lang);
             print(&text::render(&doc, style()))?;
         }
     }
     Ok(Exit::Fine)
 }
 
-fn measure_host(format: Format) -> anyhow::Result<Exit> {
-    let progress = Progress::new(format == Format::Json);
+fn measure_host(format: Format, lang: Lang) -> anyhow::Result<Exit> {
+    let progress = Progress::new(format == Format::Json, lang);
     let host = host::host();
     host::raise_open_files(u64::from(LOADS[LOADS.len() - 1])).map_err(anyhow::Error::msg)?;
-    progress.say("measuring the ceiling of one worker");
+    progress.say(ProgressText::Ceiling.text(lang));
     let ceiling_tokens_per_s = ceiling("1")?;
     let ceiling_batched_tokens_per_s = ceiling("16")?;
     let mut errors = Vec::new();
     for streams in LOADS {
-        progress.say(&format!("comparing time-stamps at {streams} streams"));
+        let values = [("streams", streams.to_string())];
+        progress.say(&ProgressText::StampErrors.with(lang, &values));
         errors.push(stamp_error(streams)?);
     }
     progress.end();
@@ -104,7 +112,7 @@ fn measure_host(format: Format) -> anyhow::Result<Exit> {
         Format::Json => print(&(serde_json::to_string_pretty(&certificate)? + "\n"))?,
         Format::Text | Format::Csv => {
             let kept = kept.map(|path| path.display().to_string());
-            let doc = doctor::certificate(&certificate, kept.as_deref(), language(None));
+            let doc = doctor::certificate(&certificate, kept.as_deref(), lang);
             print(&text::render(&doc, style()))?;
         }
     }

@@ -20,13 +20,13 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     }
     let options = arguments.measurement.layered()?;
     check_output(&arguments.output)?;
-    let mut progress = Progress::new(arguments.quiet);
+    let lang = language(arguments.output.lang);
+    let mut progress = Progress::new(arguments.quiet, lang);
     let point = Point::prepare(options, PrefixCache::Kept, &mut progress)?;
     let out = (arguments.out).unwrap_or_else(|| new_folder(point.scenario.label.as_deref(), "run"));
     RunDir::check(&out)?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
-    let lang = language(arguments.output.lang);
     let mut servers = Servers::default();
     let targets = servers.of(&point)?;
     let measured = measure(point, targets, &out, lang, &control, &mut progress);

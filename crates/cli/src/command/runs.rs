@@ -10,7 +10,10 @@ use inferometer_report::text;
 /// Lists the runs of a folder.
 pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
     let lines: Vec<RunLine> = list(&arguments.folder)?.into_iter().map(line).collect();
-    print(&text::render(&compose(&lines, language(None)), style()))?;
+    print(&text::render(
+        &compose(&lines, language(arguments.lang)),
+        style(),
+    ))?;
     Ok(Exit::Fine)
 }
 

@@ -16,6 +16,7 @@ use inferometer_core::fold::{RunContext, summarize};
 use inferometer_core::hostile::Secrets;
 use inferometer_core::journal::Header;
 use inferometer_core::message::Lang;
+use inferometer_core::message::progress::ProgressText;
 use inferometer_core::note::{Known, Note};
 use inferometer_core::options::Options;
 use inferometer_core::record::Record;
@@ -141,7 +142,7 @@ pub fn measure(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    progress.attempt(&format!("preflight: {}", join(&targets)));
+    progress.attempt(&ProgressText::Preflight.with(lang, &[("url", join(&targets))]));
     let sample = jobs.job(measured.spare_session() + warmup_requests(&scenario), 0);
     let learned = runtime.block_on(look(&scenario, targets, &keys, sample))?;
     notes.extend(learned.notes.iter().cloned());
@@ -312,7 +313,8 @@ fn drive(
         .latency_ms
         .map(|ms| Duration::from_secs_f64(ms / 1e3));
     if let Some(phase) = warmup {
-        progress.begin("warm-up", phase.requests, phase.duration);
+        let title = ProgressText::WarmUp.text(progress.lang());
+        progress.begin(title, phase.requests, phase.duration);
         let report = instrument.run_phase(phase, &watchfulness, |now| progress.show(now));
         latency = report.totals.mean_latency().or(latency);
     }
@@ -341,7 +343,8 @@ fn drive(
         duration,
         drain,
     };
-    progress.begin("measuring", requests, duration);
+    let title = ProgressText::Measuring.text(progress.lang());
+    progress.begin(title, requests, duration);
     let phase = instrument.run_phase(phase, &watchfulness, |now| progress.show(now));
     Driven { phase, stagger }
 }

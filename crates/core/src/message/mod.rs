@@ -1,11 +1,25 @@
 //! The message catalogue: every text that a report shows, by key and language.
 //!
-//! A key is an enum value; each language is one exhaustive `match`, so the compiler lists what
-//! a new text or a new language still lacks. Templates carry `{name}` for values.
+//! A topic is an enum made by [`texts!`](crate::texts), with both languages side by side; doubts,
+//! whose sentences are built from what was seen, have a file for each language. The compiler
+//! lists what a new text or a new language still lacks, and refuses a text that was left in
+//! English or lost a `{name}`.
 
+mod complete;
+pub mod data;
+pub mod doctor;
 pub mod doubts;
-pub mod labels;
+pub mod metric;
+pub mod notes;
+pub mod numbers;
+pub mod progress;
+pub mod punctuation;
+pub mod runs;
+pub mod setup;
 pub mod sweep;
+pub mod verdict;
+
+pub use complete::fault;
 
 /// Language of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +33,12 @@ pub enum Lang {
 
 crate::record::words!(Lang { En => "en", Zh => "zh" });
 
+/// A text of any topic.
+pub trait Text: Copy {
+    /// The text in a language.
+    fn text(self, lang: Lang) -> &'static str;
+}
+
 /// Texts of one topic: an enum whose every value has its words in every language.
 ///
 /// ```
@@ -31,6 +51,18 @@ crate::record::words!(Lang { En => "en", Zh => "zh" });
 /// }
 /// use inferometer_core::message::Lang;
 /// assert_eq!(Menu::Bread.text(Lang::Zh), "面包");
+/// ```
+///
+/// A text that lacks its Chinese does not compile, nor does one whose `{name}`s differ:
+///
+/// ```compile_fail
+/// inferometer_core::texts! {
+///     /// What a menu says.
+///     pub enum Menu {
+///         /// Bread.
+///         Bread => "bread", "bread";
+///     }
+/// }
 /// ```
 #[macro_export]
 macro_rules! texts {
@@ -60,6 +92,16 @@ macro_rules! texts {
                 $crate::message::fill(self.text(lang), values)
             }
         }
+
+        impl $crate::message::Text for $type {
+            fn text(self, lang: $crate::message::Lang) -> &'static str {
+                $type::text(self, lang)
+            }
+        }
+
+        $(const _: () = if let Some(fault) = $crate::message::fault($en, $zh) {
+            panic!("{}", fault)
+        };)+
     };
 }
 

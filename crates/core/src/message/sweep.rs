@@ -31,8 +31,6 @@ crate::texts! {
         Repeats => "n", "次数";
         /// Column: half of the interval of the throughput.
         Spread => "±", "±";
-        /// Column: what became of it.
-        State => "", "";
         /// Mark of an invalid point.
         Invalid => "INVALID", "无效";
         /// Mark of a failed point.

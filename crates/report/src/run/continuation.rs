@@ -3,19 +3,19 @@
 use super::{RunReport, heading};
 use crate::doc::{Block, Cell, Column, Pair, Section, Table, Unit};
 use crate::number;
-use inferometer_core::message::labels::Label;
+use inferometer_core::message::numbers::NumbersText;
 use inferometer_core::summary::{ContinuationGroup, ContinuationResult};
 
 pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
     let found = report.summary.continuation.as_ref()?;
     let table = Table {
         columns: vec![
-            Column::left(report.say(Label::OfAsked)),
-            Column::right(report.say(Label::Answers)),
-            Column::right(report.say(Label::MeanChars)),
-            Column::right(report.say(Label::MeanTokens)),
-            Column::right(report.say(Label::PerUserRate)),
-            Column::right(report.say(Label::MeanE2e)),
+            Column::left(report.say(NumbersText::OfAsked)),
+            Column::right(report.say(NumbersText::Answers)),
+            Column::right(report.say(NumbersText::MeanChars)),
+            Column::right(report.say(NumbersText::MeanTokens)),
+            Column::right(report.say(NumbersText::PerUserRate)),
+            Column::right(report.say(NumbersText::MeanE2e)),
         ],
         rows: (found.groups.iter())
             .map(|group| row(report, group))
@@ -23,7 +23,7 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
         footnotes: Vec::new(),
     };
     Some(Section::headed(
-        &heading(report, Label::ByActualLength),
+        &heading(report, NumbersText::ByActualLength),
         vec![Block::Table(table), Block::Pairs(pairs(report, found))],
     ))
 }
@@ -31,9 +31,9 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
 fn row(report: &RunReport<'_>, group: &ContinuationGroup) -> Vec<Cell> {
     let from = ("from", number::percent(group.from_share));
     let range = match group.to_share.map(|to| ("to", number::percent(to))) {
-        Some(to) if group.from_share <= 0.0 => report.fill(Label::ShareBelow, &[to]),
-        Some(to) => report.fill(Label::ShareBetween, &[from, to]),
-        None => report.fill(Label::ShareAbove, &[from]),
+        Some(to) if group.from_share <= 0.0 => report.fill(NumbersText::ShareBelow, &[to]),
+        Some(to) => report.fill(NumbersText::ShareBetween, &[from, to]),
+        None => report.fill(NumbersText::ShareAbove, &[from]),
     };
     // A mean of nothing belongs nowhere; one of something unknown is absent.
     let mean = |value: Option<f64>, unit: Unit, decimals: usize| match group.answers {
@@ -68,25 +68,28 @@ fn pairs(report: &RunReport<'_>, found: &ContinuationResult) -> Vec<Pair> {
             ("mean", number::grouped(mean, 0)),
             ("share", number::percent(mean / asked)),
         ];
-        pairs.push(pair(Label::Asked, report.fill(Label::AskedOf, &values)));
+        pairs.push(pair(
+            NumbersText::Asked,
+            report.fill(NumbersText::AskedOf, &values),
+        ));
     }
     let values = [
         ("refused", number::count(found.refused)),
         ("short", number::count(found.very_short)),
     ];
-    let odd = report.fill(Label::ShortAnswersOf, &values);
-    pairs.push(pair(Label::ShortAnswers, odd));
+    let odd = report.fill(NumbersText::ShortAnswersOf, &values);
+    pairs.push(pair(NumbersText::ShortAnswers, odd));
     let chars = found
         .template_chars
         .map(|chars| ("chars", number::count(chars)));
     let tokens = (found.template_tokens).map(|tokens| ("tokens", number::count(u64::from(tokens))));
     let size = match (chars, tokens) {
         (Some(chars), Some(tokens)) => {
-            Some(report.fill(Label::TemplateCharsTokens, &[chars, tokens]))
+            Some(report.fill(NumbersText::TemplateCharsTokens, &[chars, tokens]))
         }
-        (Some(chars), None) => Some(report.fill(Label::TemplateChars, &[chars])),
+        (Some(chars), None) => Some(report.fill(NumbersText::TemplateChars, &[chars])),
         (None, _) => None,
     };
-    pairs.extend(size.map(|size| pair(Label::TemplateSize, size)));
+    pairs.extend(size.map(|size| pair(NumbersText::TemplateSize, size)));
     pairs
 }

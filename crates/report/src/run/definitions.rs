@@ -2,51 +2,52 @@
 
 use super::{RunReport, latency};
 use crate::doc::{Block, Pair, Section};
-use inferometer_core::message::labels::Label;
+use inferometer_core::message::metric::{DefinitionText, MetricText};
+use inferometer_core::message::numbers::NumbersText;
 
 pub(super) fn section(report: &RunReport<'_>) -> Section {
     let mut defined = vec![
-        (Label::Requests, Label::RequestsMeans),
-        (Label::OutputTokens, Label::OutputTokensMeans),
-        (Label::TotalTokens, Label::TotalTokensMeans),
-        (Label::InFlight, Label::InFlightMeans),
+        (MetricText::Requests, DefinitionText::Requests),
+        (MetricText::OutputTokens, DefinitionText::OutputTokens),
+        (MetricText::TotalTokens, DefinitionText::TotalTokens),
+        (MetricText::InFlight, DefinitionText::InFlight),
     ];
     if report.summary.speed.per_user_tokens_per_s.is_some() {
-        defined.push((Label::PerUser, Label::PerUserMeans));
+        defined.push((MetricText::PerUser, DefinitionText::PerUser));
     }
     if report.summary.slo.is_some() {
-        defined.push((Label::Goodput, Label::GoodputMeans));
-        defined.push((Label::Attainment, Label::AttainmentMeans));
+        defined.push((MetricText::Goodput, DefinitionText::Goodput));
+        defined.push((MetricText::Attainment, DefinitionText::Attainment));
     }
     let rows = latency::rows(report);
     let metrics = rows.into_iter().map(|(metric, _)| metric);
     defined.extend(metrics.filter_map(|metric| Some((metric, meaning(report, metric)?))));
-    defined.push((Label::Percentiles, Label::PercentilesMeans));
-    defined.push((Label::Interval, Label::IntervalMeans));
+    defined.push((MetricText::Percentiles, DefinitionText::Percentiles));
+    defined.push((MetricText::Interval, DefinitionText::Interval));
     let pairs = defined
         .into_iter()
         .map(|(name, meaning)| Pair::new(report.say(name), report.say(meaning)));
-    let heading = report.say(Label::Definitions);
+    let heading = report.say(NumbersText::Definitions);
     Section::headed(heading, vec![Block::Pairs(pairs.collect())])
 }
 
-fn meaning(report: &RunReport<'_>, metric: Label) -> Option<Label> {
+fn meaning(report: &RunReport<'_>, metric: MetricText) -> Option<DefinitionText> {
     let open = report.is_open();
     Some(match metric {
-        Label::Ttft if open => Label::TtftMeansOpen,
-        Label::Ttft => Label::TtftMeansClosed,
-        Label::TtftFromSent => Label::TtftFromSentMeans,
-        Label::FirstAnswer => Label::FirstAnswerMeans,
-        Label::SecondToken => Label::SecondTokenMeans,
-        Label::Tpot => Label::TpotMeans,
-        Label::Itl => Label::ItlMeans,
-        Label::InterChunk => Label::InterChunkMeans,
-        Label::MaxGap => Label::MaxGapMeans,
-        Label::E2e if open => Label::E2eMeansOpen,
-        Label::E2e => Label::E2eMeansClosed,
-        Label::Connect => Label::ConnectMeans,
-        Label::Lag => Label::LagMeans,
-        Label::CapWait => Label::CapWaitMeans,
+        MetricText::Ttft if open => DefinitionText::TtftOpen,
+        MetricText::Ttft => DefinitionText::TtftClosed,
+        MetricText::TtftFromSent => DefinitionText::TtftFromSent,
+        MetricText::FirstAnswer => DefinitionText::FirstAnswer,
+        MetricText::SecondToken => DefinitionText::SecondToken,
+        MetricText::Tpot => DefinitionText::Tpot,
+        MetricText::Itl => DefinitionText::Itl,
+        MetricText::InterChunk => DefinitionText::InterChunk,
+        MetricText::MaxGap => DefinitionText::MaxGap,
+        MetricText::E2e if open => DefinitionText::E2eOpen,
+        MetricText::E2e => DefinitionText::E2eClosed,
+        MetricText::Connect => DefinitionText::Connect,
+        MetricText::Lag => DefinitionText::Lag,
+        MetricText::CapWait => DefinitionText::CapWait,
         _ => return None,
     })
 }

@@ -3,7 +3,8 @@
 use super::{Detail, RunReport, heading};
 use crate::doc::{Block, Cell, Column, Number, Section, Support, Table, Unit};
 use crate::number;
-use inferometer_core::message::labels::Label;
+use inferometer_core::message::metric::MetricText;
+use inferometer_core::message::numbers::NumbersText;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::Distribution;
 
@@ -22,54 +23,54 @@ pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
     }
     let table = Block::Table(table(report, &rows));
     Some(Section::headed(
-        &heading(report, Label::Latency),
+        &heading(report, NumbersText::Latency),
         vec![table],
     ))
 }
 
 /// What is shown of this run: rows that cannot exist are left out, rows that should exist and
 /// do not are `n/a`.
-pub(super) fn rows<'a>(report: &RunReport<'a>) -> Vec<(Label, Option<&'a Distribution>)> {
+pub(super) fn rows<'a>(report: &RunReport<'a>) -> Vec<(MetricText, Option<&'a Distribution>)> {
     let latency = &report.summary.latency;
     let streamed = report.scenario.connection.stream;
     let open = report.is_open();
     let detailed = report.detail == Detail::Definitions;
     let gap = match latency.itl_is_per_token {
-        true => Label::Itl,
-        false => Label::InterChunk,
+        true => MetricText::Itl,
+        false => MetricText::InterChunk,
     };
     let row = |label, sample: &'a Option<Distribution>, shown: bool| {
         shown.then_some((label, sample.as_ref()))
     };
     [
-        row(Label::Ttft, &latency.ttft_ms, true),
+        row(MetricText::Ttft, &latency.ttft_ms, true),
         row(
-            Label::TtftFromSent,
+            MetricText::TtftFromSent,
             &latency.ttft_from_sent_ms,
             open && detailed,
         ),
         row(
-            Label::FirstAnswer,
+            MetricText::FirstAnswer,
             &latency.first_answer_ms,
             latency.first_answer_ms.is_some(),
         ),
-        row(Label::SecondToken, &latency.second_token_ms, streamed),
-        row(Label::Tpot, &latency.tpot_ms, true),
+        row(MetricText::SecondToken, &latency.second_token_ms, streamed),
+        row(MetricText::Tpot, &latency.tpot_ms, true),
         row(gap, &latency.itl_ms, streamed),
-        row(Label::MaxGap, &latency.max_gap_ms, streamed),
-        row(Label::E2e, &latency.e2e_ms, true),
+        row(MetricText::MaxGap, &latency.max_gap_ms, streamed),
+        row(MetricText::E2e, &latency.e2e_ms, true),
         row(
-            Label::Connect,
+            MetricText::Connect,
             &latency.connect_ms,
             detailed && latency.connect_ms.is_some(),
         ),
         row(
-            Label::Lag,
+            MetricText::Lag,
             &latency.lag_ms,
             open && latency.lag_ms.is_some(),
         ),
         row(
-            Label::CapWait,
+            MetricText::CapWait,
             &latency.cap_wait_ms,
             open && latency.cap_wait_ms.is_some(),
         ),
@@ -79,18 +80,18 @@ pub(super) fn rows<'a>(report: &RunReport<'a>) -> Vec<(Label, Option<&'a Distrib
     .collect()
 }
 
-fn table(report: &RunReport<'_>, rows: &[(Label, Option<&Distribution>)]) -> Table {
+fn table(report: &RunReport<'_>, rows: &[(MetricText, Option<&Distribution>)]) -> Table {
     let mut columns = vec![Column::left(""), Column::left("")];
-    columns.push(Column::right(report.say(Label::Mean)));
+    columns.push(Column::right(report.say(NumbersText::Mean)));
     columns.extend(PERCENTILES.map(|percent| Column::right(&format!("p{percent}"))));
-    columns.push(Column::right(report.say(Label::Max)));
+    columns.push(Column::right(report.say(NumbersText::Max)));
     let rows: Vec<Vec<Cell>> = rows
         .iter()
         .map(|&(label, sample)| cells(report.say(label), sample))
         .collect();
     let mut footnotes = Vec::new();
     if !report.scenario.connection.stream {
-        footnotes.push(report.say(Label::WhyNotStreamed).to_owned());
+        footnotes.push(report.say(NumbersText::WhyNotStreamed).to_owned());
     }
     footnotes.extend(too_few(report, &rows));
     Table {
@@ -163,6 +164,6 @@ fn too_few(report: &RunReport<'_>, rows: &[Vec<Cell>]) -> Option<String> {
         .filter(|&(place, _)| starred(first + place))
         .filter_map(|(_, &percent)| Some(format!("p{percent}: {}", least_samples(percent)?)))
         .collect();
-    let least = ("least", least.join(", "));
-    (!least.1.is_empty()).then(|| report.fill(Label::TooFew, &[least]))
+    let least = ("least", report.list(&least));
+    (!least.1.is_empty()).then(|| report.fill(NumbersText::TooFew, &[least]))
 }

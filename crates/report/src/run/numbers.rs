@@ -4,17 +4,18 @@ use super::latency::row_unit;
 use super::{RunReport, heading};
 use crate::doc::{Block, Cell, Column, Pair, Section, Table, Unit};
 use crate::number;
-use inferometer_core::message::labels::Label;
+use inferometer_core::message::metric::MetricText;
+use inferometer_core::message::numbers::NumbersText;
 use inferometer_core::record::TokenSource;
 use inferometer_core::summary::Distribution;
 
 pub(super) fn section(report: &RunReport<'_>) -> Section {
     let first = match report.summary.requests.ok {
-        0 => Block::Paragraph(report.say(Label::NothingAnswered).to_owned()),
+        0 => Block::Paragraph(report.say(NumbersText::NothingAnswered).to_owned()),
         _ => Block::Table(table(report)),
     };
     let blocks = vec![first, Block::Pairs(accounts(report))];
-    Section::headed(&heading(report, Label::Result), blocks)
+    Section::headed(&heading(report, NumbersText::Result), blocks)
 }
 
 /// One row: name, value, unit, interval, steady value.
@@ -26,21 +27,21 @@ fn table(report: &RunReport<'_>) -> Table {
     let steady = summary.steady.as_ref();
     let mut rows: Vec<Row> = vec![
         rate(
-            report.say(Label::Requests),
+            report.say(MetricText::Requests),
             throughput.requests_per_s,
             Unit::RequestsPerSecond,
             throughput.requests_per_s_interval,
             steady.and_then(|steady| steady.requests_per_s),
         ),
         rate(
-            report.say(Label::OutputTokens),
+            report.say(MetricText::OutputTokens),
             throughput.output_tokens_per_s,
             Unit::TokensPerSecond,
             throughput.output_tokens_per_s_interval,
             steady.and_then(|steady| steady.output_tokens_per_s),
         ),
         rate(
-            report.say(Label::TotalTokens),
+            report.say(MetricText::TotalTokens),
             throughput.total_tokens_per_s,
             Unit::TokensPerSecond,
             None,
@@ -50,7 +51,7 @@ fn table(report: &RunReport<'_>) -> Table {
     if let Some(slo) = &summary.slo
         && slo.goodput_per_s.is_some()
     {
-        let name = report.say(Label::Goodput);
+        let name = report.say(MetricText::Goodput);
         rows.push(rate(
             name,
             slo.goodput_per_s,
@@ -61,12 +62,12 @@ fn table(report: &RunReport<'_>) -> Table {
     }
     let latency = &summary.latency;
     for (metric, sample) in [
-        (Label::Ttft, &latency.ttft_ms),
-        (Label::Tpot, &latency.tpot_ms),
-        (Label::E2e, &latency.e2e_ms),
+        (MetricText::Ttft, &latency.ttft_ms),
+        (MetricText::Tpot, &latency.tpot_ms),
+        (MetricText::E2e, &latency.e2e_ms),
     ] {
         let metric = report.say(metric).to_owned();
-        let name = report.fill(Label::Median, &[("metric", metric)]);
+        let name = report.fill(NumbersText::Median, &[("metric", metric)]);
         rows.push(median(name, sample.as_ref()));
     }
     laid_out(report, rows)
@@ -124,8 +125,8 @@ fn laid_out(report: &RunReport<'_>, rows: Vec<Row>) -> Table {
         Column::left(""),
         Column::right(""),
         Column::left(""),
-        Column::right(report.say(Label::Interval)),
-        Column::right(&report.fill(Label::SteadyState, &[("time", length)])),
+        Column::right(report.say(MetricText::Interval)),
+        Column::right(&report.fill(NumbersText::SteadyState, &[("time", length)])),
     ];
     let used: Vec<bool> = (0..columns.len())
         .map(|column| rows.iter().any(|row| row[column] != Cell::blank()))
@@ -155,24 +156,26 @@ fn accounts(report: &RunReport<'_>) -> Vec<Pair> {
         ("unsent", number::count(requests.unsent)),
         ("planned", number::count(requests.planned)),
     ];
-    let pair = |label, value| Pair::new(report.say(label), value);
-    let mut accounts = report.fill(Label::AccountsOf, &values);
+    let mut accounts = report.fill(NumbersText::AccountsOf, &values);
     if requests.resent > 0 {
-        let resent = report.fill(Label::Resent, &[("count", number::count(requests.resent))]);
-        accounts = format!("{accounts}; {resent}");
+        let resent = report.fill(
+            NumbersText::Resent,
+            &[("count", number::count(requests.resent))],
+        );
+        accounts = report.clauses(&[accounts, resent]);
     }
-    let mut pairs = vec![pair(Label::Accounts, accounts)];
+    let mut pairs = vec![Pair::new(report.say(NumbersText::Accounts), accounts)];
     let further = [
-        (Label::InFlight, in_flight(report)),
-        (Label::Tokens, tokens(report)),
-        (Label::Lengths, lengths(report)),
-        (Label::PerUser, speed(report)),
-        (Label::Client, client(report)),
+        (report.say(MetricText::InFlight), in_flight(report)),
+        (report.say(NumbersText::Tokens), tokens(report)),
+        (report.say(NumbersText::Lengths), lengths(report)),
+        (report.say(MetricText::PerUser), speed(report)),
+        (report.say(NumbersText::Client), client(report)),
     ];
     pairs.extend(
         further
             .into_iter()
-            .filter_map(|(key, value)| Some(pair(key, value?))),
+            .filter_map(|(key, value)| Some(Pair::new(key, value?))),
     );
     pairs
 }
@@ -191,9 +194,9 @@ fn in_flight(report: &RunReport<'_>) -> Option<String> {
     Some(match concurrency.configured {
         Some(configured) => {
             values.push(("configured", number::count(u64::from(configured))));
-            report.fill(Label::InFlightOf, &values)
+            report.fill(NumbersText::InFlightOf, &values)
         }
-        None => report.fill(Label::InFlightFree, &values),
+        None => report.fill(NumbersText::InFlightFree, &values),
     })
 }
 
@@ -208,19 +211,19 @@ fn tokens(report: &RunReport<'_>) -> Option<String> {
         ("output", count(tokens.output)),
     ];
     let source = match tokens.source {
-        TokenSource::Usage => Label::CountedByServer,
-        TokenSource::Retokenized => Label::CountedByUs,
-        TokenSource::None => Label::NotCounted,
+        TokenSource::Usage => NumbersText::CountedByServer,
+        TokenSource::Retokenized => NumbersText::CountedByUs,
+        TokenSource::None => NumbersText::NotCounted,
     };
     let mut parts = vec![
-        report.fill(Label::TokensOf, &totals),
+        report.fill(NumbersText::TokensOf, &totals),
         report.say(source).to_owned(),
     ];
     if let (Some(cached), Some(input)) = (tokens.cached, tokens.input.filter(|&input| input > 0)) {
         let share = number::percent(cached as f64 / input as f64);
-        parts.push(report.fill(Label::CachedShare, &[("share", share)]));
+        parts.push(report.fill(NumbersText::CachedShare, &[("share", share)]));
     }
-    Some(parts.join("; "))
+    Some(report.clauses(&parts))
 }
 
 fn lengths(report: &RunReport<'_>) -> Option<String> {
@@ -236,23 +239,23 @@ fn lengths(report: &RunReport<'_>) -> Option<String> {
         said(
             tokens.input_mean,
             tokens.input_asked_mean,
-            Label::InputLength,
-            Label::InputLengthAsked,
+            NumbersText::InputLength,
+            NumbersText::InputLengthAsked,
         ),
         said(
             tokens.output_mean,
             tokens.output_asked_mean,
-            Label::OutputLength,
-            Label::OutputLengthAsked,
+            NumbersText::OutputLength,
+            NumbersText::OutputLengthAsked,
         ),
         tokens
             .chars_per_token
-            .map(|mean| report.fill(Label::CharsPerToken, &[("mean", number::brief(mean))])),
+            .map(|mean| report.fill(NumbersText::CharsPerToken, &[("mean", number::brief(mean))])),
     ]
     .into_iter()
     .flatten()
     .collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    (!parts.is_empty()).then(|| report.list(&parts))
 }
 
 /// As one user gets the tokens. Here the smallest value is the worst, so it is shown in place
@@ -269,13 +272,13 @@ fn speed(report: &RunReport<'_>) -> Option<String> {
         Some(report.fill(label, &values))
     };
     let parts: Vec<String> = [
-        said(Label::PerUserOf, &speed.per_user_tokens_per_s),
-        said(Label::DecodeOf, &speed.decode_tokens_per_s),
+        said(NumbersText::PerUserOf, &speed.per_user_tokens_per_s),
+        said(NumbersText::DecodeOf, &speed.decode_tokens_per_s),
     ]
     .into_iter()
     .flatten()
     .collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
+    (!parts.is_empty()).then(|| report.clauses(&parts))
 }
 
 fn client(report: &RunReport<'_>) -> Option<String> {
@@ -284,12 +287,12 @@ fn client(report: &RunReport<'_>) -> Option<String> {
         |label, share: Option<f64>| Some(report.fill(label, &[("share", number::percent(share?))]));
     let lag = client.lag_p99_ms.filter(|_| report.is_open());
     let parts: Vec<String> = [
-        lag.map(|lag| report.fill(Label::ClientLag, &[("lag", number::millis(lag))])),
-        share(Label::ClientCpu, client.cpu_share),
-        share(Label::ClientCeiling, client.ceiling_share),
+        lag.map(|lag| report.fill(NumbersText::ClientLag, &[("lag", number::millis(lag))])),
+        share(NumbersText::ClientCpu, client.cpu_share),
+        share(NumbersText::ClientCeiling, client.ceiling_share),
     ]
     .into_iter()
     .flatten()
     .collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    (!parts.is_empty()).then(|| report.list(&parts))
 }

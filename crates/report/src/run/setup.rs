@@ -4,7 +4,7 @@ use super::RunReport;
 use crate::doc::{Block, Pair, Section};
 use crate::number;
 use inferometer_core::environment::EndCause;
-use inferometer_core::message::labels::Label;
+use inferometer_core::message::setup::SetupText;
 use inferometer_core::note::{Known, Note};
 use inferometer_core::scenario::{Arrival, Extent, Load, Ramp, RampCurve, Shape, Stagger, Warmup};
 use inferometer_core::work::{PromptSource, Window};
@@ -13,16 +13,16 @@ use std::time::Duration;
 pub(super) fn section(report: &RunReport<'_>) -> Section {
     let pair = |label, value: String| Pair::new(report.say(label), value);
     let mut pairs = vec![
-        pair(Label::Run, run(report)),
-        pair(Label::Server, server(report)),
-        pair(Label::Model, model(report)),
-        pair(Label::Api, api(report)),
-        pair(Label::Load, load(report, &report.scenario.load)),
+        pair(SetupText::Run, run(report)),
+        pair(SetupText::Server, server(report)),
+        pair(SetupText::Model, model(report)),
+        pair(SetupText::Api, api(report)),
+        pair(SetupText::Load, load(report, &report.scenario.load)),
         pair(
-            Label::Work,
+            SetupText::Work,
             super::work::said(report, &report.scenario.work),
         ),
-        pair(Label::Extent, extent(report, &report.scenario.load)),
+        pair(SetupText::Extent, extent(report, &report.scenario.load)),
     ];
     // The template's size stands beside the lengths that it adds to.
     let told = |note: &&Note| {
@@ -30,7 +30,7 @@ pub(super) fn section(report: &RunReport<'_>) -> Section {
         !(apart && matches!(note, Note::Known(Known::Template { .. })))
     };
     let notes = report.environment.notes.iter().filter(told);
-    pairs.extend(notes.map(|note| pair(Label::Note, note.text(report.lang))));
+    pairs.extend(notes.map(|note| pair(SetupText::Note, note.text(report.lang))));
     pairs.retain(|pair| !pair.value.is_empty());
     Section::plain(vec![Block::Pairs(pairs)])
 }
@@ -45,7 +45,7 @@ fn run(report: &RunReport<'_>) -> String {
     if !report.environment.started.is_empty() {
         parts.push(report.environment.started.replacen('T', " ", 1));
     }
-    parts.join(", ")
+    report.list(&parts)
 }
 
 fn server(report: &RunReport<'_>) -> String {
@@ -56,7 +56,7 @@ fn server(report: &RunReport<'_>) -> String {
     };
     let mut text = endpoints.join(", ");
     if report.scenario.connection.urls.is_empty() {
-        text = format!("{} {text}", report.say(Label::SimulatedEngine));
+        text = report.fill(SetupText::SimulatedEngine, &[("address", text)]);
     }
     match &probed.software {
         Some(software) => format!("{text} ({software})"),
@@ -77,10 +77,10 @@ fn api(report: &RunReport<'_>) -> String {
         api => api,
     };
     let streamed = match report.scenario.connection.stream {
-        true => Label::Streamed,
-        false => Label::NotStreamed,
+        true => SetupText::Streamed,
+        false => SetupText::NotStreamed,
     };
-    format!("{spoken}, {}", report.say(streamed))
+    report.list(&[spoken, report.say(streamed)])
 }
 
 fn load(report: &RunReport<'_>, load: &Load) -> String {
@@ -91,16 +91,16 @@ fn load(report: &RunReport<'_>, load: &Load) -> String {
             stagger,
         } => {
             let streams = number::count(u64::from(*concurrency));
-            parts.push(report.fill(Label::ClosedLoop, &[("streams", streams)]));
+            parts.push(report.fill(SetupText::ClosedLoop, &[("streams", streams)]));
             match report.ending.stagger_ns {
                 _ if *concurrency == 1 => {}
                 Some(spread) => {
                     let time = number::time(Duration::from_nanos(spread));
-                    parts.push(report.fill(Label::Spread, &[("time", time)]));
+                    parts.push(report.fill(SetupText::Spread, &[("time", time)]));
                 }
                 // A killed run could not say how it spread the wave.
                 None if report.ending.cause == EndCause::Killed && *stagger != Stagger::None => {}
-                None => parts.push(report.say(Label::AllAtOnce).to_owned()),
+                None => parts.push(report.say(SetupText::AllAtOnce).to_owned()),
             }
         }
         Shape::Open {
@@ -110,12 +110,12 @@ fn load(report: &RunReport<'_>, load: &Load) -> String {
             max_concurrency,
         } => {
             if rate.is_infinite() {
-                parts.push(report.say(Label::OpenLoopAtOnce).to_owned());
+                parts.push(report.say(SetupText::OpenLoopAtOnce).to_owned());
             } else {
                 let rate = number::exact(rate.0);
                 let label = match report.scenario.work.conversation {
-                    Some(_) => Label::OpenLoopTalks,
-                    None => Label::OpenLoop,
+                    Some(_) => SetupText::OpenLoopTalks,
+                    None => SetupText::OpenLoop,
                 };
                 parts.push(report.fill(label, &[("rate", rate)]));
                 parts.push(arrivals(report, *arrival));
@@ -127,23 +127,23 @@ fn load(report: &RunReport<'_>, load: &Load) -> String {
             speed,
             max_concurrency,
         } => {
-            parts.push(report.fill(Label::Replay, &[("speed", number::exact(*speed))]));
+            parts.push(report.fill(SetupText::Replay, &[("speed", number::exact(*speed))]));
             parts.extend(max_concurrency.map(|cap| capped(report, cap)));
         }
     }
-    parts.join(", ")
+    report.list(&parts)
 }
 
 fn capped(report: &RunReport<'_>, cap: u32) -> String {
-    report.fill(Label::Cap, &[("cap", number::count(u64::from(cap)))])
+    report.fill(SetupText::Cap, &[("cap", number::count(u64::from(cap)))])
 }
 
 fn arrivals(report: &RunReport<'_>, arrival: Arrival) -> String {
     match arrival {
-        Arrival::Constant => report.say(Label::ArrivalConstant).to_owned(),
-        Arrival::Poisson => report.say(Label::ArrivalPoisson).to_owned(),
+        Arrival::Constant => report.say(SetupText::ArrivalConstant).to_owned(),
+        Arrival::Poisson => report.say(SetupText::ArrivalPoisson).to_owned(),
         Arrival::Gamma(burstiness) => report.fill(
-            Label::ArrivalGamma,
+            SetupText::ArrivalGamma,
             &[("burstiness", number::exact(burstiness))],
         ),
     }
@@ -151,8 +151,8 @@ fn arrivals(report: &RunReport<'_>, arrival: Arrival) -> String {
 
 fn risen(report: &RunReport<'_>, ramp: Ramp) -> String {
     let label = match ramp.curve {
-        RampCurve::Linear => Label::RampLinear,
-        RampCurve::Exponential => Label::RampExponential,
+        RampCurve::Linear => SetupText::RampLinear,
+        RampCurve::Exponential => SetupText::RampExponential,
     };
     let values = [
         ("rate", number::exact(ramp.from)),
@@ -164,10 +164,12 @@ fn risen(report: &RunReport<'_>, ramp: Ramp) -> String {
 fn extent(report: &RunReport<'_>, load: &Load) -> String {
     let count = |count| ("count", number::count(count));
     let mut parts = vec![match load.extent {
-        Extent::Requests(requests) => report.fill(Label::ExtentRequests, &[count(requests)]),
-        Extent::Duration(span) => report.fill(Label::ExtentDuration, &[("time", span.to_string())]),
+        Extent::Requests(requests) => report.fill(SetupText::ExtentRequests, &[count(requests)]),
+        Extent::Duration(span) => {
+            report.fill(SetupText::ExtentDuration, &[("time", span.to_string())])
+        }
         Extent::Either(requests, span) => report.fill(
-            Label::ExtentEither,
+            SetupText::ExtentEither,
             &[count(requests), ("time", span.to_string())],
         ),
         Extent::All => {
@@ -178,36 +180,35 @@ fn extent(report: &RunReport<'_>, load: &Load) -> String {
                 _ => true,
             };
             let label = if whole {
-                Label::ExtentAll
+                SetupText::ExtentAll
             } else {
-                Label::ExtentPart
+                SetupText::ExtentPart
             };
             report.say(label).to_owned()
         }
-        Extent::Soak(span) => report.fill(Label::ExtentSoak, &[("time", span.to_string())]),
+        Extent::Soak(span) => report.fill(SetupText::ExtentSoak, &[("time", span.to_string())]),
     }];
     parts.push(match load.warmup {
-        Warmup::Requests(0) => report.say(Label::NoWarmup).to_owned(),
+        Warmup::Requests(0) => report.say(SetupText::NoWarmup).to_owned(),
         Warmup::Requests(requests) => report.fill(
-            Label::WarmupRequests,
+            SetupText::WarmupRequests,
             &[("warmup", number::count(requests))],
         ),
-        Warmup::Time(span) => report.fill(Label::WarmupTime, &[("time", span.to_string())]),
+        Warmup::Time(span) => report.fill(SetupText::WarmupTime, &[("time", span.to_string())]),
     });
     parts.extend(
-        report
-            .summary
-            .window_s
-            .map(|window| report.fill(Label::MeasuredFor, &[("time", number::seconds(window))])),
+        report.summary.window_s.map(|window| {
+            report.fill(SetupText::MeasuredFor, &[("time", number::seconds(window))])
+        }),
     );
     let early = match report.ending.cause {
         EndCause::Complete => None,
-        EndCause::Signal => Some(Label::EndedBySignal),
-        EndCause::Precise => Some(Label::EndedPrecise),
-        EndCause::StopCondition => Some(Label::EndedByCondition),
-        EndCause::Watchdog => Some(Label::EndedByWatchdog),
-        EndCause::Killed => Some(Label::EndedByKill),
+        EndCause::Signal => Some(SetupText::EndedBySignal),
+        EndCause::Precise => Some(SetupText::EndedPrecise),
+        EndCause::StopCondition => Some(SetupText::EndedByCondition),
+        EndCause::Watchdog => Some(SetupText::EndedByWatchdog),
+        EndCause::Killed => Some(SetupText::EndedByKill),
     };
     parts.extend(early.map(|label| report.say(label).to_owned()));
-    parts.join(", ")
+    report.list(&parts)
 }

@@ -4,7 +4,9 @@ use super::RunReport;
 use crate::doc::{Block, Cell, Column, Follow, Note, Pair, Section, Table, Tone, Unit};
 use crate::number;
 use inferometer_core::doubt::Severity;
-use inferometer_core::message::labels::Label;
+use inferometer_core::message::metric::MetricText;
+use inferometer_core::message::numbers::NumbersText;
+use inferometer_core::message::verdict::VerdictText;
 use inferometer_core::summary::{FailureCount, ObjectiveResult, StatedDoubt};
 
 pub(super) fn doubts(report: &RunReport<'_>) -> Option<Section> {
@@ -13,8 +15,8 @@ pub(super) fn doubts(report: &RunReport<'_>) -> Option<Section> {
         return None;
     }
     let heading = match report.summary.valid {
-        true => Label::Doubts,
-        false => Label::WhyInvalid,
+        true => VerdictText::Doubts,
+        false => VerdictText::WhyInvalid,
     };
     let notes = doubts.iter().map(|doubt| stated(report, doubt)).collect();
     Some(Section::headed(
@@ -25,9 +27,9 @@ pub(super) fn doubts(report: &RunReport<'_>) -> Option<Section> {
 
 fn stated(report: &RunReport<'_>, doubt: &StatedDoubt) -> Note {
     let (tag, tone) = match doubt.severity {
-        Severity::Note => (Label::SeverityNote, Tone::Plain),
-        Severity::Warn => (Label::SeverityWarn, Tone::Caution),
-        Severity::Invalid => (Label::SeverityInvalid, Tone::Bad),
+        Severity::Note => (VerdictText::SeverityNote, Tone::Plain),
+        Severity::Warn => (VerdictText::SeverityWarn, Tone::Caution),
+        Severity::Invalid => (VerdictText::SeverityInvalid, Tone::Bad),
     };
     Note {
         tag: report.say(tag).to_owned(),
@@ -48,7 +50,7 @@ pub(super) fn failures(report: &RunReport<'_>) -> Option<Section> {
         .map(|failure| counted(report, failure))
         .collect();
     Some(Section::headed(
-        report.say(Label::Failures),
+        report.say(VerdictText::Failures),
         vec![Block::Notes(notes)],
     ))
 }
@@ -56,7 +58,7 @@ pub(super) fn failures(report: &RunReport<'_>) -> Option<Section> {
 fn counted(report: &RunReport<'_>, failure: &FailureCount) -> Note {
     let mut subject = format!("{} ({}", failure.class, failure.phase);
     if let Some(status) = failure.status {
-        let status = report.fill(Label::HttpStatus, &[("status", status.to_string())]);
+        let status = report.fill(VerdictText::HttpStatus, &[("status", status.to_string())]);
         subject.push_str(&format!(", {status}"));
     }
     subject.push(')');
@@ -86,26 +88,27 @@ pub(super) fn objectives(report: &RunReport<'_>) -> Option<Section> {
             ("share", number::percent(share)),
             ("asked", number::percent(asked)),
         ];
-        let text = report.fill(Label::AttainmentAsked, &shares);
-        Block::Pairs(vec![Pair::new(report.say(Label::Attainment), text)])
+        let text = report.fill(VerdictText::AttainmentAsked, &shares);
+        Block::Pairs(vec![Pair::new(report.say(MetricText::Attainment), text)])
     });
     let mut blocks = vec![Block::Table(table)];
     blocks.extend(attainment);
-    Some(Section::headed(report.say(Label::Objectives), blocks))
+    Some(Section::headed(report.say(VerdictText::Objectives), blocks))
 }
 
 fn objective(report: &RunReport<'_>, one: &ObjectiveResult) -> Vec<Cell> {
     let seen = match (one.value_ms, one.share) {
         (Some(value), _) => number::whole_millis(value),
-        (None, Some(share)) => {
-            report.fill(Label::ShareOfRequests, &[("share", number::percent(share))])
-        }
+        (None, Some(share)) => report.fill(
+            VerdictText::ShareOfRequests,
+            &[("share", number::percent(share))],
+        ),
         (None, None) => number::ABSENT.to_owned(),
     };
     let outcome = match one.met {
-        Some(true) => Cell::Toned(report.say(Label::Met).to_owned(), Tone::Good),
-        Some(false) => Cell::Toned(report.say(Label::Missed).to_owned(), Tone::Bad),
-        None => Cell::Toned(report.say(Label::Undecided).to_owned(), Tone::Caution),
+        Some(true) => Cell::Toned(report.say(VerdictText::Met).to_owned(), Tone::Good),
+        Some(false) => Cell::Toned(report.say(VerdictText::Missed).to_owned(), Tone::Bad),
+        None => Cell::Toned(report.say(VerdictText::Undecided).to_owned(), Tone::Caution),
     };
     vec![Cell::text(&one.objective), Cell::text(seen), outcome]
 }
@@ -135,17 +138,17 @@ pub(super) fn drift(report: &RunReport<'_>) -> Option<Section> {
     });
     let table = Table {
         columns: vec![
-            Column::right(report.say(Label::From)),
-            Column::right(report.say(Label::Ok)),
-            Column::right(report.say(Label::Failed)),
-            Column::right(report.say(Label::OutputRate)),
-            Column::right(report.say(Label::TtftMedian)),
+            Column::right(report.say(NumbersText::From)),
+            Column::right(report.say(NumbersText::Ok)),
+            Column::right(report.say(NumbersText::Failed)),
+            Column::right(report.say(NumbersText::OutputRate)),
+            Column::right(report.say(NumbersText::TtftMedian)),
         ],
         rows: rows.collect(),
         footnotes: Vec::new(),
     };
     Some(Section::headed(
-        report.say(Label::Drift),
+        report.say(NumbersText::Drift),
         vec![Block::Table(table)],
     ))
 }

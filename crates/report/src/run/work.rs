@@ -3,7 +3,7 @@
 use super::RunReport;
 use crate::number;
 use inferometer_core::hostile::printable;
-use inferometer_core::message::labels::Label;
+use inferometer_core::message::setup::SetupText;
 use inferometer_core::work::{
     Conversation, Language, Output, PrefixLength, PromptLength, PromptSource, Synthetic,
     SyntheticLengths, Work,
@@ -18,88 +18,90 @@ pub(super) fn said(report: &RunReport<'_>, work: &Work) -> String {
     match report.environment.distinct_prompts {
         Some(count) if !matches!(work.prompts, PromptSource::Text(_)) => {
             let count = number::count(count);
-            parts.push(report.fill(Label::DistinctPrompts, &[("count", count)]));
+            parts.push(report.fill(SetupText::DistinctPrompts, &[("count", count)]));
         }
         _ => {}
     }
     if report.environment.nonce.is_some() {
-        parts.push(report.say(Label::NewPrompts).to_owned());
+        parts.push(report.say(SetupText::NewPrompts).to_owned());
     }
     if work.as_token_ids {
-        parts.push(report.say(Label::AsTokenIds).to_owned());
+        parts.push(report.say(SetupText::AsTokenIds).to_owned());
     }
     if let Some(conversation) = &work.conversation {
         parts.extend(talk(report, conversation));
     }
     parts.extend(answers(report, work));
     let sampling = [
-        (Label::Temperature, work.temperature),
-        (Label::TopP, work.top_p),
+        (SetupText::Temperature, work.temperature),
+        (SetupText::TopP, work.top_p),
     ];
     parts.extend(sampling.into_iter().filter_map(|(label, value)| {
         Some(report.fill(label, &[("value", number::exact(value?))]))
     }));
-    parts.join(", ")
+    report.list(&parts)
 }
 
 fn prompts(report: &RunReport<'_>, work: &Work) -> Vec<String> {
     match &work.prompts {
         PromptSource::Synthetic(synthetic) => made(report, synthetic),
         PromptSource::Data(data) => {
-            let format = data.format.map_or("data", |format| format.word());
+            let unnamed = report.say(SetupText::SomeFormat);
+            let format = data.format.map_or(unnamed, |format| format.word());
             let label = match work.prompts.is_synthetic() {
-                true => Label::TracePrompts,
-                false => Label::DataPrompts,
+                true => SetupText::TracePrompts,
+                false => SetupText::DataPrompts,
             };
             let file = printable(&data.location, PROMPT_CHARS);
             vec![report.fill(label, &[("format", format.to_owned()), ("file", file)])]
         }
         PromptSource::Continuation(continuation) => {
             let (label, count) = match continuation.piece {
-                PromptLength::Tokens(count) => (Label::InTokens, count),
-                PromptLength::Chars(count) => (Label::InChars, count),
+                PromptLength::Tokens(count) => (SetupText::InTokens, count),
+                PromptLength::Chars(count) => (SetupText::InChars, count),
             };
             let count = number::count(u64::from(count));
             let file = match &continuation.location {
                 Some(location) => printable(location, PROMPT_CHARS),
-                None => report.say(Label::EmbeddedText).to_owned(),
+                None => report.say(SetupText::EmbeddedText).to_owned(),
             };
             let values = [
                 ("length", report.fill(label, &[("count", count)])),
                 ("ask", number::count(u64::from(continuation.ask_chars))),
                 ("file", file),
             ];
-            vec![report.fill(Label::Continuation, &values)]
+            vec![report.fill(SetupText::Continuation, &values)]
         }
         PromptSource::Text(text) => {
             let text = format!("“{}”", printable(text, PROMPT_CHARS));
-            vec![report.fill(Label::OnePrompt, &[("text", text)])]
+            vec![report.fill(SetupText::OnePrompt, &[("text", text)])]
         }
     }
 }
 
 fn made(report: &RunReport<'_>, synthetic: &Synthetic) -> Vec<String> {
     let mut parts = vec![match &synthetic.lengths {
-        SyntheticLengths::Input(length) => {
-            report.fill(Label::SyntheticPrompts, &[("length", length.to_string())])
-        }
+        SyntheticLengths::Input(length) => report.fill(
+            SetupText::SyntheticPrompts,
+            &[("length", length.to_string())],
+        ),
         SyntheticLengths::Pairs(pairs) => {
-            report.fill(Label::PairPrompts, &[("pairs", pairs.to_string())])
+            report.fill(SetupText::PairPrompts, &[("pairs", pairs.to_string())])
         }
     }];
     if synthetic.language == Language::Zh {
-        parts.push(report.say(Label::ChineseText).to_owned());
+        parts.push(report.say(SetupText::ChineseText).to_owned());
     }
     if let Some(prefix) = synthetic.prefix {
         let groups = ("groups", number::count(u64::from(prefix.groups)));
         parts.push(match prefix.length {
             PrefixLength::Tokens(tokens) => {
                 let tokens = number::count(u64::from(tokens));
-                report.fill(Label::SharedTokens, &[groups, ("tokens", tokens)])
+                report.fill(SetupText::SharedTokens, &[groups, ("tokens", tokens)])
             }
             PrefixLength::Share(share) => {
                 let share = format!("{} %", number::exact(share * 100.0));
-                report.fill(Label::SharedShare, &[groups, ("share", share)])
+                report.fill(SetupText::SharedShare, &[groups, ("share", share)])
             }
         });
     }
@@ -108,12 +110,12 @@ fn made(report: &RunReport<'_>, synthetic: &Synthetic) -> Vec<String> {
 
 fn talk(report: &RunReport<'_>, conversation: &Conversation) -> Vec<String> {
     let mut parts = vec![match &conversation.turns {
-        Some(turns) => report.fill(Label::Conversations, &[("turns", turns.to_string())]),
-        None => report.say(Label::WholeConversations).to_owned(),
+        Some(turns) => report.fill(SetupText::Conversations, &[("turns", turns.to_string())]),
+        None => report.say(SetupText::WholeConversations).to_owned(),
     }];
     if !conversation.think.0.is_zero() {
         let time = conversation.think.to_string();
-        parts.push(report.fill(Label::Think, &[("time", time)]));
+        parts.push(report.fill(SetupText::Think, &[("time", time)]));
     }
     parts
 }
@@ -122,12 +124,12 @@ fn answers(report: &RunReport<'_>, work: &Work) -> Option<String> {
     let exact = work.ignore_eos && report.environment.server.ignore_eos != Some(false);
     let length = |label, length: String| Some(report.fill(label, &[("length", length)]));
     match &work.output {
-        Output::Tokens(spec) if exact => length(Label::AnswersExact, spec.to_string()),
-        Output::Tokens(spec) => length(Label::AnswersUpTo, spec.to_string()),
-        Output::AtMost(limit) => length(Label::AnswersUpTo, limit.to_string()),
-        Output::Free => Some(report.say(Label::AnswersFree).to_owned()),
+        Output::Tokens(spec) if exact => length(SetupText::AnswersExact, spec.to_string()),
+        Output::Tokens(spec) => length(SetupText::AnswersUpTo, spec.to_string()),
+        Output::AtMost(limit) => length(SetupText::AnswersUpTo, limit.to_string()),
+        Output::Free => Some(report.say(SetupText::AnswersFree).to_owned()),
         // Pairs were told with the prompts.
         Output::FromWork if matches!(work.prompts, PromptSource::Synthetic(_)) => None,
-        Output::FromWork => Some(report.say(Label::AnswersFromWork).to_owned()),
+        Output::FromWork => Some(report.say(SetupText::AnswersFromWork).to_owned()),
     }
 }

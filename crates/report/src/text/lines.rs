@@ -89,25 +89,38 @@ pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Pieces between which a line may break: words, single blanks and single wide characters.
+/// Pieces between which a line may break: words, single blanks and single wide characters. A
+/// sign that closes stays with what it closes, one that opens with what it opens.
 fn atoms(text: &str) -> Vec<&str> {
-    let mut atoms = Vec::new();
-    let mut start = 0;
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before: Option<char> = None;
     for (at, c) in text.char_indices() {
-        // A per cent sign stays with its number.
-        let glued = c == ' ' && text[at + 1..].starts_with('%');
-        if (c == ' ' && !glued) || char_width(c) > 1 {
-            if start < at {
-                atoms.push(&text[start..at]);
-            }
-            start = at + c.len_utf8();
-            atoms.push(&text[at..start]);
+        if let Some(before) = before
+            && may_break(before, c, &text[at + c.len_utf8()..])
+        {
+            ends.push(at);
         }
+        before = Some(c);
     }
-    if start < text.len() {
-        atoms.push(&text[start..]);
+    ends.push(text.len());
+    let mut start = 0;
+    (ends.into_iter())
+        .map(|end| &text[std::mem::replace(&mut start, end)..end])
+        .filter(|atom| !atom.is_empty())
+        .collect()
+}
+
+/// Whether a line may break between two characters, with what follows them.
+fn may_break(before: char, after: char, rest: &str) -> bool {
+    // A per cent sign stays with its number.
+    match (before, after) {
+        (' ', '%') => false,
+        (_, ' ') if rest.starts_with('%') => false,
+        (' ', _) | (_, ' ') => true,
+        (before, _) if "（「《“".contains(before) => false,
+        (_, after) if "，。；：、）」》”！？".contains(after) => false,
+        (before, after) => char_width(before) > 1 || char_width(after) > 1,
     }
-    atoms
 }
 
 /// A word that is too long, split after punctuation in the second half of the line, else at
@@ -143,6 +156,8 @@ mod tests {
     fn lines_break_at_blanks_and_between_wide_characters() {
         assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
         assert_eq!(wrap("错误：模型", 6), ["错误：", "模型"]);
+        assert_eq!(wrap("平均，峰值", 4), ["平", "均，", "峰值"]);
+        assert_eq!(wrap("输入（要求）", 6), ["输入", "（要", "求）"]);
         assert_eq!(wrap("", 5), [""]);
         assert_eq!(wrap("about 99 %", 8), ["about", "99 %"]);
     }
@@ -154,7 +169,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_is_too_long_and_no_letter_is_lost(text in "[a-z模/ \u{301}-]{0,80}", columns in 2usize..30) {
+        fn no_line_is_too_long_and_no_letter_is_lost(text in "[a-z模，（/ %\u{301}-]{0,80}", columns in 2usize..30) {
             let lines = wrap(&text, columns);
             for line in &lines {
                 prop_assert!(width(line) <= columns, "{line}");

@@ -99,14 +99,14 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
         bail!("this version does not start engines; start the server yourself and give its URL");
     }
     check_output(&arguments.output)?;
-    let mut progress = Progress::of_campaign(arguments.quiet);
+    let lang = language(arguments.output.lang);
+    let mut progress = Progress::of_campaign(arguments.quiet, lang);
     let planned = plan(&arguments, &mut progress)?;
     let out = (arguments.out.clone())
         .unwrap_or_else(|| new_folder(planned.plan.label.as_deref(), "sweep"));
     let sweep = SweepDir::begin(&out, planned.plan.clone())?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
-    let lang = language(arguments.output.lang);
     let mut campaign = Campaign {
         planned: &planned,
         sweep: &sweep,

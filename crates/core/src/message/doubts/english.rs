@@ -1,47 +1,17 @@
-//! What doubts say, and their remedies.
+//! Doubts and their remedies in English.
 
-use super::Lang;
+use super::{millis, percent, share};
 use crate::environment::EndCause;
 use crate::judge::Doubt;
 use crate::record::{FailureClass, Phase};
 
-/// What was seen, and what to do about it.
-pub fn words(doubt: &Doubt, lang: Lang) -> (String, String) {
-    match lang {
-        Lang::En | Lang::Zh => (english_text(doubt), english_remedy(doubt)),
-    }
-}
-
-/// A share as a percentage.
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent >= 10.0 {
-        format!("{percent:.0} %")
-    } else {
-        format!("{percent:.1} %")
-    }
-}
-
-fn share(part: u64, whole: u64) -> String {
-    percent(part as f64 / whole.max(1) as f64)
-}
-
-/// Milliseconds with three digits.
-fn millis(ms: f64) -> String {
-    match ms {
-        ms if ms >= 100.0 => format!("{ms:.0} ms"),
-        ms if ms >= 10.0 => format!("{ms:.1} ms"),
-        ms => format!("{ms:.2} ms"),
-    }
-}
-
-fn most_english(most: Option<(Phase, FailureClass, u64)>) -> String {
+fn most_often(most: Option<(Phase, FailureClass, u64)>) -> String {
     most.map_or(String::new(), |(phase, class, count)| {
         format!("; most often {class} at {phase} ({count})")
     })
 }
 
-fn english_text(doubt: &Doubt) -> String {
+pub(super) fn text(doubt: &Doubt) -> String {
     match doubt {
         Doubt::LostRequests {
             accounts,
@@ -118,7 +88,7 @@ fn english_text(doubt: &Doubt) -> String {
         } => format!(
             "{failed} of {ended} requests failed ({}){}",
             share(*failed, *ended),
-            most_english(*most)
+            most_often(*most)
         ),
         Doubt::Resent { resent, sent } => format!(
             "{resent} of {sent} requests ({}) found their kept connection closed and went out again; their latencies count from the second sending",
@@ -220,12 +190,12 @@ fn english_text(doubt: &Doubt) -> String {
             accounts.failed,
             accounts.cut,
             accounts.unsent,
-            most_english(*most)
+            most_often(*most)
         ),
     }
 }
 
-fn english_remedy(doubt: &Doubt) -> String {
+pub(super) fn remedy(doubt: &Doubt) -> String {
     let remedy = match doubt {
         Doubt::LostRequests { .. } => {
             "do not use these numbers; run it again, and if it happens again, report it with this run directory"

@@ -1,0 +1,19 @@
+//! What `inferometer runs` says.
+
+use crate::texts;
+
+texts! {
+    /// The list of runs.
+    pub enum RunsText {
+        /// column of names.
+        RunName => "name", "名称";
+        /// column of labels.
+        RunLabel => "label", "标签";
+        /// column of times.
+        When => "when", "时间";
+        /// column of verdicts.
+        Verdict => "verdict", "结论";
+        /// nothing there.
+        NoRuns => "No runs here yet.", "这里还没有运行记录。";
+    }
+}
