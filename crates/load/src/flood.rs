@@ -1,9 +1,13 @@
-//! A pause before the worker sleeps, when tokens come in a flood.
+//! A pause when tokens come in a flood.
 //!
-//! Going to sleep for each of a hundred thousand reads a second costs more than the reads: for
-//! us, and for a server on the same host, which must wake us each time. So in a flood the worker
-//! waits a moment before it looks again; what comes meanwhile comes in one read. The moment is
-//! far below what any engine's tokens are apart, and below what a time-stamp is good for.
+//! Looking at the sockets for each of some hundred thousand events a second costs more than the
+//! events: for us, and for a server on the same host, which must wake us each time. So in a
+//! flood the worker waits a moment before it looks again; what comes meanwhile comes in one
+//! read. The moment is far below what any engine's tokens are apart, and below what a
+//! time-stamp is good for.
+//!
+//! A flood shows in two ways: the worker sleeps and is woken at once, again and again, or it
+//! reads without ever coming to sleep.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -13,32 +17,75 @@ use std::time::{Duration, Instant};
 const CLOSE: Duration = Duration::from_micros(50);
 const STREAK: u32 = 8;
 
+/// Reads as dense as this, for so many windows in a row, are one, too: no engine sends a
+/// quarter of a million reads a second to one worker.
+const WINDOW: u32 = 8;
+const DENSE: Duration = Duration::from_micros(32);
+const WINDOWS: u32 = 256;
+
 /// How long to leave the sockets alone.
 const PAUSE: Duration = Duration::from_micros(20);
 
 thread_local! {
     static READ: Cell<bool> = const { Cell::new(false) };
-    static STATE: Cell<Option<(Instant, u32)>> = const { Cell::new(None) };
+    static SLEEPS: Cell<Option<(Instant, u32)>> = const { Cell::new(None) };
+    static READS: Cell<Option<Reads>> = const { Cell::new(None) };
 }
 
-/// Something was read since the last sleep.
+/// The window of reads under way, and the dense ones before it.
+#[derive(Clone, Copy)]
+struct Reads {
+    since: Instant,
+    count: u32,
+    dense: u32,
+}
+
+/// Something was read.
 pub fn read() {
     READ.set(true);
+    let Some(reads) = READS.get().filter(|reads| reads.count < WINDOW) else {
+        let begun = Reads {
+            since: Instant::now(),
+            count: 1,
+            dense: READS.get().map_or(0, |reads| reads.dense),
+        };
+        READS.set(Some(begun));
+        return;
+    };
+    let count = reads.count + 1;
+    let dense = match count {
+        WINDOW if reads.since.elapsed() < DENSE => reads.dense.saturating_add(1),
+        WINDOW => 0,
+        _ => reads.dense,
+    };
+    READS.set(Some(Reads {
+        count,
+        dense,
+        ..reads
+    }));
+    if count == WINDOW && dense >= WINDOWS {
+        pause();
+    }
 }
 
 /// To be called when the worker has nothing more to do and is about to sleep.
 pub fn before_sleep() {
     let now = Instant::now();
     let close = |last: Instant| now.duration_since(last) < CLOSE + PAUSE;
-    let streak = match STATE.get() {
+    let streak = match SLEEPS.get() {
         Some((last, streak)) if READ.take() && close(last) => streak.saturating_add(1),
         _ => 0,
     };
-    STATE.set(Some((now, streak)));
+    SLEEPS.set(Some((now, streak)));
     if streak >= STREAK {
-        while now.elapsed() < PAUSE {
-            std::hint::spin_loop();
-        }
+        pause();
+    }
+}
+
+fn pause() {
+    let now = Instant::now();
+    while now.elapsed() < PAUSE {
+        std::hint::spin_loop();
     }
 }
 
@@ -48,7 +95,7 @@ mod tests {
 
     #[test]
     fn only_reads_in_quick_succession_are_a_flood() {
-        let streak = || STATE.get().map_or(0, |(_, streak)| streak);
+        let streak = || SLEEPS.get().map_or(0, |(_, streak)| streak);
         for _ in 0..3 {
             before_sleep();
         }
@@ -57,5 +104,14 @@ mod tests {
         std::thread::sleep(CLOSE + PAUSE);
         before_sleep();
         assert_eq!(streak(), 0, "that was long ago");
+    }
+
+    #[test]
+    fn reads_that_are_apart_never_add_up() {
+        for _ in 0..2 * WINDOW {
+            read();
+            std::thread::sleep(DENSE);
+        }
+        assert_eq!(READS.get().map(|reads| reads.dense), Some(0));
     }
 }
