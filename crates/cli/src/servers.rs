@@ -2,9 +2,12 @@
 //! engine, which lives as long as it is asked for with the same settings.
 
 use crate::embedded::EmbeddedServer;
-use crate::measure::Point;
-use inferometer_core::scenario::Connection;
+use crate::measure::{Measured, Point, measure, simulate};
+use crate::progress::Progress;
+use inferometer_core::scenario::{Connection, SimClock};
 use inferometer_load::http::Target;
+use inferometer_load::instrument::Control;
+use std::path::Path;
 
 /// Servers by need.
 #[derive(Default)]
@@ -19,8 +22,25 @@ struct Embedded {
 }
 
 impl Servers {
+    /// Measures a point, or computes it in virtual time, and keeps it in `out`.
+    pub fn measure(
+        &mut self,
+        point: Point,
+        out: &Path,
+        control: &Control,
+        progress: &mut Progress,
+    ) -> anyhow::Result<Measured> {
+        match point.scenario.connection.sim_clock {
+            SimClock::Virtual => simulate(point, out, progress.lang()),
+            SimClock::Real => {
+                let targets = self.of(&point)?;
+                measure(point, targets, out, progress.lang(), control, progress)
+            }
+        }
+    }
+
     /// Where to send the requests of a point.
-    pub fn of(&mut self, point: &Point) -> anyhow::Result<Vec<Target>> {
+    fn of(&mut self, point: &Point) -> anyhow::Result<Vec<Target>> {
         if !point.targets.is_empty() {
             return Ok(point.targets.clone());
         }

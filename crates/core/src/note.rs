@@ -104,6 +104,8 @@ pub enum Known {
         /// Its tokens, where they were counted.
         tokens: Option<u32>,
     },
+    /// Nothing was measured: the simulated engine was computed.
+    VirtualTime,
     /// The server forgot earlier prompts before the run.
     CacheEmptied,
     /// Rows of a trace are sent at other times than its own.
@@ -171,6 +173,7 @@ impl Known {
             Known::ChatTemplate { .. } => NoteText::ChatTemplate,
             Known::Template { tokens: None, .. } => NoteText::TemplateChars,
             Known::Template { .. } => NoteText::TemplateCharsTokens,
+            Known::VirtualTime => NoteText::VirtualTime,
             Known::CacheEmptied => NoteText::CacheEmptied,
             Known::TraceLengthsOnly => NoteText::TraceLengthsOnly,
             Known::DamagedLines { .. } => NoteText::DamagedLines,
@@ -223,6 +226,7 @@ impl Known {
             | Known::DataTooLarge
             | Known::BytesAsTokens
             | Known::CacheEmptied
+            | Known::VirtualTime
             | Known::TraceLengthsOnly => Vec::new(),
         }
     }

@@ -41,6 +41,8 @@ pub struct Connection {
     pub sim_model: Option<String>,
     /// Card of the embedded engine; absent: its usual one.
     pub sim_device: Option<String>,
+    /// How time passes for it.
+    pub sim_clock: SimClock,
     /// The API to speak.
     pub api: Api,
     /// Model as served; found from the server if absent.
@@ -252,6 +254,18 @@ impl Rate {
     }
 }
 
+/// How time passes for the simulated engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SimClock {
+    /// As it does for everyone: a server is started and measured.
+    #[default]
+    Real,
+    /// As fast as it can be computed: there is no server and no client.
+    Virtual,
+}
+
+crate::record::words!(SimClock { Real => "real", Virtual => "virtual" });
+
 /// A reason to end a run early.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StopWhen {
@@ -314,6 +328,7 @@ macro_rules! from_words {
 pub(crate) use from_words;
 
 from_words!(Api, "choose auto, chat or completions");
+from_words!(SimClock, "choose real or virtual");
 from_words!(RampCurve, "choose linear or exponential");
 
 impl FromStr for Stagger {

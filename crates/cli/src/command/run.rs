@@ -3,7 +3,7 @@
 use crate::Exit;
 use crate::arguments::RunArguments;
 use crate::folder::new_folder;
-use crate::measure::{Measured, Point, PrefixCache, measure};
+use crate::measure::{Measured, Point, PrefixCache};
 use crate::output::{Shown, check_output, language, show, verdict};
 use crate::progress::Progress;
 use crate::servers::Servers;
@@ -27,9 +27,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     RunDir::check(&out)?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
-    let mut servers = Servers::default();
-    let targets = servers.of(&point)?;
-    let measured = measure(point, targets, &out, lang, &control, &mut progress);
+    let measured = Servers::default().measure(point, &out, &control, &mut progress);
     progress.end();
     let Measured {
         directory,

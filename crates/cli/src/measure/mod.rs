@@ -2,8 +2,10 @@
 
 mod plan;
 mod reach;
+mod simulate;
 
 pub use reach::look_at;
+pub use simulate::simulate;
 
 use crate::certificate;
 use crate::host;

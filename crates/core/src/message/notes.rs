@@ -96,6 +96,10 @@ texts! {
         TemplateCharsTokens =>
             "the template around the text has {chars} characters, {tokens} tokens",
             "文本外的模板为 {chars} 字符、{tokens} token";
+        /// Computed, not measured.
+        VirtualTime =>
+            "computed in virtual time: what the simulated engine would do; no server and no client took part",
+            "以虚拟时间计算得出：模拟引擎的预期表现，没有真实的服务端和客户端参与";
         /// The cache was emptied.
         CacheEmptied =>
             "the server's prefix cache was emptied before the run",

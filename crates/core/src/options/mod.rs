@@ -71,6 +71,10 @@ pub struct ConnectionOptions {
     /// Without a URL: card of the simulated engine [a100-80g]
     #[arg(long, value_name = "PRESET")]
     pub sim_device: Option<String>,
+    /// Without a URL: measure the simulated engine as it runs, or compute what it would do
+    /// [real]
+    #[arg(long, value_name = "real|virtual")]
+    pub sim_clock: Option<SimClock>,
     /// API to speak [auto]
     #[arg(long, value_name = "auto|chat|completions")]
     pub api: Option<Api>,

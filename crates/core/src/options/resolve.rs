@@ -82,7 +82,11 @@ fn resolve_connection(options: ConnectionOptions) -> Result<Connection, OptionEr
         given => Ok(given.unwrap_or(Span(default))),
     };
     let simulated = options.url.as_ref().is_none_or(Vec::is_empty);
-    if !simulated && (options.sim_model.is_some() || options.sim_device.is_some()) {
+    if !simulated
+        && (options.sim_model.is_some()
+            || options.sim_device.is_some()
+            || options.sim_clock.is_some())
+    {
         return Err(OptionError::Conflict(
             "--sim-model or --sim-device",
             "a URL",
@@ -93,6 +97,7 @@ fn resolve_connection(options: ConnectionOptions) -> Result<Connection, OptionEr
         urls: options.url.unwrap_or_default(),
         sim_model: options.sim_model,
         sim_device: options.sim_device,
+        sim_clock: options.sim_clock.unwrap_or_default(),
         api: options.api.unwrap_or_default(),
         model: options.model,
         stream: options.stream.unwrap_or(true) && !options.no_stream,

@@ -19,6 +19,7 @@ impl Scenario {
                 url: filled(&connection.urls),
                 sim_model: connection.sim_model.clone(),
                 sim_device: connection.sim_device.clone(),
+                sim_clock: (connection.sim_clock == SimClock::Virtual).then_some(SimClock::Virtual),
                 api: Some(connection.api),
                 model: connection.model.clone(),
                 stream: Some(connection.stream),

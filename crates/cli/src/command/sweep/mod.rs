@@ -8,7 +8,7 @@ use crate::Exit;
 use crate::arguments::{Format, OutputOptions};
 use crate::folder::new_folder;
 use crate::host;
-use crate::measure::{Measured, Point, PrefixCache, measure};
+use crate::measure::{Measured, Point, PrefixCache};
 use crate::output::{check_output, deliver, language, style};
 use crate::progress::Progress;
 use crate::servers::Servers;
@@ -112,7 +112,6 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
         sweep: &sweep,
         arguments: &arguments,
         control,
-        lang,
         servers: Servers::default(),
         table: Table::new(&planned.plan, arguments.quiet),
         visited: read(&sweep)?,
@@ -231,7 +230,6 @@ struct Campaign<'a> {
     sweep: &'a SweepDir,
     arguments: &'a SweepArguments,
     control: Control,
-    lang: Lang,
     servers: Servers,
     table: Table,
     /// All that is known, also from before.
@@ -356,9 +354,8 @@ impl Campaign<'_> {
         };
         let options = self.planned.options[point].clone();
         let point = Point::prepare(options, cache, progress)?;
-        let targets = self.servers.of(&point)?;
         let out = self.sweep.path().join(directory);
-        measure(point, targets, &out, self.lang, &self.control, progress)
+        self.servers.measure(point, &out, &self.control, progress)
     }
 
     /// Why a point need not be measured: a lower load of its ladder ended it.

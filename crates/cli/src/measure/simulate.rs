@@ -1,0 +1,233 @@
+//! A load point on the simulated engine in virtual time: no server, no client, no waiting. What
+//! comes out is stored and judged like any run, and says what it is.
+
+use super::plan::{PlannedRhythm, measured_phase};
+use super::{Measured, Point, fold};
+use crate::{host, work};
+use anyhow::{Context, bail};
+use inferometer_catalog::device::Device;
+use inferometer_core::content::Content;
+use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe};
+use inferometer_core::fold::RunContext;
+use inferometer_core::journal::{Entry, Header};
+use inferometer_core::message::Lang;
+use inferometer_core::note::{Known, Note};
+use inferometer_core::record::{Chunks, Failure, FailureClass, Outcome, Phase, Record, Usage};
+use inferometer_core::run_dir::RunDir;
+use inferometer_core::scenario::{Connection, Scenario};
+use inferometer_core::units::Offset;
+use inferometer_sim::engine::{Engine, Request, virtual_time};
+use inferometer_sim::launch::{Host, Launch, USUAL_DEVICE, USUAL_MODEL, names};
+use inferometer_workload::{Prompt, Workload};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use virtual_time::{Keep, Run, Served};
+
+/// Tokens of an answer whose length nobody asked for.
+const USUAL_ANSWER: u32 = 128;
+
+/// Computes one load point and keeps it in `out`.
+pub fn simulate(point: Point, out: &Path, lang: Lang) -> anyhow::Result<Measured> {
+    let Point { scenario, data, .. } = point;
+    if scenario.work.conversation.is_some() {
+        bail!("--sim-clock virtual knows no conversations; leave out --turns, or the option");
+    }
+    if scenario.load.until.is_some() {
+        bail!("--sim-clock virtual does not know --until; give --requests instead");
+    }
+    RunDir::check(out)?;
+    let launch = launch(&scenario.connection)?;
+    let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
+    let workload = work::open(&scenario, data.as_deref(), nonce)?;
+    let planned = measured_phase(&scenario, &workload);
+    let block = launch.config.block_size;
+    let mut engine = Engine::new(launch.config.clone(), scenario.seed);
+    let keep = Keep {
+        chunk_times: true,
+        steps: false,
+    };
+    let request = |session: u64| request(session, &workload.prompt(session, 0), block);
+    let run = match &planned.rhythm {
+        PlannedRhythm::Closed { streams, .. } => {
+            let Some(requests) = planned.requests else {
+                bail!("--sim-clock virtual needs a number of requests: give --requests");
+            };
+            let streams = *streams as usize;
+            virtual_time::closed_loop(&mut engine, (0..requests).map(request), streams, keep)
+        }
+        PlannedRhythm::Open { due, .. } => {
+            let arrivals = due
+                .iter()
+                .zip(0..)
+                .map(|(due, session)| (due.0, request(session)));
+            virtual_time::open_loop(&mut engine, arrivals, keep)
+        }
+    };
+    let is_open = matches!(planned.rhythm, PlannedRhythm::Open { .. });
+
+    let mut notes: Vec<Note> = vec![Known::VirtualTime.into()];
+    notes.extend(workload.notes.iter().cloned().map(Note::from));
+    let environment = Environment {
+        inferometer: env!("CARGO_PKG_VERSION").to_owned(),
+        started: host::now(),
+        nonce: nonce.map(|nonce| nonce.to_string()),
+        distinct_prompts: workload.prompts.distinct(),
+        host: host::host(),
+        server: probe(&launch),
+        notes,
+        ..Environment::default()
+    };
+    let ending = Ending {
+        cause: EndCause::Complete,
+        planned: run.served.len() as u64,
+        sending_ended: run
+            .served
+            .iter()
+            .map(|served| Offset(served.arrived))
+            .max()
+            .unwrap_or_default(),
+        health: Health::Alive,
+        ..Ending::default()
+    };
+    let directory = RunDir::create(out)?;
+    directory.write_scenario(&scenario)?;
+    directory.write_environment(&environment)?;
+    write_records(&directory, &scenario, &workload, &run, is_open)?;
+    directory.write_ending(&ending)?;
+    directory.seal()?;
+    let context = RunContext {
+        scenario: &scenario,
+        environment: &environment,
+        ending: &ending,
+        lang,
+    };
+    let (summary, _) = fold(&directory, &context)?;
+    directory.write_summary(&summary)?;
+    Ok(Measured {
+        directory,
+        scenario,
+        environment,
+        ending,
+        summary,
+    })
+}
+
+/// The engine that a bare `sim` would be.
+fn launch(connection: &Connection) -> anyhow::Result<Launch> {
+    let name = connection.sim_device.as_deref().unwrap_or(USUAL_DEVICE);
+    let device = Device::named(name).with_context(|| {
+        let known = names(Device::presets().iter().map(|device| device.name.as_str()));
+        format!("--sim-device {name} is not known; choose one of: {known}")
+    })?;
+    let host = Host {
+        device: device.clone(),
+        cards: 8,
+        version: None,
+        timing: None,
+        stamp: host::log_time(),
+    };
+    let model = connection.sim_model.as_deref().unwrap_or(USUAL_MODEL);
+    let words = ["vllm", "serve", model].map(str::to_owned);
+    Ok(Launch::of_command(&words, &host)?)
+}
+
+/// A prompt's words stand for its tokens, as they do for the server.
+fn request(session: u64, prompt: &Prompt, block_size: u32) -> Request {
+    let word = |word: &str| {
+        let mut hasher = DefaultHasher::new();
+        word.hash(&mut hasher);
+        hasher.finish() as u32
+    };
+    let ids: Vec<u32> = match &prompt.content {
+        Content::Text(text) => text.split_whitespace().map(word).collect(),
+        Content::Messages(_) | Content::Body(_) | Content::TokenIds(_) => Vec::new(),
+    };
+    let output = prompt.output_tokens.unwrap_or(USUAL_ANSWER);
+    match ids.is_empty() {
+        true => Request::new(session, prompt.input_tokens.unwrap_or(1), output),
+        false => Request::with_prompt(session, &ids, output, block_size),
+    }
+}
+
+fn probe(launch: &Launch) -> Probe {
+    Probe {
+        endpoints: vec!["virtual".to_owned()],
+        api: "completions".to_owned(),
+        model: launch.served[0].clone(),
+        models: launch.served.clone(),
+        max_model_len: Some(u64::from(launch.config.max_model_len)),
+        stream_usage: true,
+        ignore_eos: Some(true),
+        ..Probe::default()
+    }
+}
+
+fn write_records(
+    directory: &RunDir,
+    scenario: &Scenario,
+    workload: &Workload,
+    run: &Run,
+    is_open: bool,
+) -> anyhow::Result<()> {
+    let mut journal = directory.start_journal(&Header::new(Some(run.served.len() as u64)))?;
+    let mut order: Vec<&Served> = run.served.iter().collect();
+    order.sort_by_key(|served| (served.finished.unwrap_or(served.arrived), served.id));
+    for served in order {
+        let prompt = workload.prompt(served.id, 0);
+        let record = Record {
+            due: is_open.then_some(Offset(served.arrived)),
+            output_exact: scenario.work.ignore_eos,
+            ..record(served, &prompt)
+        };
+        journal.append(&Entry::end(&record))?;
+    }
+    journal.flush()?;
+    Ok(())
+}
+
+fn record(served: &Served, prompt: &Prompt) -> Record {
+    let words = match &prompt.content {
+        Content::Text(text) => text.split_whitespace().count(),
+        _ => prompt.input_tokens.unwrap_or_default() as usize,
+    };
+    let outcome = match &served.refused {
+        None if served.finished.is_some() => Outcome::Done,
+        None => Outcome::Cut,
+        Some(refusal) => Outcome::Failed(Failure {
+            phase: Phase::Status,
+            class: FailureClass::ContextExceeded,
+            detail: refusal.to_string(),
+        }),
+    };
+    let one_each = served.tokens == served.chunks;
+    Record {
+        id: format!("virtual-{}", served.id),
+        index: served.id,
+        sent: Some(Offset(served.arrived)),
+        first_byte: served.first_token.map(Offset),
+        chunks: Chunks {
+            at: served.chunk_times.iter().copied().map(Offset).collect(),
+            tokens: one_each.then(|| vec![1; served.chunk_times.len()]),
+            same_read: vec![false; served.chunk_times.len()],
+        },
+        first_answer: served.first_token.map(Offset),
+        end: Some(Offset(served.finished.unwrap_or(served.arrived))),
+        status: Some(match served.refused {
+            None => 200,
+            Some(_) => 400,
+        }),
+        usage: served.refused.is_none().then(|| Usage {
+            input: u32::try_from(words).ok(),
+            output: Some(served.tokens),
+            cached: Some(served.cached_tokens),
+        }),
+        finish: served.finish.map(|_| "length".to_owned()),
+        input_tokens_asked: prompt.input_tokens,
+        output_tokens_asked: prompt.output_tokens,
+        input_chars: prompt.chars,
+        url: "virtual".to_owned(),
+        streamed: true,
+        outcome,
+        ..Record::default()
+    }
+}
