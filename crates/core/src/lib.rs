@@ -1,6 +1,7 @@
 //! Facts and arithmetic of Inferometer: no sockets, no clock, no async; the same input gives
 //! the same output.
 
+pub mod capacity;
 pub mod certificate;
 pub mod compare;
 pub mod concurrency;

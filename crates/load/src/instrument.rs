@@ -72,6 +72,11 @@ impl Control {
         self.end(next, EndCause::Signal);
     }
 
+    /// Ends the run because enough is known.
+    pub fn enough(&self, stop: Stop) {
+        self.end(stop, EndCause::Precise);
+    }
+
     /// Makes it good for another run, unless the user wants to leave.
     pub fn renew(&self) {
         let mut cause = (self.cause.lock()).unwrap_or_else(|poisoned| poisoned.into_inner());

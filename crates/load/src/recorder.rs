@@ -4,6 +4,7 @@ use crate::api::Text;
 use crate::clock::stand_back;
 use crate::refusal;
 use inferometer_core::journal::{Entry, JournalWriter};
+use inferometer_core::record::Record;
 use inferometer_core::run_dir::StorageError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,6 +30,9 @@ pub struct Left {
 /// Counts the tokens of a text.
 pub type TokenCount = Arc<dyn Fn(&str) -> u32 + Send + Sync>;
 
+/// Is shown each record when it is complete, on the recorder's thread.
+pub type Watch = Box<dyn FnMut(&Record) + Send>;
+
 /// Writes entries to the journal until every sender is gone.
 pub struct Recorder {
     thread: JoinHandle<Result<(), StorageError>>,
@@ -38,13 +42,17 @@ pub struct Recorder {
 impl Recorder {
     /// Starts the thread. Answers whose text was kept and whose tokens the server did not count
     /// are counted by us.
-    pub fn start(journal: JournalWriter, count: Option<TokenCount>) -> (Recorder, Entries) {
+    pub fn start(
+        journal: JournalWriter,
+        count: Option<TokenCount>,
+        watch: Option<Watch>,
+    ) -> (Recorder, Entries) {
         let (sender, receiver) = channel();
         let ending = Arc::new(AtomicBool::new(false));
         let wanted = Arc::clone(&ending);
         let thread = std::thread::Builder::new()
             .name("recorder".into())
-            .spawn(move || record(journal, &receiver, count.as_ref(), &wanted))
+            .spawn(move || record(journal, &receiver, count.as_ref(), watch, &wanted))
             .expect("the system gives a thread");
         (Recorder { thread, ending }, sender)
     }
@@ -60,6 +68,7 @@ fn record(
     mut journal: JournalWriter,
     entries: &Receiver<Left>,
     count: Option<&TokenCount>,
+    mut watch: Option<Watch>,
     ending: &AtomicBool,
 ) -> Result<(), StorageError> {
     stand_back();
@@ -71,7 +80,11 @@ fn record(
         let last = ending.load(Ordering::Acquire);
         match entries.try_recv() {
             Ok(left) if trouble.is_none() => {
-                trouble = journal.append(&left.completed(count)).err();
+                let entry = left.completed(count);
+                if let (Entry::End(record), Some(watch)) = (&entry, &mut watch) {
+                    watch(record);
+                }
+                trouble = journal.append(&entry).err();
             }
             Ok(_) => {}
             Err(state) => {

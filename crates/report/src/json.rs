@@ -1,11 +1,11 @@
-//! The summary as JSON: the object that `summary.json` holds, and nothing else.
+//! Results as JSON: the object that a file of ours holds, and nothing else.
 
-use inferometer_core::summary::Summary;
+use serde::Serialize;
 
-/// The summary, indented, with a line feed at its end.
-pub fn render(summary: &Summary) -> String {
-    let mut text = serde_json::to_string_pretty(summary)
-        .expect("a summary has only text as keys, so it can always be written");
+/// The object, indented, with a line feed at its end.
+pub fn render(value: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(value)
+        .expect("our results have only text as keys, so they can always be written");
     text.push('\n');
     text
 }

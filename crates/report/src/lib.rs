@@ -3,6 +3,7 @@
 //!
 //! Everything here is a pure function of stored data: no clock, no files, no printing.
 
+pub mod capacity;
 pub mod csv;
 pub mod data;
 pub mod dialect;

@@ -34,7 +34,7 @@ use inferometer_load::instrument::{
     Control, Instrument, Phase, PhaseLoad, PhaseReport, Watchfulness,
 };
 use inferometer_load::preflight::Learned;
-use inferometer_load::recorder::{Recorder, TokenCount};
+use inferometer_load::recorder::{Recorder, TokenCount, Watch};
 use inferometer_load::setup::{Jobs, Setup, Talk};
 use inferometer_workload::{Content, Workload};
 use plan::{
@@ -58,6 +58,8 @@ pub struct Point {
     pub keys: Keys,
     /// What to do about the cache of earlier requests.
     pub cache: PrefixCache,
+    /// Who wants to see each record when it is complete.
+    pub watch: Option<Watch>,
 }
 
 /// The server's prefix cache before a measurement.
@@ -96,6 +98,7 @@ impl Point {
             targets,
             keys,
             cache,
+            watch: None,
         })
     }
 }
@@ -129,6 +132,7 @@ pub fn measure(
         targets: _,
         keys,
         cache,
+        watch,
     } = point;
     let mut notes: Vec<Note> = Vec::new();
     let raised = host::raise_open_files(most_streams(&scenario)).map_err(anyhow::Error::msg)?;
@@ -193,7 +197,7 @@ pub fn measure(
     let count = (workload.tokenizer.clone())
         .map(|tokenizer| Arc::new(move |text: &str| tokenizer.count(text)) as TokenCount);
     let keep_text = keeps_text(&scenario.work, count.is_some() && !learned.counts_output);
-    let (recorder, entries) = Recorder::start(journal, count);
+    let (recorder, entries) = Recorder::start(journal, count, watch);
     let setup = Setup {
         ways: learned.ways.clone(),
         dialect: learned.dialect,

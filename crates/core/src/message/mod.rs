@@ -6,6 +6,7 @@
 //! English or lost a `{name}`.
 
 mod complete;
+pub mod capacity;
 pub mod data;
 pub mod doctor;
 pub mod doubts;

@@ -1,0 +1,77 @@
+//! What reports of a search for capacity say.
+
+use crate::texts;
+
+texts! {
+    /// A text of a capacity report.
+    pub enum CapacityText {
+        /// Verdict: there is an answer.
+        Found => "CAPACITY", "容量";
+        /// Verdict: there is none.
+        NotFound => "NO CAPACITY", "无结论";
+        /// The answer with its interval.
+        Answer => "{value} {unit} (90 % interval {low} – {high})", "{value} {unit}（90 % 区间 {low} – {high}）";
+        /// The answer without an upper end.
+        AtLeast => "at least {value} {unit}: every load up to there met the objectives", "至少 {value} {unit}：直到该负载均满足目标";
+        /// No load met the objectives.
+        NeverMet => "no load down to {low} {unit} met the objectives", "负载低至 {low} {unit} 仍不满足目标";
+        /// The sample is too small.
+        TooFew => "the last run is too short for this percentile: it needs {needs} requests (give --budget more)", "最后一次运行样本太少，该分位数需要 {needs} 个请求（请增大 --budget）";
+        /// The budget is spent.
+        BudgetSpent => "the budget of requests was spent before the interval was narrow; give --budget more", "请求预算用尽时区间仍不够窄；请增大 --budget";
+        /// Long runs kept moving the answer.
+        Unconfirmed => "long runs at the answer kept moving it; the server may drift", "在该负载下的长时间运行不断改变结论，服务端可能存在漂移";
+        /// The user stopped it.
+        Interrupted => "the search was stopped by the user", "搜索被用户中止";
+        /// The verdict's rest: a long run agreed.
+        Confirmed => "confirmed by a run of {requests} requests", "已由 {requests} 个请求的运行确认";
+        /// Key: objectives.
+        Objectives => "Objectives", "目标";
+        /// Key: the binding one.
+        Binding => "Missed first", "最先不满足";
+        /// Key: the edge.
+        Edge => "Beyond it", "超过之后";
+        /// A slope.
+        Slope => "a slope: a little more load misses a little more", "缓坡：负载略增，达标率略降";
+        /// A cliff.
+        Cliff => "a cliff: 5 % more load misses most of what was met", "断崖：负载再增 5 %，大部分请求即不达标";
+        /// Key: the cost.
+        Spent => "Spent", "开销";
+        /// Requests and probes.
+        SpentOn => "{requests} requests in {probes} probes", "{requests} 个请求，{probes} 次探测";
+        /// Heading: the tiers.
+        Tiers => "Tiers", "档位";
+        /// Column: a tier.
+        Tier => "tier", "档位";
+        /// Heading: the probes.
+        Probes => "Probes", "探测";
+        /// Column: why it was made.
+        Purpose => "why", "目的";
+        /// Column: requests.
+        Requests => "requests", "请求数";
+        /// Column: what it said.
+        Said => "says", "结论";
+        /// Purpose.
+        Bracket => "bracket", "定界";
+        /// Purpose.
+        Bisect => "bisect", "二分";
+        /// Purpose.
+        Confirm => "confirm", "确认";
+        /// Verdict of a probe.
+        Meets => "meets", "满足";
+        /// Verdict of a probe.
+        Misses => "misses", "不满足";
+        /// Verdict of a probe.
+        Near => "near", "接近边界";
+        /// Heading: the confirming run.
+        AtTheAnswer => "The run at the answer", "该负载下的运行";
+        /// Column: low end.
+        Low => "low", "下限";
+        /// Column: high end.
+        High => "high", "上限";
+        /// Column: the value.
+        Value => "capacity", "容量";
+        /// Key: where it is kept.
+        Saved => "Saved in", "保存于";
+    }
+}

@@ -1,0 +1,202 @@
+//! A search for capacity as a document: the answer first, then how it was found.
+
+use crate::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Tone, Unit, Verdict};
+use crate::number;
+use inferometer_core::capacity::{Capacity, Edge, SearchEnding, TierCapacity};
+use inferometer_core::message::Lang;
+use inferometer_core::message::capacity::CapacityText;
+use inferometer_core::summary::Summary;
+use std::path::Path;
+
+/// The search as a document.
+pub fn compose(found: &Capacity, directory: &Path, lang: Lang) -> Doc {
+    let mut sections = vec![
+        Section::plain(vec![Block::Verdict(verdict(found, lang))]),
+        Section::plain(vec![Block::Pairs(pairs(found, lang))]),
+    ];
+    if !found.tiers.is_empty() {
+        let heading = CapacityText::Tiers.text(lang);
+        sections.push(Section::headed(heading, vec![Block::Table(tiers(found, lang))]));
+    }
+    if let Some(summary) = &found.confirmed {
+        let heading = CapacityText::AtTheAnswer.text(lang);
+        sections.push(Section::headed(heading, vec![Block::Table(confirmed(summary))]));
+    }
+    let heading = CapacityText::Probes.text(lang);
+    sections.push(Section::headed(heading, vec![Block::Table(probes(found, lang))]));
+    let saved = Pair::new(CapacityText::Saved.text(lang), directory.display().to_string());
+    sections.push(Section::plain(vec![Block::Pairs(vec![saved])]));
+    Doc { sections }
+}
+
+/// The JSON form `inferometer.capacity/1`.
+pub fn json(found: &Capacity) -> String {
+    crate::json::render(found)
+}
+
+fn unit(found: &Capacity) -> &'static str {
+    match found.over.as_str() {
+        "rate" => Unit::RequestsPerSecond.sign(),
+        _ => "",
+    }
+}
+
+fn level(value: f64) -> String {
+    let decimals = match value {
+        value if value.fract() == 0.0 => 0,
+        value if value >= 100.0 => 0,
+        value if value >= 10.0 => 1,
+        _ => 2,
+    };
+    number::grouped(value, decimals)
+}
+
+fn verdict(found: &Capacity, lang: Lang) -> Verdict {
+    let answer = &found.answer;
+    let value = |name, value: Option<f64>| (name, value.map_or(number::ABSENT.to_owned(), level));
+    let values = [
+        value("value", answer.value),
+        value("low", answer.low),
+        value("high", answer.high),
+        ("unit", unit(found).to_owned()),
+        ("needs", answer.needs.unwrap_or_default().to_string()),
+    ];
+    let (text, tone) = match answer.ending {
+        SearchEnding::Confirmed => (CapacityText::Answer, Tone::Good),
+        SearchEnding::AtCeiling => (CapacityText::AtLeast, Tone::Good),
+        _ if answer.value.is_some() => (CapacityText::Answer, Tone::Caution),
+        SearchEnding::NeverMet => (CapacityText::NeverMet, Tone::Bad),
+        SearchEnding::TooFewSamples => (CapacityText::TooFew, Tone::Bad),
+        SearchEnding::BudgetSpent => (CapacityText::BudgetSpent, Tone::Bad),
+        SearchEnding::Unconfirmed => (CapacityText::Unconfirmed, Tone::Bad),
+        SearchEnding::Interrupted => (CapacityText::Interrupted, Tone::Bad),
+    };
+    let word = match answer.value {
+        Some(_) => CapacityText::Found,
+        None => CapacityText::NotFound,
+    };
+    let rest = match (answer.ending, &found.confirmed) {
+        (SearchEnding::Confirmed, Some(summary)) => {
+            let requests = number::grouped(summary.requests.ok as f64, 0);
+            CapacityText::Confirmed.with(lang, &[("requests", requests)])
+        }
+        (SearchEnding::BudgetSpent, _) if answer.value.is_some() => {
+            CapacityText::BudgetSpent.text(lang).to_owned()
+        }
+        (SearchEnding::Unconfirmed, _) if answer.value.is_some() => {
+            CapacityText::Unconfirmed.text(lang).to_owned()
+        }
+        (SearchEnding::Interrupted, _) if answer.value.is_some() => {
+            CapacityText::Interrupted.text(lang).to_owned()
+        }
+        _ => String::new(),
+    };
+    Verdict {
+        word: word.text(lang).to_owned(),
+        tone,
+        reason: text.with(lang, &values).replace("  ", " "),
+        rest,
+    }
+}
+
+fn pairs(found: &Capacity, lang: Lang) -> Vec<Pair> {
+    let answer = &found.answer;
+    let objectives = answer.objectives.join(", ");
+    let mut pairs = vec![Pair::new(CapacityText::Objectives.text(lang), objectives)];
+    if let Some(binding) = &answer.binding {
+        pairs.push(Pair::new(CapacityText::Binding.text(lang), binding.clone()));
+    }
+    if let Some(edge) = answer.edge {
+        let text = match edge {
+            Edge::Slope => CapacityText::Slope,
+            Edge::Cliff => CapacityText::Cliff,
+        };
+        pairs.push(Pair::new(CapacityText::Edge.text(lang), text.text(lang)));
+    }
+    let spent = [
+        ("requests", number::grouped(found.requests_spent as f64, 0)),
+        ("probes", found.probes.len().to_string()),
+    ];
+    let spent = CapacityText::SpentOn.with(lang, &spent);
+    pairs.push(Pair::new(CapacityText::Spent.text(lang), spent));
+    pairs
+}
+
+fn tiers(found: &Capacity, lang: Lang) -> Table {
+    let say = |text: CapacityText| text.text(lang);
+    let cell = |value: Option<f64>| value.map_or(Cell::Absent, |value| Cell::text(level(value)));
+    let row = |tier: &TierCapacity| {
+        vec![
+            Cell::text(tier.tier.clone().unwrap_or_default()),
+            cell(tier.value),
+            cell(tier.low),
+            cell(tier.high),
+            Cell::text(tier.binding.clone().unwrap_or_default()),
+            Cell::text(tier.objectives.join(", ")),
+        ]
+    };
+    Table {
+        columns: vec![
+            Column::left(say(CapacityText::Tier)),
+            Column::right(say(CapacityText::Value)),
+            Column::right(say(CapacityText::Low)),
+            Column::right(say(CapacityText::High)),
+            Column::left(say(CapacityText::Binding)),
+            Column::wrapped(say(CapacityText::Objectives)),
+        ],
+        rows: found.tiers.iter().map(row).collect(),
+        footnotes: Vec::new(),
+    }
+}
+
+fn confirmed(summary: &Summary) -> Table {
+    let millis = |value: Option<f64>| Cell::number(value, Unit::Milliseconds, 1);
+    let latency = &summary.latency;
+    let throughput = &summary.throughput;
+    Table {
+        columns: ["req/s", "tok/s", "TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99"]
+            .map(Column::right)
+            .to_vec(),
+        rows: vec![vec![
+            Cell::number(throughput.requests_per_s, Unit::RequestsPerSecond, 2),
+            Cell::number(throughput.output_tokens_per_s, Unit::TokensPerSecond, 1),
+            millis(latency.ttft_ms.map(|ttft| ttft.p50)),
+            millis(latency.ttft_ms.map(|ttft| ttft.p99)),
+            millis(latency.tpot_ms.map(|tpot| tpot.p50)),
+            millis(latency.tpot_ms.map(|tpot| tpot.p99)),
+        ]],
+        footnotes: Vec::new(),
+    }
+}
+
+fn probes(found: &Capacity, lang: Lang) -> Table {
+    let say = |text: CapacityText| text.text(lang);
+    let word = |word: &str| match word {
+        "bracket" => say(CapacityText::Bracket).to_owned(),
+        "bisect" => say(CapacityText::Bisect).to_owned(),
+        "confirm" => say(CapacityText::Confirm).to_owned(),
+        "meets" => say(CapacityText::Meets).to_owned(),
+        "misses" => say(CapacityText::Misses).to_owned(),
+        "near" => say(CapacityText::Near).to_owned(),
+        other => other.to_owned(),
+    };
+    Table {
+        columns: vec![
+            Column::right(&found.over),
+            Column::left(say(CapacityText::Purpose)),
+            Column::right(say(CapacityText::Requests)),
+            Column::left(say(CapacityText::Said)),
+        ],
+        rows: (found.probes.iter())
+            .map(|probe| {
+                vec![
+                    Cell::text(level(probe.level)),
+                    Cell::text(word(&probe.purpose)),
+                    Cell::count(probe.requests),
+                    Cell::text(word(&probe.verdict)),
+                ]
+            })
+            .collect(),
+        footnotes: Vec::new(),
+    }
+}
