@@ -3,9 +3,11 @@
 //! Attainment near the capacity is taken as logistic in the logarithm of the level, with the
 //! target's share at the capacity itself and an unknown steepness, so that every request
 //! counts, whichever way its probe ended. Far from the capacity that form need not hold, so
-//! far probes count less.
+//! far probes count less. Requests that depend on their neighbours count as the fewer
+//! independent ones that would tell as much.
 
 use super::Edge;
+use super::dependence::design_effect;
 use super::probe::Outcome;
 
 /// Points of the grid.
@@ -13,11 +15,9 @@ const POINTS: usize = 401;
 /// The grid reaches so much beyond the bracket on either side, lest a wrong bracket mislead.
 const BEYOND: f64 = 1.6;
 /// Distance, in logarithms, at which a probe counts for little.
-const REACH: f64 = 0.3;
+const REACH: f64 = 0.2;
 /// What the farthest probe still counts.
-const LEAST_WEIGHT: f64 = 0.02;
-/// Fewest hits and fewest misses that show whether they depend on their neighbours.
-const LEAST_TO_SHOW_DEPENDENCE: u64 = 4;
+const LEAST_WEIGHT: f64 = 0.01;
 /// How unlikely an overloaded level is to be within capacity.
 const OVERLOAD_LOG: f64 = -4.0;
 /// Steepness of attainment, from slopes to cliffs.
@@ -33,16 +33,20 @@ pub(super) struct Belief {
     /// Mean logarithm of the steepness.
     steepness: f64,
     share: f64,
+    /// How many requests near the capacity tell as much as one.
+    pub(super) effect: f64,
 }
 
 impl Belief {
     /// From all probes, for the target number `at`.
     pub(super) fn of(history: &[Outcome], at: usize, share: f64, bracket: [f64; 2]) -> Self {
-        let low = (bracket[0] / BEYOND).ln();
-        let high = (bracket[1] * BEYOND).ln();
-        let first = Belief::around(history, at, share, [low, high], None);
+        let ends = [(bracket[0] / BEYOND).ln(), (bracket[1] * BEYOND).ln()];
+        let first = Belief::around(history, at, share, ends, |_| 1.0);
         let middle = first.median().ln();
-        Belief::around(history, at, share, [low, high], Some(middle))
+        Belief::around(history, at, share, ends, |outcome| {
+            let far = (outcome.level.ln() - middle) / REACH;
+            (-far * far).exp().max(LEAST_WEIGHT)
+        })
     }
 
     fn around(
@@ -50,16 +54,14 @@ impl Belief {
         at: usize,
         share: f64,
         [low, high]: [f64; 2],
-        middle: Option<f64>,
+        weight: impl Fn(&Outcome) -> f64,
     ) -> Self {
         let odds = (share / (1.0 - share)).ln();
-        let weight = |outcome: &Outcome| {
-            middle.map_or(1.0, |middle| {
-                let far = (outcome.level.ln() - middle) / REACH;
-                (-far * far).exp().max(LEAST_WEIGHT)
-            })
-        };
-        let effect = effect(history, at, weight);
+        // While a queue grows its batches differ by that, and farther from the capacity they
+        // differ by more or less than they do there.
+        let settled = history.iter().filter(|outcome| !outcome.overloaded);
+        let misses = settled.map(|outcome| (&outcome.misses[at], weight(outcome).powi(4)));
+        let effect = design_effect(misses);
         let step = (high - low) / (POINTS - 1) as f64;
         let mut logs = Vec::with_capacity(POINTS * STEEPNESS.len());
         for point in 0..POINTS {
@@ -97,6 +99,7 @@ impl Belief {
             grid,
             steepness,
             share,
+            effect,
         }
     }
 
@@ -130,20 +133,6 @@ impl Belief {
             false => Edge::Slope,
         }
     }
-}
-
-/// How many requests tell as much as one, over all probes that had misses enough to show it.
-fn effect(history: &[Outcome], at: usize, weight: impl Fn(&Outcome) -> f64) -> f64 {
-    let (mut sum, mut total) = (0.0, 0.0);
-    for outcome in history {
-        let missed = outcome.requests - outcome.met[at].min(outcome.requests);
-        if missed.min(outcome.met[at]) >= LEAST_TO_SHOW_DEPENDENCE {
-            let share = weight(outcome) * outcome.requests as f64;
-            sum += share * outcome.effects[at];
-            total += share;
-        }
-    }
-    if total > 0.0 { sum / total } else { 1.0 }
 }
 
 /// ln(1 + e^x) without overflow.

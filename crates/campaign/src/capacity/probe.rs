@@ -1,13 +1,24 @@
 //! One probe: a sequential test at a level, fed request by request.
 
-use inferometer_core::statistics::{
-    Sprt, SprtStep, SprtVerdict, TailClaim, design_effect, tail_claim,
-};
+use super::dependence::{Misses, design_effect};
+use super::overload::Course;
+use inferometer_core::statistics::{Sprt, SprtStep, SprtVerdict, TailClaim, tail_claim};
+use std::collections::BTreeMap;
 
 /// Half of the zone between clearly good and clearly bad, in shares of the allowed misses.
 const INDIFFERENCE: f64 = 0.4;
 /// Risk of each wrong answer of a probe; a wrong one is outvoted later.
 const RISK: f64 = 0.05;
+/// Waves of requests that an idle server takes to settle: they are left out.
+const SETTLING_WAVES: u64 = 4;
+/// Part of a probe that is left out at least, for queues whose memory is longer than a wave.
+const SETTLING_PART: u64 = 16;
+/// Of so many requests in a row to a server that still fills, so many missed are hopeless: it
+/// only gets worse from there.
+const HOPELESS: u32 = 24;
+/// Part of a bisecting probe before which it does not end by a verdict: short sequences do not
+/// show how long a queue remembers.
+const TRUSTED_PART: u64 = 4;
 
 /// Why a probe is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +27,7 @@ pub enum Purpose {
     Bracket,
     /// To narrow the interval.
     Bisect,
-    /// To confirm the answer; runs to its end.
+    /// To confirm the answer.
     Confirm,
 }
 
@@ -36,8 +47,22 @@ pub enum Verdict {
     Meets,
     /// One is missed.
     Misses,
-    /// The boundary is near: all requests were spent without a clear answer.
+    /// The boundary is near: no clear answer.
     Near,
+}
+
+/// One request, once it is known whether it was within the limits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen<'a> {
+    /// Its number in the probe in the order of sending, from 0.
+    pub order: u64,
+    /// Requests under way when it was sent, itself included.
+    pub in_flight: u64,
+    /// Time to its first token; absent if it failed.
+    pub ttft_s: Option<f64>,
+    /// Whether it was within the limit of each target, in their order. A failed request is
+    /// within none.
+    pub within: &'a [bool],
 }
 
 /// A measurement to make.
@@ -46,15 +71,49 @@ pub struct Probe {
     /// Rate or concurrency.
     pub level: f64,
     /// Most requests to send.
-    pub requests: u64,
+    pub most_requests: u64,
     /// Why.
     pub purpose: Purpose,
-    tests: Vec<(usize, f64, Option<Sprt>)>,
-    /// Whether each request was within the limit, for each target.
-    within: Vec<Vec<bool>>,
-    /// Design effects, renewed as the sequence grows.
-    effects: Vec<f64>,
+    /// Requests to count, once the server has settled.
+    length: u64,
+    tests: Vec<Test>,
+    /// Ended before others that were sent earlier.
+    early: BTreeMap<u64, (u64, Option<f64>, Vec<bool>)>,
+    observed: u64,
+    counted: u64,
+    misses: Vec<Misses>,
+    course: Course,
     overloaded: bool,
+}
+
+/// The test of one target.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Test {
+    target: usize,
+    share: f64,
+    sprt: Option<Sprt>,
+    /// Design effect, of earlier probes or of this one.
+    effect: f64,
+    /// The last 32 requests, a bit for each that missed.
+    recent: u32,
+}
+
+impl Test {
+    pub(super) fn new(target: usize, share: f64, effect: f64) -> Self {
+        let half = INDIFFERENCE * (1.0 - share).min(share);
+        Test {
+            target,
+            share,
+            sprt: Sprt::new(share - half, share + half, RISK, RISK).ok(),
+            effect,
+            recent: 0,
+        }
+    }
+
+    fn says(&self, verdict: SprtVerdict) -> bool {
+        let step = (self.sprt.as_ref()).map(|sprt| sprt.step_for_dependent(self.effect));
+        step == Some(SprtStep::Stop(verdict))
+    }
 }
 
 /// What a probe found.
@@ -64,67 +123,105 @@ pub struct Outcome {
     pub level: f64,
     /// Why it was made.
     pub purpose: Purpose,
-    /// Requests observed.
+    /// Requests sent, those included that were left out while the server settled.
+    pub sent: u64,
+    /// Requests counted.
     pub requests: u64,
-    /// How many met each target.
+    /// How many of those met each target.
     pub met: Vec<u64>,
-    /// How many of them tell as much as one independent one: requests that wait in one queue
-    /// share their fate.
-    pub effects: Vec<f64>,
     /// The server could not keep up.
     pub overloaded: bool,
     /// What that says.
     pub verdict: Verdict,
+    pub(super) misses: Vec<Misses>,
 }
 
 impl Probe {
-    /// A probe that observes `targets` targets and decides by those given with their shares.
+    /// A probe that observes `targets` targets and decides by the tests given.
     pub(super) fn new(
-        level: f64,
-        requests: u64,
-        purpose: Purpose,
+        (level, purpose): (f64, Purpose),
+        (length, most_requests): (u64, u64),
         targets: usize,
-        shares: &[(usize, f64)],
+        tests: Vec<Test>,
     ) -> Self {
-        let tests = shares.iter().map(|&(at, share)| {
-            let half = INDIFFERENCE * (1.0 - share).min(share);
-            let test = Sprt::new(share - half, share + half, RISK, RISK);
-            (at, share, test.ok())
-        });
         Probe {
             level,
-            requests,
+            most_requests,
             purpose,
-            tests: tests.collect(),
-            within: vec![Vec::new(); targets],
-            effects: vec![1.0; targets],
+            length: length.min(most_requests),
+            tests,
+            early: BTreeMap::new(),
+            observed: 0,
+            counted: 0,
+            misses: vec![Misses::default(); targets],
+            course: Course::default(),
             overloaded: false,
         }
     }
 
-    /// Takes one ended request: whether it is within the limit of each target, in their order.
-    /// A failed request is within none.
-    pub fn observe(&mut self, within: &[bool]) -> Step {
-        for (at, sequence) in self.within.iter_mut().enumerate() {
-            sequence.push(within.get(at).copied().unwrap_or(false));
-            // At lengths that grow by a quarter, so that all of them cost little.
-            let n = sequence.len();
-            if n.is_power_of_two() || n % (n / 4).next_power_of_two() == 0 {
-                self.effects[at] = design_effect(sequence);
-            }
+    /// Takes a request as soon as its fate is known. Requests count in the order of sending,
+    /// however they end: else the quick ones would speak for all.
+    pub fn observe(&mut self, seen: Seen<'_>) -> Step {
+        let request = (seen.in_flight, seen.ttft_s, seen.within.to_vec());
+        if seen.order >= self.observed {
+            self.early.insert(seen.order, request);
         }
-        for (at, _, test) in &mut self.tests {
-            if let Some(test) = test {
-                test.observe(within.get(*at).copied().unwrap_or(false));
+        while let Some((in_flight, ttft_s, within)) = self.early.remove(&self.observed) {
+            self.observed += 1;
+            self.course.observe(in_flight, ttft_s);
+            if self.observed.is_multiple_of(16) && self.course.is_overloaded() {
+                return self.overload();
+            }
+            if self.is_settled() {
+                self.count(&within);
+                if self.step() != Step::Continue {
+                    break;
+                }
+            } else if self.is_hopeless(&within) {
+                return self.overload();
             }
         }
         self.step()
     }
 
-    /// In-flight and TTFT both rise: the level cannot be held, whatever the first requests say.
+    /// The driver's own judgement that the level cannot be held.
     pub fn overload(&mut self) -> Step {
         self.overloaded = true;
         self.step()
+    }
+
+    fn is_settled(&self) -> bool {
+        let waves = |wave| SETTLING_WAVES * wave as u64;
+        let left_out = self.course.first_wave().map(waves);
+        left_out.is_some_and(|waves| self.observed > waves.max(self.length / SETTLING_PART))
+    }
+
+    fn is_hopeless(&mut self, within: &[bool]) -> bool {
+        for test in &mut self.tests {
+            let missed = !within.get(test.target).copied().unwrap_or(false);
+            test.recent = test.recent << 1 | u32::from(missed);
+        }
+        (self.tests.iter()).any(|test| test.recent.count_ones() >= HOPELESS)
+    }
+
+    fn count(&mut self, within: &[bool]) {
+        self.counted += 1;
+        let is_within = |at: usize| within.get(at).copied().unwrap_or(false);
+        for (at, misses) in self.misses.iter_mut().enumerate() {
+            misses.observe(is_within(at));
+        }
+        // At lengths that grow by a quarter, so that all of them cost little.
+        let n = self.counted;
+        let again = n >= 64 && n.is_multiple_of((n / 4).next_power_of_two());
+        for test in &mut self.tests {
+            if let Some(sprt) = &mut test.sprt {
+                sprt.observe(is_within(test.target));
+            }
+            if again {
+                let own = design_effect([(&self.misses[test.target], 1.0)].into_iter());
+                test.effect = test.effect.max(own);
+            }
+        }
     }
 
     /// Where the probe stands.
@@ -132,54 +229,29 @@ impl Probe {
         if self.overloaded {
             return Step::Stop(Verdict::Misses);
         }
-        let ended = self.seen() >= self.requests;
-        if self.purpose == Purpose::Confirm {
-            return match ended {
-                true => Step::Stop(self.claim()),
-                false => Step::Continue,
-            };
-        }
-        // Short sequences do not show how long a queue remembers.
-        if self.purpose == Purpose::Bisect && self.seen() < self.requests / 4 {
-            return Step::Continue;
-        }
-        let says = |wanted| {
-            move |(at, _, test): &(usize, f64, Option<Sprt>)| {
-                let step = test
-                    .as_ref()
-                    .map(|test| test.step_for_dependent(self.effects[*at]));
-                step == Some(SprtStep::Stop(wanted))
-            }
+        let ended = self.counted >= self.length || self.observed >= self.most_requests;
+        let trusted = match self.purpose {
+            Purpose::Bracket => true,
+            Purpose::Bisect | Purpose::Confirm => self.counted >= self.length / TRUSTED_PART,
         };
-        if self.tests.iter().any(says(SprtVerdict::Bad)) {
-            Step::Stop(Verdict::Misses)
-        } else if self.tests.iter().all(says(SprtVerdict::Good)) {
-            Step::Stop(Verdict::Meets)
-        } else if ended {
-            Step::Stop(Verdict::Near)
-        } else {
-            Step::Continue
+        let bad = || (self.tests.iter()).any(|test| test.says(SprtVerdict::Bad));
+        let good = || (self.tests.iter()).all(|test| test.says(SprtVerdict::Good));
+        match self.purpose {
+            _ if trusted && bad() => Step::Stop(Verdict::Misses),
+            Purpose::Confirm if ended => Step::Stop(self.claim()),
+            Purpose::Bracket | Purpose::Bisect if trusted && good() => Step::Stop(Verdict::Meets),
+            _ if ended => Step::Stop(Verdict::Near),
+            _ => Step::Continue,
         }
-    }
-
-    fn seen(&self) -> u64 {
-        self.within
-            .first()
-            .map_or(0, |sequence| sequence.len() as u64)
-    }
-
-    fn met(&self, target: usize) -> u64 {
-        self.within[target].iter().filter(|&&within| within).count() as u64
     }
 
     /// What a long run says: whether the claim about the tail holds.
     fn claim(&self) -> Verdict {
         let claims: Vec<TailClaim> = (self.tests.iter())
-            .map(|&(at, share, _)| {
-                let effect = design_effect(&self.within[at]);
-                let telling = |count: u64| (count as f64 / effect).round() as u64;
-                let missed = self.seen() - self.met(at);
-                tail_claim(telling(missed), telling(self.seen()), 100.0 * share)
+            .map(|test| {
+                let telling = |count: u64| (count as f64 / test.effect).round() as u64;
+                let missed = self.misses[test.target].total();
+                tail_claim(telling(missed), telling(self.counted), 100.0 * test.share)
             })
             .collect();
         if claims.contains(&TailClaim::Fails) {
@@ -191,25 +263,27 @@ impl Probe {
         }
     }
 
-    /// The probe is over, by its own verdict or by the driver's decision.
-    pub fn finish(self) -> Outcome {
+    /// The probe is over, by its own verdict or by the driver's decision, after so many
+    /// requests sent.
+    pub fn finish(self, sent: u64) -> Outcome {
         let verdict = match self.step() {
             Step::Stop(verdict) => verdict,
-            Step::Continue if self.purpose == Purpose::Confirm => self.claim(),
             // A server that answers nothing at all does not meet anything.
-            Step::Continue if self.seen() == 0 => Verdict::Misses,
+            Step::Continue if self.counted == 0 => Verdict::Misses,
+            Step::Continue if self.purpose == Purpose::Confirm => self.claim(),
             Step::Continue => Verdict::Near,
         };
         Outcome {
             level: self.level,
             purpose: self.purpose,
-            requests: self.seen(),
-            met: (0..self.within.len()).map(|at| self.met(at)).collect(),
-            effects: (self.within.iter())
-                .map(|sequence| design_effect(sequence))
+            sent: sent.max(self.observed),
+            requests: self.counted,
+            met: (self.misses.iter())
+                .map(|misses| self.counted - misses.total())
                 .collect(),
             overloaded: self.overloaded,
             verdict,
+            misses: self.misses,
         }
     }
 }

@@ -1,0 +1,75 @@
+//! What a search answers.
+
+use serde::Serialize;
+
+/// Name and version of the answer's form.
+pub const SCHEMA: &str = "inferometer.capacity/1";
+
+/// The capacity of one tier.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// `inferometer.capacity/1`.
+    pub schema: &'static str,
+    /// What a level is.
+    pub over: String,
+    /// The tier that this is the capacity of.
+    pub tier: usize,
+    /// The capacity; absent if no level met the objectives, or if the sample cannot carry it.
+    pub value: Option<f64>,
+    /// Low end of its 90 % interval.
+    pub low: Option<f64>,
+    /// High end; absent if every level up to the ceiling met the objectives.
+    pub high: Option<f64>,
+    /// The objective that is missed first.
+    pub binding: Option<String>,
+    /// How attainment falls there.
+    pub edge: Option<Edge>,
+    /// Requests of the whole search, all that were sent.
+    pub requests_spent: u64,
+    /// The last long run.
+    pub confirmation: Option<Confirmation>,
+    /// Requests that the long run must count for its percentile to be claimed; present where
+    /// it had fewer.
+    pub needs: Option<u64>,
+    /// Why there is no better answer.
+    pub ending: Ending,
+}
+
+/// A long run at the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Confirmation {
+    /// Its level.
+    pub level: f64,
+    /// Requests counted.
+    pub requests: u64,
+    /// How many met the target that fewest of them met.
+    pub met: u64,
+}
+
+/// How attainment falls at the capacity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Edge {
+    /// Slowly: a little more load misses a little more.
+    Slope,
+    /// At once: 5 % more load misses most of what was met.
+    Cliff,
+}
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// The interval is as narrow as asked, and a long run confirmed it.
+    Confirmed,
+    /// Every long run moved the answer; the last one's is given.
+    Unconfirmed,
+    /// The requests were spent before.
+    BudgetSpent,
+    /// Every level up to the ceiling met the objectives.
+    AtCeiling,
+    /// No level down to the floor met them.
+    NeverMet,
+    /// The long run had fewer requests than the percentile needs, so nothing is claimed.
+    TooFewSamples,
+}
