@@ -3,6 +3,7 @@
 // Comments of options are their help texts, where `[…]` is a default and no link.
 #![allow(rustdoc::broken_intra_doc_links)]
 
+use crate::command::capacity::CapacityArguments;
 use crate::command::sweep::SweepArguments;
 use anyhow::Context;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
@@ -41,6 +42,11 @@ pub enum Command {
         after_help = "Example: inferometer sweep http://localhost:8000 --concurrency 1..64:x2 --requests 'concurrency*10' \\\n         --input-tokens 256,1024 --repeat 3 --stop-when throughput-falling\nThe same command with the same --out goes on where it was stopped."
     )]
     Sweep(Box<SweepArguments>),
+    /// Find the highest load that still meets the objectives
+    #[command(
+        after_help = "Example: inferometer capacity http://localhost:8000 --slo ttft.p99=1s --slo tpot.p99=50ms \\\n         --input-tokens 512 --output-tokens 128\nWithout a URL, the simulated engine is started and searched."
+    )]
+    Capacity(Box<CapacityArguments>),
     /// Show a stored run again, in any format, dialect or with other objectives
     #[command(
         after_help = "Example: inferometer report --dialect vllm\nWithout a path, the latest run in inferometer-runs."
@@ -467,7 +473,7 @@ pub fn with_environment(command: clap::Command) -> clap::Command {
         .map(|command| command.get_name().to_owned())
         .collect();
     names.into_iter().fold(command, |command, name| {
-        let is_run = ["run", "sweep"].contains(&name.as_str());
+        let is_run = ["run", "sweep", "capacity"].contains(&name.as_str());
         command.mut_subcommand(name, |command| {
             command.mut_args(
                 |argument| match is_run && layered.contains(argument.get_id()) {

@@ -48,6 +48,7 @@ fn main() -> ExitCode {
     let ended = match cli.command {
         Command::Run(arguments) => command::run::run(*arguments),
         Command::Sweep(arguments) => command::sweep::run(*arguments),
+        Command::Capacity(arguments) => command::capacity::run(*arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Runs(arguments) => command::runs::run(&arguments),
         Command::Data(arguments) => command::data::run(&arguments),

@@ -16,15 +16,27 @@ pub fn compose(found: &Capacity, directory: &Path, lang: Lang) -> Doc {
     ];
     if !found.tiers.is_empty() {
         let heading = CapacityText::Tiers.text(lang);
-        sections.push(Section::headed(heading, vec![Block::Table(tiers(found, lang))]));
+        sections.push(Section::headed(
+            heading,
+            vec![Block::Table(tiers(found, lang))],
+        ));
     }
     if let Some(summary) = &found.confirmed {
         let heading = CapacityText::AtTheAnswer.text(lang);
-        sections.push(Section::headed(heading, vec![Block::Table(confirmed(summary))]));
+        sections.push(Section::headed(
+            heading,
+            vec![Block::Table(confirmed(summary))],
+        ));
     }
     let heading = CapacityText::Probes.text(lang);
-    sections.push(Section::headed(heading, vec![Block::Table(probes(found, lang))]));
-    let saved = Pair::new(CapacityText::Saved.text(lang), directory.display().to_string());
+    sections.push(Section::headed(
+        heading,
+        vec![Block::Table(probes(found, lang))],
+    ));
+    let saved = Pair::new(
+        CapacityText::Saved.text(lang),
+        directory.display().to_string(),
+    );
     sections.push(Section::plain(vec![Block::Pairs(vec![saved])]));
     Doc { sections }
 }
@@ -154,9 +166,11 @@ fn confirmed(summary: &Summary) -> Table {
     let latency = &summary.latency;
     let throughput = &summary.throughput;
     Table {
-        columns: ["req/s", "tok/s", "TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99"]
-            .map(Column::right)
-            .to_vec(),
+        columns: [
+            "req/s", "tok/s", "TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99",
+        ]
+        .map(Column::right)
+        .to_vec(),
         rows: vec![vec![
             Cell::number(throughput.requests_per_s, Unit::RequestsPerSecond, 2),
             Cell::number(throughput.output_tokens_per_s, Unit::TokensPerSecond, 1),

@@ -2,14 +2,12 @@
 
 use std::ops::ControlFlow;
 
+use inferometer_campaign::capacity::{Answer, Next, Search, Seen, Settings, Step, Target};
 use inferometer_catalog::{
     device::{Device, Parallel},
     memory::VllmMemory,
     model::Model,
     timing::Timing,
-};
-use inferometer_campaign::capacity::{
-    Answer, Next, Search, Seen, Settings, Step, Target,
 };
 use inferometer_core::seed::{Dimension, rng};
 use inferometer_sim::engine::{Engine, EngineConfig, EventKind, Request, VllmPolicy};
@@ -119,7 +117,9 @@ impl EngineServer {
             }
             // Too late for every objective: no need to wait for its end.
             for order in late.drain(..) {
-                let Some(request) = &mut under_way[order as usize] else { continue };
+                let Some(request) = &mut under_way[order as usize] else {
+                    continue;
+                };
                 let first = request.first_token.expect("it is late");
                 request.told = true;
                 let answered = Answered {
@@ -204,7 +204,16 @@ pub fn search(server: &EngineServer, targets: &[usize], seed: u64) -> Vec<Answer
         });
         if std::env::var_os("TRACE").is_some() {
             let outcome = probe.clone().finish(sent);
-            eprintln!("{:?} {:.2} sent {} counted {} met {:?} {:?} {}", outcome.purpose, outcome.level, sent, outcome.requests, outcome.met, outcome.verdict, outcome.overloaded);
+            eprintln!(
+                "{:?} {:.2} sent {} counted {} met {:?} {:?} {}",
+                outcome.purpose,
+                outcome.level,
+                sent,
+                outcome.requests,
+                outcome.met,
+                outcome.verdict,
+                outcome.overloaded
+            );
         }
         search.tell(probe.finish(sent));
     }

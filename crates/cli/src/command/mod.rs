@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub mod capacity;
 pub mod data;
 pub mod doctor;
 pub mod null_server;

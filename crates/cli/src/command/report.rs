@@ -2,10 +2,11 @@
 
 use crate::Exit;
 use crate::arguments::ReportArguments;
-use crate::command::sweep;
+use crate::command::{capacity, sweep};
 use crate::measure::fold;
 use crate::output::{Shown, check_output, language, show, verdict};
 use anyhow::bail;
+use inferometer_core::capacity::FILE;
 use inferometer_core::fold::RunContext;
 use inferometer_core::note::Known;
 use inferometer_core::run_dir::{RunDir, latest};
@@ -23,6 +24,16 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         check_output(&arguments.output)?;
         sweep::show(&sweep, &arguments.output)?;
         return Ok(sweep::exit(&sweep::read(&sweep)?));
+    }
+    if let Some(path) = arguments
+        .path
+        .as_deref()
+        .filter(|path| path.join(FILE).is_file())
+    {
+        let found = capacity::read(path)?;
+        check_output(&arguments.output)?;
+        capacity::show(&found, path, &arguments.output)?;
+        return Ok(capacity::exit(&found));
     }
     let directory = match &arguments.path {
         Some(path) => RunDir::open(path)?,

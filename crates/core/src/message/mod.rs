@@ -5,8 +5,8 @@
 //! lists what a new text or a new language still lacks, and refuses a text that was left in
 //! English or lost a `{name}`.
 
-mod complete;
 pub mod capacity;
+mod complete;
 pub mod data;
 pub mod doctor;
 pub mod doubts;
