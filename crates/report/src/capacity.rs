@@ -87,27 +87,19 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         Some(_) => CapacityText::Found,
         None => CapacityText::NotFound,
     };
-    let rest = match (answer.ending, &found.confirmed) {
-        (SearchEnding::Confirmed, Some(summary)) => {
-            let requests = number::grouped(summary.requests.ok as f64, 0);
-            CapacityText::Confirmed.with(lang, &[("requests", requests)])
-        }
-        (SearchEnding::BudgetSpent, _) if answer.value.is_some() => {
-            CapacityText::BudgetSpent.text(lang).to_owned()
-        }
-        (SearchEnding::Unconfirmed, _) if answer.value.is_some() => {
-            CapacityText::Unconfirmed.text(lang).to_owned()
-        }
-        (SearchEnding::Interrupted, _) if answer.value.is_some() => {
-            CapacityText::Interrupted.text(lang).to_owned()
-        }
-        _ => String::new(),
+    // An answer that is less than it could be says why.
+    let lacks = match answer.ending {
+        _ if answer.value.is_none() => None,
+        SearchEnding::BudgetSpent => Some(CapacityText::BudgetSpent),
+        SearchEnding::Unconfirmed => Some(CapacityText::Unconfirmed),
+        SearchEnding::Interrupted => Some(CapacityText::Interrupted),
+        _ => None,
     };
     Verdict {
         word: word.text(lang).to_owned(),
         tone,
         reason: text.with(lang, &values).replace("  ", " "),
-        rest,
+        rest: lacks.map_or(String::new(), |text| text.text(lang).to_owned()),
     }
 }
 
@@ -124,6 +116,11 @@ fn pairs(found: &Capacity, lang: Lang) -> Vec<Pair> {
             Edge::Cliff => CapacityText::Cliff,
         };
         pairs.push(Pair::new(CapacityText::Edge.text(lang), text.text(lang)));
+    }
+    if let (SearchEnding::Confirmed, Some(summary)) = (answer.ending, &found.confirmed) {
+        let requests = number::grouped(summary.requests.ok as f64, 0);
+        let by = CapacityText::ConfirmedBy.with(lang, &[("requests", requests)]);
+        pairs.push(Pair::new(CapacityText::Confirmed.text(lang), by));
     }
     let spent = [
         ("requests", number::grouped(found.requests_spent as f64, 0)),

@@ -10,7 +10,7 @@ texts! {
         /// Verdict: there is none.
         NotFound => "NO CAPACITY", "无结论";
         /// The answer with its interval.
-        Answer => "{value} {unit} (90 % interval {low} – {high})", "{value} {unit}（90 % 区间 {low} – {high}）";
+        Answer => "{value} {unit}; 90 % interval {low} – {high}", "{value} {unit}；90 % 区间 {low} – {high}";
         /// The answer without an upper end.
         AtLeast => "at least {value} {unit}: every load up to there met the objectives", "至少 {value} {unit}：直到该负载均满足目标";
         /// No load met the objectives.
@@ -23,8 +23,10 @@ texts! {
         Unconfirmed => "long runs at the answer kept moving it; the server may drift", "在该负载下的长时间运行不断改变结论，服务端可能存在漂移";
         /// The user stopped it.
         Interrupted => "the search was stopped by the user", "搜索被用户中止";
-        /// The verdict's rest: a long run agreed.
-        Confirmed => "confirmed by a run of {requests} requests", "已由 {requests} 个请求的运行确认";
+        /// Key: what a long run says.
+        Confirmed => "Confirmed", "确认";
+        /// A long run agreed.
+        ConfirmedBy => "by a run of {requests} requests", "由 {requests} 个请求的运行确认";
         /// Key: objectives.
         Objectives => "Objectives", "目标";
         /// Key: the binding one.
