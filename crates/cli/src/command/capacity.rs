@@ -472,7 +472,9 @@ impl Driver {
             // The server is warm from the probe before.
             options.load.warmup = Some(Warmup::Requests(0));
         }
-        let virtual_time = options.connection.sim_clock == Some(SimClock::Virtual);
+        if options.connection.sim_clock == Some(SimClock::Virtual) {
+            return self.compute(probe, &options, &directory, progress);
+        }
         let mut point = Point::prepare(options, PrefixCache::Kept, progress)?;
         self.control.renew();
         let watch = Arc::new(Mutex::new(Eye {
@@ -480,29 +482,57 @@ impl Driver {
             watched: self.watched.clone(),
             ends: Vec::new(),
         }));
-        if !virtual_time {
-            let (eye, control) = (Arc::clone(&watch), self.control.clone());
-            point.watch = Some(Box::new(move |record| {
-                let mut eye = eye.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                match eye.see(record) {
-                    // What waits in the queue of an overloaded server would wait for minutes.
-                    Step::Stop(Verdict::Misses) => control.enough(Stop::Leave),
-                    Step::Stop(_) => control.enough(Stop::Drain),
-                    Step::Continue => {}
-                }
-            }));
-        }
+        let (eye, control) = (Arc::clone(&watch), self.control.clone());
+        point.watch = Some(Box::new(move |record| {
+            let mut eye = eye.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            match eye.see(record) {
+                // What waits in the queue of an overloaded server would wait for minutes.
+                Step::Stop(Verdict::Misses) => control.enough(Stop::Leave),
+                Step::Stop(_) => control.enough(Stop::Drain),
+                Step::Continue => {}
+            }
+        }));
         let measured = self
             .servers
             .measure(point, &directory, &self.control, progress)?;
-        let mut sent = measured.ending.planned - measured.ending.unsent;
-        let mut eye = watch
+        let sent = measured.ending.planned - measured.ending.unsent;
+        let eye = watch
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner());
-        if virtual_time {
-            sent = eye.review(&measured.directory)?;
-        }
         Ok((eye.probe.clone().finish(sent), measured))
+    }
+
+    /// The same in virtual time. A run that is computed cannot be stopped, so it is made
+    /// longer until it suffices: the same seed gives the same beginning.
+    fn compute(
+        &mut self,
+        probe: Probe,
+        options: &Options,
+        directory: &Path,
+        progress: &mut Progress,
+    ) -> anyhow::Result<(Outcome, Measured)> {
+        const SHORTEST: u64 = 1024;
+        let most = probe.most_requests;
+        let mut requests = SHORTEST.min(most);
+        loop {
+            let options = at_level(options, self.over, probe.level, requests);
+            let point = Point::prepare(options, PrefixCache::Kept, progress)?;
+            let measured = self
+                .servers
+                .measure(point, directory, &self.control, progress)?;
+            let mut eye = Eye {
+                probe: probe.clone(),
+                watched: self.watched.clone(),
+                ends: Vec::new(),
+            };
+            let sent = eye.review(&measured.directory)?;
+            if sent.is_some() || requests >= most {
+                return Ok((eye.probe.finish(sent.unwrap_or(requests)), measured));
+            }
+            std::fs::remove_dir_all(directory)
+                .with_context(|| format!("cannot replace {}", directory.display()))?;
+            requests = (requests * 2).min(most);
+        }
     }
 
     fn keep(&mut self, outcome: &Outcome, measured: &Measured, progress: &Progress) {
@@ -573,17 +603,17 @@ impl Eye {
     }
 
     /// Shows the records of a computed run until enough is known; the requests that were sent
-    /// by then.
-    fn review(&mut self, directory: &RunDir) -> anyhow::Result<u64> {
+    /// by then, if it was.
+    fn review(&mut self, directory: &RunDir) -> anyhow::Result<Option<u64>> {
         let records: Vec<Record> = directory.records()?.collect::<Result<_, _>>()?;
         for record in &records {
             if let Step::Stop(_) = self.see(record) {
                 let now = record.end;
                 let sent = records.iter().filter(|other| other.sent <= now).count();
-                return Ok(sent as u64);
+                return Ok(Some(sent as u64));
             }
         }
-        Ok(records.len() as u64)
+        Ok(None)
     }
 }
 
