@@ -158,11 +158,11 @@ impl MeasurementOptions {
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Output")]
 pub struct OutputOptions {
-    /// Format, text unless given (repeatable); csv goes into the run directory unless -o says otherwise
-    #[arg(long, value_name = "text|json|csv")]
+    /// Format, text unless given (repeatable); md and csv go into the run directory unless -o says otherwise
+    #[arg(long, value_name = "text|md|json|csv")]
     pub format: Vec<Format>,
     /// Whose definitions to use
-    #[arg(long, value_name = "ours|vllm|sglang|grid-log", default_value = "ours", hide_default_value = true, value_parser = dialect)]
+    #[arg(long, value_name = "ours|vllm|sglang|evalscope-2024|evalscope|mindie|grid-log|aiperf|guidellm", default_value = "ours", hide_default_value = true, value_parser = dialect)]
     pub dialect: Dialect,
     /// Language of the report [from the locale]
     #[arg(long, value_name = "en|zh", value_parser = lang)]
@@ -180,6 +180,8 @@ pub struct OutputOptions {
 pub enum Format {
     /// For people.
     Text,
+    /// For notes and wikis.
+    Md,
     /// The summary, for programs.
     Json,
     /// One row, for spreadsheets.
@@ -191,15 +193,19 @@ impl std::str::FromStr for Format {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "text" => Ok(Format::Text),
+            "md" => Ok(Format::Md),
             "json" => Ok(Format::Json),
             "csv" => Ok(Format::Csv),
-            _ => Err("choose text, json or csv".into()),
+            _ => Err("choose text, md, json or csv".into()),
         }
     }
 }
 
 fn dialect(text: &str) -> Result<Dialect, String> {
-    Dialect::from_word(text).ok_or_else(|| "choose ours, vllm, sglang or grid-log".into())
+    Dialect::from_word(text).ok_or_else(|| {
+        let words: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.word()).collect();
+        format!("choose one of {}", words.join(", "))
+    })
 }
 
 fn lang(text: &str) -> Result<Lang, String> {

@@ -12,7 +12,7 @@ use inferometer_core::summary::{SloOutcome, Summary};
 use inferometer_report::dialect::Source;
 use inferometer_report::run::{Detail, RunReport, compose};
 use inferometer_report::text::{Paint, TextStyle};
-use inferometer_report::{csv, dialect, json, text};
+use inferometer_report::{csv, dialect, json, markdown, text};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -72,9 +72,11 @@ pub fn verdict(summary: &Summary) -> Exit {
 
 /// What cannot be shown or written is said before the work is done.
 pub fn check_output(options: &OutputOptions) -> anyhow::Result<()> {
-    if options.dialect.foreign().is_some() && options.format.contains(&Format::Csv) {
+    let ours = [(Format::Csv, "csv"), (Format::Md, "md")];
+    let ours = ours.iter().find(|(it, _)| options.format.contains(it));
+    if let Some((_, format)) = ours.filter(|_| options.dialect.foreign().is_some()) {
         bail!(
-            "--format csv has our own columns only; leave out --dialect, or use --format text or json"
+            "--format {format} has our own numbers only; leave out --dialect, or use --format text or json"
         );
     }
     let folder = options
@@ -92,7 +94,7 @@ pub fn check_output(options: &OutputOptions) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Text and JSON go to standard output, CSV into the run directory, unless `-o` says otherwise.
+/// Text and JSON go to standard output, the others into the run directory, unless `-o` says otherwise.
 fn target(
     folder: &Path,
     options: &OutputOptions,
@@ -101,6 +103,7 @@ fn target(
 ) -> Option<PathBuf> {
     let name = match format {
         Format::Text => "report.txt",
+        Format::Md => "report.md",
         Format::Json => "report.json",
         Format::Csv => "report.csv",
     };
@@ -108,7 +111,7 @@ fn target(
         Some(to) if to == Path::new("-") => None,
         Some(to) if to.is_dir() || formats > 1 => Some(to.join(name)),
         Some(to) => Some(to.clone()),
-        None if format == Format::Csv => Some(folder.join(name)),
+        None if matches!(format, Format::Md | Format::Csv) => Some(folder.join(name)),
         None => None,
     }
 }
@@ -137,11 +140,13 @@ fn render(run: &Shown<'_>, options: &OutputOptions, format: Format) -> anyhow::R
         return Ok(match format {
             Format::Text => dialect::text(foreign, &source)?,
             Format::Json => dialect::json(foreign, &source)? + "\n",
+            Format::Md => markdown::render(&compose(&report)),
             Format::Csv => csv::render(&report),
         });
     }
     Ok(match format {
         Format::Text => text::render(&compose(&report), style()),
+        Format::Md => markdown::render(&compose(&report)),
         Format::Json => json::render(run.summary),
         Format::Csv => csv::render(&report),
     })

@@ -4,9 +4,16 @@
 //! A dialect reproduces its tool, weaknesses included: where the tool prints 0 for what is
 //! not known, so does the dialect. Our own report never does.
 
+pub mod aiperf;
 mod block;
+pub mod evalscope;
+pub mod evalscope_2024;
 pub mod grid_log;
+pub mod guidellm;
+pub mod mindie;
 mod object;
+mod outline;
+mod python;
 pub mod sglang;
 pub mod vllm;
 
@@ -15,6 +22,9 @@ use inferometer_core::record::Record;
 use inferometer_core::scenario::{Arrival, Scenario, Shape};
 use inferometer_core::slo::{SloMetric, SloScope};
 use inferometer_core::units::Offset;
+use jiff::SignedDuration;
+use jiff::civil::DateTime;
+use jiff::fmt::temporal::Pieces;
 use std::time::Duration;
 
 /// Whose definitions and words a report uses.
@@ -27,8 +37,18 @@ pub enum Dialect {
     Vllm,
     /// `sglang.bench_serving`.
     Sglang,
+    /// `evalscope perf` of 2024.
+    Evalscope2024,
+    /// `evalscope perf` of today.
+    Evalscope,
+    /// MindIE's `benchmark`.
+    Mindie,
     /// The log of the length-grid study.
     GridLog,
+    /// AIPerf.
+    Aiperf,
+    /// GuideLLM.
+    Guidellm,
 }
 
 impl Dialect {
@@ -37,7 +57,12 @@ impl Dialect {
         Dialect::Ours,
         Dialect::Vllm,
         Dialect::Sglang,
+        Dialect::Evalscope2024,
+        Dialect::Evalscope,
+        Dialect::Mindie,
         Dialect::GridLog,
+        Dialect::Aiperf,
+        Dialect::Guidellm,
     ];
 
     /// The word that `--dialect` takes.
@@ -46,7 +71,12 @@ impl Dialect {
             Dialect::Ours => "ours",
             Dialect::Vllm => "vllm",
             Dialect::Sglang => "sglang",
+            Dialect::Evalscope2024 => "evalscope-2024",
+            Dialect::Evalscope => "evalscope",
+            Dialect::Mindie => "mindie",
             Dialect::GridLog => "grid-log",
+            Dialect::Aiperf => "aiperf",
+            Dialect::Guidellm => "guidellm",
         }
     }
 
@@ -90,7 +120,12 @@ pub fn text(dialect: Foreign, source: &Source<'_>) -> Result<String, DialectErro
             Ok(vllm::measure(source, vllm::Release::default()).text(&vllm::Selection::default()))
         }
         Foreign::Sglang => Ok(sglang::measure(source)?.text()),
+        Foreign::Evalscope2024 => Ok(evalscope_2024::measure(source)?.text()),
+        Foreign::Evalscope => Ok(evalscope::measure(source).text()),
+        Foreign::Mindie => Ok(mindie::measure(source)?.text()),
         Foreign::GridLog => Ok(grid_log::measure(source)?.text()),
+        Foreign::Aiperf => Ok(aiperf::measure(source)?.text()),
+        Foreign::Guidellm => Ok(guidellm::measure(source)?.text()),
     }
 }
 
@@ -101,7 +136,12 @@ pub fn json(dialect: Foreign, source: &Source<'_>) -> Result<String, DialectErro
             Ok(vllm::measure(source, vllm::Release::default()).json(&vllm::Selection::default()))
         }
         Foreign::Sglang => Ok(sglang::measure(source)?.json()),
+        Foreign::Evalscope2024 => Ok(evalscope_2024::measure(source)?.json()),
+        Foreign::Evalscope => Ok(evalscope::measure(source).json()),
+        Foreign::Mindie => Ok(mindie::measure(source)?.json()),
         Foreign::GridLog => Ok(grid_log::measure(source)?.json()),
+        Foreign::Aiperf => Ok(aiperf::measure(source)?.json()),
+        Foreign::Guidellm => Ok(guidellm::measure(source)?.json()),
     }
 }
 
@@ -112,8 +152,18 @@ pub enum Foreign {
     Vllm,
     /// `sglang.bench_serving`.
     Sglang,
+    /// `evalscope perf` of 2024.
+    Evalscope2024,
+    /// `evalscope perf` of today.
+    Evalscope,
+    /// MindIE's `benchmark`.
+    Mindie,
     /// The log of the length-grid study.
     GridLog,
+    /// AIPerf.
+    Aiperf,
+    /// GuideLLM.
+    Guidellm,
 }
 
 impl Dialect {
@@ -123,7 +173,12 @@ impl Dialect {
             Dialect::Ours => None,
             Dialect::Vllm => Some(Foreign::Vllm),
             Dialect::Sglang => Some(Foreign::Sglang),
+            Dialect::Evalscope2024 => Some(Foreign::Evalscope2024),
+            Dialect::Evalscope => Some(Foreign::Evalscope),
+            Dialect::Mindie => Some(Foreign::Mindie),
             Dialect::GridLog => Some(Foreign::GridLog),
+            Dialect::Aiperf => Some(Foreign::Aiperf),
+            Dialect::Guidellm => Some(Foreign::Guidellm),
         }
     }
 }
@@ -191,6 +246,16 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The client's local time at a moment of the run, without its zone.
+    fn wall_time(&self, at: Offset) -> DateTime {
+        let started = Pieces::parse(&self.environment.started).ok();
+        let started = started.and_then(|pieces| Some(pieces.date().to_datetime(pieces.time()?)));
+        let since = SignedDuration::try_from(at.as_duration()).unwrap_or(SignedDuration::MAX);
+        // A stored run whose time cannot be read still has its durations.
+        let origin = started.unwrap_or(DateTime::constant(1970, 1, 1, 0, 0, 0, 0));
+        origin.checked_add(since).unwrap_or(origin)
+    }
+
     fn is_chat(&self) -> bool {
         self.environment.server.api != "completions"
     }
@@ -245,6 +310,18 @@ impl GoodputMetric {
 fn start(record: &Record) -> Offset {
     let sent = record.sent.or(record.due).unwrap_or_default();
     sent - record.connect.unwrap_or_default()
+}
+
+/// Every message of an answer, in order: tokens, roles, finish and usage. An answer without a
+/// stream is one message.
+fn all_messages(record: &Record) -> Vec<Offset> {
+    if !record.streamed {
+        return record.end.into_iter().collect();
+    }
+    let mut messages = record.chunks.at.clone();
+    messages.extend(record.bare.iter().map(|chunk| chunk.at));
+    messages.sort();
+    messages
 }
 
 /// One answered request as a tool sees it.

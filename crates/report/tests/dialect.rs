@@ -282,7 +282,7 @@ fn dialects_are_known_by_their_words() {
         assert_eq!(Dialect::from_word(dialect.word()), Some(dialect));
     }
     assert_eq!(Dialect::Ours.foreign(), None);
-    assert_eq!(Dialect::from_word("evalscope"), None);
+    assert_eq!(Dialect::from_word("evalscope-2023"), None);
 }
 
 /// Two answers of 3 and 2 tokens from 1.0 to 3.0 s of a run that began at 02:23:34, so that the
@@ -320,4 +320,218 @@ fn the_grid_log_breaks_off_where_its_tool_divides_by_nothing() {
     run.records.clear();
     let shown = dialect::text(Foreign::GridLog, &run.source());
     assert_eq!(shown, Err(DialectError::NoSuccess("grid-log")));
+}
+
+/// By hand, for evalscope-2024 (ms): a: packages 1090 1100 1120 1140 1145 1147, first 90, between
+/// the ends 4 packages in 55, latency 148; b: packages 1290 1300 1350 1355 1357, first 190,
+/// 3 packages in 65, latency 258. Packages: 7 / 2 + 2; their latency 120 / 7.
+#[test]
+fn evalscope_2024_is_reproduced_to_the_digit() {
+    let text = dialect::text(Foreign::Evalscope2024, &two_answers().source()).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "Benchmarking summary: ",
+            " Time taken for tests: 2.000 seconds",
+            " Expected number of requests: 3",
+            " Number of concurrency: 8",
+            " Total requests: 3",
+            " Succeed requests: 2",
+            " Failed requests: 1",
+            " Average QPS: 1.000",
+            " Average latency: 0.203",
+            " Throughput(average output tokens per second): 2.500",
+            " Average time to first token: 0.140",
+            " Average input tokens per request: 41.000",
+            " Average output tokens per request: 2.500",
+            " Average time per output token: 0.40000",
+            " Average package per request: 5.500",
+            " Average package latency: 0.017",
+            " Too little data to calculate quantiles!",
+        ]
+    );
+}
+
+#[test]
+fn percentiles_of_evalscope_2024_are_values_by_a_truncated_index() {
+    let mut run = two_answers();
+    // Latencies of 108, 208 … 1008 ms: p50 is the sixth of ten, p99 the last.
+    run.records = (0..10)
+        .map(|index| chat(index, 1000, &[1050, 1100 + index * 100], 2))
+        .collect();
+    let text = dialect::text(Foreign::Evalscope2024, &run.source()).unwrap();
+    let (_, latency) = text.split_once("Percentile of request latency").unwrap();
+    assert!(latency.contains("p50: 0.6080\n"), "{text}");
+    assert!(latency.contains("p66: 0.7080\n"), "{text}");
+    assert!(latency.contains("p99: 1.0080\n"), "{text}");
+}
+
+#[test]
+fn without_a_stream_the_first_token_of_evalscope_2024_is_the_end() {
+    let mut run = two_answers();
+    let whole = |index, end| Record {
+        streamed: false,
+        chunks: Chunks::default(),
+        bare: Vec::new(),
+        end: Some(ms(end)),
+        ..chat(index, 1000, &[1100], 4)
+    };
+    run.records = vec![whole(1, 1200), whole(2, 1400)];
+    let text = dialect::text(Foreign::Evalscope2024, &run.source()).unwrap();
+    assert!(text.contains("Average latency: 0.300\n"), "{text}");
+    assert!(
+        text.contains("Average time to first token: 0.300\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("Average package per request: 1.000\n"),
+        "{text}"
+    );
+    assert!(text.contains("Average package latency: 0.300\n"), "{text}");
+}
+
+/// By hand, for evalscope (ms): a: TTFT 100, gaps 20 20, latency to the usage 147, TPOT 23.5;
+/// b: TTFT 200, gap 50, latency 257, TPOT 57.
+#[test]
+fn evalscope_is_reproduced_to_the_column() {
+    let text = dialect::text(Foreign::Evalscope, &two_answers().source()).unwrap();
+    insta::assert_snapshot!("evalscope_tables", text);
+    for row in [
+        "│ Test Duration (s)         │         2 │",
+        "│ Total / Success / Failed  │ 3 / 2 / 1 │",
+        "│ Avg Latency (s)           │     0.202 │",
+        "│ Avg TTFT (ms)             │       150 │",
+        "│ Avg TPOT (ms)             │     40.25 │",
+        "│ Avg ITL (ms)              │        30 │",
+        "│ Total Throughput (tok/s)  │      43.5 │",
+    ] {
+        assert!(text.contains(row), "{row}\n{text}");
+    }
+    let json = dialect::json(Foreign::Evalscope, &two_answers().source()).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(value["benchmark_summary"]["Avg TPOT (ms)"], 40.25);
+    assert_eq!(value["benchmark_summary"]["Failed Requests"], 1);
+    // Nearest rank: the median of two is the smaller.
+    assert_eq!(value["benchmark_percentile"][5]["Percentiles"], "50%");
+    assert_eq!(value["benchmark_percentile"][5]["TTFT (ms)"], 100.0);
+}
+
+#[test]
+fn evalscope_has_tables_for_a_run_without_a_success() {
+    let mut run = two_answers();
+    run.records.truncate(1);
+    let text = dialect::text(Foreign::Evalscope, &run.source()).unwrap();
+    assert!(text.contains("1 / 0 / 1"), "{text}");
+    assert!(text.contains("—"), "{text}");
+}
+
+/// By hand, for MindIE (ms): first tokens 100 200; gaps 20 20 50, of each answer 20 50 on
+/// average; whole times 145 255; lpct 300 / 82.
+#[test]
+fn the_tables_of_mindie_are_reproduced_to_the_column() {
+    let text = dialect::text(Foreign::Mindie, &two_answers().source()).unwrap();
+    insta::assert_snapshot!("mindie_tables", text);
+    let row = |name: &str| {
+        let line = text
+            .lines()
+            .find(|line| line.contains(&format!(" {name} |")));
+        let cells = line.unwrap().split('|').map(|cell| cell.trim().to_owned());
+        cells
+            .filter(|cell| !cell.is_empty())
+            .skip(1)
+            .collect::<Vec<String>>()
+    };
+    let first = [
+        "150.0 ms", "200.0 ms", "100.0 ms", "175.0 ms", "190.0 ms", "190.0 ms",
+    ];
+    assert_eq!(row("FirstTokenTime")[..6], first);
+    let decode = [
+        "30.0 ms", "50.0 ms", "20.0 ms", "35.0 ms", "44.0 ms", "47.0 ms",
+    ];
+    assert_eq!(row("DecodeTime")[..6], decode);
+    assert_eq!(row("GeneratedTokens")[..4], ["2.5", "3", "2", "2.75"]);
+    assert_eq!(row("lpct"), ["3.6585 ms"]);
+    assert_eq!(row("Failed"), ["1( 33.33% )"]);
+    assert_eq!(row("GenerateSpeedPerClient"), ["0.3125 token/s"]);
+    assert_eq!(row("QueueWaitTime")[0], "/ μs");
+}
+
+#[test]
+fn an_answer_of_one_token_has_a_last_decode_time_of_nought_in_mindie() {
+    let mut run = two_answers();
+    run.records = vec![chat(1, 1000, &[1100], 1), chat(2, 1000, &[1100, 1130], 2)];
+    let text = dialect::text(Foreign::Mindie, &run.source()).unwrap();
+    let row = |name: &str| text.lines().find(|line| line.contains(name)).unwrap();
+    assert!(row("LastDecodeTime").contains(" 0 ms |"), "{text}");
+    assert!(!row("MaxDecodeTime").contains(" 0 ms |"), "{text}");
+}
+
+#[test]
+fn a_hostile_model_name_does_not_break_the_tables_of_mindie() {
+    let mut run = two_answers();
+    run.environment.server.model = "a\n| b | \u{1b}[2J".to_owned();
+    let text = dialect::text(Foreign::Mindie, &run.source()).unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.contains("ModelName"))
+        .unwrap();
+    assert_eq!(line.matches('|').count(), 3, "{line}");
+    assert!(!text.contains('\u{1b}'));
+}
+
+/// By hand, for AIPerf (ms): a: TTFT 100, last text 140, ITL 40 / 2 = 20; b: TTFT 200, last text
+/// 250, ITL 50. The successes last from 1000 to 1350. One failure: adjusted values are
+/// 140, 250, inf.
+#[test]
+fn aiperf_is_reproduced_with_failures_as_infinite_times() {
+    let text = dialect::text(Foreign::Aiperf, &two_answers().source()).unwrap();
+    insta::assert_snapshot!("aiperf_table", text);
+    let json = dialect::json(Foreign::Aiperf, &two_answers().source()).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(value["request_latency"]["avg"], 195.0);
+    assert_eq!(value["inter_token_latency"]["p50"], 35.0);
+    assert_eq!(value["output_token_throughput_per_user"]["max"], 50.0);
+    assert_eq!(value["request_count"]["avg"], 2.0);
+    let rate = value["request_throughput"]["avg"].as_f64().unwrap();
+    assert!((rate - 2.0 / 0.35).abs() < 1e-9);
+    assert_eq!(value["adj_request_latency"]["p50"], 250.0);
+    assert_eq!(value["adj_request_latency"]["p99"], serde_json::Value::Null);
+    assert!(text.contains("inf"), "{text}");
+
+    let mut run = two_answers();
+    run.records.remove(0);
+    let json = dialect::json(Foreign::Aiperf, &run.source()).unwrap();
+    assert!(!json.contains("adj_"));
+}
+
+/// By hand, for GuideLLM (ms): TPOT a: 140 / 3 with weight 3, b: 250 / 2 with weight 2, mean
+/// (140 + 250) / 5 = 78; ITL a: 20 with weight 2, b: 50 with weight 1, mean 30.
+#[test]
+fn guidellm_weights_by_tokens_and_has_the_first_token_in_its_tpot() {
+    let text = dialect::text(Foreign::Guidellm, &two_answers().source()).unwrap();
+    insta::assert_snapshot!("guidellm_table", text);
+    let json = dialect::json(Foreign::Guidellm, &two_answers().source()).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let metrics = &value["benchmarks"][0]["metrics"];
+    let mean = |key: &str| metrics[key]["successful"]["mean"].as_f64().unwrap();
+    assert!((mean("time_per_output_token_ms") - 78.0).abs() < 1e-9);
+    assert!((mean("inter_token_latency_ms") - 30.0).abs() < 1e-9);
+    assert_eq!(
+        metrics["inter_token_latency_ms"]["successful"]["median"],
+        20.0
+    );
+    assert_eq!(metrics["request_totals"]["errored"], 1);
+}
+
+#[test]
+fn every_dialect_answers_or_refuses_a_run_without_records() {
+    let mut run = two_answers();
+    run.records.clear();
+    for foreign in Dialect::ALL.iter().filter_map(|dialect| dialect.foreign()) {
+        let text = dialect::text(foreign, &run.source());
+        let json = dialect::json(foreign, &run.source());
+        assert_eq!(text.is_ok(), json.is_ok(), "{foreign:?}");
+        assert!(!text.is_ok_and(|text| text.is_empty()), "{foreign:?}");
+    }
 }

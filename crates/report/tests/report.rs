@@ -11,7 +11,7 @@ use inferometer_core::scenario::{Arrival, Rate, Shape, Stagger};
 use inferometer_report::run::{Detail, compose};
 use inferometer_report::runs::{RunLine, RunState};
 use inferometer_report::text::{Paint, TextStyle, render};
-use inferometer_report::{csv, json, runs};
+use inferometer_report::{csv, json, markdown, runs};
 use samples::Sample;
 use unicode_width::UnicodeWidthStr;
 
@@ -27,6 +27,38 @@ fn reports_look_as_they_did() {
 }
 
 #[test]
+fn markdown_looks_as_it_did() {
+    for (name, sample) in [
+        ("markdown_invalid", samples::invalid()),
+        ("markdown_open_loop", samples::open_loop()),
+    ] {
+        let doc = compose(&sample.report(Detail::Numbers));
+        insta::assert_snapshot!(name, markdown::render(&doc));
+    }
+}
+
+#[test]
+fn a_server_cannot_write_markdown() {
+    let mut sample = samples::invalid();
+    let nasty = "a|b\n# c <script>alert(1)</script> `d` ![e](http://f)";
+    sample.environment.server.model = nasty.to_owned();
+    sample.summary.label = Some(nasty.to_owned());
+    sample.summary.doubts[0].text = nasty.to_owned();
+    sample.summary.failures[0].sample = nasty.to_owned();
+    let page = markdown::render(&compose(&sample.report(Detail::Numbers)));
+    // Outside of code spans, which hold the server's words as they are.
+    let markup: String = page.split("``").step_by(2).collect();
+    assert!(
+        !markup.contains("<script>") && !markup.contains("\n# c"),
+        "{page}"
+    );
+    assert!(
+        !markup.contains("![e]") && !markup.contains("a|b"),
+        "{page}"
+    );
+}
+
+#[test]
 fn the_detailed_report_defines_each_metric_beside_its_name() {
     insta::assert_snapshot!(text(&samples::open_loop(), Detail::Definitions));
 }
@@ -39,9 +71,11 @@ fn every_line_fits_the_page() {
                 width,
                 ..TextStyle::default()
             };
-            for detail in [Detail::Numbers, Detail::Definitions] {
+            let details = [Detail::Numbers, Detail::Definitions];
+            let both = details.map(|detail| Lang::ALL.iter().map(move |lang| (*lang, detail)));
+            for (lang, detail) in both.into_iter().flatten() {
                 // Words of the command to copy are never broken.
-                let mut doc = compose(&sample.report(detail));
+                let mut doc = compose(&sample.report_in(lang, detail));
                 if name == "invalid" {
                     doc.sections.pop();
                 }

@@ -26,7 +26,7 @@ use inferometer_core::summary::Summary;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
 use inferometer_report::capacity::{compose, json};
-use inferometer_report::text;
+use inferometer_report::{markdown, text};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -210,6 +210,7 @@ pub fn show(found: &Capacity, folder: &Path, options: &OutputOptions) -> anyhow:
     deliver(options, folder, |format| {
         Ok(match format {
             Format::Text => text::render(&compose(found, folder, lang), style()),
+            Format::Md => markdown::render(&compose(found, folder, lang)),
             Format::Json => json(found),
             Format::Csv => bail!("a capacity is no table; use --format text or json"),
         })

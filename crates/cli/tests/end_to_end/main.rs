@@ -13,6 +13,7 @@ mod engine;
 mod faults;
 mod hostile;
 mod interruption;
+mod language;
 mod load;
 mod preflight;
 mod progress;

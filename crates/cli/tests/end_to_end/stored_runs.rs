@@ -116,6 +116,30 @@ fn a_run_can_be_shown_in_other_formats_dialects_and_with_other_objectives() {
     let to_stdout = report(&["--format", "csv", "-o", "-"]);
     assert_eq!(to_stdout.stdout, csv);
 
+    let md = report(&["--format", "md"]);
+    assert_eq!((md.code, md.stdout.as_str()), (Some(0), ""));
+    let md = std::fs::read_to_string(run.path.join("report.md")).unwrap();
+    assert!(
+        md.starts_with("**VALID** ") && md.contains("\n## Latency\n"),
+        "{md}"
+    );
+
+    for (dialect, word) in [
+        ("evalscope-2024", "Succeed requests: 20\n"),
+        ("evalscope", "20 / 20 / 0"),
+        ("mindie", "20( 100.0% )"),
+        ("aiperf", "Request Count (requests)"),
+        ("guidellm", "TPOT"),
+    ] {
+        let text = report(&["--dialect", dialect]).stdout;
+        assert!(text.contains(word), "{dialect}: {text}");
+        let json = report(&["--dialect", dialect, "--format", "json"]).stdout;
+        assert!(
+            serde_json::from_str::<Value>(&json).is_ok(),
+            "{dialect}: {json}"
+        );
+    }
+
     let vllm = report(&["--dialect", "vllm"]).stdout;
     assert!(
         vllm.starts_with("============ Serving Benchmark Result ============\n"),

@@ -102,8 +102,8 @@ texts! {
         Tpot =>
             "(last token - first token) / (output tokens - 1), for each request with more than \
              one token",
-            "每个输出 token 的时间：（末 token - 首 token）/（输出 token 数 - 1），仅计多于一个\
-              token 的请求";
+            "每个输出 token 的时间：（末 token - 首 token）/（输出 token 数 - 1），仅计多于一个 \
+             token 的请求";
         /// Definition of ITL.
         Itl =>
             "gap between chunks with tokens, weighted by their tokens",

@@ -72,7 +72,7 @@ texts! {
         /// Pieces of `{length}` from `{file}`, and `{ask}` characters asked for.
         Continuation =>
             "pieces of {length} from {file} in a template that asks for {ask} characters",
-            "从 {file} 截取 {length} 填入模板，要求续写 {ask} 字";
+            "文本取自 {file}，每段 {length}，模板要求续写 {ask} 字";
         /// The text to continue is ours.
         EmbeddedText => "an embedded text", "内置文本";
         /// A number of tokens.

@@ -23,13 +23,12 @@
 //! adds up what it has.
 
 use super::object::Object;
+use super::python::Real;
 use super::{DialectError, Source, start};
 use inferometer_core::record::Record;
 use inferometer_core::units::Offset;
 use inferometer_core::work::{PromptLength, PromptSource};
-use jiff::SignedDuration;
 use jiff::civil::DateTime;
-use jiff::fmt::temporal::Pieces;
 use std::fmt::Display;
 
 /// A run in the log's numbers.
@@ -64,8 +63,8 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
     }
     let begin = records.iter().map(|record| start(record)).min();
     let end = records.iter().filter_map(|record| end(record)).max();
-    let began = wall_time(source, begin.unwrap_or_default());
-    let ended = wall_time(source, end.unwrap_or_default());
+    let began = source.wall_time(begin.unwrap_or_default());
+    let ended = source.wall_time(end.unwrap_or_default());
     let duration = whole_seconds(began, ended);
     if duration == 0 {
         return Err(DialectError::NoSecond("grid-log"));
@@ -108,16 +107,6 @@ fn speed(record: &Record) -> f64 {
         Some(took) => f64::from(record.output_tokens().unwrap_or(0)) / took,
         None => 0.0,
     }
-}
-
-/// The client's local time at a moment of the run; the log has no time zone.
-fn wall_time(source: &Source<'_>, at: Offset) -> DateTime {
-    let started = Pieces::parse(&source.environment.started).ok();
-    let started = started.and_then(|pieces| Some(pieces.date().to_datetime(pieces.time()?)));
-    let since = SignedDuration::try_from(at.as_duration()).unwrap_or(SignedDuration::MAX);
-    // A stored run whose time cannot be read still has its durations.
-    let origin = started.unwrap_or(DateTime::constant(1970, 1, 1, 0, 0, 0, 0));
-    origin.checked_add(since).unwrap_or(origin)
 }
 
 fn whole_seconds(from: DateTime, to: DateTime) -> u64 {
@@ -214,15 +203,6 @@ impl Numbers {
         object.put("QPS", self.rate(self.requests));
         object.put("tokens-speed-per-request/second(终端用户视角)", self.speed);
         object.finished()
-    }
-}
-
-/// A number as Python prints it: as many digits as it has, and at least one after the point.
-struct Real(f64);
-
-impl Display for Real {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?}", self.0)
     }
 }
 

@@ -20,9 +20,37 @@ impl Object {
         }
     }
 
+    /// An object of such values.
+    pub(super) fn from_pairs<'a>(
+        pairs: impl IntoIterator<Item = (&'a str, serde_json::Value)>,
+    ) -> Self {
+        let mut object = Object::default();
+        for (key, value) in pairs {
+            object.put(key, value);
+        }
+        object
+    }
+
+    /// Adds an object whose keys keep their order too.
+    pub(super) fn nest(&mut self, key: &str, object: Object) {
+        let value = object.braced();
+        self.0.push(format!("{}: {value}", spaced(&key.into())));
+    }
+
+    /// Adds a list of such objects.
+    pub(super) fn nest_all(&mut self, key: &str, objects: impl IntoIterator<Item = Object>) {
+        let objects: Vec<String> = objects.into_iter().map(|object| object.braced()).collect();
+        let value = objects.join(", ");
+        self.0.push(format!("{}: [{value}]", spaced(&key.into())));
+    }
+
+    fn braced(self) -> String {
+        format!("{{{}}}", self.0.join(", "))
+    }
+
     /// The object on one line, with a line feed.
     pub(super) fn finished(self) -> String {
-        format!("{{{}}}\n", self.0.join(", "))
+        self.braced() + "\n"
     }
 }
 

@@ -29,13 +29,17 @@ pub struct Sample {
 
 impl Sample {
     pub fn report(&self, detail: Detail) -> RunReport<'_> {
+        self.report_in(Lang::En, detail)
+    }
+
+    pub fn report_in(&self, lang: Lang, detail: Detail) -> RunReport<'_> {
         RunReport {
             summary: &self.summary,
             scenario: &self.scenario,
             environment: &self.environment,
             ending: &self.ending,
             directory: Some(Path::new(&self.directory)),
-            lang: Lang::En,
+            lang,
             detail,
         }
     }

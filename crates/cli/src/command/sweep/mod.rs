@@ -27,7 +27,7 @@ use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
 use inferometer_report::run::{Detail, RunReport};
 use inferometer_report::sweep::{SweepReport, Visited, compose, json};
-use inferometer_report::{csv, text};
+use inferometer_report::{csv, markdown, text};
 use plan::{Planned, plan};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -143,6 +143,7 @@ pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
     deliver(options, sweep.path(), |format| {
         Ok(match format {
             Format::Text => text::render(&compose(&report), style()),
+            Format::Md => markdown::render(&compose(&report)),
             Format::Json => json(&report),
             Format::Csv => csv(sweep, &visited, report.lang)?,
         })

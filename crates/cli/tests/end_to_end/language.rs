@@ -1,0 +1,127 @@
+//! Chinese for whoever asks for it, or whose locale does.
+
+use crate::support::{Place, Sim};
+
+/// What stays as it is in a Chinese line: names, units, codes and words of the field.
+const KEPT: [&str; 36] = [
+    "TTFT",
+    "TPOT",
+    "ITL",
+    "E2E",
+    "API",
+    "HTTP",
+    "SLO",
+    "CPU",
+    "CSV",
+    "URL",
+    "Token",
+    "token",
+    "tok",
+    "req",
+    "ms",
+    "min",
+    "mean",
+    "max",
+    "chunk",
+    "usage",
+    "chat",
+    "completions",
+    "stream",
+    "worker",
+    "inferometer",
+    "run",
+    "config",
+    "scenario",
+    "toml",
+    "http",
+    "runs",
+    "ignore_eos",
+    "min_tokens",
+    "max_tokens",
+    "trace",
+    "prefill",
+];
+
+/// Words of English prose: letters alone, outside options, addresses, paths and known words.
+fn prose(line: &str) -> Vec<&str> {
+    line.split(|c: char| c.is_whitespace() || "，。；：、（）“”「」,;()".contains(c))
+        .filter(|word| !word.contains(['/', '=', '`', '_', '.']) && !word.starts_with("--"))
+        .flat_map(|word| word.split(|c: char| !c.is_ascii_alphabetic()))
+        .filter(|word| word.len() > 2 && !KEPT.contains(word))
+        .collect()
+}
+
+fn assert_chinese(text: &str, known: &[&str]) {
+    for line in text.lines() {
+        let words = prose(line);
+        let odd: Vec<_> = words.iter().filter(|word| !known.contains(word)).collect();
+        assert!(odd.is_empty(), "{odd:?} in {line:?} of\n{text}");
+    }
+}
+
+#[test]
+fn a_chinese_run_says_nothing_in_english() {
+    let place = Place::new();
+    let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
+    let options = [
+        "run",
+        &sim.url,
+        "--lang",
+        "zh",
+        "--requests",
+        "24",
+        "--concurrency",
+        "4",
+        "--output-tokens",
+        "8",
+        "--slo",
+        "ttft=1s",
+    ];
+    let run = place.run(&options);
+    assert!(run.stdout.starts_with("有效"), "{run:?}");
+    // Codes of doubts, and names of the simulated server.
+    let known = [
+        "few", "samples", "steady", "state", "output", "capped", "all", "once", "not", "token",
+        "chunk", "client", "busy", "late", "sim", "null", "Saved", "ttft",
+    ];
+    assert_chinese(&run.stdout, &known);
+    assert_chinese(&run.stderr, &known);
+    let again = place.run(&["report", "--lang", "zh", "--definitions"]);
+    assert!(again.stdout.contains("指标定义"), "{}", again.stdout);
+    assert_chinese(
+        &again.stdout,
+        &[&known[..], &["Hyndman", "Fan", "bootstrap", "TLS", "role"]].concat(),
+    );
+    let list = place.run(&["runs", "--lang", "zh"]);
+    assert!(list.stdout.contains("结论"), "{}", list.stdout);
+    assert_chinese(&list.stdout, &known);
+}
+
+#[test]
+fn a_chinese_look_at_a_server_and_at_data_says_nothing_in_english() {
+    let place = Place::new();
+    let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
+    let server = place.run(&["doctor", &sim.url, "--lang", "zh"]);
+    assert!(server.stdout.contains("支持"), "{server:?}");
+    assert_chinese(&server.stdout, &["null", "sim"]);
+    let data = place.write("a.jsonl", "{\"prompt\": \"一\"}\n{\"prompt\": \"二\"}\n");
+    let looked = place.run(&["data", &data, "--lang", "zh"]);
+    assert!(looked.stdout.contains("识别为"), "{looked:?}");
+    assert_chinese(&looked.stdout, &["custom", "jsonl", "cl", "tokenizer"]);
+}
+
+#[test]
+fn the_locale_chooses_where_no_option_does() {
+    let place = Place::new();
+    let listed = |locale: &str, options: &[&str]| {
+        let arguments = [&["runs", "."], options].concat();
+        let mut command = place.command(&arguments);
+        command.env_remove("LC_MESSAGES").env("LC_ALL", locale);
+        let output = command.output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(listed("zh_CN.UTF-8", &[]).contains("还没有运行记录"));
+    assert!(listed("C.UTF-8", &[]).contains("No runs"));
+    assert!(listed("zh_CN.UTF-8", &["--lang", "en"]).contains("No runs"));
+    assert!(listed("en_GB.UTF-8", &["--lang", "zh"]).contains("还没有运行记录"));
+}
