@@ -8,6 +8,7 @@ pub mod data;
 pub mod dialect;
 pub mod doc;
 pub mod doctor;
+pub mod figure;
 pub mod json;
 mod number;
 pub mod run;

@@ -4,6 +4,7 @@
 //! a new text or a new language still lacks. Templates carry `{name}` for values.
 
 pub mod doubts;
+pub mod figures;
 pub mod labels;
 
 /// Language of reports.
