@@ -175,7 +175,11 @@ pub fn summary(engine: &Engine, load: Load, records: &[Record]) -> Summary {
     };
     let ending = Ending {
         planned: records.len() as u64,
-        sending_ended: records.iter().filter_map(|record| record.sent).max().unwrap_or_default(),
+        sending_ended: records
+            .iter()
+            .filter_map(|record| record.sent)
+            .max()
+            .unwrap_or_default(),
         stagger_ns: Some(600_000_000),
         thread_cpu_shares: vec![0.1],
         ..Ending::default()
@@ -190,7 +194,9 @@ pub fn summary(engine: &Engine, load: Load, records: &[Record]) -> Summary {
     let tags = [("engine", engine.name), ("device", engine.device)];
     let tags = tags.map(|(key, value)| (key.to_owned(), value.to_owned()));
     summary.tags.extend(tags);
-    let cards = engine.cards.map(|cards| ("cards".to_owned(), cards.to_string()));
+    let cards = engine
+        .cards
+        .map(|cards| ("cards".to_owned(), cards.to_string()));
     summary.tags.extend(cards);
     summary
 }

@@ -181,7 +181,9 @@ impl Data {
         figures.push(curve::pareto(&all, lang));
         let rows = self.settings.iter();
         let mut table = Configurations {
-            rows: rows.map(|(name, summary)| (name.clone(), summary)).collect(),
+            rows: rows
+                .map(|(name, summary)| (name.clone(), summary))
+                .collect(),
             style: Style::Bars,
             shown: Shown::Valid,
         };

@@ -38,7 +38,12 @@ pub fn ratios(comparison: &Comparison, lang: Lang) -> Figure {
 
 fn panel(comparison: &Comparison, group: &str, lang: Lang) -> Panel {
     let drawable = |row: &&Row| row.group == group && row.ratio.is_some_and(|ratio| ratio > 0.0);
-    let rows: Vec<&Row> = comparison.rows.iter().filter(drawable).take(MOST_ROWS).collect();
+    let rows: Vec<&Row> = comparison
+        .rows
+        .iter()
+        .filter(drawable)
+        .take(MOST_ROWS)
+        .collect();
     let several = rows.iter().any(|row| row.point != rows[0].point);
     let names = rows
         .iter()

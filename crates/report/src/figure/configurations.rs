@@ -32,7 +32,9 @@ type Value = (Option<f64>, Option<[f64; 2]>);
 
 impl Configurations<'_> {
     fn shown(&self) -> impl Iterator<Item = &(String, &Summary)> {
-        self.rows.iter().filter(|(_, summary)| self.shown.takes(summary))
+        self.rows
+            .iter()
+            .filter(|(_, summary)| self.shown.takes(summary))
     }
 
     fn series(&self, name: &str, colour: usize, of: impl Fn(&Summary) -> Value) -> Series {
@@ -71,7 +73,11 @@ impl Configurations<'_> {
             .map(|(name, summary)| left_out::name(name, summary))
             .collect();
         let mut footnotes = Vec::new();
-        let samples = || panels.iter().flat_map(|panel| panel.series.iter().flat_map(samples_of));
+        let samples = || {
+            panels
+                .iter()
+                .flat_map(|panel| panel.series.iter().flat_map(samples_of))
+        };
         if samples().any(|sample| sample.interval.is_some()) {
             footnotes.push(Text::Intervals.text(lang).to_owned());
         }
@@ -97,7 +103,11 @@ fn samples_of(series: &Series) -> &[Sample] {
 pub fn latency(configurations: &Configurations<'_>, lang: Lang) -> Figure {
     let panel = |metric: Text, of: fn(&Summary) -> Option<Distribution>| {
         let shown = configurations.shown();
-        let unit = TimeUnit::of(shown.filter_map(|(_, summary)| of(summary)).map(|all| all.p99));
+        let unit = TimeUnit::of(
+            shown
+                .filter_map(|(_, summary)| of(summary))
+                .map(|all| all.p99),
+        );
         let value = |pick: fn(&Distribution) -> (f64, Option<[f64; 2]>)| {
             move |summary: &Summary| {
                 let found = of(summary).as_ref().map(pick);
@@ -124,7 +134,11 @@ pub fn latency(configurations: &Configurations<'_>, lang: Lang) -> Figure {
     let per_token = configurations
         .shown()
         .all(|(_, summary)| summary.latency.itl_is_per_token);
-    let itl = if per_token { Text::Itl } else { Text::InterChunk };
+    let itl = if per_token {
+        Text::Itl
+    } else {
+        Text::InterChunk
+    };
     let panels = vec![
         panel(Text::Ttft, |summary| summary.latency.ttft_ms),
         panel(Text::Tpot, |summary| summary.latency.tpot_ms),

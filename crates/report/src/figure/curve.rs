@@ -143,13 +143,20 @@ fn points(
     let alone = ladder.series.len() == 1;
     let all = ladder.series.iter().enumerate();
     all.map(|(number, series)| {
-        let shown = series.points.iter().filter(|(_, summary)| ladder.shown.takes(summary));
+        let shown = series
+            .points
+            .iter()
+            .filter(|(_, summary)| ladder.shown.takes(summary));
         let samples = shown.filter_map(|(level, summary)| {
             let (x, y) = of(summary)?;
             Some(Sample::new(x, Some(y)).labelled(level.text()))
         });
         Series {
-            name: if alone { String::new() } else { series.label.clone() },
+            name: if alone {
+                String::new()
+            } else {
+                series.label.clone()
+            },
             colour: Colour::Nth(number),
             shape: shape(thin::course(samples.collect(), thin::MOST)),
         }
@@ -186,7 +193,14 @@ mod tests {
 
     #[test]
     fn the_front_holds_what_nothing_beats_in_both() {
-        let mut points = vec![[1.0, 9.0], [2.0, 8.0], [2.0, 5.0], [3.0, 8.0], [0.5, 3.0], [4.0, 1.0]];
+        let mut points = vec![
+            [1.0, 9.0],
+            [2.0, 8.0],
+            [2.0, 5.0],
+            [3.0, 8.0],
+            [0.5, 3.0],
+            [4.0, 1.0],
+        ];
         assert_eq!(front(&mut points), [[1.0, 9.0], [3.0, 8.0], [4.0, 1.0]]);
         assert_eq!(front(&mut []), <[[f64; 2]; 0]>::default());
     }

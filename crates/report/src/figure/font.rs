@@ -94,7 +94,10 @@ pub fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
         }
         used += own;
     }
-    lines.iter().map(|line| line.trim_end().to_owned()).collect()
+    lines
+        .iter()
+        .map(|line| line.trim_end().to_owned())
+        .collect()
 }
 
 /// Pieces between which a line may break.
@@ -183,7 +186,8 @@ mod tests {
 
     #[test]
     fn the_font_has_the_everyday_hanzi_and_signs_of_the_field() {
-        for c in "啊座并发数吞吐量时延首末均值压测昇腾显卡×±≤µ–…×→①Ωλé".chars() {
+        for c in "啊座并发数吞吐量时延首末均值压测昇腾显卡×±≤µ–…×→①Ωλé".chars()
+        {
             assert!(draws(c), "{c}");
         }
         assert!(!draws('😀') && !draws('한'));
@@ -200,7 +204,7 @@ mod tests {
 
     #[test]
     fn widths_are_those_of_the_font() {
-        assert_eq!(width("中文", 10.0), 20.0);
+        assert!((width("中文", 10.0) - 20.0).abs() < 0.01);
         assert!(width("iiii", 10.0) < width("mmmm", 10.0));
         assert_eq!(width("", 10.0), 0.0);
     }

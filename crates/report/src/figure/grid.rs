@@ -72,7 +72,13 @@ fn levels<'a>(all: impl Iterator<Item = &'a Level>) -> Vec<String> {
     levels.into_iter().map(|(_, text)| text).collect()
 }
 
-fn panel(grid: &Grid<'_>, metric: Metric, columns: &[String], rows: &[String], lang: Lang) -> Panel {
+fn panel(
+    grid: &Grid<'_>,
+    metric: Metric,
+    columns: &[String],
+    rows: &[String],
+    lang: Lang,
+) -> Panel {
     let values: Vec<(usize, usize, f64)> = grid
         .cells
         .iter()
@@ -91,7 +97,9 @@ fn panel(grid: &Grid<'_>, metric: Metric, columns: &[String], rows: &[String], l
     let mut cells: Vec<Cell> = Vec::new();
     for row in 0..rows.len() {
         for column in 0..columns.len() {
-            let found = values.iter().rfind(|value| (value.0, value.1) == (column, row));
+            let found = values
+                .iter()
+                .rfind(|value| (value.0, value.1) == (column, row));
             let value = found.map(|found| time.from_ms(found.2));
             cells.push(Cell {
                 column,

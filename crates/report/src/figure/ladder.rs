@@ -105,7 +105,10 @@ impl Drawn {
     }
 
     fn is_time(self) -> bool {
-        matches!(self, Drawn::Duration | Drawn::Latency | Drawn::P50 | Drawn::P90)
+        matches!(
+            self,
+            Drawn::Duration | Drawn::Latency | Drawn::P50 | Drawn::P90
+        )
     }
 
     fn unit(self) -> &'static str {
@@ -146,7 +149,13 @@ pub fn failures(ladder: &Ladder<'_>, lang: Lang) -> Figure {
         shown: Shown::All,
         ..ladder.clone()
     };
-    figure("ladder-failures", Text::LadderFailures, &ladder, &drawn, lang)
+    figure(
+        "ladder-failures",
+        Text::LadderFailures,
+        &ladder,
+        &drawn,
+        lang,
+    )
 }
 
 /// Several engines: QPS, latency, throughput and failures over the levels.
@@ -196,7 +205,10 @@ pub fn overlay_per_card(ladder: &Ladder<'_>, lang: Lang) -> Option<Figure> {
 
 /// The number of cards that the runs of a series tag.
 fn cards(series: &LadderSeries<'_>) -> Option<f64> {
-    let tags = series.points.iter().find_map(|(_, summary)| summary.tags.get("cards"));
+    let tags = series
+        .points
+        .iter()
+        .find_map(|(_, summary)| summary.tags.get("cards"));
     let cards: f64 = tags?.trim().parse().ok()?;
     (cards.is_finite() && cards >= 1.0).then_some(cards)
 }
@@ -258,7 +270,11 @@ fn lines<'a>(
     let series = ladder.series.iter().enumerate();
     series
         .map(|(number, series)| Series {
-            name: if alone { String::new() } else { series.label.clone() },
+            name: if alone {
+                String::new()
+            } else {
+                series.label.clone()
+            },
             colour: Colour::Nth(number),
             shape: Shape::Line(thin::course(samples(series), thin::MOST)),
         })
@@ -286,7 +302,11 @@ fn marks(ladder: &Ladder<'_>, places: &Places, lang: Lang) -> Vec<Mark> {
 fn footnotes(ladder: &Ladder<'_>, places: &Places, panels: &[Panel], lang: Lang) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(mean_lengths(ladder, lang));
-    let samples = || panels.iter().flat_map(|panel| panel.series.iter().flat_map(line_samples));
+    let samples = || {
+        panels
+            .iter()
+            .flat_map(|panel| panel.series.iter().flat_map(line_samples))
+    };
     if samples().any(|sample| sample.interval.is_some()) {
         notes.push(Text::Intervals.text(lang).to_owned());
     }
@@ -314,8 +334,14 @@ fn mean_lengths(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };
     let values = [
-        ("input", number::mean(mean(|summary| summary.tokens.input_mean)?)),
-        ("output", number::mean(mean(|summary| summary.tokens.output_mean)?)),
+        (
+            "input",
+            number::mean(mean(|summary| summary.tokens.input_mean)?),
+        ),
+        (
+            "output",
+            number::mean(mean(|summary| summary.tokens.output_mean)?),
+        ),
     ];
     Some(Text::MeanLengths.with(lang, &values))
 }

@@ -7,6 +7,8 @@ use crate::number;
 use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText as Text;
 use inferometer_core::summary::Summary;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// A level of load.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,8 +33,8 @@ impl Level {
 /// Where the levels of a ladder lie.
 pub(super) struct Places {
     axis: Axis,
-    /// Names of the levels where not all are numbers.
-    pub(super) names: Vec<String>,
+    /// Place of each name, where not all levels are numbers.
+    pub(super) names: HashMap<String, usize>,
     pub(super) left_out: Vec<String>,
 }
 
@@ -57,10 +59,14 @@ impl Places {
             .filter(|(_, (_, summary))| !ladder.shown.takes(summary))
             .map(|(series, (level, summary))| {
                 let name = left_out::name(&level.text(), summary);
-                if several { format!("{} {name}", series.label) } else { name }
+                if several {
+                    format!("{} {name}", series.label)
+                } else {
+                    name
+                }
             })
             .collect();
-        let mut names = Vec::new();
+        let mut names = HashMap::new();
         let axis = match numbers {
             Some(mut numbers) => {
                 numbers.sort_by(f64::total_cmp);
@@ -75,13 +81,15 @@ impl Places {
                 }
             }
             None => {
+                let mut order = Vec::new();
                 for (level, _) in levels() {
-                    let name = level.text();
-                    if !names.contains(&name) {
-                        names.push(name);
+                    let next = order.len();
+                    if let Entry::Vacant(place) = names.entry(level.text()) {
+                        order.push(place.key().clone());
+                        place.insert(next);
                     }
                 }
-                Axis::of_names(title, names.clone())
+                Axis::of_names(title, order)
             }
         };
         Places {
@@ -99,11 +107,7 @@ impl Places {
     fn at(&self, level: &Level) -> f64 {
         match level {
             Level::Number(value) if self.names.is_empty() => *value,
-            level => {
-                let name = level.text();
-                let place = self.names.iter().position(|known| *known == name);
-                place.unwrap_or_default() as f64
-            }
+            level => self.names.get(&level.text()).copied().unwrap_or_default() as f64,
         }
     }
 
@@ -113,7 +117,10 @@ impl Places {
         shown: Shown,
         of: impl Fn(&Summary) -> (Option<f64>, Option<[f64; 2]>),
     ) -> Vec<Sample> {
-        let points = series.points.iter().filter(|(_, summary)| shown.takes(summary));
+        let points = series
+            .points
+            .iter()
+            .filter(|(_, summary)| shown.takes(summary));
         let mut samples: Vec<Sample> = points
             .map(|(level, summary)| {
                 let (value, interval) = of(summary);
@@ -124,7 +131,13 @@ impl Places {
         samples
     }
 
-    pub(super) fn panel(&self, title: String, unit: &str, series: Vec<Series>, lang: Lang) -> Panel {
+    pub(super) fn panel(
+        &self,
+        title: String,
+        unit: &str,
+        series: Vec<Series>,
+        lang: Lang,
+    ) -> Panel {
         Panel {
             title,
             x: self.axis.clone(),

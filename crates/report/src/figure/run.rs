@@ -80,7 +80,11 @@ fn cumulative(
     let unit = TimeUnit::of(exact.map(|exact| exact.max).filter(|_| !wide));
     let marks = exact.map_or(Vec::new(), |exact| percentiles(&exact, unit));
     let over_gaps = matches!(metric, Text::Itl | Text::InterChunk);
-    let share = if over_gaps { Text::ShareOfGaps } else { Text::ShareOfAnswers };
+    let share = if over_gaps {
+        Text::ShareOfGaps
+    } else {
+        Text::ShareOfAnswers
+    };
     let points: Vec<[f64; 2]> = points
         .into_iter()
         .map(|[ms, share]| [unit.from_ms(ms), 100.0 * share])
@@ -242,7 +246,10 @@ fn ttft_over_time(
     parts: usize,
     lang: Lang,
 ) -> (TimeUnit, Vec<Series>) {
-    let points = course.rows.iter().filter_map(|row| Some((seconds(row.start?), row.ttft?)));
+    let points = course
+        .rows
+        .iter()
+        .filter_map(|row| Some((seconds(row.start?), row.ttft?)));
     let points: Vec<(f64, f64)> = points.collect();
     let unit = TimeUnit::of(points.iter().map(|point| point.1));
     // Coarser than the other charts, so that a median has something to stand on.
@@ -259,7 +266,9 @@ fn ttft_over_time(
         unit.sample(Sample::new(at.min(last), quantile(values, 0.5)))
     });
     let medians: Vec<Sample> = medians.filter(|sample| sample.y.is_some()).collect();
-    let samples = points.iter().map(|&(at, ms)| unit.sample(Sample::new(at, Some(ms))));
+    let samples = points
+        .iter()
+        .map(|&(at, ms)| unit.sample(Sample::new(at, Some(ms))));
     let cloud = thin::cloud(samples.collect(), thin::MOST);
     let series = vec![
         Series {

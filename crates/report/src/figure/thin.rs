@@ -92,7 +92,13 @@ mod tests {
     use super::*;
 
     fn wave(n: usize) -> Vec<Sample> {
-        let value = |i: usize| if i == n / 3 { 1e6 } else { (i as f64 / 50.0).sin() };
+        let value = |i: usize| {
+            if i == n / 3 {
+                1e6
+            } else {
+                (i as f64 / 50.0).sin()
+            }
+        };
         (0..n)
             .map(|i| Sample::new(i as f64, Some(value(i))))
             .collect()

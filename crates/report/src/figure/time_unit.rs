@@ -47,7 +47,9 @@ impl TimeUnit {
     pub(super) fn sample(self, sample: Sample) -> Sample {
         Sample {
             y: sample.y.map(|y| self.from_ms(y)),
-            interval: sample.interval.map(|ends| ends.map(|end| self.from_ms(end))),
+            interval: sample
+                .interval
+                .map(|ends| ends.map(|end| self.from_ms(end))),
             ..sample
         }
     }

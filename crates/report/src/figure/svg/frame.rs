@@ -97,7 +97,11 @@ fn y_room(height: f64) -> usize {
 
 /// Room that a panel's labels need, in a box of this size, below a header of this height.
 pub(super) fn margins(panel: &Panel, width: f64, height: f64, header: f64, foot: Foot) -> Margins {
-    let y_labels = ticks(&panel.y, limits(panel, On::Y), y_room(height - header - 40.0));
+    let y_labels = ticks(
+        &panel.y,
+        limits(panel, On::Y),
+        y_room(height - header - 40.0),
+    );
     let widest = y_labels
         .iter()
         .map(|tick| font::width(&shown_name(&tick.label), TICK))
@@ -184,7 +188,11 @@ impl Frame {
     pub(super) fn ground(&self) -> f64 {
         match self.y.log {
             true => self.bottom,
-            false => self.y.at(0.0).unwrap_or(self.bottom).clamp(self.top, self.bottom),
+            false => self
+                .y
+                .at(0.0)
+                .unwrap_or(self.bottom)
+                .clamp(self.top, self.bottom),
         }
     }
 }
@@ -197,7 +205,10 @@ impl Taken {
     /// Takes `[left, top, right, bottom]` if it is free.
     pub(super) fn take(&mut self, wanted: [f64; 4]) -> bool {
         let meets = |other: &[f64; 4]| {
-            wanted[0] < other[2] && other[0] < wanted[2] && wanted[1] < other[3] && other[1] < wanted[3]
+            wanted[0] < other[2]
+                && other[0] < wanted[2]
+                && wanted[1] < other[3]
+                && other[1] < wanted[3]
         };
         let free = !self.0.iter().any(meets);
         if free {

@@ -85,12 +85,20 @@ fn shown(name: &str, width: f64) -> String {
 
 /// Height of a legend so wide.
 pub(super) fn height(entries: &[Entry], width: f64) -> f64 {
-    let lines = places(entries, width).last().map_or(0.0, |place| place[1] + 1.0);
+    let lines = places(entries, width)
+        .last()
+        .map_or(0.0, |place| place[1] + 1.0);
     lines * LINE
 }
 
 /// Draws a legend with its upper left at a place.
-pub(super) fn draw(markup: &mut Markup, entries: &[Entry], [x, y]: [f64; 2], width: f64, look: &Look) {
+pub(super) fn draw(
+    markup: &mut Markup,
+    entries: &[Entry],
+    [x, y]: [f64; 2],
+    width: f64,
+    look: &Look,
+) {
     for (entry, [right, line]) in entries.iter().zip(places(entries, width)) {
         let (x, middle) = (x + right, y + line * LINE + LINE / 2.0);
         let colour = look.of(entry.colour);

@@ -84,7 +84,9 @@ impl Markup {
             Extra::None => String::new(),
             Extra::Heavy => format!(r#" stroke="{}" stroke-width="0.45""#, words.fill),
             Extra::Halo(edge) => {
-                format!(r#" stroke="{edge}" stroke-width="3" stroke-linejoin="round" paint-order="stroke""#)
+                format!(
+                    r#" stroke="{edge}" stroke-width="3" stroke-linejoin="round" paint-order="stroke""#
+                )
             }
             Extra::Turned(degrees) => format!(
                 r#" transform="rotate({} {} {})""#,
@@ -108,7 +110,16 @@ impl Markup {
     }
 
     pub(super) fn line(&mut self, from: [f64; 2], to: [f64; 2], stroke: Stroke<'_>) {
-        self.path(&format!("M{} {}L{} {}", number(from[0]), number(from[1]), number(to[0]), number(to[1])), stroke);
+        self.path(
+            &format!(
+                "M{} {}L{} {}",
+                number(from[0]),
+                number(from[1]),
+                number(to[0]),
+                number(to[1])
+            ),
+            stroke,
+        );
     }
 
     /// An open path without a filling.
@@ -131,7 +142,9 @@ impl Markup {
     pub(super) fn fill(&mut self, data: &str, colour: &str, opacity: f64) {
         if !data.is_empty() {
             let opacity = opacity_of(opacity);
-            self.element(format_args!(r#"<path d="{data}" fill="{colour}"{opacity}/>"#));
+            self.element(format_args!(
+                r#"<path d="{data}" fill="{colour}"{opacity}/>"#
+            ));
         }
     }
 
@@ -164,7 +177,11 @@ fn opacity_of(opacity: f64) -> String {
 
 /// A coordinate in a tenth of a pixel; what is not finite is the origin.
 pub(super) fn number(value: f64) -> String {
-    let value = if value.is_finite() { value.clamp(-1e6, 1e6) } else { 0.0 };
+    let value = if value.is_finite() {
+        value.clamp(-1e6, 1e6)
+    } else {
+        0.0
+    };
     let text = format!("{value:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     match text {
@@ -201,7 +218,10 @@ mod tests {
             escape(r#"<script>alert("x&y")</script>'"#),
             "&lt;script&gt;alert(&quot;x&amp;y&quot;)&lt;/script&gt;&#39;"
         );
-        assert_eq!(escape("a\u{0}b\u{202E}c\u{FFFF}"), "a\u{FFFD}b\u{FFFD}c\u{FFFD}");
+        assert_eq!(
+            escape("a\u{0}b\u{202E}c\u{FFFF}"),
+            "a\u{FFFD}b\u{FFFD}c\u{FFFD}"
+        );
     }
 
     #[test]

@@ -37,7 +37,12 @@ pub fn render(figure: &Figure, theme: Theme) -> String {
         h = number(sheet.height),
     ));
     markup.raw(&format!("<title>{}</title>", escape(&figure.title)));
-    markup.rect([0.0, 0.0, sheet.width, sheet.height], 0.0, look.background, 1.0);
+    markup.rect(
+        [0.0, 0.0, sheet.width, sheet.height],
+        0.0,
+        look.background,
+        1.0,
+    );
     sheet.draw(&mut markup, look);
     markup.raw("</svg>");
     markup.out
@@ -92,7 +97,10 @@ fn panel_height(figure: &Figure, panel: &Panel) -> f64 {
     let Scale::Category(names) = &panel.y.scale else {
         return usual;
     };
-    let heat = panel.series.iter().any(|series| matches!(series.shape, Shape::Heat(_)));
+    let heat = panel
+        .series
+        .iter()
+        .any(|series| matches!(series.shape, Shape::Heat(_)));
     let row = if heat { 36.0 } else { 25.0 };
     (names.len() as f64 * row + 90.0).clamp(130.0, HIGHEST)
 }
@@ -111,7 +119,11 @@ impl<'a> Sheet<'a> {
             top += TITLE + 14.0;
         }
         let legend_height = legend::height(&legend, inside);
-        top += if legend_height > 0.0 { legend_height + 10.0 } else { 0.0 };
+        top += if legend_height > 0.0 {
+            legend_height + 10.0
+        } else {
+            0.0
+        };
         let mut placed = Vec::new();
         let last = figure.panels.len().saturating_sub(1);
         for (row, panels) in figure.panels.chunks(columns).enumerate() {
@@ -127,7 +139,11 @@ impl<'a> Sheet<'a> {
             }
             for (column, panel) in panels.iter().enumerate() {
                 let header = Header {
-                    legend: if own { legend::of_panel(panel) } else { Vec::new() },
+                    legend: if own {
+                        legend::of_panel(panel)
+                    } else {
+                        Vec::new()
+                    },
                 };
                 let x = EDGE + column as f64 * (each + BETWEEN[0]);
                 let above = header.height(panel, each);
@@ -202,14 +218,22 @@ impl<'a> Sheet<'a> {
 fn align(placed: &mut [Placed<'_>], columns: usize) {
     for column in 0..columns {
         let of_column = || (column..placed.len()).step_by(columns);
-        let left = of_column().map(|at| placed[at].margins.left).fold(0.0, f64::max);
+        let left = of_column()
+            .map(|at| placed[at].margins.left)
+            .fold(0.0, f64::max);
         for at in of_column() {
             placed[at].margins.left = left;
         }
     }
     for row in placed.chunks_mut(columns) {
-        let top = row.iter().map(|place| place.margins.top).fold(0.0, f64::max);
-        let bottom = row.iter().map(|place| place.margins.bottom).fold(0.0, f64::max);
+        let top = row
+            .iter()
+            .map(|place| place.margins.top)
+            .fold(0.0, f64::max);
+        let bottom = row
+            .iter()
+            .map(|place| place.margins.bottom)
+            .fold(0.0, f64::max);
         for place in row {
             place.margins.top = top;
             place.margins.bottom = bottom;

@@ -66,9 +66,17 @@ pub(super) fn draw(
     let frame = Frame::new(panel, area, margins);
     draw_header(markup, panel, header, area, &frame, look);
     if panel.is_empty() {
-        let plot = [frame.left, frame.top, frame.right - frame.left, frame.bottom - frame.top];
+        let plot = [
+            frame.left,
+            frame.top,
+            frame.right - frame.left,
+            frame.bottom - frame.top,
+        ];
         markup.rect(plot, 4.0, look.grid, 0.5);
-        let middle = [(frame.left + frame.right) / 2.0, (frame.top + frame.bottom) / 2.0];
+        let middle = [
+            (frame.left + frame.right) / 2.0,
+            (frame.top + frame.bottom) / 2.0,
+        ];
         let text = font::fit(&panel.when_empty, 12.0, frame.right - frame.left - 12.0);
         markup.text(middle, words(12.0, look.muted, Anchor::Middle), &text);
         return;
@@ -139,10 +147,19 @@ fn draw_heat_key(markup: &mut Markup, ends: [f64; 2], [right, base]: [f64; 2], l
     for at in 0..steps {
         let share = f64::from(at) / f64::from(steps - 1);
         let (fill, _) = look.of_heat(heat_share(ends[0] + share * (ends[1] - ends[0]), ends));
-        markup.rect([left + step * f64::from(at), base - 9.0, step + 0.2, 9.0], 0.0, &fill, 1.0);
+        markup.rect(
+            [left + step * f64::from(at), base - 9.0, step + 0.2, 9.0],
+            0.0,
+            &fill,
+            1.0,
+        );
     }
     let label = number::brief(ends[0]);
-    markup.text([left - 6.0, base], words(TICK, look.muted, Anchor::End), &label);
+    markup.text(
+        [left - 6.0, base],
+        words(TICK, look.muted, Anchor::End),
+        &label,
+    );
 }
 
 fn draw_shades(markup: &mut Markup, panel: &Panel, frame: &Frame, look: &Look) {
@@ -154,8 +171,8 @@ fn draw_shades(markup: &mut Markup, panel: &Panel, frame: &Frame, look: &Look) {
         let height = frame.bottom - frame.top;
         markup.rect([from, frame.top, to - from, height], 0.0, look.shade, 0.07);
         if font::width(&shade.label, 10.0) < to - from - 12.0 {
-            let place = [from + 6.0, frame.top - 4.0];
-            markup.text(place, words(10.0, look.muted, Anchor::Start), &shade.label);
+            let place = [(from + to) / 2.0, frame.top - 4.0];
+            markup.text(place, words(10.0, look.muted, Anchor::Middle), &shade.label);
         }
     }
 }
@@ -168,9 +185,15 @@ fn draw_y_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, look: &Look) {
         false => 1,
     };
     for tick in frame.y_ticks.iter().step_by(skip) {
-        let Some(y) = frame.y.at(tick.at) else { continue };
+        let Some(y) = frame.y.at(tick.at) else {
+            continue;
+        };
         if !heat {
-            markup.line([frame.left, y], [frame.right, y], Stroke::solid(look.grid, 1.0));
+            markup.line(
+                [frame.left, y],
+                [frame.right, y],
+                Stroke::solid(look.grid, 1.0),
+            );
         }
         let label = shown_name(&tick.label);
         let place = [frame.left - 7.0, y + 4.0];
@@ -181,7 +204,11 @@ fn draw_y_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, look: &Look) {
 fn draw_x_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, foot: Foot, look: &Look) {
     if heat_of(panel).is_none() {
         let axis = Stroke::solid(look.axis, 1.2);
-        markup.line([frame.left, frame.bottom], [frame.right, frame.bottom], axis);
+        markup.line(
+            [frame.left, frame.bottom],
+            [frame.right, frame.bottom],
+            axis,
+        );
     }
     let names = matches!(panel.x.scale, Scale::Category(_));
     let every = match frame.names {
@@ -190,7 +217,9 @@ fn draw_x_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, foot: Foot, lo
     };
     let mut free_from = f64::NEG_INFINITY;
     for tick in frame.x_ticks.iter().step_by(every) {
-        let Some(x) = frame.x.at(tick.at) else { continue };
+        let Some(x) = frame.x.at(tick.at) else {
+            continue;
+        };
         if !names {
             let end = [x, frame.bottom + 4.0];
             markup.line([x, frame.bottom], end, Stroke::solid(look.axis, 1.0));
@@ -203,7 +232,11 @@ fn draw_x_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, foot: Foot, lo
                 extra: Extra::Turned(ASLANT),
                 ..words(TICK, look.muted, Anchor::End)
             };
-            markup.text([x + 4.0, frame.bottom + 14.0], aslant, &aslant_name(&tick.label));
+            markup.text(
+                [x + 4.0, frame.bottom + 14.0],
+                aslant,
+                &aslant_name(&tick.label),
+            );
             continue;
         }
         let half = font::width(&tick.label, TICK) / 2.0;
@@ -227,15 +260,25 @@ fn draw_x_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, foot: Foot, lo
 /// How far names that are set aslant reach down.
 fn aslant_depth(frame: &Frame) -> f64 {
     let labels = frame.x_ticks.iter().map(|tick| aslant_name(&tick.label));
-    let longest = labels.map(|label| font::width(&label, TICK)).fold(0.0, f64::max);
+    let longest = labels
+        .map(|label| font::width(&label, TICK))
+        .fold(0.0, f64::max);
     longest * ASLANT.to_radians().sin().abs()
 }
 
 fn draw_mark_line(markup: &mut Markup, mark: &Mark, frame: &Frame, look: &Look) {
     let stroke = Stroke {
         colour: look.of_mark(mark.kind),
-        width: if mark.kind == MarkKind::Percentile { 1.0 } else { 1.4 },
-        dash: if mark.kind == MarkKind::Reference { "" } else { "5 4" },
+        width: if mark.kind == MarkKind::Percentile {
+            1.0
+        } else {
+            1.4
+        },
+        dash: if mark.kind == MarkKind::Reference {
+            ""
+        } else {
+            "5 4"
+        },
     };
     match mark.on {
         On::X => {
@@ -262,7 +305,13 @@ fn reserve_mark(mark: &Mark, canvas: &mut Canvas<'_>) {
     }
 }
 
-fn draw_mark_label(markup: &mut Markup, mark: &Mark, frame: &Frame, taken: &mut Taken, look: &Look) {
+fn draw_mark_label(
+    markup: &mut Markup,
+    mark: &Mark,
+    frame: &Frame,
+    taken: &mut Taken,
+    look: &Look,
+) {
     let fill = match mark.kind {
         MarkKind::Percentile | MarkKind::Reference => look.text,
         kind => look.of_mark(kind),
@@ -291,13 +340,21 @@ fn draw_mark_label(markup: &mut Markup, mark: &Mark, frame: &Frame, taken: &mut 
                 })
                 .find(|y| taken.take([from - 3.0, y - 11.0, from + wide + 3.0, y + 3.0]));
             let Some(y) = y else { return };
-            let at = if anchor == Anchor::Start { x + 5.0 } else { x - 5.0 };
+            let at = if anchor == Anchor::Start {
+                x + 5.0
+            } else {
+                x - 5.0
+            };
             markup.text([at, y], set(anchor), &label);
         }
         On::Y => {
             let Some(y) = frame.y.at(mark.at) else { return };
             let above = y - 5.0;
-            let place = if above - 10.0 < frame.top { y + 13.0 } else { above };
+            let place = if above - 10.0 < frame.top {
+                y + 13.0
+            } else {
+                above
+            };
             if taken.take([frame.right - wide, place - 10.0, frame.right, place + 2.0]) {
                 markup.text([frame.right - 2.0, place], set(Anchor::End), &label);
             }

@@ -52,7 +52,11 @@ pub(super) fn draw(markup: &mut Markup, series: &[Series], canvas: &mut Canvas<'
         _ => None,
     });
     // Words keep off every point, whichever series it belongs to.
-    for sample in labelled.clone().flatten().filter(|sample| sample.label.is_some()) {
+    for sample in labelled
+        .clone()
+        .flatten()
+        .filter(|sample| sample.label.is_some())
+    {
         if let Some([x, y]) = sample.y.and_then(|y| canvas.frame.at(sample.x, y)) {
             canvas.taken.take([x - 3.0, y - 3.0, x + 3.0, y + 3.0]);
         }
@@ -162,10 +166,28 @@ pub(super) fn marker(markup: &mut Markup, [x, y]: [f64; 2], colour: Colour, look
         ),
         1 => {
             let s = r * 0.9;
-            joined([[x - s, y - s], [x + s, y - s], [x + s, y + s], [x - s, y + s]]) + "Z"
+            joined([
+                [x - s, y - s],
+                [x + s, y - s],
+                [x + s, y + s],
+                [x - s, y + s],
+            ]) + "Z"
         }
-        2 => joined([[x, y - r * 1.15], [x + r * 1.1, y + r * 0.85], [x - r * 1.1, y + r * 0.85]]) + "Z",
-        _ => joined([[x, y - r * 1.25], [x + r * 1.25, y], [x, y + r * 1.25], [x - r * 1.25, y]]) + "Z",
+        2 => {
+            joined([
+                [x, y - r * 1.15],
+                [x + r * 1.1, y + r * 0.85],
+                [x - r * 1.1, y + r * 0.85],
+            ]) + "Z"
+        }
+        _ => {
+            joined([
+                [x, y - r * 1.25],
+                [x + r * 1.25, y],
+                [x, y + r * 1.25],
+                [x - r * 1.25, y],
+            ]) + "Z"
+        }
     };
     markup.raw(&format!(
         r#"<path d="{data}" fill="{hex}" stroke="{}" stroke-width="1"/>"#,
@@ -175,7 +197,11 @@ pub(super) fn marker(markup: &mut Markup, [x, y]: [f64; 2], colour: Colour, look
 
 fn step(markup: &mut Markup, points: &[[f64; 2]], colour: &str, frame: &Frame) {
     let mut data = String::new();
-    for (place, [x, y]) in points.iter().filter_map(|[x, y]| frame.at(*x, *y)).enumerate() {
+    for (place, [x, y]) in points
+        .iter()
+        .filter_map(|[x, y]| frame.at(*x, *y))
+        .enumerate()
+    {
         data.push_str(&match place {
             0 => format!("M{} {}", number(x), number(y)),
             _ => format!("H{}V{}", number(x), number(y)),
@@ -189,14 +215,18 @@ fn area(markup: &mut Markup, samples: &[Sample], colour: &str, frame: &Frame) {
     for run in runs(samples, frame) {
         let (first, last) = (run[0].0, run[run.len() - 1].0);
         let outline = run.iter().map(|(place, _)| *place);
-        let closed = outline.clone().chain([[last[0], ground], [first[0], ground]]);
+        let closed = outline
+            .clone()
+            .chain([[last[0], ground], [first[0], ground]]);
         markup.fill(&joined(closed), colour, 0.18);
         markup.path(&joined(outline), Stroke::solid(colour, 1.4));
     }
 }
 
 fn scatter(markup: &mut Markup, samples: &[Sample], colour: Colour, canvas: &Canvas<'_>) {
-    let places = samples.iter().filter_map(|sample| canvas.frame.at(sample.x, sample.y?));
+    let places = samples
+        .iter()
+        .filter_map(|sample| canvas.frame.at(sample.x, sample.y?));
     let places: Vec<[f64; 2]> = places.collect();
     if places.len() <= MOST_MARKERS || colour == Colour::Bad {
         for place in places {
@@ -231,9 +261,16 @@ fn bars(
         };
         let left = middle - width * groups as f64 / 2.0 + width * group as f64;
         let ground = frame.ground();
-        let height = (ground - top).abs().max(if sample.y == Some(0.0) { 0.0 } else { 1.0 });
+        let height = (ground - top)
+            .abs()
+            .max(if sample.y == Some(0.0) { 0.0 } else { 1.0 });
         let corner = if width > 8.0 { 2.0 } else { 0.0 };
-        markup.rect([left + gap / 2.0, top.min(ground), width - gap, height], corner, colour, 1.0);
+        markup.rect(
+            [left + gap / 2.0, top.min(ground), width - gap, height],
+            corner,
+            colour,
+            1.0,
+        );
         let centre = left + width / 2.0;
         let mut above = top;
         if let Some([low, high]) = sample.interval
@@ -244,9 +281,18 @@ fn bars(
         }
         let label = numbers::brief(sample.y.unwrap_or_default());
         let wide = font::width(&label, SMALL);
-        let own = [centre - wide / 2.0, above - 14.0, centre + wide / 2.0, above - 3.0];
+        let own = [
+            centre - wide / 2.0,
+            above - 14.0,
+            centre + wide / 2.0,
+            above - 3.0,
+        ];
         if wide <= width + 1.0 && canvas.taken.take(own) {
-            markup.text([centre, above - 4.0], small(canvas.look.muted, Anchor::Middle), &label);
+            markup.text(
+                [centre, above - 4.0],
+                small(canvas.look.muted, Anchor::Middle),
+                &label,
+            );
         }
     }
 }
@@ -301,7 +347,12 @@ fn heat(markup: &mut Markup, cells: &[Cell], canvas: &Canvas<'_>) {
         let Some([x, y]) = frame.at(cell.column as f64, cell.row as f64) else {
             continue;
         };
-        let shape = [x - (width - gap) / 2.0, y - (height - gap) / 2.0, width - gap, height - gap];
+        let shape = [
+            x - (width - gap) / 2.0,
+            y - (height - gap) / 2.0,
+            width - gap,
+            height - gap,
+        ];
         let (fill, words) = match cell.value {
             Some(value) => canvas.look.of_heat(heat_share(value, ends)),
             None => (canvas.look.grid.to_owned(), canvas.look.muted),
@@ -339,7 +390,10 @@ fn labels(markup: &mut Markup, samples: &[Sample], canvas: &mut Canvas<'_>) {
             let inside = left >= canvas.frame.left
                 && left + wide <= canvas.frame.right + 8.0
                 && y <= canvas.frame.bottom - 2.0;
-            inside && canvas.taken.take([left - 2.0, y - 10.0, left + wide + 2.0, y + 2.0])
+            inside
+                && canvas
+                    .taken
+                    .take([left - 2.0, y - 10.0, left + wide + 2.0, y + 2.0])
         });
         if let Some((x, y, anchor, _)) = free {
             let words = Words {
