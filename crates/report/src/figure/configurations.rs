@@ -111,9 +111,9 @@ pub fn latency(configurations: &Configurations<'_>, lang: Lang) -> Figure {
         let value = |pick: fn(&Distribution) -> (f64, Option<[f64; 2]>)| {
             move |summary: &Summary| {
                 let found = of(summary).as_ref().map(pick);
-                let ends = |ends: [f64; 2]| ends.map(|end| unit.from_ms(end));
+                let ends = |ends: [f64; 2]| ends.map(|end| unit.of_ms(end));
                 let interval = found.and_then(|(_, interval)| interval).map(ends);
-                (found.map(|(value, _)| unit.from_ms(value)), interval)
+                (found.map(|(value, _)| unit.of_ms(value)), interval)
             }
         };
         let series = vec![

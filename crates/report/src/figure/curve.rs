@@ -52,7 +52,7 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
     if let Some((objective, ms)) = &tradeoff.objective {
         marks.push(Mark {
             on: On::Y,
-            at: time.from_ms(*ms),
+            at: time.of_ms(*ms),
             label: Text::Objective.with(lang, &[("objective", objective.clone())]),
             kind: MarkKind::Objective,
         });

@@ -100,7 +100,7 @@ fn panel(
             let found = values
                 .iter()
                 .rfind(|value| (value.0, value.1) == (column, row));
-            let value = found.map(|found| time.from_ms(found.2));
+            let value = found.map(|found| time.of_ms(found.2));
             cells.push(Cell {
                 column,
                 row,

@@ -87,7 +87,7 @@ fn cumulative(
     };
     let points: Vec<[f64; 2]> = points
         .into_iter()
-        .map(|[ms, share]| [unit.from_ms(ms), 100.0 * share])
+        .map(|[ms, share]| [unit.of_ms(ms), 100.0 * share])
         .collect();
     let scale = if wide { Scale::Log } else { Scale::FromZero };
     Panel {
@@ -117,7 +117,7 @@ fn percentiles(exact: &Distribution, unit: TimeUnit) -> Vec<Mark> {
             let star = if enough { "" } else { "*" };
             Mark {
                 on: On::X,
-                at: unit.from_ms(ms),
+                at: unit.of_ms(ms),
                 label: format!("p{percent} {}{star}", number::whole_millis(ms)),
                 kind: MarkKind::Percentile,
             }

@@ -36,7 +36,7 @@ impl TimeUnit {
     }
 
     /// Milliseconds in this unit.
-    pub(super) fn from_ms(self, ms: f64) -> f64 {
+    pub(super) fn of_ms(self, ms: f64) -> f64 {
         match self {
             TimeUnit::Milliseconds => ms,
             TimeUnit::Seconds => ms / 1e3,
@@ -46,10 +46,8 @@ impl TimeUnit {
     /// A sample in milliseconds, in this unit.
     pub(super) fn sample(self, sample: Sample) -> Sample {
         Sample {
-            y: sample.y.map(|y| self.from_ms(y)),
-            interval: sample
-                .interval
-                .map(|ends| ends.map(|end| self.from_ms(end))),
+            y: sample.y.map(|y| self.of_ms(y)),
+            interval: sample.interval.map(|ends| ends.map(|end| self.of_ms(end))),
             ..sample
         }
     }
