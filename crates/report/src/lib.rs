@@ -9,6 +9,7 @@ pub mod data;
 pub mod dialect;
 pub mod doc;
 pub mod doctor;
+pub mod figure;
 pub mod json;
 pub mod markdown;
 mod number;

@@ -21,6 +21,8 @@ pub mod sweep;
 pub mod verdict;
 
 pub use complete::fault;
+pub mod figures;
+pub mod labels;
 
 /// Language of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

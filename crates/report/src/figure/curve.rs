@@ -1,0 +1,207 @@
+//! Trade-offs along a ladder: latency over throughput, and one user against all.
+
+use super::ladder::Ladder;
+use super::left_out;
+use super::level::Places;
+use super::metric_name::{MetricUnit, metric_name, unit_of};
+use super::thin;
+use super::time_unit::TimeUnit;
+use super::{Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape};
+use crate::number;
+use inferometer_core::compare::Metric;
+use inferometer_core::message::Lang;
+use inferometer_core::message::figures::FigureText as Text;
+use inferometer_core::summary::Summary;
+
+/// What a curve of latency over throughput shows.
+#[derive(Clone, Debug)]
+pub struct Tradeoff<'a> {
+    /// The levels, each a point.
+    pub ladder: &'a Ladder<'a>,
+    /// The horizontal axis: a throughput.
+    pub rate: Metric,
+    /// The vertical axis: a latency.
+    pub latency: Metric,
+    /// Limit of the latency, as given (`ttft.p99=1s`) and in milliseconds.
+    pub objective: Option<(String, f64)>,
+    /// Throughput at the highest load that meets the objectives, in the unit of `rate`.
+    pub capacity: Option<f64>,
+}
+
+/// Latency over throughput, with the objective and the capacity.
+pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
+    let of = |summary: &Summary| {
+        let pair = tradeoff.rate.of(summary).zip(tradeoff.latency.of(summary));
+        pair.filter(|(rate, latency)| rate.is_finite() && latency.is_finite())
+    };
+    let mut series = points(tradeoff.ladder, of, Shape::Line);
+    let limit = tradeoff.objective.as_ref().map(|(_, ms)| *ms);
+    let samples = series.iter().flat_map(samples_of);
+    let unit = TimeUnit::of(samples.filter_map(|sample| sample.y).chain(limit));
+    let (y_unit, time) = match unit_of(tradeoff.latency) {
+        MetricUnit::Time => (unit.sign(), unit),
+        MetricUnit::Sign(sign) => (sign, TimeUnit::Milliseconds),
+    };
+    for series in &mut series {
+        if let Shape::Line(samples) = &mut series.shape {
+            let old = std::mem::take(samples);
+            *samples = old.into_iter().map(|sample| time.sample(sample)).collect();
+        }
+    }
+    let mut marks = Vec::new();
+    if let Some((objective, ms)) = &tradeoff.objective {
+        marks.push(Mark {
+            on: On::Y,
+            at: time.of_ms(*ms),
+            label: Text::Objective.with(lang, &[("objective", objective.clone())]),
+            kind: MarkKind::Objective,
+        });
+    }
+    let x_unit = match unit_of(tradeoff.rate) {
+        MetricUnit::Sign(sign) => sign,
+        MetricUnit::Time => "ms",
+    };
+    if let Some(at) = tradeoff.capacity.filter(|at| at.is_finite()) {
+        let value = format!("{} {x_unit}", number::brief(at));
+        marks.push(Mark {
+            on: On::X,
+            at,
+            label: Text::Capacity.with(lang, &[("value", value)]),
+            kind: MarkKind::Capacity,
+        });
+    }
+    marks.retain(|mark| mark.at.is_finite());
+    let panel = Panel {
+        x: Axis::new(metric_name(tradeoff.rate, lang), x_unit, Scale::FromZero),
+        y: Axis::new(metric_name(tradeoff.latency, lang), y_unit, Scale::FromZero),
+        series,
+        marks,
+        when_empty: Text::NoData.text(lang).to_owned(),
+        ..Panel::default()
+    };
+    Figure {
+        id: "throughput-latency".to_owned(),
+        title: Text::ThroughputLatency.text(lang).to_owned(),
+        panels: vec![panel],
+        footnotes: footnotes(tradeoff.ladder, lang),
+        ..Figure::default()
+    }
+}
+
+/// Tokens a second of one user against those of all, with the points that none beats in both.
+pub fn pareto(ladder: &Ladder<'_>, lang: Lang) -> Figure {
+    let of = |summary: &Summary| {
+        let user = summary.speed.per_user_tokens_per_s.map(|speed| speed.mean);
+        user.zip(summary.throughput.output_tokens_per_s)
+            .filter(|(user, all)| user.is_finite() && all.is_finite())
+    };
+    let mut series = points(ladder, of, Shape::Scatter);
+    let mut found: Vec<[f64; 2]> = series
+        .iter()
+        .flat_map(samples_of)
+        .filter_map(|sample| Some([sample.x, sample.y?]))
+        .collect();
+    let front = front(&mut found);
+    if front.len() > 1 {
+        let samples = front.iter().map(|&[x, y]| Sample::new(x, Some(y)));
+        let front = Series {
+            name: Text::ParetoFront.text(lang).to_owned(),
+            colour: Colour::Quiet,
+            shape: Shape::Line(samples.collect()),
+        };
+        series.insert(0, front);
+    }
+    let panel = Panel {
+        x: Axis::new(Text::PerUser.text(lang), "tok/s", Scale::FromZero),
+        y: Axis::new(Text::OutputThroughput.text(lang), "tok/s", Scale::FromZero),
+        series,
+        when_empty: Text::NoData.text(lang).to_owned(),
+        ..Panel::default()
+    };
+    Figure {
+        id: "pareto".to_owned(),
+        title: Text::Pareto.text(lang).to_owned(),
+        panels: vec![panel],
+        footnotes: footnotes(ladder, lang),
+        ..Figure::default()
+    }
+}
+
+fn samples_of(series: &Series) -> &[Sample] {
+    match &series.shape {
+        Shape::Line(samples) | Shape::Scatter(samples) => samples,
+        _ => &[],
+    }
+}
+
+/// A labelled point for each level, in the order of the ladder.
+fn points(
+    ladder: &Ladder<'_>,
+    of: impl Fn(&Summary) -> Option<(f64, f64)>,
+    shape: fn(Vec<Sample>) -> Shape,
+) -> Vec<Series> {
+    let alone = ladder.series.len() == 1;
+    let all = ladder.series.iter().enumerate();
+    all.map(|(number, series)| {
+        let shown = series
+            .points
+            .iter()
+            .filter(|(_, summary)| ladder.shown.takes(summary));
+        let samples = shown.filter_map(|(level, summary)| {
+            let (x, y) = of(summary)?;
+            Some(Sample::new(x, Some(y)).labelled(level.text()))
+        });
+        Series {
+            name: if alone {
+                String::new()
+            } else {
+                series.label.clone()
+            },
+            colour: Colour::Nth(number),
+            shape: shape(thin::course(samples.collect(), thin::MOST)),
+        }
+    })
+    .collect()
+}
+
+/// The points that no other beats in both, from left to right.
+fn front(points: &mut [[f64; 2]]) -> Vec<[f64; 2]> {
+    points.sort_by(|a, b| b[0].total_cmp(&a[0]).then(b[1].total_cmp(&a[1])));
+    let mut best = f64::NEG_INFINITY;
+    let mut front: Vec<[f64; 2]> = Vec::new();
+    for &point in points.iter() {
+        if point[1] > best {
+            best = point[1];
+            front.push(point);
+        }
+    }
+    front.reverse();
+    front
+}
+
+fn footnotes(ladder: &Ladder<'_>, lang: Lang) -> Vec<String> {
+    let places = Places::new(ladder, lang);
+    let left_out = left_out::footnote(Text::LeftOut, &places.left_out, lang);
+    let level = places.axis_title();
+    let labels = Text::LabelsAre.with(lang, &[("axis", level)]);
+    std::iter::once(labels).chain(left_out).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_front_holds_what_nothing_beats_in_both() {
+        let mut points = vec![
+            [1.0, 9.0],
+            [2.0, 8.0],
+            [2.0, 5.0],
+            [3.0, 8.0],
+            [0.5, 3.0],
+            [4.0, 1.0],
+        ];
+        assert_eq!(front(&mut points), [[1.0, 9.0], [3.0, 8.0], [4.0, 1.0]]);
+        assert_eq!(front(&mut []), <[[f64; 2]; 0]>::default());
+    }
+}

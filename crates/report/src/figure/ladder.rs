@@ -1,0 +1,347 @@
+//! Figures of a ladder: the same work at rising load, for one engine or several.
+
+use super::left_out::{self, Shown};
+use super::level::Places;
+use super::thin;
+use super::time_unit::TimeUnit;
+use super::{Colour, Figure, Level, Mark, MarkKind, On, Panel, Sample, Series, Shape};
+use crate::number;
+use inferometer_core::message::Lang;
+use inferometer_core::message::figures::FigureText as Text;
+use inferometer_core::summary::{Distribution, Summary};
+
+/// Levels of load and what was measured at them.
+#[derive(Clone, Debug, Default)]
+pub struct Ladder<'a> {
+    /// What a level is: `concurrency`, `rate`, or the name of another axis.
+    pub axis: String,
+    /// One for each engine or configuration.
+    pub series: Vec<LadderSeries<'a>>,
+    /// Which points are drawn.
+    pub shown: Shown,
+    /// The level from which on throughput hardly rises.
+    pub knee: Option<f64>,
+    /// The highest level that meets the objectives.
+    pub capacity: Option<f64>,
+}
+
+/// One line of a ladder.
+#[derive(Clone, Debug)]
+pub struct LadderSeries<'a> {
+    /// Its name in the legend; [`legend`] makes one from tags.
+    pub label: String,
+    /// Levels in the order of the ladder, and their numbers.
+    pub points: Vec<(Level, &'a Summary)>,
+}
+
+/// A legend from the tags of a run: `MindIE (910B4 8×32G)`; else its label.
+pub fn legend(summary: &Summary) -> String {
+    let tag = |key: &str| summary.tags.get(key).filter(|value| !value.is_empty());
+    let device = match (tag("device"), tag("cards")) {
+        (Some(device), Some(cards)) if !device.contains(['×', 'x', '*']) => {
+            Some(format!("{device} ×{cards}"))
+        }
+        (Some(device), _) => Some(device.clone()),
+        (None, Some(cards)) => Some(format!("×{cards}")),
+        (None, None) => None,
+    };
+    let engine = tag("engine").or(summary.label.as_ref());
+    match (engine, device) {
+        (Some(engine), Some(device)) => format!("{engine} ({device})"),
+        (Some(engine), None) => engine.clone(),
+        (None, device) => device.unwrap_or_default(),
+    }
+}
+
+/// What is drawn over the levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Drawn {
+    Duration,
+    Qps,
+    Throughput,
+    Latency,
+    P50,
+    P90,
+    Failed,
+    FailedCount,
+}
+
+impl Drawn {
+    fn title(self, lang: Lang) -> String {
+        let e2e = || Text::E2e.text(lang).to_owned();
+        let percentile = |p: &str| {
+            let values = [("metric", e2e()), ("p", p.to_owned())];
+            Text::PercentileOf.with(lang, &values)
+        };
+        match self {
+            Drawn::Duration => Text::Duration.text(lang).to_owned(),
+            Drawn::Qps => Text::RequestThroughput.text(lang).to_owned(),
+            Drawn::Throughput => Text::OutputThroughput.text(lang).to_owned(),
+            Drawn::Latency => Text::MeanOf.with(lang, &[("metric", e2e())]),
+            Drawn::P50 => percentile("p50"),
+            Drawn::P90 => percentile("p90"),
+            Drawn::Failed => Text::FailedShare.text(lang).to_owned(),
+            Drawn::FailedCount => Text::FailedCount.text(lang).to_owned(),
+        }
+    }
+
+    /// Value and interval; times in milliseconds.
+    fn of(self, summary: &Summary) -> (Option<f64>, Option<[f64; 2]>) {
+        let rate = &summary.throughput;
+        let e2e = |of: fn(&Distribution) -> (f64, Option<[f64; 2]>)| {
+            let found = summary.latency.e2e_ms.as_ref().map(of);
+            (found.map(|found| found.0), found.and_then(|found| found.1))
+        };
+        match self {
+            Drawn::Duration => (summary.window_s.map(|seconds| 1e3 * seconds), None),
+            Drawn::Qps => (rate.requests_per_s, rate.requests_per_s_interval),
+            Drawn::Throughput => (rate.output_tokens_per_s, rate.output_tokens_per_s_interval),
+            Drawn::Latency => e2e(|sample| (sample.mean, sample.mean_interval)),
+            Drawn::P50 => e2e(|sample| (sample.p50, sample.p50_interval)),
+            Drawn::P90 => e2e(|sample| (sample.p90, None)),
+            Drawn::Failed => (failed_percent(summary), None),
+            Drawn::FailedCount => (Some(summary.requests.failed as f64), None),
+        }
+    }
+
+    fn is_time(self) -> bool {
+        matches!(
+            self,
+            Drawn::Duration | Drawn::Latency | Drawn::P50 | Drawn::P90
+        )
+    }
+
+    fn unit(self) -> &'static str {
+        match self {
+            Drawn::Qps => "req/s",
+            Drawn::Throughput => "tok/s",
+            Drawn::Failed => "%",
+            _ => "",
+        }
+    }
+}
+
+/// Failed requests in percent of those that ended; absent if none did.
+fn failed_percent(summary: &Summary) -> Option<f64> {
+    let accounts = summary.requests;
+    let ended = accounts.ok + accounts.failed + accounts.cut;
+    (ended > 0).then(|| 100.0 * accounts.failed as f64 / ended as f64)
+}
+
+/// The six panels: duration, QPS, latency, throughput, p50 and p90 over the levels.
+pub fn sheet(ladder: &Ladder<'_>, lang: Lang) -> Figure {
+    let drawn = [
+        Drawn::Duration,
+        Drawn::Qps,
+        Drawn::Latency,
+        Drawn::Throughput,
+        Drawn::P50,
+        Drawn::P90,
+    ];
+    figure("ladder", Text::Ladder, ladder, &drawn, lang)
+}
+
+/// The failure panel: share and number of failed requests over the levels.
+pub fn failures(ladder: &Ladder<'_>, lang: Lang) -> Figure {
+    let drawn = [Drawn::Failed, Drawn::FailedCount];
+    // A level is often INVALID because of its failures, which are the point here.
+    let ladder = Ladder {
+        shown: Shown::All,
+        ..ladder.clone()
+    };
+    figure(
+        "ladder-failures",
+        Text::LadderFailures,
+        &ladder,
+        &drawn,
+        lang,
+    )
+}
+
+/// Several engines: QPS, latency, throughput and failures over the levels.
+pub fn overlay(ladder: &Ladder<'_>, lang: Lang) -> Figure {
+    let drawn = [Drawn::Qps, Drawn::Latency, Drawn::Throughput, Drawn::Failed];
+    figure("overlay", Text::Overlay, ladder, &drawn, lang)
+}
+
+/// QPS and throughput divided by the number of cards; absent where no run tags `cards`.
+pub fn overlay_per_card(ladder: &Ladder<'_>, lang: Lang) -> Option<Figure> {
+    let with_cards = |series: &&LadderSeries<'_>| cards(series).is_some();
+    if !ladder.series.iter().any(|series| with_cards(&series)) {
+        return None;
+    }
+    let places = Places::new(ladder, lang);
+    let panels = [Drawn::Qps, Drawn::Throughput]
+        .map(|drawn| {
+            let samples = |series: &LadderSeries<'_>| match cards(series) {
+                Some(cards) => places.samples(series, ladder.shown, |summary| {
+                    let (value, interval) = drawn.of(summary);
+                    let each = |ends: [f64; 2]| ends.map(|end| end / cards);
+                    (value.map(|value| value / cards), interval.map(each))
+                }),
+                None => Vec::new(),
+            };
+            let lines = lines(ladder, samples);
+            let title = Text::PerCard.with(lang, &[("metric", drawn.title(lang))]);
+            places.panel(title, drawn.unit(), lines, lang)
+        })
+        .to_vec();
+    let unknown: Vec<String> = ladder
+        .series
+        .iter()
+        .filter(|series| cards(series).is_none())
+        .map(|series| series.label.clone())
+        .collect();
+    let mut footnotes = footnotes(ladder, &places, &panels, lang);
+    footnotes.extend(left_out::footnote(Text::NoCards, &unknown, lang));
+    Some(Figure {
+        id: "overlay-per-card".to_owned(),
+        title: Text::OverlayPerCard.text(lang).to_owned(),
+        panels,
+        footnotes,
+        ..Figure::default()
+    })
+}
+
+/// The number of cards that the runs of a series tag.
+fn cards(series: &LadderSeries<'_>) -> Option<f64> {
+    let tags = series
+        .points
+        .iter()
+        .find_map(|(_, summary)| summary.tags.get("cards"));
+    let cards: f64 = tags?.trim().parse().ok()?;
+    (cards.is_finite() && cards >= 1.0).then_some(cards)
+}
+
+fn figure(id: &str, title: Text, ladder: &Ladder<'_>, drawn: &[Drawn], lang: Lang) -> Figure {
+    let places = Places::new(ladder, lang);
+    let panels: Vec<Panel> = drawn
+        .iter()
+        .map(|&drawn| {
+            let own = |series: &LadderSeries<'_>| {
+                places.samples(series, ladder.shown, |summary| drawn.of(summary))
+            };
+            let mut lines = lines(ladder, own);
+            let mut unit = drawn.unit();
+            if drawn.is_time() {
+                let time = TimeUnit::of_samples(lines.iter().flat_map(line_samples));
+                unit = time.sign();
+                for line in &mut lines {
+                    if let Shape::Line(samples) = &mut line.shape {
+                        let old = std::mem::take(samples);
+                        *samples = old.into_iter().map(|sample| time.sample(sample)).collect();
+                    }
+                }
+            }
+            let mut panel = places.panel(drawn.title(lang), unit, lines, lang);
+            if matches!(drawn, Drawn::Qps | Drawn::Throughput) {
+                panel.marks = marks(ladder, &places, lang);
+            }
+            panel
+        })
+        .collect();
+    let footnotes = footnotes(ladder, &places, &panels, lang);
+    Figure {
+        id: id.to_owned(),
+        title: match &ladder.series[..] {
+            [alone] if !alone.label.is_empty() => {
+                format!("{} · {}", title.text(lang), alone.label)
+            }
+            _ => title.text(lang).to_owned(),
+        },
+        panels,
+        footnotes,
+        ..Figure::default()
+    }
+}
+
+fn line_samples(series: &Series) -> &[Sample] {
+    match &series.shape {
+        Shape::Line(samples) => samples,
+        _ => &[],
+    }
+}
+
+fn lines<'a>(
+    ladder: &Ladder<'a>,
+    samples: impl Fn(&LadderSeries<'a>) -> Vec<Sample>,
+) -> Vec<Series> {
+    let alone = ladder.series.len() == 1;
+    let series = ladder.series.iter().enumerate();
+    series
+        .map(|(number, series)| Series {
+            name: if alone {
+                String::new()
+            } else {
+                series.label.clone()
+            },
+            colour: Colour::Nth(number),
+            shape: Shape::Line(thin::course(samples(series), thin::MOST)),
+        })
+        .collect()
+}
+
+fn marks(ladder: &Ladder<'_>, places: &Places, lang: Lang) -> Vec<Mark> {
+    if !places.names.is_empty() {
+        return Vec::new();
+    }
+    let mark = |at: Option<f64>, text: Text, kind| {
+        let at = at.filter(|at| at.is_finite())?;
+        Some(Mark {
+            on: On::X,
+            at,
+            label: text.with(lang, &[("value", Level::Number(at).text())]),
+            kind,
+        })
+    };
+    let knee = mark(ladder.knee, Text::Knee, MarkKind::Knee);
+    let capacity = mark(ladder.capacity, Text::Capacity, MarkKind::Capacity);
+    knee.into_iter().chain(capacity).collect()
+}
+
+fn footnotes(ladder: &Ladder<'_>, places: &Places, panels: &[Panel], lang: Lang) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(mean_lengths(ladder, lang));
+    let samples = || {
+        panels
+            .iter()
+            .flat_map(|panel| panel.series.iter().flat_map(line_samples))
+    };
+    if samples().any(|sample| sample.interval.is_some()) {
+        notes.push(Text::Intervals.text(lang).to_owned());
+    }
+    notes.extend(left_out::footnote(Text::LeftOut, &places.left_out, lang));
+    let longest = ladder.series.iter().map(|series| series.points.len()).max();
+    if let Some(count) = longest.filter(|&count| count > thin::MOST) {
+        let values = [
+            ("most", number::count(thin::MOST as u64)),
+            ("count", number::count(count as u64)),
+        ];
+        notes.push(Text::Thinned.with(lang, &values));
+    }
+    notes
+}
+
+/// Mean lengths over all points of all series that know them.
+fn mean_lengths(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
+    let mean = |of: fn(&Summary) -> Option<f64>| {
+        let summaries = ladder.series.iter().flat_map(|series| &series.points);
+        let values: Vec<f64> = summaries
+            .filter(|(_, summary)| ladder.shown.takes(summary))
+            .filter_map(|(_, summary)| of(summary))
+            .filter(|value| value.is_finite())
+            .collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    let values = [
+        (
+            "input",
+            number::mean(mean(|summary| summary.tokens.input_mean)?),
+        ),
+        (
+            "output",
+            number::mean(mean(|summary| summary.tokens.output_mean)?),
+        ),
+    ];
+    Some(Text::MeanLengths.with(lang, &values))
+}

@@ -1,0 +1,159 @@
+//! Levels of load, and where they lie on the axis of a ladder.
+
+use super::ladder::{Ladder, LadderSeries};
+use super::left_out::{self, Shown};
+use super::{Axis, Panel, Sample, Scale, Series};
+use crate::number;
+use inferometer_core::message::Lang;
+use inferometer_core::message::figures::FigureText as Text;
+use inferometer_core::summary::Summary;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// A level of load.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Level {
+    /// A number, as a concurrency.
+    Number(f64),
+    /// A name, as `0-enable-64`.
+    Name(String),
+}
+
+impl Level {
+    /// As it is written.
+    pub fn text(&self) -> String {
+        match self {
+            Level::Number(value) if value.fract() == 0.0 => number::grouped(*value, 0),
+            Level::Number(value) => number::brief(*value),
+            Level::Name(name) => name.clone(),
+        }
+    }
+}
+
+/// Where the levels of a ladder lie.
+pub(super) struct Places {
+    axis: Axis,
+    /// Place of each name, where not all levels are numbers.
+    pub(super) names: HashMap<String, usize>,
+    pub(super) left_out: Vec<String>,
+}
+
+/// Levels from this ratio on are drawn by ratio.
+const BY_RATIO: f64 = 12.0;
+
+impl Places {
+    pub(super) fn new(ladder: &Ladder<'_>, lang: Lang) -> Self {
+        let (title, unit) = axis_name(&ladder.axis, lang);
+        let levels = || ladder.series.iter().flat_map(|series| &series.points);
+        let numbers: Option<Vec<f64>> = levels()
+            .map(|(level, _)| match level {
+                Level::Number(value) if value.is_finite() => Some(*value),
+                _ => None,
+            })
+            .collect();
+        let several = ladder.series.len() > 1;
+        let left_out = ladder
+            .series
+            .iter()
+            .flat_map(|series| series.points.iter().map(move |point| (series, point)))
+            .filter(|(_, (_, summary))| !ladder.shown.takes(summary))
+            .map(|(series, (level, summary))| {
+                let name = left_out::name(&level.text(), summary);
+                if several {
+                    format!("{} {name}", series.label)
+                } else {
+                    name
+                }
+            })
+            .collect();
+        let mut names = HashMap::new();
+        let axis = match numbers {
+            Some(mut numbers) => {
+                numbers.sort_by(f64::total_cmp);
+                numbers.dedup();
+                let (first, last) = (numbers.first().copied(), numbers.last().copied());
+                let ratio = first.zip(last).map_or(1.0, |(first, last)| last / first);
+                let wide = first.is_some_and(|first| first > 0.0) && ratio >= BY_RATIO;
+                Axis {
+                    scale: if wide { Scale::Log } else { Scale::FromZero },
+                    ticks_at: numbers,
+                    ..Axis::new(title, unit, Scale::FromZero)
+                }
+            }
+            None => {
+                let mut order = Vec::new();
+                for (level, _) in levels() {
+                    let next = order.len();
+                    if let Entry::Vacant(place) = names.entry(level.text()) {
+                        order.push(place.key().clone());
+                        place.insert(next);
+                    }
+                }
+                Axis::of_names(title, order)
+            }
+        };
+        Places {
+            axis,
+            names,
+            left_out,
+        }
+    }
+
+    /// What a level is.
+    pub(super) fn axis_title(&self) -> String {
+        self.axis.caption()
+    }
+
+    fn at(&self, level: &Level) -> f64 {
+        match level {
+            Level::Number(value) if self.names.is_empty() => *value,
+            level => self.names.get(&level.text()).copied().unwrap_or_default() as f64,
+        }
+    }
+
+    pub(super) fn samples(
+        &self,
+        series: &LadderSeries<'_>,
+        shown: Shown,
+        of: impl Fn(&Summary) -> (Option<f64>, Option<[f64; 2]>),
+    ) -> Vec<Sample> {
+        let points = series
+            .points
+            .iter()
+            .filter(|(_, summary)| shown.takes(summary));
+        let mut samples: Vec<Sample> = points
+            .map(|(level, summary)| {
+                let (value, interval) = of(summary);
+                Sample::new(self.at(level), value).between(interval)
+            })
+            .collect();
+        samples.sort_by(|a, b| a.x.total_cmp(&b.x));
+        samples
+    }
+
+    pub(super) fn panel(
+        &self,
+        title: String,
+        unit: &str,
+        series: Vec<Series>,
+        lang: Lang,
+    ) -> Panel {
+        Panel {
+            title,
+            x: self.axis.clone(),
+            y: Axis::new("", unit, Scale::FromZero),
+            series,
+            when_empty: Text::NoData.text(lang).to_owned(),
+            ..Panel::default()
+        }
+    }
+}
+
+/// The name of an axis of load, and its unit.
+fn axis_name(axis: &str, lang: Lang) -> (String, &'static str) {
+    match axis {
+        "concurrency" => (Text::Concurrency.text(lang).to_owned(), ""),
+        "rate" => (Text::Rate.text(lang).to_owned(), "req/s"),
+        other => (other.to_owned(), ""),
+    }
+}

@@ -1,0 +1,50 @@
+//! Metrics of the summary by name and unit.
+
+use inferometer_core::compare::Metric;
+use inferometer_core::message::Lang;
+use inferometer_core::message::figures::FigureText as Text;
+
+/// The name of a metric of the summary.
+pub(super) fn metric_name(metric: Metric, lang: Lang) -> String {
+    let of = |base: Text, p: Option<&str>| match p {
+        None => Text::MeanOf.with(lang, &[("metric", base.text(lang).to_owned())]),
+        Some(p) => {
+            let values = [("metric", base.text(lang).to_owned()), ("p", p.to_owned())];
+            Text::PercentileOf.with(lang, &values)
+        }
+    };
+    match metric {
+        Metric::OutputTokensPerS => Text::OutputThroughput.text(lang).to_owned(),
+        Metric::RequestsPerS => Text::RequestThroughput.text(lang).to_owned(),
+        Metric::TotalTokensPerS => Text::TotalThroughput.text(lang).to_owned(),
+        Metric::Goodput => Text::Goodput.text(lang).to_owned(),
+        Metric::TtftMean => of(Text::Ttft, None),
+        Metric::TtftP50 => of(Text::Ttft, Some("p50")),
+        Metric::TtftP99 => of(Text::Ttft, Some("p99")),
+        Metric::TpotMean => of(Text::Tpot, None),
+        Metric::TpotP50 => of(Text::Tpot, Some("p50")),
+        Metric::TpotP99 => of(Text::Tpot, Some("p99")),
+        Metric::E2eMean => of(Text::E2e, None),
+        Metric::E2eP50 => of(Text::E2e, Some("p50")),
+        Metric::E2eP99 => of(Text::E2e, Some("p99")),
+        Metric::MaxGapP99 => of(Text::MaxGap, Some("p99")),
+    }
+}
+
+/// Whether a metric is a time, in milliseconds; else its unit.
+pub(super) fn unit_of(metric: Metric) -> MetricUnit {
+    match metric {
+        Metric::OutputTokensPerS | Metric::TotalTokensPerS => MetricUnit::Sign("tok/s"),
+        Metric::RequestsPerS | Metric::Goodput => MetricUnit::Sign("req/s"),
+        _ => MetricUnit::Time,
+    }
+}
+
+/// The unit of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MetricUnit {
+    /// Milliseconds, or seconds where they read better.
+    Time,
+    /// A fixed one.
+    Sign(&'static str),
+}

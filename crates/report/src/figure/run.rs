@@ -1,0 +1,373 @@
+//! Figures of one run: distributions, the course of time, every request, gaps between tokens.
+
+use super::course::{Course, Row};
+use super::thin;
+use super::time_unit::TimeUnit;
+use super::{
+    Arrangement, Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shade,
+    Shape,
+};
+use crate::number;
+use inferometer_core::message::Lang;
+use inferometer_core::message::figures::FigureText as Text;
+use inferometer_core::quantile::{least_samples, quantile, sort};
+use inferometer_core::summary::{Distribution, Summary};
+use inferometer_core::units::Offset;
+
+/// Fewest and most parts of a time line.
+const PARTS: [f64; 2] = [60.0, 240.0];
+/// From this ratio of the largest to the least value on, a distribution is drawn by ratio.
+const WIDE: f64 = 30.0;
+
+/// Every figure of a run, in reading order.
+pub fn all(summary: &Summary, course: &Course, lang: Lang) -> Vec<Figure> {
+    vec![
+        distributions(summary, course, lang),
+        timeline(summary, course, lang),
+        requests(course, lang),
+        token_gaps(summary, course, lang),
+    ]
+}
+
+/// Shares of answers by TTFT, TPOT, ITL and end-to-end latency, with percentiles.
+pub fn distributions(summary: &Summary, course: &Course, lang: Lang) -> Figure {
+    let latency = &summary.latency;
+    let column = |of: fn(&Row) -> Option<f64>| {
+        let mut values: Vec<f64> = course.rows.iter().filter_map(of).collect();
+        sort(&mut values);
+        thin::cumulative(&values, thin::MOST)
+    };
+    let (gaps, itl) = match latency.itl_is_per_token {
+        true => (&course.token_gaps, Text::Itl),
+        false => (&course.chunk_gaps, Text::InterChunk),
+    };
+    let panels = vec![
+        cumulative(Text::Ttft, column(|row| row.ttft), latency.ttft_ms, lang),
+        cumulative(Text::Tpot, column(|row| row.tpot), latency.tpot_ms, lang),
+        cumulative(itl, gaps.cumulative(), latency.itl_ms, lang),
+        cumulative(Text::E2e, column(|row| row.e2e), latency.e2e_ms, lang),
+    ];
+    let few = panels
+        .iter()
+        .any(|panel| panel.marks.iter().any(|mark| mark.label.contains('*')));
+    let mut footnotes = Vec::new();
+    if few && let Some(least) = least_samples(99.0) {
+        footnotes.push(Text::FewSamples.with(lang, &[("least", number::count(least))]));
+    }
+    footnotes.extend(thinned(course.rows.len(), lang));
+    if !panels[2].is_empty() {
+        footnotes.push(Text::Counted.text(lang).to_owned());
+    }
+    Figure {
+        id: "distributions".to_owned(),
+        title: Text::Distributions.text(lang).to_owned(),
+        panels,
+        footnotes,
+        ..Figure::default()
+    }
+}
+
+/// One distribution, given in milliseconds.
+fn cumulative(
+    metric: Text,
+    points: Vec<[f64; 2]>,
+    exact: Option<Distribution>,
+    lang: Lang,
+) -> Panel {
+    let first = points.iter().map(|point| point[0]).find(|&ms| ms > 0.0);
+    let tail = exact.map_or(0.0, |exact| exact.max);
+    let wide = first.is_some_and(|first| tail / first > WIDE);
+    let unit = TimeUnit::of(exact.map(|exact| exact.max).filter(|_| !wide));
+    let marks = exact.map_or(Vec::new(), |exact| percentiles(&exact, unit));
+    let over_gaps = matches!(metric, Text::Itl | Text::InterChunk);
+    let share = if over_gaps {
+        Text::ShareOfGaps
+    } else {
+        Text::ShareOfAnswers
+    };
+    let points: Vec<[f64; 2]> = points
+        .into_iter()
+        .map(|[ms, share]| [unit.of_ms(ms), 100.0 * share])
+        .collect();
+    let scale = if wide { Scale::Log } else { Scale::FromZero };
+    Panel {
+        title: metric.text(lang).to_owned(),
+        x: Axis::new("", unit.sign(), scale),
+        y: Axis {
+            bounds: Some([0.0, 100.0]),
+            ..Axis::new(share.text(lang), "%", Scale::FromZero)
+        },
+        series: vec![Series {
+            name: String::new(),
+            colour: Colour::Nth(0),
+            shape: Shape::Step(points),
+        }],
+        marks,
+        when_empty: Text::NoAnswers.text(lang).to_owned(),
+        ..Panel::default()
+    }
+}
+
+fn percentiles(exact: &Distribution, unit: TimeUnit) -> Vec<Mark> {
+    let named = [(50.0, exact.p50), (90.0, exact.p90), (99.0, exact.p99)];
+    let finite = named.into_iter().filter(|(_, ms)| ms.is_finite());
+    finite
+        .map(|(percent, ms)| {
+            let enough = least_samples(percent).is_some_and(|least| exact.n >= least);
+            let star = if enough { "" } else { "*" };
+            Mark {
+                on: On::X,
+                at: unit.of_ms(ms),
+                label: format!("p{percent} {}{star}", number::whole_millis(ms)),
+                kind: MarkKind::Percentile,
+            }
+        })
+        .collect()
+}
+
+fn thinned(count: usize, lang: Lang) -> Option<String> {
+    (count > thin::MOST).then(|| {
+        let values = [
+            ("most", number::count(thin::MOST as u64)),
+            ("count", number::count(count as u64)),
+        ];
+        Text::Thinned.with(lang, &values)
+    })
+}
+
+fn seconds(at: Offset) -> f64 {
+    at.as_duration().as_secs_f64()
+}
+
+/// Throughput, requests under way, TTFT and failures over time.
+pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
+    let mut panels = Vec::new();
+    let mut footnotes = Vec::new();
+    let window = course.window().unwrap_or([Offset(0), Offset(1)]);
+    let span = window.map(seconds);
+    let parts = (span[1] - span[0]).ceil().clamp(PARTS[0], PARTS[1]) as usize;
+    let width = (span[1] - span[0]) / parts as f64;
+    let middle = |part: usize| span[0] + (part as f64 + 0.5) * width;
+    let over_time = |values: Vec<f64>| {
+        let samples = values.into_iter().enumerate();
+        samples
+            .map(|(part, value)| Sample::new(middle(part), Some(value)))
+            .collect::<Vec<_>>()
+    };
+    // The first chart names the steady state for all below it.
+    let steady_label = |title: Text| match title {
+        Text::OutputThroughput => Text::SteadyState.text(lang).to_owned(),
+        _ => String::new(),
+    };
+    let seen = !course.rows.is_empty() && course.window().is_some();
+    let drawn = |values: Vec<f64>| if seen { over_time(values) } else { Vec::new() };
+    let panel = |title: Text, y: Axis, series: Vec<Series>| Panel {
+        title: title.text(lang).to_owned(),
+        x: Axis {
+            bounds: Some(span),
+            ..Axis::new(Text::Time.text(lang), "s", Scale::Linear)
+        },
+        y,
+        series,
+        shades: summary.steady.map_or(Vec::new(), |steady| {
+            vec![Shade {
+                from: steady.span_s[0].max(span[0]),
+                to: steady.span_s[1].min(span[1]),
+                label: steady_label(title),
+            }]
+        }),
+        when_empty: Text::NoData.text(lang).to_owned(),
+        ..Panel::default()
+    };
+    let one = |colour: usize, shape: Shape| {
+        vec![Series {
+            name: String::new(),
+            colour: Colour::Nth(colour),
+            shape,
+        }]
+    };
+    let tokens = drawn(course.tokens_per_s(window, parts));
+    panels.push(panel(
+        Text::OutputThroughput,
+        Axis::new("", "tok/s", Scale::FromZero),
+        one(0, Shape::Area(tokens)),
+    ));
+    let in_flight = drawn(course.in_flight(window, parts));
+    panels.push(panel(
+        Text::InFlight,
+        Axis::default(),
+        one(2, Shape::Area(in_flight)),
+    ));
+    let (unit, series) = ttft_over_time(course, span[0], width, parts, lang);
+    panels.push(panel(
+        Text::Ttft,
+        Axis::new("", unit.sign(), Scale::FromZero),
+        series,
+    ));
+    let failed: Vec<f64> = failed_at(course).collect();
+    match failed.is_empty() {
+        true => footnotes.push(Text::NoFailures.text(lang).to_owned()),
+        false => {
+            let mut counts = vec![0.0; parts];
+            for at in failed {
+                counts[(((at - span[0]) / width) as usize).min(parts - 1)] += 1.0;
+            }
+            panels.push(panel(
+                Text::Failures,
+                Axis::default(),
+                vec![Series {
+                    name: String::new(),
+                    colour: Colour::Bad,
+                    shape: Shape::Area(over_time(counts)),
+                }],
+            ));
+        }
+    }
+    footnotes.extend(thinned(course.rows.len(), lang));
+    Figure {
+        id: "timeline".to_owned(),
+        title: Text::Timeline.text(lang).to_owned(),
+        panels,
+        arrangement: Arrangement::Stack,
+        footnotes,
+    }
+}
+
+fn failed_at(course: &Course) -> impl Iterator<Item = f64> + '_ {
+    let failed = course.rows.iter().filter(|row| row.failed);
+    failed.filter_map(|row| row.end.or(row.sent).or(row.start).map(seconds))
+}
+
+/// TTFT of each request at the moment of its start, and the median of each part of time.
+fn ttft_over_time(
+    course: &Course,
+    from: f64,
+    width: f64,
+    parts: usize,
+    lang: Lang,
+) -> (TimeUnit, Vec<Series>) {
+    let points = course
+        .rows
+        .iter()
+        .filter_map(|row| Some((seconds(row.start?), row.ttft?)));
+    let points: Vec<(f64, f64)> = points.collect();
+    let unit = TimeUnit::of(points.iter().map(|point| point.1));
+    // Coarser than the other charts, so that a median has something to stand on.
+    let coarse = parts.div_ceil(4);
+    let mut bins = vec![Vec::new(); coarse];
+    for &(at, ms) in &points {
+        let bin = ((at - from) / (4.0 * width)).max(0.0) as usize;
+        bins[bin.min(coarse - 1)].push(ms);
+    }
+    let medians = bins.iter_mut().enumerate().map(|(bin, values)| {
+        sort(values);
+        let at = from + (bin as f64 + 0.5) * 4.0 * width;
+        let last = from + width * parts as f64;
+        unit.sample(Sample::new(at.min(last), quantile(values, 0.5)))
+    });
+    let medians: Vec<Sample> = medians.filter(|sample| sample.y.is_some()).collect();
+    let samples = points
+        .iter()
+        .map(|&(at, ms)| unit.sample(Sample::new(at, Some(ms))));
+    let cloud = thin::cloud(samples.collect(), thin::MOST);
+    let series = vec![
+        Series {
+            name: Text::OneRequest.text(lang).to_owned(),
+            colour: Colour::Nth(5),
+            shape: Shape::Scatter(cloud),
+        },
+        Series {
+            name: Text::RollingMedian.text(lang).to_owned(),
+            colour: Colour::Nth(1),
+            shape: Shape::Line(medians),
+        },
+    ];
+    (unit, series)
+}
+
+/// Input length against TTFT, and output length against latency, a point for each answer.
+pub fn requests(course: &Course, lang: Lang) -> Figure {
+    let panel = |length: Text, time: Text, of: fn(&Row) -> Option<(f64, f64)>| {
+        let points: Vec<(f64, f64)> = course.rows.iter().filter_map(of).collect();
+        let unit = TimeUnit::of(points.iter().map(|point| point.1));
+        let samples = points
+            .iter()
+            .map(|&(tokens, ms)| unit.sample(Sample::new(tokens, Some(ms))))
+            .collect();
+        Panel {
+            title: time.text(lang).to_owned(),
+            x: Axis::new(length.text(lang), Text::Tokens.text(lang), Scale::Linear),
+            y: Axis::new("", unit.sign(), Scale::FromZero),
+            series: vec![Series {
+                name: String::new(),
+                colour: Colour::Nth(0),
+                shape: Shape::Scatter(thin::cloud(samples, thin::MOST)),
+            }],
+            when_empty: Text::NoAnswers.text(lang).to_owned(),
+            ..Panel::default()
+        }
+    };
+    Figure {
+        id: "requests".to_owned(),
+        title: Text::Requests.text(lang).to_owned(),
+        panels: vec![
+            panel(Text::InputLength, Text::Ttft, |row| {
+                Some((f64::from(row.input?), row.ttft?))
+            }),
+            panel(Text::OutputLength, Text::E2e, |row| {
+                Some((f64::from(row.output?), row.e2e?))
+            }),
+        ],
+        footnotes: thinned(course.rows.len(), lang).into_iter().collect(),
+        ..Figure::default()
+    }
+}
+
+/// The largest gap of each answer over time, stalls marked, and all gaps together.
+pub fn token_gaps(summary: &Summary, course: &Course, lang: Lang) -> Figure {
+    let of = |stall: bool| {
+        let gaps = course.rows.iter().filter_map(|row| row.gap);
+        let samples = gaps
+            .filter(|gap| gap.stall == stall)
+            .map(|gap| Sample::new(seconds(gap.at), Some(gap.ms)));
+        thin::cloud(samples.collect(), thin::MOST)
+    };
+    let series = |name: Text, colour, samples| Series {
+        name: name.text(lang).to_owned(),
+        colour,
+        shape: Shape::Scatter(samples),
+    };
+    let largest = Panel {
+        title: Text::LargestGaps.text(lang).to_owned(),
+        x: Axis::new(Text::Time.text(lang), "s", Scale::Linear),
+        y: Axis::new(Text::Gap.text(lang), "ms", Scale::Log),
+        series: vec![
+            series(Text::Smooth, Colour::Nth(0), of(false)),
+            series(Text::Stalled, Colour::Bad, of(true)),
+        ],
+        when_empty: Text::NoAnswers.text(lang).to_owned(),
+        ..Panel::default()
+    };
+    let (gaps, exact) = match summary.latency.itl_is_per_token {
+        true => (&course.token_gaps, summary.latency.itl_ms),
+        false => (&course.chunk_gaps, summary.latency.inter_chunk_ms),
+    };
+    let mut all = cumulative(Text::Itl, gaps.cumulative(), exact, lang);
+    all.title = Text::AllGaps.text(lang).to_owned();
+    all.x.title = Text::Gap.text(lang).to_owned();
+    let (factor, floor) = course.stall();
+    let stall = [
+        ("factor", number::exact(factor)),
+        ("floor", format!("{} ms", number::exact(floor))),
+    ];
+    let mut footnotes = vec![Text::StallMeans.with(lang, &stall)];
+    footnotes.extend(thinned(course.rows.len(), lang));
+    footnotes.push(Text::Counted.text(lang).to_owned());
+    Figure {
+        id: "token-gaps".to_owned(),
+        title: Text::TokenGaps.text(lang).to_owned(),
+        panels: vec![largest, all],
+        footnotes,
+        ..Figure::default()
+    }
+}

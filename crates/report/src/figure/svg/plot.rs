@@ -1,0 +1,363 @@
+//! One chart: header, grid, axes, shaded parts, series, lines through it.
+
+use super::super::font;
+use super::super::theme::Look;
+use super::super::{Mark, MarkKind, On, Panel, Scale, Shape};
+use super::frame::{ASLANT, Foot, Frame, Margins, NameStyle, TICK, Taken, aslant_name, shown_name};
+use super::legend::{self, Entry};
+use super::markup::{Anchor, Extra, Markup, Stroke, Words};
+use super::shapes::{self, Canvas, heat_ends, heat_share};
+use crate::number;
+
+/// Size of a panel's title.
+const TITLE: f64 = 14.0;
+/// Size of words on lines through the chart.
+const MARK: f64 = 10.5;
+
+/// What a panel says above its plot.
+#[derive(Debug, Default)]
+pub(super) struct Header {
+    /// The panel's own legend, where the sheet has none.
+    pub(super) legend: Vec<Entry>,
+}
+
+impl Header {
+    /// Its height above a plot in a box of this width.
+    pub(super) fn height(&self, panel: &Panel, width: f64) -> f64 {
+        let title = if panel.title.is_empty() { 0.0 } else { 22.0 };
+        let caption = if has_caption(panel) { 16.0 } else { 0.0 };
+        title + legend::height(&self.legend, width) + caption + 10.0
+    }
+}
+
+/// The vertical axis has a line of its own, unless it is only a unit and can follow the title.
+fn has_caption(panel: &Panel) -> bool {
+    !panel.y.title.is_empty()
+        || heat_of(panel).is_some()
+        || (panel.title.is_empty() && !panel.y.unit.is_empty())
+}
+
+fn heat_of(panel: &Panel) -> Option<[f64; 2]> {
+    panel.series.iter().find_map(|series| match &series.shape {
+        Shape::Heat(cells) => heat_ends(cells),
+        _ => None,
+    })
+}
+
+fn words(size: f64, fill: &str, anchor: Anchor) -> Words<'_> {
+    Words {
+        size,
+        fill,
+        anchor,
+        extra: Extra::None,
+    }
+}
+
+/// Draws a panel in the box `[x, y, width, height]`.
+pub(super) fn draw(
+    markup: &mut Markup,
+    panel: &Panel,
+    header: &Header,
+    area: [f64; 4],
+    margins: Margins,
+    foot: Foot,
+    look: &Look,
+) {
+    let frame = Frame::new(panel, area, margins);
+    draw_header(markup, panel, header, area, &frame, look);
+    if panel.is_empty() {
+        let plot = [
+            frame.left,
+            frame.top,
+            frame.right - frame.left,
+            frame.bottom - frame.top,
+        ];
+        markup.rect(plot, 4.0, look.grid, 0.5);
+        let middle = [
+            (frame.left + frame.right) / 2.0,
+            (frame.top + frame.bottom) / 2.0,
+        ];
+        let text = font::fit(&panel.when_empty, 12.0, frame.right - frame.left - 12.0);
+        markup.text(middle, words(12.0, look.muted, Anchor::Middle), &text);
+        return;
+    }
+    draw_shades(markup, panel, &frame, look);
+    draw_y_axis(markup, panel, &frame, look);
+    draw_x_axis(markup, panel, &frame, foot, look);
+    let mut canvas = Canvas {
+        frame: &frame,
+        look,
+        taken: Taken::default(),
+    };
+    for mark in &panel.marks {
+        draw_mark_line(markup, mark, &frame, look);
+    }
+    for mark in &panel.marks {
+        reserve_mark(mark, &mut canvas);
+    }
+    shapes::draw(markup, &panel.series, &mut canvas);
+    let mut taken = Taken::default();
+    for mark in &panel.marks {
+        draw_mark_label(markup, mark, &frame, &mut taken, look);
+    }
+}
+
+fn draw_header(
+    markup: &mut Markup,
+    panel: &Panel,
+    header: &Header,
+    [x, y, width, _]: [f64; 4],
+    frame: &Frame,
+    look: &Look,
+) {
+    let mut below = y;
+    if !panel.title.is_empty() {
+        let title = Words {
+            extra: Extra::Heavy,
+            ..words(TITLE, look.text, Anchor::Start)
+        };
+        let shown = font::fit(&panel.title, TITLE, width - 60.0);
+        markup.text([x, y + TITLE], title, &shown);
+        below += 22.0;
+        if !has_caption(panel) {
+            let after = x + font::width(&shown, TITLE) + 8.0;
+            let unit = words(TICK, look.muted, Anchor::Start);
+            markup.text([after, y + TITLE], unit, &panel.y.unit);
+        }
+    }
+    legend::draw(markup, &header.legend, [x, below], width, look);
+    let base = frame.top - 9.0;
+    if has_caption(panel) {
+        let caption = font::fit(&panel.y.caption(), TICK, width * 0.6);
+        markup.text([x, base], words(TICK, look.muted, Anchor::Start), &caption);
+    }
+    if let Some(ends) = heat_of(panel) {
+        draw_heat_key(markup, ends, [frame.right, base], look);
+    }
+}
+
+/// The colours of a heat map with its least and largest value.
+fn draw_heat_key(markup: &mut Markup, ends: [f64; 2], [right, base]: [f64; 2], look: &Look) {
+    let high = number::brief(ends[1]);
+    let edge = right - font::width(&high, TICK) - 6.0;
+    markup.text([right, base], words(TICK, look.muted, Anchor::End), &high);
+    let steps = 24;
+    let step = 4.0;
+    let left = edge - step * f64::from(steps);
+    for at in 0..steps {
+        let share = f64::from(at) / f64::from(steps - 1);
+        let (fill, _) = look.of_heat(heat_share(ends[0] + share * (ends[1] - ends[0]), ends));
+        markup.rect(
+            [left + step * f64::from(at), base - 9.0, step + 0.2, 9.0],
+            0.0,
+            &fill,
+            1.0,
+        );
+    }
+    let label = number::brief(ends[0]);
+    markup.text(
+        [left - 6.0, base],
+        words(TICK, look.muted, Anchor::End),
+        &label,
+    );
+}
+
+fn draw_shades(markup: &mut Markup, panel: &Panel, frame: &Frame, look: &Look) {
+    for shade in &panel.shades {
+        let (Some(from), Some(to)) = (frame.x.at(shade.from), frame.x.at(shade.to)) else {
+            continue;
+        };
+        let (from, to) = (from.max(frame.left), to.min(frame.right));
+        let height = frame.bottom - frame.top;
+        markup.rect([from, frame.top, to - from, height], 0.0, look.shade, 0.07);
+        if font::width(&shade.label, 10.0) < to - from - 12.0 {
+            let place = [(from + to) / 2.0, frame.top - 4.0];
+            markup.text(place, words(10.0, look.muted, Anchor::Middle), &shade.label);
+        }
+    }
+}
+
+fn draw_y_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, look: &Look) {
+    let names = matches!(panel.y.scale, Scale::Category(_));
+    let heat = heat_of(panel).is_some();
+    let skip = match names {
+        true => (12.0 / frame.y.slot()).ceil().max(1.0) as usize,
+        false => 1,
+    };
+    for tick in frame.y_ticks.iter().step_by(skip) {
+        let Some(y) = frame.y.at(tick.at) else {
+            continue;
+        };
+        if !heat {
+            markup.line(
+                [frame.left, y],
+                [frame.right, y],
+                Stroke::solid(look.grid, 1.0),
+            );
+        }
+        let label = shown_name(&tick.label);
+        let place = [frame.left - 7.0, y + 4.0];
+        markup.text(place, words(TICK, look.muted, Anchor::End), &label);
+    }
+}
+
+fn draw_x_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, foot: Foot, look: &Look) {
+    if heat_of(panel).is_none() {
+        let axis = Stroke::solid(look.axis, 1.2);
+        markup.line(
+            [frame.left, frame.bottom],
+            [frame.right, frame.bottom],
+            axis,
+        );
+    }
+    let names = matches!(panel.x.scale, Scale::Category(_));
+    let every = match frame.names {
+        NameStyle::Aslant(every) => every,
+        NameStyle::Level => 1,
+    };
+    let mut free_from = f64::NEG_INFINITY;
+    for tick in frame.x_ticks.iter().step_by(every) {
+        let Some(x) = frame.x.at(tick.at) else {
+            continue;
+        };
+        if !names {
+            let end = [x, frame.bottom + 4.0];
+            markup.line([x, frame.bottom], end, Stroke::solid(look.axis, 1.0));
+        }
+        if foot == Foot::Left {
+            continue;
+        }
+        if frame.names != NameStyle::Level {
+            let aslant = Words {
+                extra: Extra::Turned(ASLANT),
+                ..words(TICK, look.muted, Anchor::End)
+            };
+            markup.text(
+                [x + 4.0, frame.bottom + 14.0],
+                aslant,
+                &aslant_name(&tick.label),
+            );
+            continue;
+        }
+        let half = font::width(&tick.label, TICK) / 2.0;
+        if x - half >= free_from {
+            let place = [x, frame.bottom + 17.0];
+            markup.text(place, words(TICK, look.muted, Anchor::Middle), &tick.label);
+            free_from = x + half + 6.0;
+        }
+    }
+    if foot == Foot::Written {
+        let below = match frame.names {
+            NameStyle::Level => 34.0,
+            NameStyle::Aslant(_) => 32.0 + aslant_depth(frame),
+        };
+        let place = [(frame.left + frame.right) / 2.0, frame.bottom + below];
+        let caption = font::fit(&panel.x.caption(), TICK, frame.right - frame.left);
+        markup.text(place, words(TICK, look.muted, Anchor::Middle), &caption);
+    }
+}
+
+/// How far names that are set aslant reach down.
+fn aslant_depth(frame: &Frame) -> f64 {
+    let labels = frame.x_ticks.iter().map(|tick| aslant_name(&tick.label));
+    let longest = labels
+        .map(|label| font::width(&label, TICK))
+        .fold(0.0, f64::max);
+    longest * ASLANT.to_radians().sin().abs()
+}
+
+fn draw_mark_line(markup: &mut Markup, mark: &Mark, frame: &Frame, look: &Look) {
+    let stroke = Stroke {
+        colour: look.of_mark(mark.kind),
+        width: if mark.kind == MarkKind::Percentile {
+            1.0
+        } else {
+            1.4
+        },
+        dash: if mark.kind == MarkKind::Reference {
+            ""
+        } else {
+            "5 4"
+        },
+    };
+    match mark.on {
+        On::X => {
+            if let Some(x) = frame.x.at(mark.at) {
+                markup.line([x, frame.top], [x, frame.bottom], stroke);
+            }
+        }
+        On::Y => {
+            if let Some(y) = frame.y.at(mark.at) {
+                markup.line([frame.left, y], [frame.right, y], stroke);
+            }
+        }
+    }
+}
+
+/// Keeps the words of points and bars off the label of a flat line.
+fn reserve_mark(mark: &Mark, canvas: &mut Canvas<'_>) {
+    if mark.on == On::Y
+        && let Some(y) = canvas.frame.y.at(mark.at)
+    {
+        let wide = font::width(&mark.label, MARK);
+        let right = canvas.frame.right;
+        canvas.taken.take([right - wide, y - 15.0, right, y + 1.0]);
+    }
+}
+
+fn draw_mark_label(
+    markup: &mut Markup,
+    mark: &Mark,
+    frame: &Frame,
+    taken: &mut Taken,
+    look: &Look,
+) {
+    let fill = match mark.kind {
+        MarkKind::Percentile | MarkKind::Reference => look.text,
+        kind => look.of_mark(kind),
+    };
+    let label = font::fit(&mark.label, MARK, (frame.right - frame.left) * 0.7);
+    let wide = font::width(&label, MARK);
+    let set = |anchor| Words {
+        size: MARK,
+        fill,
+        anchor,
+        extra: Extra::Halo(look.background),
+    };
+    match mark.on {
+        On::X => {
+            let Some(x) = frame.x.at(mark.at) else { return };
+            let (anchor, from) = match x + 5.0 + wide <= frame.right + 10.0 {
+                true => (Anchor::Start, x + 5.0),
+                false => (Anchor::End, x - 5.0 - wide),
+            };
+            // Distributions leave their lower right free, curves their top.
+            let rows = 0..8;
+            let y = rows
+                .map(|row| match mark.kind {
+                    MarkKind::Percentile => frame.bottom - 7.0 - 15.0 * f64::from(row),
+                    _ => frame.top + 11.0 + 15.0 * f64::from(row),
+                })
+                .find(|y| taken.take([from - 3.0, y - 11.0, from + wide + 3.0, y + 3.0]));
+            let Some(y) = y else { return };
+            let at = if anchor == Anchor::Start {
+                x + 5.0
+            } else {
+                x - 5.0
+            };
+            markup.text([at, y], set(anchor), &label);
+        }
+        On::Y => {
+            let Some(y) = frame.y.at(mark.at) else { return };
+            let above = y - 5.0;
+            let place = if above - 10.0 < frame.top {
+                y + 13.0
+            } else {
+                above
+            };
+            if taken.take([frame.right - wide, place - 10.0, frame.right, place + 2.0]) {
+                markup.text([frame.right - 2.0, place], set(Anchor::End), &label);
+            }
+        }
+    }
+}

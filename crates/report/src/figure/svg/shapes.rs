@@ -1,0 +1,406 @@
+//! Series as they are drawn in a frame.
+
+use super::super::font;
+use super::super::theme::Look;
+use super::super::{Cell, Colour, Range, Sample, Series, Shape};
+use super::frame::{Frame, Taken};
+use super::markup::{Anchor, Extra, Markup, Stroke, Words, number};
+use crate::number as numbers;
+
+/// Width of a line.
+const LINE: f64 = 2.0;
+/// More points than these have no markers on their line.
+const MOST_MARKERS: usize = 32;
+/// Size of words beside points and on bars.
+const SMALL: f64 = 10.0;
+/// Share of a name's room that bars take.
+const BARS: f64 = 0.78;
+/// Widest bar.
+const WIDEST_BAR: f64 = 56.0;
+
+/// What drawing needs beside the series.
+pub(super) struct Canvas<'a> {
+    pub(super) frame: &'a Frame,
+    pub(super) look: &'a Look,
+    pub(super) taken: Taken,
+}
+
+/// Draws the series of a panel.
+pub(super) fn draw(markup: &mut Markup, series: &[Series], canvas: &mut Canvas<'_>) {
+    let groups = series
+        .iter()
+        .filter(|series| matches!(series.shape, Shape::Bars(_)))
+        .count();
+    let mut group = 0;
+    for series in series {
+        let colour = canvas.look.of(series.colour);
+        match &series.shape {
+            Shape::Line(samples) => line(markup, samples, series.colour, canvas),
+            Shape::Step(points) => step(markup, points, colour, canvas.frame),
+            Shape::Area(samples) => area(markup, samples, colour, canvas.frame),
+            Shape::Scatter(samples) => scatter(markup, samples, series.colour, canvas),
+            Shape::Bars(samples) => {
+                bars(markup, samples, colour, [group, groups], canvas);
+                group += 1;
+            }
+            Shape::Ranges(ranges) => draw_ranges(markup, ranges, colour, canvas.frame),
+            Shape::Heat(cells) => heat(markup, cells, canvas),
+        }
+    }
+    let labelled = series.iter().filter_map(|series| match &series.shape {
+        Shape::Line(samples) | Shape::Scatter(samples) => Some(samples),
+        _ => None,
+    });
+    // Words keep off every point, whichever series it belongs to.
+    for sample in labelled
+        .clone()
+        .flatten()
+        .filter(|sample| sample.label.is_some())
+    {
+        if let Some([x, y]) = sample.y.and_then(|y| canvas.frame.at(sample.x, y)) {
+            canvas.taken.take([x - 3.0, y - 3.0, x + 3.0, y + 3.0]);
+        }
+    }
+    for samples in labelled {
+        if !samples.is_empty() {
+            labels(markup, samples, canvas);
+        }
+    }
+}
+
+/// Runs of points without a gap, in pixels.
+fn runs<'a>(samples: &'a [Sample], frame: &Frame) -> Vec<Vec<([f64; 2], &'a Sample)>> {
+    let mut runs = vec![Vec::new()];
+    for sample in samples {
+        let place = sample.y.and_then(|y| frame.at(sample.x, y));
+        match (place, runs.last_mut()) {
+            (Some(place), Some(run)) => run.push((place, sample)),
+            _ => runs.push(Vec::new()),
+        }
+    }
+    runs.retain(|run| !run.is_empty());
+    runs
+}
+
+fn joined(points: impl IntoIterator<Item = [f64; 2]>) -> String {
+    let mut data = String::new();
+    for (place, [x, y]) in points.into_iter().enumerate() {
+        data.push_str(if place == 0 { "M" } else { "L" });
+        data.push_str(&format!("{} {}", number(x), number(y)));
+    }
+    data
+}
+
+fn line(markup: &mut Markup, samples: &[Sample], colour: Colour, canvas: &Canvas<'_>) {
+    let (frame, hex) = (canvas.frame, canvas.look.of(colour));
+    let markers = samples.len() <= MOST_MARKERS;
+    for run in runs(samples, frame) {
+        band(markup, &run, hex, frame);
+        let stroke = Stroke {
+            colour: hex,
+            width: if markers { LINE } else { 1.3 },
+            dash: dash(colour),
+        };
+        if run.len() > 1 {
+            markup.path(&joined(run.iter().map(|(place, _)| *place)), stroke);
+        }
+        if markers || run.len() == 1 {
+            for (place, _) in &run {
+                marker(markup, *place, colour, canvas.look, 3.6);
+            }
+        }
+    }
+}
+
+/// The palette again, told apart by dashes.
+pub(super) fn dash(colour: Colour) -> &'static str {
+    match colour {
+        Colour::Nth(number) if number >= 8 => "6 4",
+        _ => "",
+    }
+}
+
+/// The interval of each point: a band along a line, a bar at a lone point.
+fn band(markup: &mut Markup, run: &[([f64; 2], &Sample)], colour: &str, frame: &Frame) {
+    let ends = |sample: &Sample| {
+        let [low, high] = sample.interval?;
+        Some([frame.y.at(low)?, frame.y.at(high)?])
+    };
+    for part in run.split(|(_, sample)| ends(sample).is_none()) {
+        let edges: Vec<(f64, [f64; 2])> = part
+            .iter()
+            .filter_map(|(place, sample)| Some((place[0], ends(sample)?)))
+            .collect();
+        if let [(x, [low, high])] = edges[..] {
+            whisker(markup, x, [low, high], colour);
+            continue;
+        }
+        let upper = edges.iter().map(|(x, [_, high])| [*x, *high]);
+        let lower = edges.iter().rev().map(|(x, [low, _])| [*x, *low]);
+        markup.fill(&joined(upper.chain(lower)), colour, 0.16);
+    }
+}
+
+fn whisker(markup: &mut Markup, x: f64, [low, high]: [f64; 2], colour: &str) {
+    let stroke = Stroke::solid(colour, 1.2);
+    markup.line([x, low], [x, high], stroke);
+    for y in [low, high] {
+        markup.line([x - 3.0, y], [x + 3.0, y], stroke);
+    }
+}
+
+/// A point; its form follows the number of the series, so that colour is not all.
+pub(super) fn marker(markup: &mut Markup, [x, y]: [f64; 2], colour: Colour, look: &Look, r: f64) {
+    let hex = look.of(colour);
+    let form = match colour {
+        Colour::Nth(number) => number % 4,
+        Colour::Good | Colour::Quiet => 0,
+        Colour::Bad => 3,
+    };
+    let data = match form {
+        0 => format!(
+            "M{} {}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0Z",
+            number(x - r),
+            number(y),
+            d = number(2.0 * r)
+        ),
+        1 => {
+            let s = r * 0.9;
+            joined([
+                [x - s, y - s],
+                [x + s, y - s],
+                [x + s, y + s],
+                [x - s, y + s],
+            ]) + "Z"
+        }
+        2 => {
+            joined([
+                [x, y - r * 1.15],
+                [x + r * 1.1, y + r * 0.85],
+                [x - r * 1.1, y + r * 0.85],
+            ]) + "Z"
+        }
+        _ => {
+            joined([
+                [x, y - r * 1.25],
+                [x + r * 1.25, y],
+                [x, y + r * 1.25],
+                [x - r * 1.25, y],
+            ]) + "Z"
+        }
+    };
+    markup.raw(&format!(
+        r#"<path d="{data}" fill="{hex}" stroke="{}" stroke-width="1"/>"#,
+        look.background
+    ));
+}
+
+fn step(markup: &mut Markup, points: &[[f64; 2]], colour: &str, frame: &Frame) {
+    let mut data = String::new();
+    for (place, [x, y]) in points
+        .iter()
+        .filter_map(|[x, y]| frame.at(*x, *y))
+        .enumerate()
+    {
+        data.push_str(&match place {
+            0 => format!("M{} {}", number(x), number(y)),
+            _ => format!("H{}V{}", number(x), number(y)),
+        });
+    }
+    markup.path(&data, Stroke::solid(colour, 1.8));
+}
+
+fn area(markup: &mut Markup, samples: &[Sample], colour: &str, frame: &Frame) {
+    let ground = frame.ground();
+    for run in runs(samples, frame) {
+        let (first, last) = (run[0].0, run[run.len() - 1].0);
+        let outline = run.iter().map(|(place, _)| *place);
+        let closed = outline
+            .clone()
+            .chain([[last[0], ground], [first[0], ground]]);
+        markup.fill(&joined(closed), colour, 0.18);
+        markup.path(&joined(outline), Stroke::solid(colour, 1.4));
+    }
+}
+
+fn scatter(markup: &mut Markup, samples: &[Sample], colour: Colour, canvas: &Canvas<'_>) {
+    let places = samples
+        .iter()
+        .filter_map(|sample| canvas.frame.at(sample.x, sample.y?));
+    let places: Vec<[f64; 2]> = places.collect();
+    if places.len() <= MOST_MARKERS || colour == Colour::Bad {
+        for place in places {
+            marker(markup, place, colour, canvas.look, 3.6);
+        }
+        return;
+    }
+    // Many points are dots of one path: small files, and crowds show by their density.
+    let mut data = String::new();
+    for [x, y] in places {
+        data.push_str(&format!("M{} {}h.01", number(x), number(y)));
+    }
+    let hex = canvas.look.of(colour);
+    markup.raw(&format!(
+        r#"<path d="{data}" fill="none" stroke="{hex}" stroke-opacity="0.5" stroke-width="3.6" stroke-linecap="round"/>"#
+    ));
+}
+
+fn bars(
+    markup: &mut Markup,
+    samples: &[Sample],
+    colour: &str,
+    [group, groups]: [usize; 2],
+    canvas: &mut Canvas<'_>,
+) {
+    let frame = canvas.frame;
+    let width = (frame.x.slot() * BARS / groups.max(1) as f64).min(WIDEST_BAR);
+    let gap = if width > 6.0 { 1.5 } else { 0.0 };
+    for sample in samples {
+        let Some([middle, top]) = sample.y.and_then(|y| frame.at(sample.x, y)) else {
+            continue;
+        };
+        let left = middle - width * groups as f64 / 2.0 + width * group as f64;
+        let ground = frame.ground();
+        let height = (ground - top)
+            .abs()
+            .max(if sample.y == Some(0.0) { 0.0 } else { 1.0 });
+        let corner = if width > 8.0 { 2.0 } else { 0.0 };
+        markup.rect(
+            [left + gap / 2.0, top.min(ground), width - gap, height],
+            corner,
+            colour,
+            1.0,
+        );
+        let centre = left + width / 2.0;
+        let mut above = top;
+        if let Some([low, high]) = sample.interval
+            && let (Some(low), Some(high)) = (frame.y.at(low), frame.y.at(high))
+        {
+            whisker(markup, centre, [low, high], canvas.look.text);
+            above = above.min(high);
+        }
+        let label = numbers::brief(sample.y.unwrap_or_default());
+        let wide = font::width(&label, SMALL);
+        let own = [
+            centre - wide / 2.0,
+            above - 14.0,
+            centre + wide / 2.0,
+            above - 3.0,
+        ];
+        if wide <= width + 1.0 && canvas.taken.take(own) {
+            markup.text(
+                [centre, above - 4.0],
+                small(canvas.look.muted, Anchor::Middle),
+                &label,
+            );
+        }
+    }
+}
+
+fn small(fill: &str, anchor: Anchor) -> Words<'_> {
+    Words {
+        size: SMALL,
+        fill,
+        anchor,
+        extra: Extra::None,
+    }
+}
+
+fn draw_ranges(markup: &mut Markup, ranges: &[Range], colour: &str, frame: &Frame) {
+    for range in ranges {
+        let Some([x, y]) = frame.at(range.value, range.row as f64) else {
+            continue;
+        };
+        if let Some([low, high]) = range.interval
+            && let (Some(low), Some(high)) = (frame.x.at(low), frame.x.at(high))
+        {
+            let stroke = Stroke::solid(colour, 1.8);
+            markup.line([low, y], [high, y], stroke);
+            for x in [low, high] {
+                markup.line([x, y - 3.5], [x, y + 3.5], stroke);
+            }
+        }
+        markup.rect([x - 4.0, y - 4.0, 8.0, 8.0], 1.0, colour, 1.0);
+    }
+}
+
+/// Least and largest value of cells.
+pub(super) fn heat_ends(cells: &[Cell]) -> Option<[f64; 2]> {
+    let values = || cells.iter().filter_map(|cell| cell.value);
+    Some([values().reduce(f64::min)?, values().reduce(f64::max)?])
+}
+
+/// Where a value lies between the ends, of which a small difference stays small: colours span
+/// at least a fifth of the largest value.
+pub(super) fn heat_share(value: f64, [low, high]: [f64; 2]) -> f64 {
+    let span = (high - low).max(0.2 * high.abs()).max(f64::MIN_POSITIVE);
+    let middle = low / 2.0 + high / 2.0;
+    0.5 + (value - middle) / span
+}
+
+fn heat(markup: &mut Markup, cells: &[Cell], canvas: &Canvas<'_>) {
+    let frame = canvas.frame;
+    let (width, height) = (frame.x.slot(), frame.y.slot());
+    let gap = if width.min(height) > 12.0 { 2.0 } else { 0.0 };
+    let ends = heat_ends(cells).unwrap_or([0.0, 1.0]);
+    for cell in cells {
+        let Some([x, y]) = frame.at(cell.column as f64, cell.row as f64) else {
+            continue;
+        };
+        let shape = [
+            x - (width - gap) / 2.0,
+            y - (height - gap) / 2.0,
+            width - gap,
+            height - gap,
+        ];
+        let (fill, words) = match cell.value {
+            Some(value) => canvas.look.of_heat(heat_share(value, ends)),
+            None => (canvas.look.grid.to_owned(), canvas.look.muted),
+        };
+        markup.rect(shape, if gap > 0.0 { 3.0 } else { 0.0 }, &fill, 1.0);
+        let size = 12.0;
+        if font::width(&cell.label, size) <= width - 8.0 && height >= size + 4.0 {
+            let words = Words {
+                size,
+                fill: words,
+                anchor: Anchor::Middle,
+                extra: Extra::None,
+            };
+            markup.text([x, y + 4.0], words, &cell.label);
+        }
+    }
+}
+
+/// Words beside points, where they find room.
+fn labels(markup: &mut Markup, samples: &[Sample], canvas: &mut Canvas<'_>) {
+    for sample in samples {
+        let Some(label) = &sample.label else { continue };
+        let Some([x, y]) = sample.y.and_then(|y| canvas.frame.at(sample.x, y)) else {
+            continue;
+        };
+        let label = font::fit(label, SMALL, 120.0);
+        let wide = font::width(&label, SMALL);
+        let places = [
+            (x, y - 8.0, Anchor::Middle, x - wide / 2.0),
+            (x + 8.0, y + 3.5, Anchor::Start, x + 8.0),
+            (x, y + 16.0, Anchor::Middle, x - wide / 2.0),
+            (x - 8.0, y + 3.5, Anchor::End, x - 8.0 - wide),
+        ];
+        let free = places.into_iter().find(|&(_, y, _, left)| {
+            let inside = left >= canvas.frame.left
+                && left + wide <= canvas.frame.right + 8.0
+                && y <= canvas.frame.bottom - 2.0;
+            inside
+                && canvas
+                    .taken
+                    .take([left - 2.0, y - 10.0, left + wide + 2.0, y + 2.0])
+        });
+        if let Some((x, y, anchor, _)) = free {
+            let words = Words {
+                extra: Extra::Halo(canvas.look.background),
+                ..small(canvas.look.muted, anchor)
+            };
+            markup.text([x, y], words, &label);
+        }
+    }
+}

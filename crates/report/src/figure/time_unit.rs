@@ -1,0 +1,54 @@
+//! Milliseconds or seconds: whichever a chart reads better in.
+
+use super::Sample;
+
+/// From here on a chart counts seconds.
+const SECONDS_FROM_MS: f64 = 5_000.0;
+
+/// The unit of a chart's latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TimeUnit {
+    Milliseconds,
+    Seconds,
+}
+
+impl TimeUnit {
+    /// The unit that suits values in milliseconds.
+    pub(super) fn of(values_ms: impl IntoIterator<Item = f64>) -> Self {
+        let finite = values_ms.into_iter().filter(|value| value.is_finite());
+        match finite.fold(0.0, f64::max) >= SECONDS_FROM_MS {
+            true => TimeUnit::Seconds,
+            false => TimeUnit::Milliseconds,
+        }
+    }
+
+    /// The unit that suits all samples, in milliseconds.
+    pub(super) fn of_samples<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Self {
+        Self::of(samples.into_iter().filter_map(|sample| sample.y))
+    }
+
+    /// Its sign.
+    pub(super) fn sign(self) -> &'static str {
+        match self {
+            TimeUnit::Milliseconds => "ms",
+            TimeUnit::Seconds => "s",
+        }
+    }
+
+    /// Milliseconds in this unit.
+    pub(super) fn of_ms(self, ms: f64) -> f64 {
+        match self {
+            TimeUnit::Milliseconds => ms,
+            TimeUnit::Seconds => ms / 1e3,
+        }
+    }
+
+    /// A sample in milliseconds, in this unit.
+    pub(super) fn sample(self, sample: Sample) -> Sample {
+        Sample {
+            y: sample.y.map(|y| self.of_ms(y)),
+            interval: sample.interval.map(|ends| ends.map(|end| self.of_ms(end))),
+            ..sample
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! Figures as people see them, and as hostile or missing data make them.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "../examples/gallery/made_up.rs"]
+#[allow(dead_code)]
+mod made_up;
+
+use inferometer_core::compare::{
+    Basis, Comparison, Metric, Point, Row, SCHEMA as COMPARE_SCHEMA, Verdict,
+};
+use inferometer_core::message::Lang;
+use inferometer_core::record::Record;
+use inferometer_core::summary::{Latencies, Speed, Summary, Throughput};
+use inferometer_report::figure::configurations::{self, Configurations, Style};
+use inferometer_report::figure::curve::{self, Tradeoff};
+use inferometer_report::figure::grid::{self, Grid};
+use inferometer_report::figure::ladder::{self, Ladder, LadderSeries, legend};
+use inferometer_report::figure::theme::Theme;
+use inferometer_report::figure::{
+    Figure, Level, Shape, Shown, comparison, font, png, run, svg, thin,
+};
+use made_up::{Load, MINDIE, VLLM};
+use resvg::tiny_skia::Pixmap;
+use resvg::usvg::{Options, Tree};
+use std::collections::HashSet;
+
+const HOSTILE: &str = "\"><script>alert('{points}')</script>😀 &amp; \u{202e}";
+
+fn load(concurrency: u32, requests: u64) -> Load {
+    Load {
+        concurrency,
+        requests,
+        input: 64.0,
+        output: 12.0,
+    }
+}
+
+fn small() -> Summary {
+    made_up::run(&VLLM, load(2, 24))
+}
+
+/// A run in which nothing was answered.
+fn nothing() -> Summary {
+    made_up::summary(&VLLM, load(2, 24), &[])
+}
+
+/// A summary of which most is not known.
+fn gaps() -> Summary {
+    Summary {
+        throughput: Throughput::default(),
+        latency: Latencies::default(),
+        speed: Speed::default(),
+        window_s: None,
+        ..small()
+    }
+}
+
+/// Numbers that no run should have.
+fn not_finite() -> Summary {
+    let mut summary = small();
+    summary.window_s = Some(f64::INFINITY);
+    summary.throughput.output_tokens_per_s = Some(f64::NAN);
+    summary.throughput.requests_per_s_interval = Some([f64::NEG_INFINITY, f64::INFINITY]);
+    let e2e = summary.latency.e2e_ms.as_mut().unwrap();
+    (e2e.mean, e2e.p50, e2e.p90) = (f64::NAN, f64::INFINITY, -1.0);
+    let ttft = summary.latency.ttft_ms.as_mut().unwrap();
+    (ttft.p99, ttft.max) = (f64::INFINITY, f64::NAN);
+    summary
+}
+
+fn ladder<'a>(label: &str, points: Vec<(Level, &'a Summary)>) -> Ladder<'a> {
+    Ladder {
+        axis: "concurrency".to_owned(),
+        series: vec![LadderSeries {
+            label: label.to_owned(),
+            points,
+        }],
+        knee: Some(4.0),
+        capacity: Some(f64::NAN),
+        shown: Shown::All,
+    }
+}
+
+fn ladder_figures(ladder: &Ladder<'_>, lang: Lang) -> Vec<Figure> {
+    let tradeoff = Tradeoff {
+        ladder,
+        rate: Metric::OutputTokensPerS,
+        latency: Metric::TtftP99,
+        objective: Some(("ttft.p99=1s".to_owned(), 1_000.0)),
+        capacity: Some(f64::INFINITY),
+    };
+    let mut figures = vec![
+        ladder::sheet(ladder, lang),
+        ladder::failures(ladder, lang),
+        ladder::overlay(ladder, lang),
+        curve::throughput_latency(&tradeoff, lang),
+        curve::pareto(ladder, lang),
+    ];
+    figures.extend(ladder::overlay_per_card(ladder, lang));
+    figures
+}
+
+fn table_figures(rows: Vec<(String, &Summary)>, lang: Lang) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for style in [Style::Bars, Style::Lines] {
+        let table = Configurations {
+            rows: rows.clone(),
+            style,
+            shown: Shown::All,
+        };
+        figures.push(configurations::latency(&table, lang));
+        figures.push(configurations::throughput(&table, lang));
+    }
+    figures
+}
+
+fn every_figure(label: &str, summary: &Summary, records: &[Record], lang: Lang) -> Vec<Figure> {
+    let mut figures = run::all(summary, &made_up::course(records), lang);
+    let points = vec![(Level::Number(1.0), summary)];
+    figures.extend(ladder_figures(&ladder(label, points), lang));
+    let named = vec![
+        (Level::Name(label.to_owned()), summary),
+        (Level::Number(2.0), summary),
+    ];
+    figures.extend(ladder_figures(&ladder(label, named), lang));
+    figures.extend(ladder_figures(&Ladder::default(), lang));
+    figures.extend(table_figures(vec![(label.to_owned(), summary)], lang));
+    figures.extend(table_figures(Vec::new(), lang));
+    for cells in [
+        Vec::new(),
+        vec![(Level::Name(label.to_owned()), Level::Number(64.0), summary)],
+    ] {
+        let grid = Grid {
+            cells,
+            shown: Shown::All,
+        };
+        figures.push(grid::heat_maps(&grid, &grid::USUAL, lang));
+    }
+    figures.push(comparison::ratios(&compared(label), lang));
+    figures
+}
+
+fn compared(label: &str) -> Comparison {
+    let row = |metric, ratio: Option<f64>, low, high, verdict| Row {
+        group: label.to_owned(),
+        metric,
+        primary: false,
+        point: Point::default(),
+        a: Some(1.0),
+        b: ratio,
+        ratio,
+        low,
+        high,
+        verdict,
+        p_value: None,
+        minimum_detectable: None,
+        repeats_to_decide: None,
+        runs: [1, 1],
+        basis: Basis::OneRunEach,
+    };
+    Comparison {
+        schema: COMPARE_SCHEMA.to_owned(),
+        baseline: label.to_owned(),
+        comparable: true,
+        why_not: Vec::new(),
+        margin: 0.03,
+        rows: vec![
+            row(
+                Metric::OutputTokensPerS,
+                Some(1.2),
+                Some(1.1),
+                Some(1.3),
+                Verdict::Better,
+            ),
+            row(
+                Metric::TtftP99,
+                Some(1.08),
+                Some(1.04),
+                Some(1.12),
+                Verdict::Worse,
+            ),
+            row(
+                Metric::TpotMean,
+                Some(1.0),
+                Some(0.98),
+                Some(1.02),
+                Verdict::Same,
+            ),
+            row(Metric::E2eP50, Some(0.9), None, None, Verdict::Unknown),
+            row(Metric::Goodput, None, None, None, Verdict::Unknown),
+            row(
+                Metric::E2eMean,
+                Some(f64::NAN),
+                Some(-1.0),
+                Some(0.0),
+                Verdict::Unknown,
+            ),
+        ],
+        unpaired: Vec::new(),
+    }
+}
+
+/// The SVG of a figure, which must be sound whatever is in it.
+fn drawn(figure: &Figure) -> String {
+    let text = svg::render(figure, Theme::Light);
+    for word in ["NaN", "inf\"", "<script"] {
+        assert!(!text.contains(word), "{}: {word}", figure.id);
+    }
+    Tree::from_str(&text, &Options::default()).unwrap();
+    text
+}
+
+fn picture(figure: &Figure) -> Pixmap {
+    Pixmap::decode_png(&png::render(figure, Theme::Dark).unwrap()).unwrap()
+}
+
+fn colours(picture: &Pixmap) -> usize {
+    let pixels = picture.pixels().iter();
+    pixels
+        .map(|pixel| (pixel.red(), pixel.green(), pixel.blue()))
+        .collect::<HashSet<_>>()
+        .len()
+}
+
+#[test]
+fn figures_look_as_they_did() {
+    let slow = made_up::run(&MINDIE, load(2, 24));
+    let quick = small();
+    let rows = vec![
+        ("0-enable-64".to_owned(), &slow),
+        ("1-disable-64".to_owned(), &quick),
+    ];
+    let table = Configurations {
+        rows,
+        style: Style::Bars,
+        shown: Shown::All,
+    };
+    for lang in [Lang::En, Lang::Zh] {
+        let throughput = svg::render(&configurations::throughput(&table, lang), Theme::Light);
+        insta::assert_snapshot!(format!("throughput-{lang}"), throughput);
+        let ratios = svg::render(&comparison::ratios(&compared("v0.7"), lang), Theme::Dark);
+        insta::assert_snapshot!(format!("ratios-{lang}"), ratios);
+        let points = vec![(Level::Number(1.0), &slow), (Level::Number(2.0), &quick)];
+        let pareto = curve::pareto(&ladder("vLLM", points), lang);
+        insta::assert_snapshot!(format!("pareto-{lang}"), svg::render(&pareto, Theme::Light));
+    }
+}
+
+#[test]
+fn figures_of_bad_data_are_still_drawn() {
+    let records = made_up::records(&VLLM, load(2, 24));
+    let one = &records[..1];
+    let failed = made_up::records(
+        &made_up::Engine {
+            refuses_from: 0,
+            ..VLLM
+        },
+        load(2, 24),
+    );
+    let failed: Vec<Record> = failed
+        .into_iter()
+        .filter(|one| one.failure().is_some())
+        .collect();
+    let cases: [(&str, Summary, &[Record]); 6] = [
+        ("no success", nothing(), &failed),
+        ("no record", nothing(), &[]),
+        ("one record", small(), one),
+        ("gaps", gaps(), &records),
+        ("not finite", not_finite(), &records),
+        (HOSTILE, small(), &records),
+    ];
+    for (label, summary, records) in &cases {
+        for lang in [Lang::En, Lang::Zh] {
+            for figure in every_figure(label, summary, records, lang) {
+                drawn(&figure);
+            }
+        }
+    }
+}
+
+#[test]
+fn pictures_are_not_blank() {
+    let records = made_up::records(&VLLM, load(2, 24));
+    for (summary, records) in [(small(), &records[..]), (nothing(), &[])] {
+        let mut seen = HashSet::new();
+        for figure in every_figure("昇腾 910B", &summary, records, Lang::Zh) {
+            if seen.insert(figure.id.clone()) {
+                assert!(colours(&picture(&figure)) > 8, "{} is blank", figure.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chart_without_values_says_so() {
+    let summary = nothing();
+    let figure = run::distributions(&summary, &made_up::course(&[]), Lang::En);
+    let text = drawn(&figure);
+    assert_eq!(text.matches("no complete answer").count(), 4);
+}
+
+#[test]
+fn names_of_others_are_escaped_and_cut() {
+    let long = format!("{HOSTILE}{}", "长".repeat(5_000));
+    for figure in every_figure(&long, &small(), &[], Lang::Zh) {
+        assert!(drawn(&figure).len() < 200_000, "{}", figure.id);
+    }
+}
+
+#[test]
+fn what_the_font_lacks_is_named() {
+    let summary = small();
+    let table = table_figures(vec![("😀-64".to_owned(), &summary)], Lang::Zh);
+    assert_eq!(font::undrawable(&table[0]), ['😀']);
+    for lang in [Lang::En, Lang::Zh] {
+        for figure in every_figure("昇腾 910B", &summary, &[], lang) {
+            assert_eq!(font::undrawable(&figure), [], "{}", figure.id);
+        }
+    }
+}
+
+#[test]
+fn an_invalid_point_is_left_out_and_named() {
+    let good = small();
+    let bad = Summary {
+        valid: false,
+        ..small()
+    };
+    let points = vec![(Level::Number(8.0), &good), (Level::Number(256.0), &bad)];
+    let mut ladder = ladder("vLLM", points);
+    let values = |figure: &Figure| match &figure.panels[0].series[0].shape {
+        Shape::Line(samples) => samples.len(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(values(&ladder::sheet(&ladder, Lang::En)), 2);
+    ladder.shown = Shown::default();
+    let figure = ladder::sheet(&ladder, Lang::En);
+    assert_eq!(values(&figure), 1);
+    let note = figure
+        .footnotes
+        .iter()
+        .find(|note| note.contains("INVALID"));
+    assert!(note.unwrap().contains("256"), "{note:?}");
+    // Failures are why it is invalid, so they are shown.
+    assert_eq!(values(&ladder::failures(&ladder, Lang::En)), 2);
+}
+
+#[test]
+fn ten_thousand_points_are_thinned_and_it_is_said() {
+    let summary = small();
+    let numbers = (1..=10_000).map(|level| (Level::Number(f64::from(level)), &summary));
+    let names = (1..=3_000).map(|level| (Level::Name(format!("n{level}")), &summary));
+    for points in [numbers.collect::<Vec<_>>(), names.collect()] {
+        for figure in ladder_figures(&ladder("", points), Lang::En) {
+            for series in figure.panels.iter().flat_map(|panel| &panel.series) {
+                if let Shape::Line(samples) | Shape::Scatter(samples) = &series.shape {
+                    assert!(samples.len() <= thin::MOST + 10, "{}", figure.id);
+                }
+            }
+            let text = drawn(&figure);
+            assert!(text.len() < 2_000_000, "{}: {}", figure.id, text.len());
+        }
+    }
+    let points = (1..=10_000).map(|level| (Level::Number(f64::from(level)), &summary));
+    let figure = ladder::sheet(&ladder("", points.collect()), Lang::En);
+    assert!(figure.footnotes.iter().any(|note| note.contains("10,000")));
+}
+
+#[test]
+fn a_run_of_very_many_requests_is_drawn_with_few_points() {
+    let mut records = made_up::records(&VLLM, load(2, 20));
+    let mut course = made_up::course(&records);
+    for _ in 0..5_000 {
+        for record in &mut records {
+            course.add(record);
+        }
+    }
+    for figure in run::all(&small(), &course, Lang::En) {
+        let text = svg::render(&figure, Theme::Light);
+        assert!(text.len() < 500_000, "{}: {}", figure.id, text.len());
+        let said = figure.footnotes.iter().any(|note| note.contains("100,020"));
+        assert!(said, "{}: {:?}", figure.id, figure.footnotes);
+    }
+}
+
+#[test]
+fn legends_come_from_tags() {
+    let mut summary = small();
+    assert_eq!(legend(&summary), "vLLM (A100 4×80G)");
+    summary.tags.insert("device".to_owned(), "H20".to_owned());
+    assert_eq!(legend(&summary), "vLLM (H20 ×4)");
+    summary.tags.clear();
+    summary.label = Some("nightly".to_owned());
+    assert_eq!(legend(&summary), "nightly");
+}
+
+#[test]
+fn throughput_per_card_needs_a_tag_of_cards() {
+    let with = small();
+    let mut without = small();
+    without.tags.remove("cards");
+    let of = |summary| ladder("vLLM", vec![(Level::Number(1.0), summary)]);
+    assert!(ladder::overlay_per_card(&of(&without), Lang::En).is_none());
+    let figure = ladder::overlay_per_card(&of(&with), Lang::En).unwrap();
+    let Shape::Line(samples) = &figure.panels[1].series[0].shape else {
+        panic!("{figure:?}")
+    };
+    let whole = with.throughput.output_tokens_per_s.unwrap();
+    assert_eq!(samples[0].y, Some(whole / 4.0));
+}
