@@ -7,8 +7,8 @@ use crate::rule::FlagRule;
 use crate::supervisor::StopSignal;
 use inferometer_catalog::engine::command::CommandError;
 use inferometer_catalog::engine::{
-    DeviceClass, EngineKind, LaunchCommand, ModelLimits, Refusal, Repaired, Rule, Version, nearest,
-    nearest_names, repair, resolve,
+    DeviceClass, EngineKind, GivenFlag, LaunchCommand, ModelLimits, Refusal, Repaired, Rule,
+    Version, nearest, nearest_names, repair, resolve,
 };
 use inferometer_catalog::model::Model;
 use std::path::Path;
@@ -232,6 +232,16 @@ impl Engine {
             .iter()
             .filter(|given| hidden.contains(&given.spelled));
         repaired.command.flags.extend(only_here.cloned());
+        let is_open =
+            |given: &&GivenFlag| given.values.iter().any(|value| value.contains("{port}"));
+        for open in self.command.flags.iter().filter(is_open) {
+            let same = repaired
+                .command
+                .flags
+                .iter_mut()
+                .filter(|given| given.name == open.name);
+            same.for_each(|given| given.values.clone_from(&open.values));
+        }
         Ok(repaired)
     }
 
@@ -301,16 +311,21 @@ impl Engine {
             .collect()
     }
 
+    /// The command for the tables: without these flags, and with some port.
     fn without(&self, spelled: &[String]) -> LaunchCommand {
         let mut command = self.command.clone();
         command
             .flags
             .retain(|given| !spelled.contains(&given.spelled));
+        // Any port will do for the check of a command whose port is still open.
+        let port = self.kind().default_port().to_string();
+        for value in command.flags.iter_mut().flat_map(|given| &mut given.values) {
+            *value = value.replace("{port}", &port);
+        }
         let most = command.flags.len();
-        command
-            .extra
-            .iter_mut()
-            .for_each(|stray| stray.after = stray.after.min(most));
+        for stray in &mut command.extra {
+            stray.after = stray.after.min(most);
+        }
         command
     }
 
@@ -356,10 +371,30 @@ mod tests {
             "{found:?}"
         );
         assert!(
-            engine("vllm serve m --max-num-seqs 16")
+            engine("vllm serve m --max-num-seqs 16 --port {port}")
                 .check(&gpu(), None)
                 .is_empty()
         );
+    }
+
+    #[test]
+    fn a_repair_leaves_the_open_port_and_the_newest_flags_alone() {
+        let mut bad = engine(
+            "vllm serve m --max-num-batched-tokens 8 --max-num-seqs 16 --port {port} --brand-new 3",
+        );
+        let help = "--brand-new N --max-num-seqs N --max-num-batched-tokens --port P --host H -h";
+        bad.installed.help = Help::read(help);
+        let limits = ModelLimits {
+            max_position: 8192,
+            heads: 4,
+            multimodal: false,
+        };
+        let repaired = bad.repaired(&gpu(), &limits).unwrap();
+        assert_eq!(repaired.changes.len(), 1, "{:?}", repaired.changes);
+        let line = repaired.command.to_string();
+        for kept in ["{port}", "--brand-new 3", "--max-num-seqs 8"] {
+            assert!(line.contains(kept), "{line}");
+        }
     }
 
     #[test]

@@ -180,7 +180,8 @@ fn read(file: &Path) -> Option<Entry> {
 fn state(entry: &Entry) -> Option<LeftoverState> {
     let this_boot = entry.boot == processes::boot();
     let (supervisor, since) = entry.supervisor;
-    let is_supervised = processes::one(supervisor).is_some_and(|now| now.started == since);
+    let is_supervised =
+        processes::one(supervisor).is_some_and(|now| now.started == since && !now.zombie);
     if this_boot && is_supervised {
         return Some(LeftoverState::InUse);
     }

@@ -1,15 +1,13 @@
 //! Watching a server, and its profiler.
 
-mod stand_in;
-
+use crate::stand_in::{eventually, serve};
 use inferometer_core::server::read_samples;
 use inferometer_engine::{Access, Client, Profiler, Watch, WatchPlan, discover};
-use stand_in::{eventually, serve};
 use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
-const METRICS: &str = include_str!("../../../fixtures/engine/vllm/metrics.txt");
+const METRICS: &str = include_str!("../../../../fixtures/engine/vllm/metrics.txt");
 
 fn plan(url: Option<String>, samples: &Path) -> WatchPlan {
     WatchPlan {

@@ -1,12 +1,10 @@
 //! Starting and stopping, on shell scripts that behave as engines do.
 
-mod stand_in;
-
+use crate::stand_in::{eventually, lives, pids, script, serve};
 use inferometer_catalog::engine::FailureClass;
 use inferometer_engine::{
     Failure, Launch, LeftoverState, Progress, Running, StartError, Wrapper, leftovers,
 };
-use stand_in::{eventually, lives, pids, script, serve};
 use std::net::TcpListener;
 use std::ops::ControlFlow;
 use std::time::Duration;

@@ -1,9 +1,7 @@
 //! No orphans: what becomes of an engine whose tuner is killed.
 
-mod stand_in;
-
+use crate::stand_in::{eventually, launcher, lives, pids};
 use inferometer_engine::{LeftoverState, leftovers};
-use stand_in::{eventually, launcher, lives, pids};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
