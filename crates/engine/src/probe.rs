@@ -136,7 +136,7 @@ fn find_version(text: &str) -> Option<Version> {
     });
     build.or_else(|| {
         let words = text.split_whitespace().filter(|word| word.contains('.'));
-        words.filter_map(|word| word.parse().ok()).last()
+        words.filter_map(|word| word.parse().ok()).next_back()
     })
 }
 

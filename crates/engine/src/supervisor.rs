@@ -4,7 +4,7 @@
 
 use crate::exit::Exit;
 use crate::processes::{self, signal_group, signal_one, wait_until};
-use crate::registry::Entry;
+use crate::registry::{Entry, without_secrets};
 use crate::tool;
 use rustix::process::{Signal, getpid, set_child_subreaper};
 use serde::{Deserialize, Serialize};
@@ -214,8 +214,8 @@ impl Ward {
             started: since,
             boot: processes::boot(),
             supervisor: (own, own_since),
-            command: self.charge.words.clone(),
-            stop: self.charge.stop.clone(),
+            command: without_secrets(&self.charge.words),
+            stop: self.charge.stop.as_deref().map(without_secrets),
             log: self.charge.log.clone(),
             unreached: false,
         };

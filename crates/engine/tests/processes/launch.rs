@@ -3,7 +3,8 @@
 use crate::stand_in::{eventually, lives, pids, script, serve};
 use inferometer_catalog::engine::FailureClass;
 use inferometer_engine::{
-    Failure, Launch, LeftoverState, Progress, Running, StartError, Wrapper, leftovers,
+    DeviceTool, Failure, Launch, LeftoverState, MemoryAfter, Progress, Running, StartError,
+    Wrapper, leftovers,
 };
 use std::net::TcpListener;
 use std::ops::ControlFlow;
@@ -274,4 +275,38 @@ fn a_wrapped_engine_that_cannot_be_reached_is_named_at_the_next_start() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].state, LeftoverState::Unreached);
     assert!(found[0].to_string().contains("no route"), "{}", found[0]);
+}
+
+#[test]
+fn a_stop_waits_until_the_devices_memory_is_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let card = folder.path().join("card");
+    let used = |mib: u32| {
+        format!(
+            "echo '0, Card, 0, {mib}, 81920, 50, 30' > {}",
+            card.display()
+        )
+    };
+    let shown = format!("cat {}", card.display());
+    let tool = DeviceTool::NvidiaSmi(["sh", "-c", &shown].map(str::to_owned).to_vec());
+    for (after, is_back) in [(100, true), (40_000, false)] {
+        std::fs::write(&card, "0, Card, 0, 4, 81920, 50, 30\n").unwrap();
+        let engine = format!(
+            "trap \"{}; exit 0\" TERM; {}; {READY}; while :; do sleep 0.05; done",
+            used(after),
+            used(70_000)
+        );
+        let mut launch = script(folder.path(), &engine);
+        launch.devices = Some(tool.clone());
+        launch.patience.memory = match is_back {
+            true => Duration::from_secs(60),
+            false => Duration::from_millis(300),
+        };
+        let stopped = start(&launch).unwrap().stop();
+        match stopped.memory {
+            MemoryAfter::Back { .. } => assert!(is_back, "{stopped:?}"),
+            MemoryAfter::Held { mib } => assert!(!is_back && mib > 39_000.0, "{stopped:?}"),
+            MemoryAfter::NotAsked => panic!("{stopped:?}"),
+        }
+    }
 }

@@ -1,4 +1,5 @@
 //! The library on processes and sockets of the host.
+#![allow(clippy::unwrap_used)]
 
 mod launch;
 mod orphans;
