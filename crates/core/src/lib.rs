@@ -24,6 +24,7 @@ pub mod run_dir;
 pub mod scenario;
 pub mod schedule;
 pub mod seed;
+pub mod server;
 pub mod slo;
 pub mod statistics;
 pub mod steady;

@@ -6,6 +6,7 @@
 //! | `environment.json` | host, versions, what the server said of itself | at the start |
 //! | `records/journal.jsonl` | records so far | while running |
 //! | `records/records.parquet` | all records | at the end, in place of the journal |
+//! | `server/samples.jsonl` | the server's own view, where it was watched | while running |
 //! | `ending.json` | why and when it ended | at the end |
 //! | `summary.json` | the metrics | at the end; reports fold the records anew and leave it alone |
 //!
@@ -24,6 +25,7 @@ use crate::options::Options;
 use crate::parquet_file::{self, ParquetRecords, RecordsWriter};
 use crate::record::Record;
 use crate::scenario::{Scenario, Tag};
+use crate::server::{self, Sample};
 use crate::summary::Summary;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -38,6 +40,8 @@ const SUMMARY: &str = "summary.json";
 const RECORDS: &str = "records";
 const JOURNAL: &str = "records/journal.jsonl";
 const PARQUET: &str = "records/records.parquet";
+const SERVER: &str = "server";
+const SAMPLES: &str = "server/samples.jsonl";
 
 const SCENARIO_HEAD: &str = "\
 # The settings of this run. To repeat it: inferometer run --config FILE
@@ -178,6 +182,25 @@ impl RunDir {
     /// Where the records are when it is over.
     pub fn parquet_path(&self) -> PathBuf {
         self.path.join(PARQUET)
+    }
+
+    /// The folder of what the server said: samples, its log.
+    pub fn server_path(&self) -> PathBuf {
+        self.path.join(SERVER)
+    }
+
+    /// Where the samples of the server are.
+    pub fn samples_path(&self) -> PathBuf {
+        self.path.join(SAMPLES)
+    }
+
+    /// The samples of the server in order of their time; none if it was not watched.
+    pub fn samples(&self) -> Result<Vec<Sample>, StorageError> {
+        let path = self.samples_path();
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        server::read_samples(&path)
     }
 
     /// All records, in the order in which they ended; of a run that did not come to its end,

@@ -4,6 +4,7 @@
 
 use crate::doubt::{DoubtCode, Severity};
 use crate::record::{FailureClass, Phase, TokenSource};
+use crate::server::ServerSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -49,7 +50,8 @@ pub struct Summary {
     /// The client's own state.
     pub client: Client,
     /// The server's own view, where it was asked.
-    pub server: Option<serde_json::Value>,
+    #[serde(default)]
+    pub server: Option<ServerSummary>,
     /// Change over a long run, in ten parts of equal time (`--soak`).
     pub drift: Option<Vec<DriftPart>>,
     /// Asked and actual lengths, where a template asked for them in words.

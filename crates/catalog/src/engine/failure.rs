@@ -23,6 +23,8 @@ pub enum FailureClass {
     OutOfMemoryUnderLoad,
     /// The port was taken.
     PortTaken,
+    /// The program was not found, or may not be run.
+    MissingBinary,
     /// The model was not found.
     MissingModel,
     /// It ended by itself, for another reason.
@@ -31,6 +33,32 @@ pub enum FailureClass {
     Hang,
     /// It took longer than was allowed.
     Timeout,
+}
+
+impl FailureClass {
+    /// The word for it in files and reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::IllegalFlags => "illegal-flags",
+            Self::MemoryTakenAtStart => "memory-taken-at-start",
+            Self::OutOfMemoryLoading => "out-of-memory-loading",
+            Self::NoRoomForKvCache => "no-room-for-kv-cache",
+            Self::OutOfMemory => "out-of-memory",
+            Self::OutOfMemoryUnderLoad => "out-of-memory-under-load",
+            Self::PortTaken => "port-taken",
+            Self::MissingBinary => "missing-binary",
+            Self::MissingModel => "missing-model",
+            Self::Crash => "crash",
+            Self::Hang => "hang",
+            Self::Timeout => "timeout",
+        }
+    }
+}
+
+impl std::fmt::Display for FailureClass {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.word())
+    }
 }
 
 /// A failed start.
@@ -73,6 +101,8 @@ pub fn explain<'a>(
         // argparse ends with 2 and may have written only what we do not know.
         let class = match exit_code {
             Some(2) => FailureClass::IllegalFlags,
+            // A shell's word for a program that it cannot run.
+            Some(126 | 127) => FailureClass::MissingBinary,
             _ => FailureClass::Crash,
         };
         return Failure {

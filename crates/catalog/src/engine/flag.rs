@@ -8,7 +8,7 @@ use super::{EngineKind, Kind, Value, Version, value};
 
 mod lookup;
 
-pub use lookup::{Lookup, lookup, nearest_names};
+pub use lookup::{Lookup, lookup, nearest, nearest_names};
 
 /// What a changed value costs at the next start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]

@@ -36,6 +36,8 @@ pub enum Meaning {
     GenerationTokens,
     /// Requests that ended well.
     Successes,
+    /// Requests in a step, as a mean.
+    BatchSize,
     /// Tokens of a step.
     IterationTokens,
     /// Time to first token, as the server saw it.
@@ -125,13 +127,19 @@ pub fn metrics(engine: EngineKind, version: Version) -> Vec<&'static Metric> {
 }
 
 /// The engine and metric of a name, in any version; for a scraper that meets an unknown server.
+/// Servers that we only watch are custom.
 pub fn find(name: &str) -> Option<(EngineKind, &'static Metric)> {
     // prometheus_client of 2023 wrote `vllm:…`, some gateways turn the colon into an underscore.
     EngineKind::ALL.into_iter().find_map(|engine| {
-        let known = table().engine.get(engine.word())?;
-        let metric = known
-            .iter()
-            .find(|metric| metric.name == name || metric.name.replace(':', "_") == name)?;
+        let key = match engine {
+            EngineKind::Custom => "tgi",
+            known => known.word(),
+        };
+        let known = table().engine.get(key)?;
+        let metric = known.iter().find(|metric| {
+            metric.name == name
+                || (metric.name.contains(':') && metric.name.replace(':', "_") == name)
+        })?;
         Some((engine, metric))
     })
 }

@@ -23,6 +23,7 @@ pub mod verdict;
 pub use complete::fault;
 pub mod figures;
 pub mod labels;
+pub mod server;
 
 /// Language of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

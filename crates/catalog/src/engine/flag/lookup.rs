@@ -91,12 +91,17 @@ fn dashed(spelled: &str) -> String {
 
 /// Known names nearest to a mistyped one, best first, at most three.
 pub fn nearest_names(engine: EngineKind, version: Version, name: &str) -> Vec<&'static str> {
+    let known = table(engine).iter().filter(|flag| flag.known_in(version));
+    nearest(known.map(|flag| flag.name.as_str()), name)
+}
+
+/// Of these names those nearest to a mistyped one, best first, at most three.
+pub fn nearest<'a>(names: impl IntoIterator<Item = &'a str>, name: &str) -> Vec<&'a str> {
     let name = name.trim_start_matches('-').replace('_', "-");
     let name: Vec<char> = name.chars().take(80).collect();
-    let mut scored: Vec<(usize, &'static str)> = table(engine)
-        .iter()
-        .filter(|flag| flag.known_in(version))
-        .map(|flag| (distance(&name, &flag.name), flag.name.as_str()))
+    let mut scored: Vec<(usize, &str)> = names
+        .into_iter()
+        .map(|known| (distance(&name, known), known))
         .filter(|(distance, _)| *distance <= 2 + name.len() / 4)
         .collect();
     scored.sort();

@@ -1,0 +1,116 @@
+//! Words about the server's own view and about what made the slowest requests slow.
+
+use super::Lang;
+use crate::server::{Cause, Evidence};
+
+crate::texts! {
+    /// What reports say of the server's view.
+    pub enum ServerText {
+        /// Heading.
+        View => "server's own view", "服务端视角";
+        /// Heading of an explanation: `{of}`, `{p}`, `{n}`, `{ms}`.
+        Slowest => "where the time of the slowest went: {of} at or above p{p} ({n} requests, mean {ms} ms)", "最慢请求的时间去向：{of} 不低于 p{p} 的 {n} 个请求，平均 {ms} ms";
+        /// Cause.
+        Client => "the client, before sending", "客户端（发送之前）";
+        /// Cause.
+        Queueing => "queueing in the server", "服务端排队";
+        /// Cause.
+        Prefill => "prefill", "预填充 prefill";
+        /// Cause.
+        Decode => "decode at its usual pace", "正常速度的解码 decode";
+        /// Cause.
+        Interference => "decode stalled by others' prefill", "解码被其他请求的预填充打断";
+        /// Cause.
+        Preemption => "preemption", "抢占 preemption";
+        /// Cause.
+        Unknown => "unknown", "未知";
+        /// Evidence.
+        ServerSilent => "the server said nothing of its queue while these requests were under way", "这些请求进行期间，服务端没有给出任何排队信息";
+        /// Evidence: `{slow}`, `{run}`.
+        ServerQueue => "by the server's clock, requests that ended together with the slow ones waited {slow} ms; all of the run {run} ms", "按服务端计时，与慢请求同时结束的请求平均排队 {slow} ms，全程平均 {run} ms";
+        /// Evidence: `{slow}`, `{run}`.
+        ServerPrefill => "by the server's clock, requests that ended together with the slow ones took {slow} ms of prefill; all of the run {run} ms", "按服务端计时，与慢请求同时结束的请求平均预填充 {slow} ms，全程平均 {run} ms";
+        /// Evidence: `{share}`, `{n}`.
+        Waiting => "somebody was waiting in {share} % of {n} looks at the queue before their first tokens", "首 token 之前查看了 {n} 次队列，其中 {share} % 有请求在等待";
+        /// Evidence: `{count}`, `{interfered}`, `{preempted}`, `{ms}`.
+        Stalls => "{count} stalls in these answers, the longest {ms} ms: {interfered} ended with another request's first token, {preempted} came with a preemption", "这些回答中有 {count} 次停顿，最长 {ms} ms：{interfered} 次在其他请求产生首 token 时结束，{preempted} 次伴随抢占";
+        /// Evidence: `{count}`.
+        Preemptions => "the server preempted {count} times in this run", "本次运行中服务端共抢占 {count} 次";
+    }
+}
+
+impl Cause {
+    /// Its name in a report.
+    pub fn text(self, lang: Lang) -> &'static str {
+        match self {
+            Cause::Client => ServerText::Client,
+            Cause::Queueing => ServerText::Queueing,
+            Cause::Prefill => ServerText::Prefill,
+            Cause::Decode => ServerText::Decode,
+            Cause::Interference => ServerText::Interference,
+            Cause::Preemption => ServerText::Preemption,
+            Cause::Unknown => ServerText::Unknown,
+        }
+        .text(lang)
+    }
+}
+
+impl Evidence {
+    /// What was seen, in one sentence.
+    pub fn text(&self, lang: Lang) -> String {
+        let ms = |value: f64| format!("{value:.1}");
+        match *self {
+            Evidence::ServerSilent => ServerText::ServerSilent.text(lang).to_owned(),
+            Evidence::ServerQueue { slow_ms, run_ms } => {
+                ServerText::ServerQueue.with(lang, &[("slow", ms(slow_ms)), ("run", ms(run_ms))])
+            }
+            Evidence::ServerPrefill { slow_ms, run_ms } => {
+                ServerText::ServerPrefill.with(lang, &[("slow", ms(slow_ms)), ("run", ms(run_ms))])
+            }
+            Evidence::Waiting { share, samples } => ServerText::Waiting.with(
+                lang,
+                &[
+                    ("share", format!("{:.0}", share * 100.0)),
+                    ("n", samples.to_string()),
+                ],
+            ),
+            Evidence::Stalls {
+                count,
+                interfered,
+                preempted,
+                longest_ms,
+            } => ServerText::Stalls.with(
+                lang,
+                &[
+                    ("count", count.to_string()),
+                    ("interfered", interfered.to_string()),
+                    ("preempted", preempted.to_string()),
+                    ("ms", ms(longest_ms)),
+                ],
+            ),
+            Evidence::Preemptions { count } => {
+                ServerText::Preemptions.with(lang, &[("count", format!("{count:.0}"))])
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn evidence_names_its_numbers_in_both_languages() {
+        let seen = Evidence::ServerQueue {
+            slow_ms: 900.0,
+            run_ms: 12.34,
+        };
+        for lang in [Lang::En, Lang::Zh] {
+            let text = seen.text(lang);
+            assert!(
+                text.contains("900.0") && text.contains("12.3") && !text.contains('{'),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! MindIE is configured by a file: a copy with changed values is written for each start, and the
+//! original is never touched.
+
+use inferometer_catalog::engine::mindie::{Config, ConfigError, LARGEST_FILE};
+use inferometer_catalog::engine::{EngineKind, Refusal, flag, nearest};
+use serde_json::Value;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Why there is no copy.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigCopyError {
+    /// The file cannot be read or written.
+    #[error("cannot {verb} {}: {why}", path.display())]
+    Io {
+        /// What was tried.
+        verb: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        why: io::Error,
+    },
+    /// It is no configuration of MindIE.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A key that MindIE does not have.
+    #[error("MindIE's configuration has no key '{key}'{}", meant(nearest))]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// Keys that were perhaps meant.
+        nearest: Vec<String>,
+    },
+}
+
+fn meant(nearest: &[String]) -> String {
+    match nearest {
+        [] => String::new(),
+        some => format!("; did you mean {}?", some.join(" or ")),
+    }
+}
+
+/// A configuration for one start.
+#[derive(Clone, Debug)]
+pub struct ConfigCopy {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it says.
+    pub config: Config,
+    /// What makes MindIE read it.
+    pub environment: Vec<(String, String)>,
+}
+
+impl ConfigCopy {
+    /// Writes a copy of `original` to `path`, with these values in place of its own. A key is
+    /// given whole (`BackendConfig.ScheduleConfig.maxBatchSize`) or by its last part.
+    pub fn write(
+        original: &Path,
+        changes: &[(String, Value)],
+        path: &Path,
+    ) -> Result<Self, ConfigCopyError> {
+        let failed = |verb, path: &Path| {
+            let path = path.to_owned();
+            move |why| ConfigCopyError::Io { verb, path, why }
+        };
+        let size = fs::metadata(original)
+            .map_err(failed("read", original))?
+            .len();
+        if size > LARGEST_FILE as u64 {
+            return Err(ConfigError::TooLarge(usize::try_from(size).unwrap_or(usize::MAX)).into());
+        }
+        let text = fs::read_to_string(original).map_err(failed("read", original))?;
+        let mut tree: Value = serde_json::from_str(&text).map_err(ConfigError::from)?;
+        for (key, value) in changes {
+            set(&mut tree, &whole_key(key)?, value);
+        }
+        let text = serde_json::to_string_pretty(&tree).map_err(ConfigError::from)?;
+        let config = Config::parse(&text)?;
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(failed("create", folder))?;
+        }
+        // MindIE refuses a configuration that others may write.
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o640)
+            .open(path)
+            .map_err(failed("write", path))?;
+        file.write_all(text.as_bytes())
+            .map_err(failed("write", path))?;
+        let whole = path.canonicalize().map_err(failed("read", path))?;
+        Ok(ConfigCopy {
+            environment: vec![
+                ("MIES_CONFIG_JSON_PATH".into(), whole.display().to_string()),
+                // The line that says that it is ready goes to standard output.
+                ("MINDIE_LOG_TO_STDOUT".into(), "1".into()),
+            ],
+            path: whole,
+            config,
+        })
+    }
+
+    /// What MindIE would refuse in it, in its own words.
+    pub fn refusals(&self) -> Vec<Refusal> {
+        self.config.refusals()
+    }
+}
+
+/// The whole key of one that may be given by its last part.
+fn whole_key(key: &str) -> Result<String, ConfigCopyError> {
+    let known = || {
+        flag::table(EngineKind::Mindie)
+            .iter()
+            .map(|flag| flag.name.as_str())
+    };
+    let last = |name: &'static str| name.rsplit('.').next().unwrap_or(name);
+    let matches = |name: &&'static str| *name == key || last(name) == key;
+    if let Some(found) = known().find(matches) {
+        return Ok(found.to_owned());
+    }
+    // Each release adds keys; one that is given whole is taken at its word.
+    if key.starts_with("ServerConfig.") || key.starts_with("BackendConfig.") {
+        return Ok(key.to_owned());
+    }
+    Err(ConfigCopyError::UnknownKey {
+        key: key.to_owned(),
+        nearest: nearest(known().map(last), key)
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+    })
+}
+
+/// Sets a value at a dotted path; of a list the first entry is meant.
+fn set(tree: &mut Value, key: &str, value: &Value) {
+    let mut place = tree;
+    for part in key.split('.') {
+        if let Value::Array(entries) = place {
+            if entries.is_empty() {
+                entries.push(Value::Object(Default::default()));
+            }
+            place = &mut entries[0];
+        }
+        if !place.is_object() {
+            *place = Value::Object(Default::default());
+        }
+        place = &mut place[part];
+    }
+    *place = value.clone();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn copy(changes: &[(&str, Value)]) -> Result<ConfigCopy, ConfigCopyError> {
+        let folder = tempfile::tempdir().unwrap();
+        let original = folder.path().join("config.json");
+        let text = r#"{"OtherParam": {"kept": 1}, "ServerConfig": {"port": 1040},
+            "BackendConfig": {"npuDeviceIds": [[0,1]], "ModelDeployConfig": {"ModelConfig": [{"worldSize": 2, "npuMemSize": 8}]}}}"#;
+        fs::write(&original, text).unwrap();
+        let changes: Vec<_> = changes
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), v.clone()))
+            .collect();
+        let made = ConfigCopy::write(
+            &original,
+            &changes,
+            &folder.path().join("trial/conf/config.json"),
+        );
+        assert_eq!(fs::read_to_string(&original).unwrap(), text);
+        if let Ok(made) = &made {
+            assert!(fs::read_to_string(&made.path).unwrap().contains("kept"));
+        }
+        made
+    }
+
+    #[test]
+    fn a_copy_has_the_changed_values_and_all_others() {
+        let made = copy(&[("maxBatchSize", json!(64)), ("npuMemSize", json!(-1))]).unwrap();
+        assert_eq!(made.config.server.port, 1040);
+        assert_eq!(made.config.backend.schedule.max_batch_size, 64);
+        assert_eq!(made.config.backend.deploy.models[0].npu_mem_size, -1);
+        assert_eq!(made.config.backend.deploy.models[0].world_size, 2);
+        assert_eq!(made.environment[0].0, "MIES_CONFIG_JSON_PATH");
+    }
+
+    #[test]
+    fn an_unknown_key_finds_its_neighbour_and_a_bad_value_its_refusal() {
+        let error = copy(&[("maxBatchsize", json!(1))]).unwrap_err().to_string();
+        assert!(error.contains("maxBatchSize"), "{error}");
+        let made = copy(&[("maxPrefillBatchSize", json!(500))]).unwrap();
+        assert!(made.refusals()[0].message.contains("maxPrefillBatchSize"));
+    }
+}

@@ -1,0 +1,94 @@
+use super::*;
+use crate::probe::Help;
+use inferometer_catalog::engine::DeviceKind;
+
+fn engine(line: &str) -> Engine {
+    Engine::of(LaunchCommand::parse_line(line).unwrap())
+}
+
+fn gpu() -> DeviceClass {
+    DeviceClass {
+        kind: DeviceKind::Gpu,
+        name: "NVIDIA H200".into(),
+        memory_gib: 140.0,
+        count: 1,
+    }
+}
+
+#[test]
+fn a_refusal_is_foreseen_in_the_engines_words() {
+    let bad = engine("vllm serve m --max-num-batched-tokens 8 --max-num-seqs 16");
+    let found = bad.check(&gpu(), None);
+    assert!(
+        found[0].message.contains("max_num_batched_tokens"),
+        "{found:?}"
+    );
+    assert!(
+        engine("vllm serve m --max-num-seqs 16 --port {port}")
+            .check(&gpu(), None)
+            .is_empty()
+    );
+}
+
+#[test]
+fn a_repair_leaves_the_open_port_and_the_newest_flags_alone() {
+    let mut bad = engine(
+        "vllm serve m --max-num-batched-tokens 8 --max-num-seqs 16 --port {port} --brand-new 3",
+    );
+    let help = "--brand-new N --max-num-seqs N --max-num-batched-tokens --port P --host H -h";
+    bad.installed.help = Help::read(help);
+    let limits = ModelLimits {
+        max_position: 8192,
+        heads: 4,
+        multimodal: false,
+    };
+    let repaired = bad.repaired(&gpu(), &limits).unwrap();
+    assert_eq!(repaired.changes.len(), 1, "{:?}", repaired.changes);
+    let line = repaired.command.to_string();
+    for kept in ["{port}", "--brand-new 3", "--max-num-seqs 8"] {
+        assert!(line.contains(kept), "{line}");
+    }
+}
+
+#[test]
+fn a_mistyped_flag_finds_its_neighbour() {
+    let found = engine("vllm serve m --max-num-sqs 16").check(&gpu(), None);
+    assert!(
+        found[0].nearest.contains(&"max-num-seqs".to_owned()),
+        "{found:?}"
+    );
+    assert!(found[0].to_string().contains("did you mean --max-num-seqs"));
+}
+
+#[test]
+fn the_installed_engine_is_right_about_its_flags() {
+    let mut new = engine("vllm serve m --brand-new 3 --max-num-seqs 4 --swap-space 2");
+    let help = "--brand-new N --max-num-seqs N --model M --port P --host H -h";
+    new.installed.help = Help::read(help);
+    let found = new.check(&gpu(), None);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].message.contains("--swap-space"));
+}
+
+#[test]
+fn a_custom_engine_obeys_the_rules_of_its_user() {
+    let rules = vec!["max-batch <= 32".parse().unwrap()];
+    let custom = engine("./my-server --max-batch 64").with_rules(rules);
+    assert_eq!(custom.kind(), EngineKind::Custom);
+    assert_eq!(custom.check(&gpu(), None)[0].flag, "max-batch");
+}
+
+#[test]
+fn assignments_become_environment_and_a_container_has_its_stop_command() {
+    let local = engine("CUDA_VISIBLE_DEVICES=1 vllm serve m --port 8123");
+    let (words, environment) = local.spawnable();
+    assert_eq!(words[0], "vllm");
+    assert_eq!(environment, [("CUDA_VISIBLE_DEVICES".into(), "1".into())]);
+    assert_eq!((local.port(), local.stop_command()), (8123, None));
+    let contained = engine("sudo docker run --name bench -p 8001:8000 vllm/vllm-openai --model m");
+    assert_eq!(contained.outer_port(contained.port()), 8001);
+    assert_eq!(
+        contained.stop_command().unwrap(),
+        ["sudo", "docker", "stop", "bench"]
+    );
+}

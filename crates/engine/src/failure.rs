@@ -1,0 +1,104 @@
+//! Why an engine did not start, or died: a class, and the lines that say so.
+
+use crate::exit::Exit;
+use crate::log::excerpt;
+use inferometer_catalog::engine::{EngineKind, Fact, FailureClass, failure};
+use inferometer_core::hostile::printable;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Last lines of the log that are kept as evidence.
+const LAST_LINES: usize = 8;
+
+/// Characters of one line of evidence.
+const LINE_CHARS: usize = 400;
+
+/// A failed start, or a death later on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Failure {
+    /// Its class.
+    pub class: FailureClass,
+    /// The line that says why, where one does, or what was seen; then the last lines of the log.
+    pub evidence: Vec<String>,
+    /// What the telling line says.
+    pub fact: Option<Fact>,
+    /// How the process ended; absent if we ended it, or it never began.
+    pub exit: Option<Exit>,
+    /// Time from the start to the failure.
+    pub after_s: f64,
+    /// The whole log.
+    pub log: PathBuf,
+}
+
+impl Failure {
+    /// A process that ended by itself, explained from its log.
+    pub(crate) fn of_exit(engine: EngineKind, log: &Path, exit: Exit, after: Duration) -> Self {
+        let lines = excerpt(log);
+        let said = lines.iter().map(String::as_str);
+        let code = match exit {
+            Exit::Code(code) => Some(code),
+            Exit::Signal(_) => None,
+        };
+        let cause = failure::explain(engine, said, code);
+        let mut evidence: Vec<String> = cause.evidence.into_iter().collect();
+        if evidence.is_empty() {
+            evidence.push(exit.to_string());
+        }
+        evidence.extend(last(&lines));
+        Failure {
+            class: cause.class,
+            fact: cause.fact,
+            exit: Some(exit),
+            ..Self::seen(cause.class, evidence, log, after)
+        }
+    }
+
+    /// What we saw ourselves, with the last lines of the log.
+    pub(crate) fn observed(class: FailureClass, what: String, log: &Path, after: Duration) -> Self {
+        let mut evidence = vec![what];
+        evidence.extend(last(&excerpt(log)));
+        Self::seen(class, evidence, log, after)
+    }
+
+    /// A launch that was not even tried.
+    pub(crate) fn before(class: FailureClass, what: String, log: &Path) -> Self {
+        Self::seen(class, vec![what], log, Duration::ZERO)
+    }
+
+    fn seen(class: FailureClass, evidence: Vec<String>, log: &Path, after: Duration) -> Self {
+        let mut kept: Vec<String> = Vec::new();
+        for line in evidence {
+            let line = printable(line.trim(), LINE_CHARS);
+            if !kept.contains(&line) {
+                kept.push(line);
+            }
+        }
+        Failure {
+            class,
+            evidence: kept,
+            fact: None,
+            exit: None,
+            after_s: after.as_secs_f64(),
+            log: log.to_owned(),
+        }
+    }
+}
+
+fn last(lines: &[String]) -> impl Iterator<Item = String> + '_ {
+    let from = lines.len().saturating_sub(LAST_LINES);
+    lines[from..].iter().cloned()
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let why = self.evidence.first().map_or("", String::as_str);
+        write!(
+            f,
+            "the engine failed ({}) after {:.1} s: {why}; its log is {}",
+            self.class,
+            self.after_s,
+            self.log.display()
+        )
+    }
+}

@@ -1,0 +1,347 @@
+//! Which engines are up: one small file each in the runs folder, written and removed by the
+//! engine's supervisor. What stays behind tells the next start of an engine that was left over.
+
+use crate::processes::{self, Process};
+use rustix::process::Signal;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Larger files were not written by us.
+const LARGEST_ENTRY: u64 = 1 << 20;
+
+/// An engine that was started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    /// Its process, which leads its group.
+    pub pid: i32,
+    /// Ticks from boot to its start.
+    pub started: u64,
+    /// The boot that these ticks count from.
+    pub boot: String,
+    /// The supervisor's process, and the ticks of its start.
+    pub supervisor: (i32, u64),
+    /// The command.
+    pub command: Vec<String>,
+    /// The command that stops it, where killing the client does not.
+    pub stop: Option<Vec<String>>,
+    /// Where its log is.
+    pub log: PathBuf,
+    /// The stop command was tried and failed.
+    pub unreached: bool,
+}
+
+impl Entry {
+    /// Its file in the runs folder.
+    pub fn path(folder: &Path, supervisor: i32) -> PathBuf {
+        folder.join(format!("engine-{supervisor}.json"))
+    }
+
+    /// Writes it under another name and renames it, so that a reader finds all or nothing.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        let partial = path.with_extension("partial");
+        fs::write(&partial, serde_json::to_vec_pretty(self)?)?;
+        fs::rename(partial, path)
+    }
+}
+
+/// A command as it may be stored: values of flags and variables that hold secrets are left out.
+pub(crate) fn without_secrets(words: &[String]) -> Vec<String> {
+    const ENDINGS: [&str; 5] = ["key", "token", "secret", "password", "auth"];
+    const LEFT_OUT: &str = "[redacted]";
+    let is_secret = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        ENDINGS.iter().any(|ending| name.ends_with(ending))
+    };
+    let mut follows_secret = false;
+    let mut plain = |word: &str| -> String {
+        if std::mem::take(&mut follows_secret) && !word.starts_with("--") {
+            return LEFT_OUT.to_owned();
+        }
+        match word.split_once('=') {
+            Some((name, _)) if is_secret(name) => format!("{name}={LEFT_OUT}"),
+            _ => {
+                follows_secret = word.starts_with('-') && is_secret(word);
+                word.to_owned()
+            }
+        }
+    };
+    words
+        .iter()
+        .map(|word| {
+            // A whole command in one word, as behind `ssh host` or `sh -c`.
+            let parts: Vec<String> = word.split(' ').map(&mut plain).collect();
+            parts.join(" ")
+        })
+        .collect()
+}
+
+/// What is known of an engine that an earlier run started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftoverState {
+    /// Its supervisor lives: another run goes on.
+    InUse,
+    /// Nobody looks after it any more.
+    Orphaned,
+    /// It runs elsewhere (in a container, on another host) and could not be told to stop.
+    Unreached,
+}
+
+/// An engine that an earlier run started and that is not known to be gone.
+#[derive(Clone, Debug)]
+pub struct Leftover {
+    entry: Entry,
+    file: PathBuf,
+    /// What is known of it.
+    pub state: LeftoverState,
+}
+
+impl Leftover {
+    /// The process that was started.
+    pub fn pid(&self) -> i32 {
+        self.entry.pid
+    }
+
+    /// The command that started it.
+    pub fn command(&self) -> &[String] {
+        &self.entry.command
+    }
+
+    /// The command that would stop it, where it runs elsewhere.
+    pub fn stop_command(&self) -> Option<&[String]> {
+        self.entry.stop.as_deref()
+    }
+
+    /// Its log.
+    pub fn log(&self) -> &Path {
+        &self.entry.log
+    }
+
+    /// Ends the processes of an orphan, waits until they are gone, and forgets it. False if some
+    /// remain, or if it is another run's or somewhere else.
+    pub fn end(&self, limit: Duration) -> bool {
+        if self.state != LeftoverState::Orphaned {
+            return false;
+        }
+        for process in members(&self.entry) {
+            processes::signal_one(&process, Signal::KILL);
+        }
+        let gone = processes::wait_until(limit, || members(&self.entry).is_empty());
+        if gone {
+            self.forget();
+        }
+        gone
+    }
+
+    /// Removes the entry: the user has dealt with it.
+    pub fn forget(&self) {
+        let _ = fs::remove_file(&self.file);
+    }
+}
+
+impl std::fmt::Display for Leftover {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let command: Vec<&str> = self
+            .entry
+            .command
+            .iter()
+            .map(String::as_str)
+            .take(6)
+            .collect();
+        let command = inferometer_core::hostile::printable(&command.join(" "), 120);
+        let pid = self.entry.pid;
+        match self.state {
+            LeftoverState::InUse => {
+                write!(f, "`{command}` (pid {pid}) belongs to a run that goes on")
+            }
+            LeftoverState::Orphaned => write!(
+                f,
+                "`{command}` (pid {pid}) was left over by an earlier run; end it with `kill -9 -- -{pid}`"
+            ),
+            LeftoverState::Unreached => {
+                let stop = self.entry.stop.as_deref().unwrap_or_default().join(" ");
+                let stop = inferometer_core::hostile::printable(&stop, 120);
+                write!(
+                    f,
+                    "`{command}` may still run elsewhere: its stop command failed; try `{stop}`"
+                )
+            }
+        }
+    }
+}
+
+/// Engines of earlier runs that are not known to be gone. Entries of engines that are gone are
+/// removed.
+pub fn leftovers(folder: &Path) -> Vec<Leftover> {
+    let Ok(files) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let is_entry = |path: &PathBuf| {
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        name.starts_with("engine-") && name.ends_with(".json")
+    };
+    let mut found: Vec<Leftover> = files
+        .filter_map(|file| Some(file.ok()?.path()))
+        .filter(is_entry)
+        .filter_map(|file| {
+            let entry = read(&file)?;
+            match state(&entry) {
+                Some(state) => Some(Leftover { entry, file, state }),
+                None => {
+                    let _ = fs::remove_file(&file);
+                    None
+                }
+            }
+        })
+        .collect();
+    found.sort_by_key(|leftover| leftover.entry.started);
+    found
+}
+
+fn read(file: &Path) -> Option<Entry> {
+    let small = fs::metadata(file).ok()?.len() <= LARGEST_ENTRY;
+    serde_json::from_slice(&small.then(|| fs::read(file).ok())??).ok()
+}
+
+fn state(entry: &Entry) -> Option<LeftoverState> {
+    let this_boot = entry.boot == processes::boot();
+    let (supervisor, since) = entry.supervisor;
+    let is_supervised =
+        processes::one(supervisor).is_some_and(|now| now.started == since && !now.zombie);
+    if this_boot && is_supervised {
+        return Some(LeftoverState::InUse);
+    }
+    if !members(entry).is_empty() {
+        return Some(LeftoverState::Orphaned);
+    }
+    // A container or a remote engine survives its client, and even a boot of this host.
+    (entry.unreached || entry.stop.is_some()).then_some(LeftoverState::Unreached)
+}
+
+/// Living processes of the engine's group. A group whose leader is another process than then is
+/// not ours: its number was used again.
+fn members(entry: &Entry) -> Vec<Process> {
+    let reused = processes::one(entry.pid).is_some_and(|now| now.started != entry.started);
+    if reused || entry.boot != processes::boot() {
+        return Vec::new();
+    }
+    let mut members = processes::in_group(entry.pid);
+    members.retain(|process| process.started >= entry.started);
+    members
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::CommandExt;
+    use std::process::{Child, Command};
+
+    fn sleeper() -> Child {
+        Command::new("sleep")
+            .arg("600")
+            .process_group(0)
+            .spawn()
+            .unwrap()
+    }
+
+    fn entry(pid: i32, started: u64) -> Entry {
+        Entry {
+            pid,
+            started,
+            boot: processes::boot(),
+            // No such supervisor: the pid is ours, the ticks are not.
+            supervisor: (std::process::id() as i32, 1),
+            command: vec!["vllm".into(), "serve".into(), "m".into()],
+            stop: None,
+            log: "engine.log".into(),
+            unreached: false,
+        }
+    }
+
+    #[test]
+    fn an_engine_without_supervisor_is_named_and_can_be_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = sleeper();
+        let pid = child.id() as i32;
+        let started = processes::one(pid).unwrap().started;
+        entry(pid, started)
+            .write(&Entry::path(folder.path(), 1))
+            .unwrap();
+        let found = leftovers(folder.path());
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            (found[0].state, found[0].pid()),
+            (LeftoverState::Orphaned, pid)
+        );
+        assert!(found[0].to_string().contains("vllm serve m"));
+        // The test is the parent, so that somebody must collect the dead.
+        let reaper = std::thread::spawn(move || child.wait());
+        assert!(found[0].end(Duration::from_secs(60)));
+        reaper.join().unwrap().unwrap();
+        assert!(leftovers(folder.path()).is_empty());
+    }
+
+    #[test]
+    fn a_pid_that_was_used_again_is_not_taken_for_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = sleeper();
+        let pid = child.id() as i32;
+        let started = processes::one(pid).unwrap().started;
+        let path = Entry::path(folder.path(), 2);
+        entry(pid, started + 1).write(&path).unwrap();
+        assert!(leftovers(folder.path()).is_empty());
+        assert!(!path.exists(), "a stale entry is removed");
+        let other_boot = Entry {
+            boot: "another".into(),
+            ..entry(pid, started)
+        };
+        other_boot.write(&path).unwrap();
+        assert!(leftovers(folder.path()).is_empty());
+        assert!(child.try_wait().unwrap().is_none(), "nobody was killed");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn secrets_of_a_command_are_not_stored() {
+        let words = [
+            "HF_TOKEN=abc",
+            "vllm",
+            "--api-key",
+            "abc",
+            "--max-num-batched-tokens",
+            "512",
+            "serve --api-key=abc --hf-token abc x",
+        ];
+        let kept = without_secrets(&words.map(str::to_owned)).join(" ");
+        assert!(!kept.contains("abc"), "{kept}");
+        assert!(
+            kept.contains("--max-num-batched-tokens 512") && kept.ends_with(" x"),
+            "{kept}"
+        );
+    }
+
+    #[test]
+    fn a_container_that_could_not_be_stopped_is_named_with_its_stop_command() {
+        let folder = tempfile::tempdir().unwrap();
+        let lost = Entry {
+            stop: Some(vec!["docker".into(), "stop".into(), "bench".into()]),
+            unreached: true,
+            ..entry(1 << 22, 7)
+        };
+        lost.write(&Entry::path(folder.path(), 3)).unwrap();
+        fs::write(folder.path().join("engine-4.json"), b"\xff not json").unwrap();
+        let found = leftovers(folder.path());
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].state, LeftoverState::Unreached);
+        assert!(found[0].to_string().contains("docker stop bench"));
+        assert!(!found[0].end(Duration::ZERO));
+        found[0].forget();
+        assert!(leftovers(folder.path()).is_empty());
+    }
+}

@@ -1,0 +1,278 @@
+//! An engine that runs, and its end.
+
+use crate::device::DeviceTool;
+use crate::exit::Exit;
+use crate::facts::StartFacts;
+use crate::failure::Failure;
+use crate::launch::{Launch, Patience, StartError};
+use crate::processes::wait_until;
+use crate::supervisor::{Charge, Event};
+use inferometer_catalog::engine::EngineKind;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+/// Longest line of the supervisor.
+const LONGEST_LINE: u64 = 1 << 20;
+
+/// What the supervisor needs beyond the engine's grace: the kill, and a stop command.
+const SUPERVISOR_EXTRA: Duration = Duration::from_secs(70);
+
+/// Memory that may be more than before without meaning anything.
+const MEMORY_SLACK_MIB: f64 = 512.0;
+
+/// The devices' memory after an engine's end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MemoryAfter {
+    /// There is no device that we can ask.
+    NotAsked,
+    /// It is back at the level of before.
+    Back {
+        /// After this time.
+        after: Duration,
+    },
+    /// It is still held.
+    Held {
+        /// This much above the level of before.
+        mib: f64,
+    },
+}
+
+/// How an engine ended that we stopped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stopped {
+    /// From the request to the end of the last process.
+    pub took: Duration,
+    /// It did not follow the polite request.
+    pub killed: bool,
+    /// Processes that withstood even the kill.
+    pub remaining: usize,
+    /// Its stop command succeeded; true where there is none.
+    pub reached: bool,
+    /// The devices' memory.
+    pub memory: MemoryAfter,
+}
+
+/// A running engine. Dropping it ends the engine too.
+#[derive(Debug)]
+pub struct Running {
+    supervisor: Child,
+    orders: Option<ChildStdin>,
+    events: Receiver<Event>,
+    engine: EngineKind,
+    log: PathBuf,
+    url: String,
+    patience: Patience,
+    devices: Option<DeviceTool>,
+    level: Option<f64>,
+    began: Instant,
+    exit: Option<Exit>,
+    ended: Option<Stopped>,
+    pub(crate) pid: Option<i32>,
+    pub(crate) facts: StartFacts,
+}
+
+impl Running {
+    pub(crate) fn spawn(
+        launch: &Launch,
+        charge: Charge,
+        level: Option<f64>,
+        began: Instant,
+    ) -> Result<Self, StartError> {
+        let program = &launch.supervisor.program;
+        let failed = |why| StartError::NoSupervisor {
+            program: program.clone(),
+            why,
+        };
+        let mut supervisor = Command::new(program)
+            .args(&launch.supervisor.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            // Ctrl-C is for the tuner, which then stops the engine in order.
+            .process_group(0)
+            .spawn()
+            .map_err(failed)?;
+        let mut orders = supervisor.stdin.take();
+        let events = listen(supervisor.stdout.take());
+        let mut running = Running {
+            supervisor,
+            orders: None,
+            events,
+            engine: launch.engine,
+            log: launch.log.clone(),
+            url: launch.url.clone(),
+            patience: launch.patience,
+            devices: launch.devices.clone(),
+            level,
+            began,
+            exit: None,
+            ended: None,
+            pid: None,
+            facts: StartFacts::default(),
+        };
+        let told = serde_json::to_vec(&charge)
+            .map_err(io::Error::from)
+            .and_then(|mut line| {
+                line.push(b'\n');
+                let pipe = orders.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+                pipe.write_all(&line)
+            });
+        running.orders = orders;
+        told.map_err(failed)?;
+        Ok(running)
+    }
+
+    /// The server's address.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Its process, which leads a group of its own.
+    pub fn pid(&self) -> Option<i32> {
+        self.pid
+    }
+
+    /// What it told of itself while it started.
+    pub fn facts(&self) -> &StartFacts {
+        &self.facts
+    }
+
+    /// Its log.
+    pub fn log(&self) -> &Path {
+        &self.log
+    }
+
+    /// The failure of an engine that ended by itself meanwhile; `None` while it runs.
+    pub fn died(&mut self) -> Option<Failure> {
+        while self.exit.is_none() && self.next_event(Duration::ZERO).is_some() {}
+        let exit = self.exit?;
+        Some(Failure::of_exit(
+            self.engine,
+            &self.log,
+            exit,
+            self.began.elapsed(),
+        ))
+    }
+
+    /// Ends the engine, politely and then firmly, and waits for the devices' memory. Nothing
+    /// here waits without bound.
+    pub fn stop(mut self) -> Stopped {
+        let began = Instant::now();
+        if let Some(orders) = &mut self.orders {
+            let _ = orders.write_all(b"stop\n");
+        }
+        let limit = self.patience.stop + SUPERVISOR_EXTRA;
+        while self.ended.is_none() && began.elapsed() < limit && self.is_supervised() {
+            self.next_event(Duration::from_millis(50));
+        }
+        // The last words may still be in the pipe.
+        while self.ended.is_none() && self.next_event(Duration::from_millis(200)).is_some() {}
+        let mut stopped = self.ended.take().unwrap_or(Stopped {
+            took: Duration::ZERO,
+            killed: false,
+            remaining: usize::from(self.exit.is_none() && self.pid.is_some()),
+            reached: false,
+            memory: MemoryAfter::NotAsked,
+        });
+        stopped.took = began.elapsed();
+        stopped.memory = self.settle();
+        stopped
+    }
+
+    /// Waits until the devices hold no more memory than before the start.
+    fn settle(&self) -> MemoryAfter {
+        let (Some(devices), Some(level)) = (&self.devices, self.level) else {
+            return MemoryAfter::NotAsked;
+        };
+        let began = Instant::now();
+        let mut above = 0.0;
+        let is_back = wait_until(self.patience.memory, || {
+            above = devices.memory_used_mib().map_or(0.0, |used| used - level);
+            above <= MEMORY_SLACK_MIB
+        });
+        match is_back {
+            true => MemoryAfter::Back {
+                after: began.elapsed(),
+            },
+            false => MemoryAfter::Held { mib: above },
+        }
+    }
+
+    fn is_supervised(&mut self) -> bool {
+        matches!(self.supervisor.try_wait(), Ok(None))
+    }
+
+    /// The supervisor's next word, if it comes in time. A supervisor that died without a word
+    /// took nobody with it, so the engine counts as killed.
+    pub(crate) fn next_event(&mut self, limit: Duration) -> Option<Event> {
+        let event = match self.events.recv_timeout(limit) {
+            Ok(event) => event,
+            Err(mpsc::RecvTimeoutError::Timeout) => return None,
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                let is_silent =
+                    self.exit.is_none() && self.ended.is_none() && !self.is_supervised();
+                if !is_silent {
+                    return None;
+                }
+                self.exit = Some(Exit::Signal(9));
+                return Some(Event::Exited(Exit::Signal(9)));
+            }
+        };
+        match &event {
+            Event::Exited(exit) => self.exit = Some(*exit),
+            Event::Ended {
+                killed,
+                remaining,
+                reached,
+            } => {
+                self.ended = Some(Stopped {
+                    took: Duration::ZERO,
+                    killed: *killed,
+                    remaining: *remaining,
+                    reached: *reached,
+                    memory: MemoryAfter::NotAsked,
+                });
+            }
+            _ => {}
+        }
+        Some(event)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // The closed pipe is an order that the supervisor cannot miss.
+        drop(self.orders.take());
+        wait_until(SUPERVISOR_EXTRA, || !self.is_supervised());
+    }
+}
+
+fn listen(output: Option<ChildStdout>) -> Receiver<Event> {
+    let (sender, receiver) = mpsc::channel();
+    if let Some(output) = output {
+        std::thread::spawn(move || {
+            let mut output = BufReader::new(output);
+            let mut line = Vec::new();
+            loop {
+                line.clear();
+                match (&mut output)
+                    .take(LONGEST_LINE)
+                    .read_until(b'\n', &mut line)
+                {
+                    Ok(0) | Err(_) => return,
+                    Ok(_) => {}
+                }
+                if let Ok(event) = serde_json::from_slice(&line)
+                    && sender.send(event).is_err()
+                {
+                    return;
+                }
+            }
+        });
+    }
+    receiver
+}

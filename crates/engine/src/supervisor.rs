@@ -1,0 +1,356 @@
+//! The supervisor: a small process between the tuner and the engine. It starts the engine in a
+//! group of its own, and ends the whole group when it is told to, or when the pipe to the tuner
+//! closes because the tuner died, by whatever signal.
+
+use crate::exit::Exit;
+use crate::processes::{self, signal_group, signal_one, wait_until};
+use crate::registry::{Entry, without_secrets};
+use crate::tool;
+use rustix::process::{Signal, getpid, set_child_subreaper};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+/// The hidden word by which the command line calls [`supervise`].
+pub const SUPERVISOR_WORD: &str = "supervise-engine";
+
+/// How an engine likes to be asked to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopSignal {
+    /// As by Ctrl-C.
+    Interrupt,
+    /// As by `kill`.
+    Terminate,
+}
+
+impl StopSignal {
+    fn signal(self) -> Signal {
+        match self {
+            StopSignal::Interrupt => Signal::INT,
+            StopSignal::Terminate => Signal::TERM,
+        }
+    }
+}
+
+/// What the supervisor is to do; the first line that it reads.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Charge {
+    pub words: Vec<String>,
+    pub environment: Vec<(String, String)>,
+    pub folder: Option<PathBuf>,
+    pub log: PathBuf,
+    pub signal: StopSignal,
+    pub grace: Duration,
+    pub stop: Option<Vec<String>>,
+    pub registry: Option<PathBuf>,
+}
+
+/// What the supervisor tells, a line each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Event {
+    Started {
+        pid: i32,
+    },
+    NotStarted {
+        not_found: bool,
+        message: String,
+    },
+    /// The start command ended well and the engine runs elsewhere.
+    Detached,
+    Exited(Exit),
+    /// All is over.
+    Ended {
+        killed: bool,
+        remaining: usize,
+        reached: bool,
+    },
+}
+
+/// Longest line between the two.
+const LONGEST_LINE: u64 = 4 << 20;
+
+/// Grace after the tuner's death: with the kill that follows it stays far below 5 s.
+const HASTY_GRACE: Duration = Duration::from_millis(1500);
+
+/// Time for the kernel to bury what was killed.
+const BURIAL: Duration = Duration::from_secs(2);
+
+/// A stop command that takes longer has failed.
+const STOP_COMMAND_LIMIT: Duration = Duration::from_secs(60);
+
+/// Supervises one engine: reads its charge and then orders from `input`, reports on `output`.
+/// Returns when the engine is gone. To be called by the binary with its own standard input and
+/// output when its first argument is [`SUPERVISOR_WORD`].
+pub fn supervise(input: impl Read + Send + 'static, mut output: impl Write) -> io::Result<()> {
+    let mut input = BufReader::new(input);
+    let mut line = String::new();
+    (&mut input).take(LONGEST_LINE).read_line(&mut line)?;
+    let charge: Charge = serde_json::from_str(&line)?;
+    let orders = listen(input);
+    // Grandchildren that leave the group stay our descendants, so that they are found.
+    let _ = set_child_subreaper(Some(getpid()));
+    let mut ward = match Ward::start(charge) {
+        Ok(ward) => ward,
+        Err(error) => {
+            let not_found = matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+            );
+            let message = error.to_string();
+            tell(&mut output, &Event::NotStarted { not_found, message });
+            return Ok(());
+        }
+    };
+    tell(&mut output, &Event::Started { pid: ward.group });
+    loop {
+        match orders.recv_timeout(Duration::from_millis(50)) {
+            Ok(Order::Stop) => {
+                let ended = ward.end_patiently();
+                tell(&mut output, &ended);
+                return Ok(());
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let ended = ward.end_hastily();
+                tell(&mut output, &ended);
+                return Ok(());
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        let Some(exit) = ward.exited() else { continue };
+        if exit.is_success() && ward.charge.stop.is_some() {
+            ward.child = None;
+            tell(&mut output, &Event::Detached);
+            continue;
+        }
+        tell(&mut output, &Event::Exited(exit));
+        let ended = ward.end_hastily();
+        tell(&mut output, &ended);
+        return Ok(());
+    }
+}
+
+enum Order {
+    Stop,
+}
+
+/// Orders from the tuner; the channel closes with the pipe.
+fn listen(mut input: impl BufRead + Send + 'static) -> mpsc::Receiver<Order> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        loop {
+            line.clear();
+            match (&mut input).take(LONGEST_LINE).read_line(&mut line) {
+                Ok(0) | Err(_) => return,
+                Ok(_) if line.trim() == "stop" => {
+                    if sender.send(Order::Stop).is_err() {
+                        return;
+                    }
+                }
+                Ok(_) => {}
+            }
+        }
+    });
+    receiver
+}
+
+/// A tuner that is dead hears nothing, and that is no error.
+fn tell(output: &mut impl Write, event: &Event) {
+    if let Ok(mut line) = serde_json::to_vec(event) {
+        line.push(b'\n');
+        let _ = output.write_all(&line).and_then(|()| output.flush());
+    }
+}
+
+/// The engine in our care.
+struct Ward {
+    charge: Charge,
+    group: i32,
+    /// Absent once the start command has ended and the engine runs elsewhere.
+    child: Option<Child>,
+    entry: Option<(Entry, PathBuf)>,
+}
+
+impl Ward {
+    fn start(charge: Charge) -> io::Result<Ward> {
+        let log = open_log(&charge.log)?;
+        let mut command = tool::command(&charge.words, &charge.environment)?;
+        if let Some(folder) = &charge.folder {
+            command.current_dir(folder);
+        }
+        let child = command
+            .stdout(Stdio::from(log.try_clone()?))
+            .stderr(Stdio::from(log))
+            .spawn()?;
+        let mut ward = Ward {
+            group: child.id() as i32,
+            child: Some(child),
+            entry: None,
+            charge,
+        };
+        ward.register();
+        Ok(ward)
+    }
+
+    /// Leaves a note for the next start. An engine without a note is still supervised, so that
+    /// a full disk does not prevent the start.
+    fn register(&mut self) {
+        let own = getpid().as_raw_nonzero().get();
+        let started = |pid| processes::one(pid).map(|process| process.started);
+        let Some(folder) = &self.charge.registry else {
+            return;
+        };
+        let (Some(since), Some(own_since)) = (started(self.group), started(own)) else {
+            return;
+        };
+        let entry = Entry {
+            pid: self.group,
+            started: since,
+            boot: processes::boot(),
+            supervisor: (own, own_since),
+            command: without_secrets(&self.charge.words),
+            stop: self.charge.stop.as_deref().map(without_secrets),
+            log: self.charge.log.clone(),
+            unreached: false,
+        };
+        let path = Entry::path(folder, own);
+        if std::fs::create_dir_all(folder).is_ok() && entry.write(&path).is_ok() {
+            self.entry = Some((entry, path));
+        }
+    }
+
+    fn exited(&mut self) -> Option<Exit> {
+        let status = self.child.as_mut()?.try_wait().ok()??;
+        Some(Exit::from(status))
+    }
+
+    /// As the engine prefers, with all the time that it was given.
+    fn end_patiently(&mut self) -> Event {
+        let mut stopper = self.stopper();
+        let reached = stopper
+            .as_mut()
+            .map(|stopper| stopper.finish(STOP_COMMAND_LIMIT));
+        self.close(self.charge.grace, reached)
+    }
+
+    /// The tuner is dead or the engine is: within a few seconds.
+    fn end_hastily(&mut self) -> Event {
+        let mut stopper = self.stopper();
+        if let Some(stopper) = &mut stopper {
+            wait_until(HASTY_GRACE, || stopper.has_ended());
+        }
+        let (killed, remaining) = self.end_group(HASTY_GRACE);
+        let reached = stopper.map(|mut stopper| stopper.finish(STOP_COMMAND_LIMIT));
+        self.note(remaining, reached);
+        Event::Ended {
+            killed,
+            remaining,
+            reached: reached.unwrap_or(true),
+        }
+    }
+
+    fn close(&mut self, grace: Duration, reached: Option<bool>) -> Event {
+        let (killed, remaining) = self.end_group(grace);
+        self.note(remaining, reached);
+        Event::Ended {
+            killed,
+            remaining,
+            reached: reached.unwrap_or(true),
+        }
+    }
+
+    /// Removes the note, or says in it that the engine could not be reached.
+    fn note(&mut self, remaining: usize, reached: Option<bool>) {
+        let Some((mut entry, path)) = self.entry.take() else {
+            return;
+        };
+        if reached == Some(false) {
+            entry.unreached = true;
+            let _ = entry.write(&path);
+        } else if remaining == 0 {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
+    fn stopper(&self) -> Option<Stopper> {
+        let words = self.charge.stop.as_ref()?;
+        let child = open_log(&self.charge.log).and_then(|log| {
+            tool::command(words, &self.charge.environment)?
+                .stdout(Stdio::from(log.try_clone()?))
+                .stderr(Stdio::from(log))
+                .spawn()
+        });
+        Some(Stopper(child.ok()))
+    }
+
+    /// Asks the group, then kills what is left of it and of all descendants: whether that was
+    /// needed, and how many processes withstood even that.
+    fn end_group(&mut self, grace: Duration) -> (bool, usize) {
+        if !self.members().is_empty() {
+            signal_group(self.group, self.charge.signal.signal());
+            wait_until(grace, || self.members().is_empty());
+        }
+        let stubborn = self.members();
+        if stubborn.is_empty() {
+            return (false, 0);
+        }
+        signal_group(self.group, Signal::KILL);
+        wait_until(BURIAL, || {
+            // Again and again: one that forks quickly would otherwise escape.
+            let left = self.members();
+            left.iter()
+                .for_each(|process| signal_one(process, Signal::KILL));
+            left.is_empty()
+        });
+        (true, self.members().len())
+    }
+
+    /// Living processes of the group, and descendants of ours that left it.
+    fn members(&mut self) -> Vec<processes::Process> {
+        if let Some(child) = &mut self.child {
+            let _ = child.try_wait();
+        }
+        let mut members = processes::in_group(self.group);
+        let own = getpid().as_raw_nonzero().get();
+        for process in processes::below(own) {
+            let is_stopper = process.group != self.group && self.charge.stop.is_some();
+            if !is_stopper && members.iter().all(|had| had.pid != process.pid) {
+                members.push(process);
+            }
+        }
+        members
+    }
+}
+
+/// The user's stop command under way; absent if it could not be started.
+struct Stopper(Option<Child>);
+
+impl Stopper {
+    fn has_ended(&mut self) -> bool {
+        match &mut self.0 {
+            Some(child) => !matches!(child.try_wait(), Ok(None)),
+            None => true,
+        }
+    }
+
+    /// Did it succeed in time?
+    fn finish(&mut self, limit: Duration) -> bool {
+        let exit = self.0.as_mut().and_then(|child| tool::finish(child, limit));
+        exit.is_some_and(Exit::is_success)
+    }
+}
+
+fn open_log(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let opened = OpenOptions::new().create(true).append(true).open(path);
+    // "Not found" must mean the engine's program, not its log.
+    opened.map_err(|e| io::Error::other(format!("cannot write {}: {e}", path.display())))
+}

@@ -1,0 +1,237 @@
+//! Watching while a measurement runs: the engine's metrics, the devices and the host, each at
+//! its own pace on its own thread, stamped on the run's clock and stored as they come.
+
+use crate::device::DeviceTool;
+use crate::host::{read_cpu_times, read_memory};
+use crate::http::{Access, Client, HttpError};
+use crate::metrics::engine_state;
+use inferometer_core::run_dir::StorageError;
+use inferometer_core::server::{Sample, SampleWriter};
+use inferometer_core::units::Offset;
+use rustix::time::{ClockId, clock_gettime};
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The tools of drivers take long and load the host.
+const DEVICES_EVERY: Duration = Duration::from_secs(1);
+
+/// An answer that takes longer is missed; the next look comes all the same.
+const SCRAPE_LIMIT: Duration = Duration::from_secs(5);
+
+/// What to watch.
+#[derive(Clone, Debug)]
+pub struct WatchPlan {
+    /// The run's origin on CLOCK_MONOTONIC.
+    pub origin_monotonic_ns: u64,
+    /// Time between two looks at the engine and the host; 200 ms to 1 s is sensible.
+    pub every: Duration,
+    /// Where the engine's metrics are.
+    pub metrics: Option<String>,
+    /// What opens its door.
+    pub access: Access,
+    /// The tool that shows the devices.
+    pub devices: Option<DeviceTool>,
+    /// Where the samples go, as `RunDir::samples_path` says.
+    pub samples: PathBuf,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WatchReport {
+    /// Looks at the engine that gave something.
+    pub scrapes: u64,
+    /// Looks that gave nothing.
+    pub missed: u64,
+    /// Why the last of these gave nothing.
+    pub last_miss: Option<String>,
+    /// Longest look.
+    pub longest: Duration,
+    /// Why storing ended early, if it did.
+    pub unstored: Option<String>,
+}
+
+/// A watch under way. Dropping it ends it too.
+#[derive(Debug)]
+pub struct Watch {
+    ends: Vec<Sender<()>>,
+    threads: Vec<JoinHandle<()>>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    origin_monotonic_ns: u64,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    writer: SampleWriter,
+    report: WatchReport,
+}
+
+impl Shared {
+    fn now(&self) -> Offset {
+        let now = clock_gettime(ClockId::Monotonic);
+        let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+        let nanos = u64::try_from(now.tv_nsec).unwrap_or(0);
+        let ns = seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
+        Offset(ns.saturating_sub(self.origin_monotonic_ns))
+    }
+
+    fn with(&self, act: impl FnOnce(&mut Kept)) {
+        // A thread that panicked while it held the lock left whole lines behind.
+        let mut kept = self
+            .kept
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        act(&mut kept);
+    }
+
+    fn store(&self, sample: &Sample) {
+        self.with(|kept| {
+            // A full disk ends the storing, never the measurement.
+            if kept.report.unstored.is_none()
+                && let Err(error) = kept.writer.push(sample)
+            {
+                kept.report.unstored = Some(error.to_string());
+            }
+        });
+    }
+}
+
+/// Why watching cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// The samples cannot be stored.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The certificates given are none.
+    #[error(transparent)]
+    Access(#[from] HttpError),
+}
+
+impl Watch {
+    /// Begins to watch.
+    pub fn start(plan: WatchPlan) -> Result<Watch, WatchError> {
+        let shared = Arc::new(Shared {
+            origin_monotonic_ns: plan.origin_monotonic_ns,
+            kept: Mutex::new(Kept {
+                writer: SampleWriter::create(&plan.samples)?,
+                report: WatchReport::default(),
+            }),
+        });
+        let mut watch = Watch {
+            ends: Vec::new(),
+            threads: Vec::new(),
+            shared,
+        };
+        if let Some(url) = plan.metrics {
+            let client = Client::new(plan.access, SCRAPE_LIMIT)?;
+            watch.repeat(plan.every, move |shared| scrape(shared, &client, &url));
+        }
+        if let Some(tool) = plan.devices {
+            watch.repeat(DEVICES_EVERY.max(plan.every), move |shared| {
+                let devices = tool.look();
+                if !devices.is_empty() {
+                    shared.store(&Sample {
+                        at: shared.now(),
+                        devices,
+                        ..Sample::default()
+                    });
+                }
+            });
+        }
+        let mut last = None;
+        watch.repeat(plan.every, move |shared| {
+            let text = |path| std::fs::read_to_string(path).unwrap_or_default();
+            let times = read_cpu_times(&text("/proc/stat"));
+            let mut host = read_memory(&text("/proc/meminfo"));
+            host.cpu = times
+                .zip(last)
+                .and_then(|(now, last)| now.share_since(last));
+            last = times;
+            shared.store(&Sample {
+                at: shared.now(),
+                host: Some(host),
+                ..Sample::default()
+            });
+        });
+        Ok(watch)
+    }
+
+    fn repeat(&mut self, every: Duration, mut look: impl FnMut(&Shared) + Send + 'static) {
+        let (end, ended): (Sender<()>, Receiver<()>) = mpsc::channel();
+        let shared = Arc::clone(&self.shared);
+        self.ends.push(end);
+        self.threads.push(std::thread::spawn(move || {
+            loop {
+                let began = Instant::now();
+                look(&shared);
+                let rest = every.saturating_sub(began.elapsed());
+                match ended.recv_timeout(rest) {
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
+                }
+            }
+            // One more, so that counters have a reading after the last request.
+            look(&shared);
+        }));
+    }
+
+    /// Ends the watch after one more look at everything.
+    pub fn finish(mut self) -> WatchReport {
+        self.end();
+        let mut report = WatchReport::default();
+        self.shared.with(|kept| report = kept.report.clone());
+        report
+    }
+
+    fn end(&mut self) {
+        self.ends.clear();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn scrape(shared: &Shared, client: &Client, url: &str) {
+    let began = Instant::now();
+    let seen = match client.get(url) {
+        Ok(reply) if reply.status == 200 => {
+            let at = shared.now();
+            let state = engine_state(&reply.body);
+            state
+                .map(|state| (at, state))
+                .ok_or("the answer has no metric that we know".to_owned())
+        }
+        Ok(reply) => Err(format!("the answer has status {}", reply.status)),
+        Err(error) => Err(error.to_string()),
+    };
+    if let Ok((at, state)) = &seen {
+        shared.store(&Sample {
+            at: *at,
+            engine: Some(state.clone()),
+            ..Sample::default()
+        });
+    }
+    shared.with(|kept| {
+        kept.report.longest = kept.report.longest.max(began.elapsed());
+        match seen {
+            Ok(_) => kept.report.scrapes += 1,
+            Err(why) => {
+                kept.report.missed += 1;
+                kept.report.last_miss = Some(why);
+            }
+        }
+    });
+}

@@ -1,0 +1,84 @@
+//! No orphans: what becomes of an engine whose tuner is killed.
+
+use crate::stand_in::{eventually, launcher, lives, pids};
+use inferometer_engine::{LeftoverState, leftovers};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A tuner with an engine of three deaf processes, one of which left the group; returns when
+/// the engine is up.
+fn tuner(folder: &Path) -> (Child, Vec<i32>) {
+    let list = folder.join("pids");
+    let engine = format!(
+        "trap '' INT TERM; echo $$ >> {0}; sleep 600 & echo $! >> {0}; \
+         setsid sleep 600 & echo $! >> {0}; echo ready now; while :; do sleep 1; done",
+        list.display()
+    );
+    let mut child = Command::new(launcher())
+        .args(["--hold", "600", "--line", "ready now", "--port"])
+        .arg(inferometer_engine::free_port().unwrap().to_string())
+        .arg("--log")
+        .arg(folder.join("engine.log"))
+        .arg("--registry")
+        .arg(folder)
+        .args(["--", "sh", "-c", &engine])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.map_while(Result::ok).any(|line| line == "holding"));
+    let family = pids(&list);
+    assert_eq!(family.len(), 3);
+    assert!(family.iter().all(|pid| lives(*pid)));
+    (child, family)
+}
+
+#[test]
+fn the_engine_ends_with_a_tuner_that_was_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut tuner, family) = tuner(folder.path());
+    tuner.kill().unwrap();
+    tuner.wait().unwrap();
+    assert!(
+        eventually(|| !family.iter().any(|pid| lives(*pid))),
+        "{family:?}"
+    );
+    assert!(eventually(|| leftovers(folder.path()).is_empty()));
+}
+
+#[test]
+fn an_engine_whose_supervisor_was_killed_too_is_found_and_can_be_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut tuner, family) = tuner(folder.path());
+    let entry = std::fs::read_dir(folder.path())
+        .unwrap()
+        .filter_map(|file| file.ok()?.file_name().into_string().ok())
+        .find_map(|name| {
+            Some(
+                name.strip_prefix("engine-")?
+                    .strip_suffix(".json")?
+                    .to_owned(),
+            )
+        })
+        .unwrap();
+    // First the supervisor, so that nobody is left to end the engine.
+    let killed = Command::new("kill")
+        .args(["-KILL", &entry])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    tuner.kill().unwrap();
+    tuner.wait().unwrap();
+    let found = leftovers(folder.path());
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].state, LeftoverState::Orphaned);
+    assert_eq!(found[0].pid(), family[0]);
+    assert!(found[0].end(Duration::from_secs(60)));
+    assert!(leftovers(folder.path()).is_empty());
+    // The one that left the group is out of reach without a supervisor.
+    let _ = Command::new("kill")
+        .args(["-KILL", &family[2].to_string()])
+        .status();
+}
