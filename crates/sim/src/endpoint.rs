@@ -9,10 +9,10 @@ use crate::{
     connection::{JSON, authorized, models},
     drive::Desk,
     http::Request,
-    profile,
-    prompt::Prompt,
+    profile, prompt,
     reply::Refusal,
     server::Shared,
+    tokenizer::OpensAnswer,
 };
 
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -171,30 +171,32 @@ fn check_model(shared: &Shared, body: &Map<String, Value>) -> Result<(), Refusal
 fn tokenize(shared: &Shared, body: &[u8]) -> Result<Body, Refusal> {
     let body = object(body)?;
     check_model(shared, &body)?;
-    let mut prompt = Prompt::kept();
     let asked = |field: &str| body.get(field).and_then(Value::as_bool);
-    if body.contains_key("messages") {
-        prompt.messages(&body)?;
-        if asked("add_generation_prompt").unwrap_or(true) {
-            prompt.open_answer();
-        }
-    } else {
-        prompt.completion(&body)?;
-    }
+    let tokenizer = &shared.config.tokenizer;
+    let opens_answer = match asked("add_generation_prompt") {
+        Some(false) => OpensAnswer::No,
+        _ => OpensAnswer::Yes,
+    };
+    let tokens = match body.contains_key("messages") {
+        true => prompt::chat(tokenizer, &body, opens_answer)?,
+        false => prompt::completion(tokenizer, &body)?,
+    };
     let mut vocabulary = shared
         .vocabulary
         .lock()
         .unwrap_or_else(PoisonError::into_inner);
-    each_text(&body, &mut |text| vocabulary.learn(text));
-    let count = prompt.count();
-    let tokens = prompt.into_ids();
-    let words = asked("return_token_strs").unwrap_or(false).then(|| {
-        let words = tokens.iter().map(|id| vocabulary.word(*id));
-        words.collect::<Vec<_>>()
-    });
+    if tokenizer.is_words() {
+        each_text(&body, &mut |text| vocabulary.learn(text));
+    }
+    let text_of = |id: &u32| {
+        let text = tokenizer.decode(std::slice::from_ref(id));
+        text.unwrap_or_else(|| vocabulary.word(*id))
+    };
+    let texts = asked("return_token_strs").unwrap_or(false);
+    let texts = texts.then(|| tokens.iter().map(text_of).collect::<Vec<_>>());
     let answer = json!({
-        "count": count, "max_model_len": shared.config.max_model_len, "tokens": tokens,
-        "token_strs": words,
+        "count": tokens.len(), "max_model_len": shared.config.max_model_len, "tokens": tokens,
+        "token_strs": texts,
     });
     Ok(Body::json(answer.to_string()))
 }
@@ -229,10 +231,11 @@ fn detokenize(shared: &Shared, body: &[u8]) -> Result<Body, Refusal> {
         ids.iter().map(id).collect::<Option<Vec<u32>>>()
     });
     let ids = ids.ok_or_else(|| Refusal::bad_request("tokens: should be an array of token ids"))?;
-    let vocabulary = shared
-        .vocabulary
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    let words: Vec<String> = ids.iter().map(|id| vocabulary.word(*id)).collect();
-    Ok(Body::json(json!({"prompt": words.join(" ")}).to_string()))
+    let prompt = shared.config.tokenizer.decode(&ids).unwrap_or_else(|| {
+        let vocabulary = shared.vocabulary.lock();
+        let vocabulary = vocabulary.unwrap_or_else(PoisonError::into_inner);
+        let words: Vec<String> = ids.iter().map(|id| vocabulary.word(*id)).collect();
+        words.join(" ")
+    });
+    Ok(Body::json(json!({"prompt": prompt}).to_string()))
 }

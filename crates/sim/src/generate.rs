@@ -158,7 +158,7 @@ impl Job<'_> {
         // them cached.
         let mut tokens = std::mem::take(&mut work.prompt);
         if setup.config.prefix_caching {
-            tokens.extend(Words(self.draw(Purpose::Words)).ids(work.output_tokens));
+            tokens.extend(self.words().ids(work.output_tokens));
         }
         let request = engine::Request {
             id: self.number,
@@ -195,6 +195,10 @@ impl Job<'_> {
 
     fn draw(&self, purpose: Purpose) -> Draw {
         Draw::new(self.shared.config.seed, self.number, purpose)
+    }
+
+    fn words(&self) -> Words<'_> {
+        Words::new(self.draw(Purpose::Words), &self.shared.config.tokenizer)
     }
 
     async fn stream(
@@ -240,7 +244,7 @@ impl Job<'_> {
             arrival: self.arrival,
             kind: self.shared.kind(),
             source,
-            words: Words(self.draw(Purpose::Words)),
+            words: self.words(),
         };
         Ok(match stream.serve(&mut events, running, ahead).await? {
             Ended::Whole if chunked => self.exchange.after(),
@@ -260,7 +264,7 @@ impl Job<'_> {
         running: &mut Running<'_>,
     ) -> io::Result<After> {
         let config = &self.shared.config;
-        let mut words = Words(self.draw(Purpose::Words));
+        let mut words = self.words();
         let thinking = match work.api {
             Api::Chat => config.faults.reasoning,
             Api::Completions => 0,
@@ -285,8 +289,8 @@ impl Job<'_> {
             });
         }
 
-        let ascii = |bytes: Vec<u8>| String::from_utf8(bytes).expect("words are ASCII");
-        let reasoning = (thinking > 0).then(|| ascii(reasoning));
+        let whole = |bytes: Vec<u8>| String::from_utf8(bytes).expect("pieces are whole texts");
+        let reasoning = (thinking > 0).then(|| whole(reasoning));
         let usage = config.faults.usage != Some(UsagePlace::Missing);
         let answer = Whole {
             api: work.api,
@@ -294,7 +298,7 @@ impl Job<'_> {
             created_s: now_s(),
             model: &config.model,
             reasoning: reasoning.as_deref(),
-            text: &ascii(text),
+            text: &whole(text),
             finish: ready.finish.unwrap_or(work.finish),
             usage: usage.then(|| (work.prompt_tokens, source.usage(ready.tokens))),
         };

@@ -1,7 +1,10 @@
 //! From an engine's command line, or MindIE's file, to the engine that it starts; or to what
 //! that engine would say instead of starting.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use inferometer_catalog::{
     device::{Device, Kind, Parallel},
@@ -15,6 +18,7 @@ use inferometer_catalog::{
 };
 
 use crate::engine::{EngineConfig, MindiePolicy, Order, Policy, Speculation, VllmPolicy};
+use crate::tokenizer;
 
 /// On what the engine is started, and as which.
 #[derive(Clone, Debug)]
@@ -46,6 +50,9 @@ pub struct Launch {
     pub port: u16,
     /// Keys that clients must present; empty for none.
     pub api_keys: Vec<String>,
+    /// Where its tokenizer lies: as its flags say, or beside the weights. Absent where that is
+    /// not on this machine.
+    pub tokenizer: Option<PathBuf>,
     /// What runs.
     pub config: EngineConfig,
     /// What it says while it starts, and when it would say so.
@@ -285,11 +292,21 @@ impl Launch {
             host: flags.host.clone(),
             port: flags.port,
             api_keys: flags.api_keys.clone(),
+            tokenizer: tokenizer(flags),
             config,
             log,
             without_effect: flags.without_effect.clone(),
         }
     }
+}
+
+/// A flag names a folder or a hub's repository; only the former is at hand.
+fn tokenizer(flags: &ResolvedFlags) -> Option<PathBuf> {
+    let said = ["tokenizer", "tokenizer-path"];
+    let said = said.iter().find_map(|name| flags.get(name)?.as_str());
+    let folder = Path::new(said.unwrap_or(&flags.model));
+    let file = folder.join(tokenizer::FILE);
+    file.is_file().then_some(file)
 }
 
 /// What runs where nothing is said.

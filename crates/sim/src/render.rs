@@ -10,35 +10,38 @@ use serde_json::{Value, json};
 use crate::{
     draw::Draw,
     fault::Faults,
-    prompt::word_id,
+    tokenizer::{Piece, Tokenizer},
     work::{Api, Finish},
 };
 
-/// Words that stand for tokens; none needs escaping in JSON.
-const WORDS: [&str; 32] = [
-    " time", " light", " river", " stone", " house", " green", " small", " under", " which",
-    " water", " music", " paper", " seven", " north", " the", " of", " and", " to", " in", " a",
-    " is", " that", " window", " garden", " morning", " quickly", " almost", " never", " between",
-    " engine", " number", " answer",
-];
-
 /// The text of one request's tokens.
 #[derive(Clone, Debug)]
-pub(crate) struct Words(pub(crate) Draw);
+pub(crate) struct Words<'a> {
+    draw: Draw,
+    pieces: &'a [Piece],
+}
 
-impl Words {
+impl<'a> Words<'a> {
+    pub(crate) fn new(draw: Draw, tokenizer: &'a Tokenizer) -> Words<'a> {
+        Words {
+            draw,
+            pieces: tokenizer.pieces(),
+        }
+    }
+
     /// Appends the next token's text.
     pub(crate) fn append(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.next().as_bytes());
+        let piece = self.next();
+        out.extend_from_slice(piece.text.as_bytes());
     }
 
-    /// The tokens of the whole answer: the same words as [`Self::append`] gives.
+    /// The tokens of the whole answer: the same as [`Self::append`] gives.
     pub(crate) fn ids(mut self, count: u32) -> impl Iterator<Item = u32> {
-        (0..count).map(move |_| word_id(self.next().trim_start()))
+        (0..count).map(move |_| self.next().id)
     }
 
-    fn next(&mut self) -> &'static str {
-        WORDS[self.0.below(WORDS.len() as u64) as usize]
+    fn next(&mut self) -> &'a Piece {
+        &self.pieces[self.draw.below(self.pieces.len() as u64) as usize]
     }
 }
 
@@ -363,13 +366,5 @@ mod tests {
         out.clear();
         renderer.error(&mut out);
         assert_eq!(json_of(&out)["error"]["code"], 500);
-    }
-
-    #[test]
-    fn words_need_no_escaping_and_begin_with_a_space() {
-        for word in WORDS {
-            assert!(word.starts_with(' '));
-            assert!(word[1..].bytes().all(|byte| byte.is_ascii_lowercase()));
-        }
     }
 }

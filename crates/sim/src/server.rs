@@ -29,9 +29,9 @@ use crate::{
     line_log::LineLog,
     listen::{is_passing, listen},
     metrics::Metrics,
-    prompt::Vocabulary,
     timing::FixedTiming,
     tls::Tls,
+    tokenizer::Vocabulary,
     truth::{TruthLog, TruthSink},
     wire::Wire,
 };

@@ -37,7 +37,7 @@ pub(crate) struct Stream<'a> {
     /// Whose habits the stream has; `None` without an engine.
     pub(crate) kind: Option<EngineKind>,
     pub(crate) source: Source,
-    pub(crate) words: Words,
+    pub(crate) words: Words<'a>,
 }
 
 /// Where usage goes in one stream.

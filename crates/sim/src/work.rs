@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 use crate::{
     config::Config,
     draw::{Draw, Purpose},
-    engine,
-    prompt::Prompt,
+    engine, prompt,
     reply::Refusal,
+    tokenizer::OpensAnswer,
 };
 
 /// The two endpoints that generate.
@@ -100,18 +100,16 @@ impl Work {
         if count(&body, "n")?.is_some_and(|n| n != 1) {
             return Err(Refusal::bad_request("n other than 1 is not supported"));
         }
-        let mut prompt = match &config.engine {
-            Some(_) => Prompt::kept(),
-            None => Prompt::counted(),
+        let tokenizer = &config.tokenizer;
+        let mut prompt = match api {
+            Api::Chat => prompt::chat(tokenizer, &body, OpensAnswer::Yes)?,
+            Api::Completions => prompt::completion(tokenizer, &body)?,
         };
-        match api {
-            Api::Chat => {
-                prompt.messages(&body)?;
-                prompt.open_answer();
-            }
-            Api::Completions => prompt.completion(&body)?,
+        if let Some(most) = truncation(&body, config.max_model_len)? {
+            // The end of a prompt says what is asked for.
+            prompt.drain(..prompt.len().saturating_sub(most as usize));
         }
-        let prompt_tokens = prompt.count();
+        let prompt_tokens = u32::try_from(prompt.len()).unwrap_or(u32::MAX);
         let (limit, asked) = output_limit(api, &body, config, prompt_tokens)?;
         check_context(api, config.max_model_len, prompt_tokens, asked)?;
         let least = count(&body, "min_tokens")?.unwrap_or(0);
@@ -141,7 +139,10 @@ impl Work {
                 continuous: flag(&options, "continuous_usage_stats")?,
             },
             prompt_tokens,
-            prompt: prompt.into_ids(),
+            prompt: match &config.engine {
+                Some(_) => prompt,
+                None => Vec::new(),
+            },
             priority: priority(&body)?,
             output_tokens,
             finish: if output_tokens == limit {
@@ -221,6 +222,14 @@ fn count(body: &Map<String, Value>, field: &str) -> Result<Option<u32>, Refusal>
             let count = count.ok_or_else(|| wrong_type(field, "a whole number from 0"))?;
             Ok(Some(count))
         }
+    }
+}
+
+/// vLLM's `truncate_prompt_tokens`; −1 is what the model takes.
+fn truncation(body: &Map<String, Value>, most: u32) -> Result<Option<u32>, Refusal> {
+    match body.get("truncate_prompt_tokens").and_then(Value::as_i64) {
+        Some(-1) => Ok(Some(most.saturating_sub(1))),
+        _ => count(body, "truncate_prompt_tokens"),
     }
 }
 

@@ -9,7 +9,7 @@ use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version, flags};
 use inferometer_catalog::timing::Timing;
 use inferometer_sim::engine::Noise;
 use inferometer_sim::launch::{Host, Launch, LaunchError, USUAL_DEVICE, USUAL_MODEL, names};
-use inferometer_sim::{Config, EngineSetup, Server, Tls};
+use inferometer_sim::{Config, EngineSetup, Server, Tls, Tokenizer};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -229,9 +229,20 @@ fn config(arguments: &SimArguments, launch: Option<&Launch>) -> anyhow::Result<C
             Some(launch) => launch.config.max_model_len,
             None => arguments.max_model_len.unwrap_or(defaults.max_model_len),
         },
+        tokenizer: tokenizer(arguments, launch)?,
         path_prefix: arguments.path_prefix.clone(),
         tls,
     })
+}
+
+fn tokenizer(arguments: &SimArguments, launch: Option<&Launch>) -> anyhow::Result<Tokenizer> {
+    let beside = launch.and_then(|launch| launch.tokenizer.as_deref());
+    let opened = match (&arguments.tokenizer, beside) {
+        (Some(name), _) => Tokenizer::named(name),
+        (None, Some(file)) => Tokenizer::at(file),
+        (None, None) => Ok(Tokenizer::default()),
+    };
+    opened.context("the tokenizer")
 }
 
 /// Fixed times know no engine.

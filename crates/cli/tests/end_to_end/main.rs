@@ -21,5 +21,6 @@ mod secrets;
 mod stored_runs;
 mod support;
 mod tls;
+mod tokenizer;
 mod truth;
 mod work;
