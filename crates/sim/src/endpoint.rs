@@ -8,8 +8,9 @@ use serde_json::{Map, Value, json};
 use crate::{
     connection::{JSON, authorized, models},
     drive::Desk,
+    engine::Policy,
     http::Request,
-    profile, prompt,
+    mindie, profile, prompt,
     reply::Refusal,
     server::Shared,
     tokenizer::OpensAnswer,
@@ -53,7 +54,13 @@ pub(crate) fn methods(shared: &Shared, path: &str) -> Option<&'static str> {
             "/get_server_info" | "/server_info" | "/get_model_info" | "/health_generate",
             Some(EngineKind::Sglang),
         ) => "GET",
-        ("/v2/health/live" | "/v2/health/ready", Some(EngineKind::Mindie)) => "GET",
+        ("/v2/health/live" | "/v2/health/ready" | "/info", Some(EngineKind::Mindie)) => "GET",
+        (path, Some(EngineKind::Mindie))
+            if mindie::model_and_verb(path)
+                .is_some_and(|(model, verb)| model == shared.config.model && verb == "ready") =>
+        {
+            "GET"
+        }
         ("/start_profile" | "/stop_profile", Some(_)) if profiles => "POST",
         _ => return None,
     })
@@ -86,6 +93,11 @@ pub(crate) async fn respond(
                 text,
             })
         }
+        "/health" | "/health_generate" | "/v2/health/live" | "/v2/health/ready"
+            if shared.died().is_some() =>
+        {
+            Err(Refusal::unhealthy())
+        }
         "/tokenize" => tokenize(shared, &request.body),
         "/detokenize" => detokenize(shared, &request.body),
         _ => match &shared.desk {
@@ -98,9 +110,9 @@ pub(crate) async fn respond(
 async fn tell_engine(shared: &Shared, desk: &Desk, path: &str) -> Result<Body, Refusal> {
     match path {
         "/reset_prefix_cache" => {
-            // As vLLM: 200 too where requests hold blocks and nothing is forgotten.
-            desk.reset_prefix_cache();
-            Ok(Body::empty())
+            // As vLLM 0.32: 200 too where requests hold blocks and nothing is forgotten.
+            let success = desk.reset_prefix_cache();
+            Ok(Body::json(json!({"success": success}).to_string()))
         }
         "/flush_cache" if desk.reset_prefix_cache() => Ok(Body {
             content_type: TEXT,
@@ -129,6 +141,7 @@ async fn tell_engine(shared: &Shared, desk: &Desk, path: &str) -> Result<Body, R
             });
             Ok(Body::json(info.to_string()))
         }
+        "/info" => Ok(Body::json(mindie_info(shared, desk).to_string())),
         "/start_profile" => {
             desk.start_profile();
             Ok(Body::empty())
@@ -136,6 +149,26 @@ async fn tell_engine(shared: &Shared, desk: &Desk, path: &str) -> Result<Body, R
         "/stop_profile" => stop_profile(desk).await,
         _ => Ok(Body::empty()),
     }
+}
+
+/// MindIE's `/info`, by its source; what it does not fill in is null there too.
+fn mindie_info(shared: &Shared, desk: &Desk) -> Value {
+    let setup = desk.setup();
+    let (tokens, sequences) = match &setup.config.policy {
+        Policy::Mindie(policy) => (policy.max_prefill_tokens, policy.max_batch_size),
+        Policy::Vllm(policy) => (policy.max_num_batched_tokens, policy.max_num_seqs),
+    };
+    json!({
+        "docker_label": null, "max_batch_total_tokens": tokens, "max_best_of": 1,
+        "max_concurrent_requests": sequences, "max_stop_sequences": null,
+        "max_waiting_tokens": null, "sha": null, "validation_workers": null,
+        "version": setup.version.to_string(), "waiting_served_ratio": null,
+        "models": [{
+            "model_device_type": "npu", "model_id": shared.config.model,
+            "model_pipeline_tag": "text-generation", "model_sha": null,
+            "max_total_tokens": setup.config.max_model_len,
+        }],
+    })
 }
 
 async fn stop_profile(desk: &Desk) -> Result<Body, Refusal> {

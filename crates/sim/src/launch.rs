@@ -12,13 +12,13 @@ use inferometer_catalog::{
         DeviceClass, DeviceKind, EngineKind, Fact, LaunchCommand, ModelLimits, Refusal,
         ResolvedFlags, Version, log, mindie, resolve, write_line,
     },
-    memory::{self, GIB, MemoryError, MindieMemory, VllmMemory},
+    memory::{self, Activations, GIB, MemoryError, MindieMemory, Reserve, VllmMemory},
     model::{Dtype, Model},
     timing::{Launch as Launching, StepTime, Timing},
 };
 
-use crate::engine::{EngineConfig, MindiePolicy, Order, Policy, Speculation, VllmPolicy};
-use crate::tokenizer;
+use crate::engine::{EngineConfig, Headroom, MindiePolicy, Order, Policy, Speculation, VllmPolicy};
+use crate::{drive::Death, reply::ENGINE_DEAD, tokenizer};
 
 /// On what the engine is started, and as which.
 #[derive(Clone, Debug)]
@@ -174,18 +174,28 @@ impl Launch {
         let model = model(named)?;
         let cards = flags.tensor_parallel;
         let size = u32_of(flags.block_size);
+        let memory = MindieMemory {
+            card: host.device.memory_bytes() / GIB,
+            weights: model.weight_bytes() / GIB,
+            cards,
+            run_time: 2.0,
+            system: 3.4,
+            fraction: flags.gpu_memory_utilization,
+        };
         let gib = match flags.kv_cache_memory_bytes {
             Some(bytes) => bytes as f64 / GIB,
-            None => MindieMemory {
-                card: host.device.memory_bytes() / GIB,
-                weights: model.weight_bytes() / GIB,
-                cards,
-                run_time: 2.0,
-                system: 3.4,
-                fraction: flags.gpu_memory_utilization,
-            }
-            .automatic(),
+            None => memory.automatic(),
         };
+        let left = memory.left(gib);
+        if left < 0.0 {
+            let error = MemoryError::Cache {
+                cache: gib,
+                weights: memory.weights / f64::from(cards.max(1)),
+                total: memory.card,
+            };
+            let line = write_line(EngineKind::Mindie, version, &Fact::DeviceOutOfMemory);
+            return Err(LaunchError::Memory(error, line.into_iter().collect()));
+        }
         let blocks = memory::mindie_blocks(&model, cards, size, gib, model.dtype);
         if blocks == 0 {
             let error = MemoryError::NoCache { kv: gib };
@@ -207,12 +217,15 @@ impl Launch {
             pipeline: 1,
         };
         let time = StepTime::new(&model, &host.device, &parallel, &host.timing());
-        let config = EngineConfig::new(
-            Policy::Mindie(policy),
-            time,
-            (blocks, size),
-            u32_of(flags.max_model_len),
-        );
+        let longest = u32_of(flags.max_model_len);
+        let policy = Policy::Mindie(policy);
+        let config = EngineConfig {
+            headroom: Some(Headroom {
+                bytes: left * GIB,
+                activations: Activations::new(&model, &parallel),
+            }),
+            ..EngineConfig::new(policy, time, (blocks, size), longest)
+        };
         let ready = write_line(EngineKind::Mindie, version, &Fact::Ready);
         let log = ready.map(|line| (Duration::from_secs(60), line));
         Ok(Launch::new(&flags, config, log.into_iter().collect()))
@@ -244,6 +257,10 @@ impl Launch {
             kv_dtype: Dtype::named(&flags.kv_cache_dtype).unwrap_or(model.dtype),
             enforce_eager: flags.enforce_eager,
             blocks_override: flags.num_gpu_blocks_override,
+            reserve: match flags.engine {
+                EngineKind::Sglang => Reserve::Remainder,
+                _ => Reserve::Profiled,
+            },
         };
         let told = StartLog::new(flags, &model, &parallel, &host.stamp);
         let mut settings = settings;
@@ -282,6 +299,39 @@ impl Launch {
             },
         });
         Ok(Launch::new(flags, config, told.started(&budget)))
+    }
+
+    /// What the engine says when it dies, and the status with which its process ends.
+    pub fn epitaph(&self, death: Death, stamp: &str) -> (Vec<String>, u8) {
+        let line = |process: &str, fact: &Fact| {
+            let line = write_line(self.engine, self.version, fact)?;
+            Some(match self.engine {
+                EngineKind::Vllm => log::vllm_prefix(self.version, process, 1, stamp, fact) + &line,
+                _ => line,
+            })
+        };
+        let amount = match death {
+            Death::OutOfMemory(memory) => {
+                format!(" Tried to allocate {:.2} GiB.", memory.needed as f64 / GIB)
+            }
+            Death::Told => String::new(),
+        };
+        let cause = line("EngineCore", &Fact::DeviceOutOfMemory).map(|line| line + &amount);
+        let dead = match self.engine {
+            EngineKind::Vllm => Some(format!(
+                "vllm.v1.engine.exceptions.EngineDeadError: {ENGINE_DEAD}"
+            )),
+            _ => None,
+        };
+        let status = match self.engine {
+            // Seen with 0.32: the API server shuts down in good order.
+            EngineKind::Vllm => 0,
+            // By its source: the parent kills the whole tree, itself included.
+            EngineKind::Sglang => 137,
+            // Not known.
+            _ => 1,
+        };
+        (cause.into_iter().chain(dead).collect(), status)
     }
 
     fn new(flags: &ResolvedFlags, config: EngineConfig, log: Vec<(Duration, String)>) -> Launch {
@@ -438,7 +488,7 @@ impl<'a> StartLog<'a> {
     /// The lines of a start that the memory ends.
     fn given_up(&self, error: &MemoryError) -> Vec<String> {
         let cause = match *error {
-            MemoryError::Weights { .. } => Fact::DeviceOutOfMemory,
+            MemoryError::Weights { .. } | MemoryError::Cache { .. } => Fact::DeviceOutOfMemory,
             MemoryError::NoCache { .. } => Fact::NoMemoryForKvCache,
             MemoryError::TooLong {
                 max_model_len,

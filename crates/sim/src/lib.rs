@@ -26,6 +26,7 @@ pub mod launch;
 mod line_log;
 mod listen;
 mod metrics;
+mod mindie;
 mod notation;
 pub mod null;
 mod profile;
@@ -43,7 +44,8 @@ mod wire;
 mod work;
 
 pub use config::{Config, EngineSetup, SimError};
+pub use drive::Death;
 pub use fault::{FaultError, Faults};
-pub use server::Server;
+pub use server::{Ending, Server};
 pub use tls::Tls;
 pub use tokenizer::{Tokenizer, TokenizerError};

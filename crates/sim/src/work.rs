@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::{
     config::Config,
     draw::{Draw, Purpose},
-    engine, prompt,
+    engine, mindie, prompt,
     reply::Refusal,
     tokenizer::OpensAnswer,
 };
@@ -72,6 +72,8 @@ pub(crate) struct Work {
     pub(crate) priority: i32,
     pub(crate) output_tokens: u32,
     pub(crate) finish: Finish,
+    /// Where it came to one of MindIE's own endpoints.
+    pub(crate) mindie: Option<mindie::Asked>,
 }
 
 impl Work {
@@ -121,10 +123,7 @@ impl Work {
         let output_tokens = if flag(&body, "ignore_eos")? {
             limit
         } else {
-            let low = limit.div_ceil(4).max(least);
-            let mut draw = Draw::new(config.seed, number, Purpose::Length);
-            let more = draw.below(u64::from(limit - low) + 1);
-            low + u32::try_from(more).expect("drawn below a u32")
+            length(config, number, limit, least)
         };
         let options = match body.get("stream_options") {
             None | Some(Value::Null) => Map::new(),
@@ -150,8 +149,17 @@ impl Work {
             } else {
                 Finish::Stop
             },
+            mindie: None,
         })
     }
+}
+
+/// Where generation stops by itself: from a quarter of the limit on.
+pub(crate) fn length(config: &Config, number: u64, limit: u32, least: u32) -> u32 {
+    let low = limit.div_ceil(4).max(least);
+    let mut draw = Draw::new(config.seed, number, Purpose::Length);
+    let more = draw.below(u64::from(limit - low) + 1);
+    low + u32::try_from(more).expect("drawn below a u32")
 }
 
 /// The limit that holds, and the one that the client gave.
@@ -206,7 +214,7 @@ fn text<'a>(body: &'a Map<String, Value>, field: &str) -> Result<Option<&'a str>
     }
 }
 
-fn flag(body: &Map<String, Value>, field: &str) -> Result<bool, Refusal> {
+pub(crate) fn flag(body: &Map<String, Value>, field: &str) -> Result<bool, Refusal> {
     match body.get(field) {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(flag)) => Ok(*flag),
@@ -214,7 +222,7 @@ fn flag(body: &Map<String, Value>, field: &str) -> Result<bool, Refusal> {
     }
 }
 
-fn count(body: &Map<String, Value>, field: &str) -> Result<Option<u32>, Refusal> {
+pub(crate) fn count(body: &Map<String, Value>, field: &str) -> Result<Option<u32>, Refusal> {
     match body.get(field) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => {
@@ -233,7 +241,7 @@ fn truncation(body: &Map<String, Value>, most: u32) -> Result<Option<u32>, Refus
     }
 }
 
-fn priority(body: &Map<String, Value>) -> Result<i32, Refusal> {
+pub(crate) fn priority(body: &Map<String, Value>) -> Result<i32, Refusal> {
     match body.get("priority") {
         None | Some(Value::Null) => Ok(0),
         Some(value) => {

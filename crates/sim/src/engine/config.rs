@@ -2,7 +2,7 @@
 
 use inferometer_catalog::{
     device::{Device, Parallel},
-    memory::{self, MemoryError, VllmMemory},
+    memory::{self, Activations, MemoryError, VllmMemory},
     model::Model,
     timing::{ApiCost, StepTime, Timing},
 };
@@ -40,6 +40,15 @@ pub struct Speculation {
     pub draft_cost: f64,
 }
 
+/// What a card has left for the activations of a step, and what a step takes of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Headroom {
+    /// Bytes left.
+    pub bytes: f64,
+    /// What steps take.
+    pub activations: Activations,
+}
+
 /// All that an engine is.
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
@@ -61,6 +70,8 @@ pub struct EngineConfig {
     pub step_time: StepTime,
     /// What the API server costs.
     pub api: ApiCost,
+    /// What is left of a card for a step; absent where that is not known.
+    pub headroom: Option<Headroom>,
     /// Deviations.
     pub noise: Noise,
 }
@@ -83,6 +94,7 @@ impl EngineConfig {
             stream_interval: 1,
             speculation: None,
             api: step_time.api(),
+            headroom: None,
             step_time,
             noise: Noise::default(),
         }
@@ -108,6 +120,12 @@ impl EngineConfig {
             .launched(policy.launch(memory.enforce_eager, None));
         let cache = (budget.blocks, budget.block_size);
         let policy = Policy::Vllm(policy);
-        Ok(EngineConfig::new(policy, time, cache, memory.max_model_len))
+        Ok(EngineConfig {
+            headroom: Some(Headroom {
+                bytes: budget.headroom,
+                activations: Activations::new(model, parallel),
+            }),
+            ..EngineConfig::new(policy, time, cache, memory.max_model_len)
+        })
     }
 }

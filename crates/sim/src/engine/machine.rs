@@ -21,8 +21,19 @@ pub struct StepOutcome<'a> {
     pub events: &'a [Event],
     /// The step that began.
     pub began: Option<StepRecord>,
+    /// What it died of, at this step or before.
+    pub died: Option<OutOfMemory>,
     /// When to call again; `None` while there is nothing to do.
     pub wake: Option<Nanos>,
+}
+
+/// A step needed more memory than the card has left. The engine does nothing any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// Bytes that the step needs.
+    pub needed: u64,
+    /// Bytes that are left.
+    pub left: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +52,7 @@ pub struct Engine {
     noise: NoiseSource,
     acceptance: Draw,
     under_way: Option<UnderWay>,
+    died: Option<OutOfMemory>,
     /// When a prefill that waits for more company is due.
     retry_at: Option<Nanos>,
     /// Time of the last change.
@@ -60,6 +72,7 @@ impl Engine {
             noise: NoiseSource::new(config.noise, seed),
             acceptance: Draw::new(seed, 0, Purpose::Length),
             under_way: None,
+            died: None,
             retry_at: None,
             clock: 0,
             config,
@@ -93,6 +106,9 @@ impl Engine {
 
     /// When something happens next; `None` while there is nothing to do.
     pub fn wake(&self) -> Option<Nanos> {
+        if self.died.is_some() {
+            return None;
+        }
         if let Some(under_way) = self.under_way {
             return Some(under_way.ends_at);
         }
@@ -127,6 +143,7 @@ impl Engine {
         }
         StepOutcome {
             began,
+            died: self.died,
             wake: self.wake(),
             events: &self.state.events,
         }
@@ -150,6 +167,9 @@ impl Engine {
 
     /// The tokens that a request gets, or why it gets none.
     fn admissible(&self, request: &Request) -> Result<u32, Refusal> {
+        if self.died.is_some() {
+            return Err(Refusal::Dead);
+        }
         let (prompt, output) = (request.prompt_tokens, request.output_tokens);
         if prompt == 0 || output == 0 {
             return Err(Refusal::Empty { prompt, output });
@@ -208,6 +228,10 @@ impl Engine {
             return None;
         }
         let shape = self.shape();
+        if let Some(death) = self.too_large(&shape) {
+            self.died = Some(death);
+            return None;
+        }
         let duration = nanos(self.seconds(&shape) * self.noise.step(at)).max(1);
         self.under_way = Some(UnderWay {
             began_at: at,
@@ -249,6 +273,17 @@ impl Engine {
             shape.sequences += 1;
         }
         shape
+    }
+
+    /// What a step dies of that takes more than the card has left.
+    fn too_large(&self, shape: &StepShape) -> Option<OutOfMemory> {
+        let headroom = self.config.headroom?;
+        let tokens = shape.prefill_tokens.saturating_add(shape.decode_tokens);
+        let needed = headroom.activations.peak(tokens, shape.sequences);
+        (needed > headroom.bytes).then_some(OutOfMemory {
+            needed: needed as u64,
+            left: headroom.bytes.max(0.0) as u64,
+        })
     }
 
     fn seconds(&self, shape: &StepShape) -> f64 {

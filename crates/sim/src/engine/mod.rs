@@ -22,8 +22,8 @@ pub mod virtual_time;
 mod vllm;
 
 pub use blocks::block_hashes;
-pub use config::{EngineConfig, Order, Policy, Speculation};
-pub use machine::{Engine, StepOutcome};
+pub use config::{EngineConfig, Headroom, Order, Policy, Speculation};
+pub use machine::{Engine, OutOfMemory, StepOutcome};
 pub use mindie::MindiePolicy;
 pub use noise::Noise;
 pub use request::{Event, EventKind, Finish, Refusal, Request};
