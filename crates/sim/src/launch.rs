@@ -287,6 +287,7 @@ impl Launch {
                 size => Launching::Graphs(size),
             });
         }
+        config.replicas = flags.data_parallel.max(1);
         config.prefix_caching = flags.prefix_caching;
         config.stream_interval = u32_of(flags.stream_interval).max(1);
         config.speculation = flags.speculative.as_ref().map(|speculative| Speculation {

@@ -136,7 +136,15 @@ fn what_is_wrong_is_told_flat_and_with_422() {
             "token length must be in (0, ",
         ),
         ("/infer", json!({"inputs": "w ".repeat(2048)}), "2048"),
-        (CHAT, with(chat(5), "max_tokens", json!(-1)), "max_tokens"),
+        (
+            CHAT,
+            with(
+                with(chat(5), "model", json!("qwen")),
+                "max_tokens",
+                json!(-1),
+            ),
+            "max_tokens",
+        ),
     ] {
         let answer = sim.post(path, &body);
         assert_eq!(answer.status, 422, "{path}");

@@ -68,6 +68,8 @@ pub struct EngineConfig {
     pub speculation: Option<Speculation>,
     /// How long steps take.
     pub step_time: StepTime,
+    /// Data-parallel replicas, each with cards and a cache of its own.
+    pub replicas: u32,
     /// What the API server costs.
     pub api: ApiCost,
     /// What is left of a card for a step; absent where that is not known.
@@ -93,6 +95,7 @@ impl EngineConfig {
             prefix_caching: false,
             stream_interval: 1,
             speculation: None,
+            replicas: 1,
             api: step_time.api(),
             headroom: None,
             step_time,

@@ -15,6 +15,7 @@ mod config;
 mod machine;
 mod mindie;
 mod noise;
+mod replicas;
 mod request;
 mod state;
 mod step_log;
@@ -23,9 +24,10 @@ mod vllm;
 
 pub use blocks::block_hashes;
 pub use config::{EngineConfig, Headroom, Order, Policy, Speculation};
-pub use machine::{Engine, OutOfMemory, StepOutcome};
+pub use machine::OutOfMemory;
 pub use mindie::MindiePolicy;
 pub use noise::Noise;
+pub use replicas::{Engine, StepOutcome};
 pub use request::{Event, EventKind, Finish, Refusal, Request};
 
 pub use state::Stats;

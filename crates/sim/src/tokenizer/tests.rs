@@ -47,7 +47,9 @@ fn answers_are_made_of_tokens_that_are_counted_again_alike() {
         let mut words = Words::new(Draw::new(1, 2, Purpose::Words), &tokenizer);
         let ids: Vec<u32> = words.clone().ids(500).collect();
         let mut text = Vec::new();
-        (0..500).for_each(|_| words.append(&mut text));
+        for _ in 0..500 {
+            words.append(&mut text);
+        }
         let text = String::from_utf8(text).unwrap();
         assert_eq!(tokenizer.encode(&text), ids, "{text}");
         assert_eq!(
