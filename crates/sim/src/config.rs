@@ -86,6 +86,7 @@ impl EngineSetup {
         let kind = match config.policy {
             Policy::Vllm(_) => EngineKind::Vllm,
             Policy::Mindie(_) => EngineKind::Mindie,
+            Policy::Sglang(_) => EngineKind::Sglang,
         };
         EngineSetup {
             config,

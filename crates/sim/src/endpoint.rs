@@ -157,6 +157,7 @@ fn mindie_info(shared: &Shared, desk: &Desk) -> Value {
     let (tokens, sequences) = match &setup.config.policy {
         Policy::Mindie(policy) => (policy.max_prefill_tokens, policy.max_batch_size),
         Policy::Vllm(policy) => (policy.max_num_batched_tokens, policy.max_num_seqs),
+        Policy::Sglang(policy) => (policy.max_prefill_tokens, policy.max_running_requests),
     };
     json!({
         "docker_label": null, "max_batch_total_tokens": tokens, "max_best_of": 1,

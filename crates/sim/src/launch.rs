@@ -10,14 +10,16 @@ use inferometer_catalog::{
     device::{Device, Kind, Parallel},
     engine::{
         DeviceClass, DeviceKind, EngineKind, Fact, LaunchCommand, ModelLimits, Refusal,
-        ResolvedFlags, Version, log, mindie, resolve, write_line,
+        ResolvedFlags, Value, Version, log, mindie, resolve, write_line,
     },
     memory::{self, Activations, GIB, MemoryError, MindieMemory, Reserve, VllmMemory},
     model::{Dtype, Model},
     timing::{Launch as Launching, StepTime, Timing},
 };
 
-use crate::engine::{EngineConfig, Headroom, MindiePolicy, Order, Policy, Speculation, VllmPolicy};
+use crate::engine::{
+    EngineConfig, Headroom, MindiePolicy, Order, Policy, SglangPolicy, Speculation, VllmPolicy,
+};
 use crate::{drive::Death, reply::ENGINE_DEAD, tokenizer};
 
 /// On what the engine is started, and as which.
@@ -287,6 +289,9 @@ impl Launch {
                 size => Launching::Graphs(size),
             });
         }
+        if flags.engine == EngineKind::Sglang {
+            config.policy = Policy::Sglang(sglang(flags));
+        }
         config.replicas = flags.data_parallel.max(1);
         config.prefix_caching = flags.prefix_caching;
         config.stream_interval = u32_of(flags.stream_interval).max(1);
@@ -348,6 +353,21 @@ impl Launch {
             log,
             without_effect: flags.without_effect.clone(),
         }
+    }
+}
+
+fn sglang(flags: &ResolvedFlags) -> SglangPolicy {
+    let budget = u32_of(flags.max_num_batched_tokens);
+    SglangPolicy {
+        chunked_prefill_size: flags.chunked_prefill.then_some(budget),
+        max_prefill_tokens: budget,
+        max_running_requests: u32_of(flags.max_num_seqs),
+        mixed_chunk: flags.get("enable-mixed-chunk") == Some(&Value::Bool(true)),
+        overlap: flags.async_scheduling,
+        order: match flags.policy {
+            inferometer_catalog::engine::Policy::Priority => Order::Priority,
+            _ => Order::Arrival,
+        },
     }
 }
 

@@ -7,7 +7,7 @@ use inferometer_catalog::{
     timing::{ApiCost, StepTime, Timing},
 };
 
-use super::{MindiePolicy, Noise, VllmPolicy};
+use super::{MindiePolicy, Noise, SglangPolicy, VllmPolicy};
 
 /// Who runs first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum Policy {
     Vllm(VllmPolicy),
     /// MindIE's.
     Mindie(MindiePolicy),
+    /// SGLang's.
+    Sglang(SglangPolicy),
 }
 
 /// Speculative decoding.

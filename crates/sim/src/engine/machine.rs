@@ -9,6 +9,7 @@ use super::{
     blocks::BlockPool,
     mindie, nanos,
     noise::{NoiseSource, unit},
+    sglang,
     state::{Slot, State},
     vllm,
 };
@@ -154,6 +155,10 @@ impl Core {
             Policy::Vllm(policy) if policy.chunked_prefill => (None, u32::MAX),
             Policy::Vllm(policy) => (Some(policy.max_num_batched_tokens), u32::MAX),
             Policy::Mindie(policy) => (Some(policy.max_prefill_tokens), policy.max_iter_times),
+            Policy::Sglang(policy) => {
+                let whole = policy.chunked_prefill_size.is_none();
+                (whole.then_some(policy.max_prefill_tokens), u32::MAX)
+            }
         };
         if let Some(most) = whole
             && prompt > most
@@ -172,6 +177,7 @@ impl Core {
     fn order(&self) -> Order {
         match &self.config.policy {
             Policy::Vllm(policy) => policy.order,
+            Policy::Sglang(policy) => policy.order,
             Policy::Mindie(_) => Order::Arrival,
         }
     }
@@ -179,6 +185,7 @@ impl Core {
     fn plans_ahead(&self) -> bool {
         match &self.config.policy {
             Policy::Vllm(policy) => policy.async_scheduling,
+            Policy::Sglang(policy) => policy.overlap,
             Policy::Mindie(_) => false,
         }
     }
@@ -192,6 +199,10 @@ impl Core {
                 None
             }
             Policy::Mindie(policy) => mindie::plan(policy, &mut self.state, at),
+            Policy::Sglang(policy) => {
+                sglang::plan(policy, &mut self.state, at);
+                None
+            }
         };
         if self.state.plan.is_empty() {
             return None;

@@ -17,6 +17,7 @@ mod mindie;
 mod noise;
 mod replicas;
 mod request;
+mod sglang;
 mod state;
 mod step_log;
 pub mod virtual_time;
@@ -29,6 +30,7 @@ pub use mindie::MindiePolicy;
 pub use noise::Noise;
 pub use replicas::{Engine, StepOutcome};
 pub use request::{Event, EventKind, Finish, Refusal, Request};
+pub use sglang::SglangPolicy;
 
 pub use state::Stats;
 pub use step_log::StepRecord;
