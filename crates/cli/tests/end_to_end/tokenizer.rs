@@ -4,8 +4,9 @@ use crate::support::{Place, Run, Sim};
 use serde_json::{Value, json};
 
 const CHAT_ML: &str = "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
-/// `<|im_start|>` user ⏎ … `<|im_end|>` ⏎ `<|im_start|>` assistant ⏎, a byte a token.
-const AROUND: u32 = 1 + 5 + 1 + 1 + 1 + 10;
+/// `<|im_start|>`, u s er ⏎, … `<|im_end|>` ⏎, `<|im_start|>`, assistant ⏎: `er` is one token,
+/// every other letter is one by itself.
+const AROUND: u32 = 1 + 4 + 1 + 1 + 1 + 10;
 
 /// A folder with a tokenizer of bytes, four merges and two special tokens, and a chat template.
 fn model_folder(place: &Place) -> String {
@@ -88,6 +89,10 @@ fn a_models_own_file_counts_alike_and_its_chat_template_too() {
     let sim = Sim::scheduled(&[&["--device", "h200", "--"], &command[..]].concat());
     for (api, run) in runs(&place, &sim, &model) {
         assert_counts(&run, if api == "chat" { AROUND } else { 0 });
+        // The client counts the template by itself, and says how much it is.
+        let told = format!("chat template adds {AROUND} tokens");
+        let tells = run.notes.iter().any(|note| note.contains(&told));
+        assert_eq!(tells, api == "chat", "{:?}", run.notes);
     }
 }
 
