@@ -332,7 +332,7 @@ impl Launch {
         let status = match self.engine {
             // Seen with 0.32: the API server shuts down in good order.
             EngineKind::Vllm => 0,
-            // By its source: the parent kills the whole tree, itself included.
+            // Not seen. By its source the parent kills the whole tree, itself included.
             EngineKind::Sglang => 137,
             // Not known.
             _ => 1,

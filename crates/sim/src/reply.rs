@@ -104,7 +104,8 @@ impl Refusal {
         Refusal::internal(ENGINE_DEAD)
     }
 
-    /// Of `/health`, while a dead engine's server is still up.
+    /// Of `/health`, while a dead engine's server is still up: by vLLM's source. Seen was 200,
+    /// since the death had not yet been noticed, and then no server.
     pub(crate) fn unhealthy() -> Refusal {
         Refusal {
             status: 503,
