@@ -29,6 +29,52 @@ pub struct VllmMemory {
     pub enforce_eager: bool,
     /// `--num-gpu-blocks-override`.
     pub blocks_override: Option<u64>,
+    /// Out of what activations come.
+    pub reserve: Reserve,
+}
+
+/// Out of what the activations of a step come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reserve {
+    /// A trial run measures their peak, and the cache gets the rest of the share (vLLM).
+    #[default]
+    Profiled,
+    /// The share is for weights and cache; activations must do with what it leaves (SGLang's
+    /// `--mem-fraction-static`).
+    Remainder,
+}
+
+/// What a step takes of a card beside weights and cache, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Activations {
+    per_token: f64,
+    per_sequence: f64,
+}
+
+impl Activations {
+    /// Gate, up and their product of one feed-forward layer and a few copies of the residual
+    /// stream for each token; logits in 32 bits for each sequence.
+    pub fn new(model: &Model, parallel: &Parallel) -> Activations {
+        let tensor = f64::from(parallel.tensor.max(1));
+        let width = match model.experts {
+            // Every token is copied once for each expert that it visits.
+            Some(experts) => {
+                let routed = f64::from(experts.active) * f64::from(experts.intermediate);
+                routed.max(f64::from(model.intermediate))
+            }
+            None => f64::from(model.intermediate),
+        };
+        Activations {
+            per_token: (3.0 * width / tensor + 4.0 * f64::from(model.hidden)) * 2.0,
+            per_sequence: f64::from(model.vocabulary) / tensor * 4.0 * 2.0,
+        }
+    }
+
+    /// The peak of a step with so many tokens and sequences.
+    pub fn peak(&self, tokens: u32, sequences: u32) -> f64 {
+        let layer = f64::from(tokens) * self.per_token;
+        layer.max(f64::from(sequences) * self.per_sequence)
+    }
 }
 
 impl Default for VllmMemory {
@@ -42,6 +88,7 @@ impl Default for VllmMemory {
             kv_dtype: Dtype::Bf16,
             enforce_eager: false,
             blocks_override: None,
+            reserve: Reserve::Profiled,
         }
     }
 }
@@ -51,8 +98,10 @@ impl Default for VllmMemory {
 pub struct KvBudget {
     /// Weights.
     pub weights: f64,
-    /// Activations at their peak.
+    /// Activations at the peak that the settings allow.
     pub activations: f64,
+    /// What the card has left for activations.
+    pub headroom: f64,
     /// Context and libraries, outside the allocator.
     pub non_torch: f64,
     /// CUDA graphs.
@@ -88,6 +137,18 @@ pub enum MemoryError {
         "the weights take {weights:.2} GiB of a card that has {total:.2} GiB; use more cards or smaller weights"
     )]
     Weights {
+        /// Weights on one card, GiB.
+        weights: f64,
+        /// The card's memory, GiB.
+        total: f64,
+    },
+    /// A KV cache of the size that was asked for does not fit beside the weights.
+    #[error(
+        "a KV cache of {cache:.2} GiB does not fit beside {weights:.2} GiB of weights on a card of {total:.2} GiB; ask for less"
+    )]
+    Cache {
+        /// The cache, GiB.
+        cache: f64,
         /// Weights on one card, GiB.
         weights: f64,
         /// The card's memory, GiB.
@@ -133,7 +194,8 @@ pub fn vllm(
             total: total / GIB,
         });
     }
-    let activations = activation_peak(model, parallel, settings);
+    let activations = Activations::new(model, parallel);
+    let activations = activations.peak(settings.max_num_batched_tokens, settings.max_num_seqs);
     let non_torch = if parallel.tensor > 1 {
         1.0 * GIB
     } else {
@@ -144,7 +206,11 @@ pub fn vllm(
     } else {
         graph_bytes(model)
     };
-    let kv = settings.utilization * total - weights - activations - non_torch - graphs;
+    let share = settings.utilization * total - weights - non_torch;
+    let kv = match settings.reserve {
+        Reserve::Profiled => share - activations - graphs,
+        Reserve::Remainder => share,
+    };
     let layers_here = 1.0 / f64::from(parallel.pipeline.max(1));
     let kv_per_token = model.kv_bytes_per_token(parallel.tensor, settings.kv_dtype) * layers_here;
     let block_size = settings.block_size.max(1);
@@ -155,9 +221,19 @@ pub fn vllm(
     if blocks == 0 {
         return Err(MemoryError::NoCache { kv: kv / GIB });
     }
+    let cache = blocks as f64 * block;
+    let headroom = total - weights - non_torch - graphs - cache;
+    if headroom < 0.0 {
+        return Err(MemoryError::Cache {
+            cache: cache / GIB,
+            weights: weights / GIB,
+            total: total / GIB,
+        });
+    }
     let budget = KvBudget {
         weights,
         activations,
+        headroom,
         non_torch,
         graphs,
         kv,
@@ -174,25 +250,6 @@ pub fn vllm(
         });
     }
     Ok(budget)
-}
-
-/// The profiling run's peak: gate, up and their product of one feed-forward layer, a few copies
-/// of the residual stream, and the logits of every sequence in 32 bits.
-fn activation_peak(model: &Model, parallel: &Parallel, settings: &VllmMemory) -> f64 {
-    let tensor = f64::from(parallel.tensor.max(1));
-    let tokens = f64::from(settings.max_num_batched_tokens);
-    let width = match model.experts {
-        // Every token is copied once for each expert that it visits.
-        Some(experts) => {
-            let routed = f64::from(experts.active) * f64::from(experts.intermediate);
-            routed.max(f64::from(model.intermediate))
-        }
-        None => f64::from(model.intermediate),
-    };
-    let layer = tokens * (3.0 * width / tensor + 4.0 * f64::from(model.hidden)) * 2.0;
-    let logits =
-        f64::from(settings.max_num_seqs) * f64::from(model.vocabulary) / tensor * 4.0 * 2.0;
-    layer.max(logits)
 }
 
 /// Graphs keep their workspaces, which grow with the layers.
@@ -228,6 +285,11 @@ impl MindieMemory {
         ((self.card - self.other()) * self.fraction)
             .floor()
             .max(0.0)
+    }
+
+    /// What a cache of `npu_mem` leaves of a card for the run, GB; negative where it does not fit.
+    pub fn left(&self, npu_mem: f64) -> f64 {
+        self.card - self.other() + self.run_time - npu_mem
     }
 
     fn other(&self) -> f64 {

@@ -28,6 +28,20 @@ pub struct StepShape {
     pub sequences: u32,
 }
 
+impl StepShape {
+    /// One of `parts` equal parts.
+    fn part(&self, parts: u32) -> StepShape {
+        let wide = u64::from(parts);
+        StepShape {
+            prefill_tokens: self.prefill_tokens.div_ceil(parts),
+            prefill_pairs: self.prefill_pairs.div_ceil(wide),
+            decode_tokens: self.decode_tokens.div_ceil(parts),
+            decode_context: self.decode_context.div_ceil(wide),
+            sequences: self.sequences.div_ceil(parts),
+        }
+    }
+}
+
 /// How kernels are launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Launch {
@@ -87,13 +101,20 @@ pub struct StepTime {
     window: Option<u32>,
     allreduce_per_token: f64,
     allreduce_latency: f64,
+    /// Groups of cards that hold consecutive layers.
+    stages: u32,
+    hops_per_token: f64,
+    hops_latency: f64,
     layers: f64,
     expert_layers: f64,
 }
 
 impl StepTime {
-    /// Step times of a model on a device. A pipeline divides memory, not time: one batch is
-    /// under way.
+    /// Step times of a model on a device.
+    ///
+    /// A pipeline works on as many parts of the batch at once as it has stages, or as there are
+    /// sequences. Every part passes all stages, so that a step takes what one part takes alone;
+    /// fewer sequences than stages leave stages idle. The chunks of one prompt do not overlap.
     pub fn new(model: &Model, device: &Device, parallel: &Parallel, timing: &Timing) -> StepTime {
         let tensor = f64::from(parallel.tensor.max(1));
         let flops = device.flops(model.dtype) * tensor;
@@ -102,6 +123,7 @@ impl StepTime {
         let layers = f64::from(model.layers);
         // Two all-reduces a layer; a ring moves 2(n−1)/n of the activations over each link.
         let rounds = if tensor > 1.0 { 2.0 * layers } else { 0.0 };
+        let hops = f64::from(parallel.pipeline.max(1) - 1);
         let moved = 2.0 * (tensor - 1.0) / tensor * f64::from(model.hidden) * 2.0;
         StepTime {
             launch: Launch::Graphs(512),
@@ -117,6 +139,9 @@ impl StepTime {
             window: model.sliding_window,
             allreduce_per_token: timing.allreduce * rounds * moved / device.link(),
             allreduce_latency: rounds * timing.allreduce_us * 1e-6,
+            stages: parallel.pipeline.max(1),
+            hops_per_token: hops * f64::from(model.hidden) * 2.0 / device.link(),
+            hops_latency: hops * timing.allreduce_us * 1e-6,
             layers,
             expert_layers: model.experts.map_or(0.0, |experts| {
                 f64::from(model.layers.saturating_sub(experts.dense_layers))
@@ -182,14 +207,17 @@ impl StepTime {
 
     /// The seconds that a step takes.
     pub fn seconds(&self, shape: &StepShape) -> f64 {
-        let terms = self.terms(shape);
+        let part = shape.part(self.stages.min(shape.sequences).max(1));
+        let tokens = part.prefill_tokens.saturating_add(part.decode_tokens);
+        let hops = f64::from(tokens) * self.hops_per_token + self.hops_latency;
+        let terms = self.terms(&part);
         let hidden = self.timing.overlap * terms.linear.min(terms.weights);
         let device = terms.linear + terms.weights - hidden
             + terms.attention
             + terms.kv
             + terms.allreduce
             + terms.layers;
-        device.max(terms.launch) + terms.host
+        device.max(terms.launch) + terms.host + hops
     }
 }
 

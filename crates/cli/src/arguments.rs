@@ -363,6 +363,10 @@ pub struct SimArguments {
     /// Be this version of the engine: its flags, refusals and log lines [the newest known]
     #[arg(long, value_name = "VERSION")]
     pub as_version: Option<String>,
+    /// What cuts prompts into tokens: a tokenizer.json, a model folder, cl100k, o200k, bytes or
+    /// words [the engine command's, or words]
+    #[arg(long, value_name = "FILE|DIR|NAME")]
+    pub tokenizer: Option<String>,
     /// Coefficients of step times, as `plan calibrate` writes them
     #[arg(long, value_name = "FILE.toml")]
     pub timing: Option<PathBuf>,

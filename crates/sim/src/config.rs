@@ -8,6 +8,7 @@ use crate::{
     engine::{EngineConfig, Policy},
     fault::Faults,
     tls::Tls,
+    tokenizer::Tokenizer,
 };
 
 /// How the simulated engine serves. No `Debug`: it may hold an API key.
@@ -34,6 +35,8 @@ pub struct Config {
     /// Prompt and asked output together may not exceed this many tokens. An engine's own limit
     /// takes its place.
     pub max_model_len: u32,
+    /// What cuts prompts into tokens and makes the text of answers.
+    pub tokenizer: Tokenizer,
     /// A path before every endpoint, as behind a gateway: `/team-a` serves
     /// `/team-a/v1/models`, and nothing else.
     pub path_prefix: Option<String>,
@@ -54,6 +57,7 @@ impl Default for Config {
             truth: None,
             api_key: None,
             max_model_len: 32_768,
+            tokenizer: Tokenizer::default(),
             path_prefix: None,
             tls: None,
         }
@@ -82,6 +86,7 @@ impl EngineSetup {
         let kind = match config.policy {
             Policy::Vllm(_) => EngineKind::Vllm,
             Policy::Mindie(_) => EngineKind::Mindie,
+            Policy::Sglang(_) => EngineKind::Sglang,
         };
         EngineSetup {
             config,

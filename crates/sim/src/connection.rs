@@ -12,8 +12,9 @@ use serde_json::json;
 use crate::{
     clock::Stamp,
     endpoint,
-    generate::generate,
+    generate::{Target, generate},
     http::{Progress, Request, RequestReader},
+    mindie,
     reply::{BodyEnd, Head, Refusal},
     server::Shared,
     wire::Wire,
@@ -126,7 +127,7 @@ impl Exchange<'_> {
     pub(crate) async fn refuse(&self, wire: &mut Wire, refusal: &Refusal) -> io::Result<Stamp> {
         let body = refusal.told_by(self.kind);
         let length = BodyEnd::Length(body.len());
-        let mut bytes = self.head_with(refusal.status, JSON, length, refusal.header);
+        let mut bytes = self.head_with(refusal.status_of(self.kind), JSON, length, refusal.header);
         bytes.push_str(&body);
         wire.write_all(bytes.as_bytes()).await
     }
@@ -143,16 +144,18 @@ async fn answer(
         Some(prefix) => request.path.strip_prefix(prefix.trim_end_matches('/')),
         None => Some(request.path.as_str()),
     };
-    let path = path.unwrap_or_default();
-    let api = match path {
-        "/v1/chat/completions" => Some(Api::Chat),
-        "/v1/completions" => Some(Api::Completions),
+    let path = path.unwrap_or_default().to_owned();
+    let path = path.as_str();
+    let target = match (path, shared.kind()) {
+        ("/v1/chat/completions", _) => Some(Target::OpenAi(Api::Chat)),
+        ("/v1/completions", _) => Some(Target::OpenAi(Api::Completions)),
+        (path, Some(EngineKind::Mindie)) => mindie::Endpoint::of(path).map(Target::Mindie),
         _ => None,
     };
-    if let Some(api) = api
+    if let Some(target) = target
         && request.method == "POST"
     {
-        return generate(shared, wire, ahead, request, api).await;
+        return generate(shared, wire, ahead, request, target).await;
     }
     let exchange = Exchange {
         http10: request.http10 || config.faults.http10,
@@ -160,12 +163,12 @@ async fn answer(
         request_id: request.request_id.as_deref(),
         kind: shared.kind(),
     };
-    let allowed = match api {
+    let allowed = match target {
         Some(_) => Some("POST"),
         None => endpoint::methods(shared, path),
     };
     let answer = match allowed {
-        None => Err(Refusal::not_found(&request.path)),
+        None => Err(Refusal::not_found()),
         Some(allowed) if !allowed.split(", ").any(|method| method == request.method) => {
             Err(Refusal::method_not_allowed(allowed))
         }

@@ -22,7 +22,7 @@ use crate::{
     alarm::Alarm,
     clock::Stamp,
     config::EngineSetup,
-    engine::{Engine, EventKind, Finish, Nanos, Refusal, Request, StepRecord},
+    engine::{Engine, EventKind, Finish, Nanos, OutOfMemory, Refusal, Request, StepRecord},
     engine_metrics::{EngineMetrics, Quantity},
     profile,
 };
@@ -51,11 +51,22 @@ pub(crate) struct Piece {
     pub(crate) queued: Nanos,
 }
 
+/// What an engine died of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Death {
+    /// A step took more memory than the card had left.
+    OutOfMemory(OutOfMemory),
+    /// The same, as the fault `oom-after` wants it, whatever the memory.
+    Told,
+}
+
 /// Where requests are handed in.
 pub(crate) struct Desk {
     inner: Mutex<Inner>,
     /// Something is due earlier than the driver knows.
     changed: Notify,
+    /// The engine has died.
+    pub(crate) dying: Notify,
     epoch: Instant,
     epoch_stamp: Stamp,
     setup: EngineSetup,
@@ -63,6 +74,7 @@ pub(crate) struct Desk {
 
 struct Inner {
     engine: Engine,
+    died: Option<Death>,
     open: HashMap<u64, Open>,
     /// Chunks that have not left yet, in the order of their times: the engine's API server
     /// sends one after the other.
@@ -99,6 +111,7 @@ impl Desk {
     pub(crate) fn new(setup: EngineSetup, seed: u64, steps: Option<Sender<StepRecord>>) -> Desk {
         let inner = Inner {
             engine: Engine::new(setup.config.clone(), seed),
+            died: None,
             open: HashMap::new(),
             outbox: VecDeque::new(),
             metrics: EngineMetrics::new(setup.kind, setup.version, &setup.config),
@@ -108,6 +121,7 @@ impl Desk {
         Desk {
             inner: Mutex::new(inner),
             changed: Notify::new(),
+            dying: Notify::new(),
             epoch: Instant::now(),
             epoch_stamp: Stamp::now(),
             setup,
@@ -135,6 +149,9 @@ impl Desk {
             tokens: 0,
         };
         let mut inner = self.lock();
+        if inner.died.is_some() {
+            return Err(Refusal::Dead);
+        }
         inner.metrics.received();
         inner.take_steps(now);
         inner.engine.add(now, request)?;
@@ -146,6 +163,17 @@ impl Desk {
             id,
             pieces: received,
         })
+    }
+
+    /// Kills the engine.
+    pub(crate) fn kill(&self) {
+        self.lock().die(Death::Told);
+        self.dying.notify_one();
+    }
+
+    /// What the engine died of; `None` while it lives.
+    pub(crate) fn died(&self) -> Option<Death> {
+        self.lock().died
     }
 
     /// Forgets all cached prefixes; false where requests hold some.
@@ -187,7 +215,14 @@ impl Desk {
         let alarm = Alarm::new();
         loop {
             let now = self.now();
-            let next = self.lock().advance(now);
+            let next = {
+                let mut inner = self.lock();
+                let next = inner.advance(now);
+                if inner.died.is_some() {
+                    self.dying.notify_one();
+                }
+                next
+            };
             let due = async {
                 match next {
                     Some(at) if at <= now => tokio::task::yield_now().await,
@@ -218,6 +253,9 @@ impl Inner {
     /// Does what is due by now; when to come again.
     fn advance(&mut self, now: Nanos) -> Option<Nanos> {
         self.take_steps(now);
+        if self.died.is_some() {
+            return None;
+        }
         while let Some(&(id, leaving)) = self.outbox.front()
             && leaving.at <= now
         {
@@ -272,9 +310,24 @@ impl Inner {
                     EventKind::Preempted => {}
                 }
             }
-            if let Some(step) = outcome.began {
+            let (began, died) = (outcome.began, outcome.died);
+            if let Some(step) = began {
                 self.note_step(step);
             }
+            if let Some(death) = died {
+                self.die(Death::OutOfMemory(death));
+                return;
+            }
+        }
+    }
+
+    /// Whoever waits for tokens hears of it by the end of its channel; what has not left is lost
+    /// with the process that made it.
+    fn die(&mut self, death: Death) {
+        self.died.get_or_insert(death);
+        self.outbox.clear();
+        for _ in self.open.drain() {
+            self.metrics.ended(None);
         }
     }
 

@@ -8,11 +8,12 @@ use serde_json::{Map, Value, json};
 use crate::{
     connection::{JSON, authorized, models},
     drive::Desk,
+    engine::Policy,
     http::Request,
-    profile,
-    prompt::Prompt,
+    mindie, profile, prompt,
     reply::Refusal,
     server::Shared,
+    tokenizer::OpensAnswer,
 };
 
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -53,7 +54,13 @@ pub(crate) fn methods(shared: &Shared, path: &str) -> Option<&'static str> {
             "/get_server_info" | "/server_info" | "/get_model_info" | "/health_generate",
             Some(EngineKind::Sglang),
         ) => "GET",
-        ("/v2/health/live" | "/v2/health/ready", Some(EngineKind::Mindie)) => "GET",
+        ("/v2/health/live" | "/v2/health/ready" | "/info", Some(EngineKind::Mindie)) => "GET",
+        (path, Some(EngineKind::Mindie))
+            if mindie::model_and_verb(path)
+                .is_some_and(|(model, verb)| model == shared.config.model && verb == "ready") =>
+        {
+            "GET"
+        }
         ("/start_profile" | "/stop_profile", Some(_)) if profiles => "POST",
         _ => return None,
     })
@@ -86,6 +93,11 @@ pub(crate) async fn respond(
                 text,
             })
         }
+        "/health" | "/health_generate" | "/v2/health/live" | "/v2/health/ready"
+            if shared.died().is_some() =>
+        {
+            Err(Refusal::unhealthy())
+        }
         "/tokenize" => tokenize(shared, &request.body),
         "/detokenize" => detokenize(shared, &request.body),
         _ => match &shared.desk {
@@ -98,9 +110,9 @@ pub(crate) async fn respond(
 async fn tell_engine(shared: &Shared, desk: &Desk, path: &str) -> Result<Body, Refusal> {
     match path {
         "/reset_prefix_cache" => {
-            // As vLLM: 200 too where requests hold blocks and nothing is forgotten.
-            desk.reset_prefix_cache();
-            Ok(Body::empty())
+            // As vLLM 0.32: 200 too where requests hold blocks and nothing is forgotten.
+            let success = desk.reset_prefix_cache();
+            Ok(Body::json(json!({"success": success}).to_string()))
         }
         "/flush_cache" if desk.reset_prefix_cache() => Ok(Body {
             content_type: TEXT,
@@ -129,6 +141,7 @@ async fn tell_engine(shared: &Shared, desk: &Desk, path: &str) -> Result<Body, R
             });
             Ok(Body::json(info.to_string()))
         }
+        "/info" => Ok(Body::json(mindie_info(shared, desk).to_string())),
         "/start_profile" => {
             desk.start_profile();
             Ok(Body::empty())
@@ -136,6 +149,27 @@ async fn tell_engine(shared: &Shared, desk: &Desk, path: &str) -> Result<Body, R
         "/stop_profile" => stop_profile(desk).await,
         _ => Ok(Body::empty()),
     }
+}
+
+/// MindIE's `/info`, by its source; what it does not fill in is null there too.
+fn mindie_info(shared: &Shared, desk: &Desk) -> Value {
+    let setup = desk.setup();
+    let (tokens, sequences) = match &setup.config.policy {
+        Policy::Mindie(policy) => (policy.max_prefill_tokens, policy.max_batch_size),
+        Policy::Vllm(policy) => (policy.max_num_batched_tokens, policy.max_num_seqs),
+        Policy::Sglang(policy) => (policy.max_prefill_tokens, policy.max_running_requests),
+    };
+    json!({
+        "docker_label": null, "max_batch_total_tokens": tokens, "max_best_of": 1,
+        "max_concurrent_requests": sequences, "max_stop_sequences": null,
+        "max_waiting_tokens": null, "sha": null, "validation_workers": null,
+        "version": setup.version.to_string(), "waiting_served_ratio": null,
+        "models": [{
+            "model_device_type": "npu", "model_id": shared.config.model,
+            "model_pipeline_tag": "text-generation", "model_sha": null,
+            "max_total_tokens": setup.config.max_model_len,
+        }],
+    })
 }
 
 async fn stop_profile(desk: &Desk) -> Result<Body, Refusal> {
@@ -171,30 +205,32 @@ fn check_model(shared: &Shared, body: &Map<String, Value>) -> Result<(), Refusal
 fn tokenize(shared: &Shared, body: &[u8]) -> Result<Body, Refusal> {
     let body = object(body)?;
     check_model(shared, &body)?;
-    let mut prompt = Prompt::kept();
     let asked = |field: &str| body.get(field).and_then(Value::as_bool);
-    if body.contains_key("messages") {
-        prompt.messages(&body)?;
-        if asked("add_generation_prompt").unwrap_or(true) {
-            prompt.open_answer();
-        }
-    } else {
-        prompt.completion(&body)?;
-    }
+    let tokenizer = &shared.config.tokenizer;
+    let opens_answer = match asked("add_generation_prompt") {
+        Some(false) => OpensAnswer::No,
+        _ => OpensAnswer::Yes,
+    };
+    let tokens = match body.contains_key("messages") {
+        true => prompt::chat(tokenizer, &body, opens_answer)?,
+        false => prompt::completion(tokenizer, &body)?,
+    };
     let mut vocabulary = shared
         .vocabulary
         .lock()
         .unwrap_or_else(PoisonError::into_inner);
-    each_text(&body, &mut |text| vocabulary.learn(text));
-    let count = prompt.count();
-    let tokens = prompt.into_ids();
-    let words = asked("return_token_strs").unwrap_or(false).then(|| {
-        let words = tokens.iter().map(|id| vocabulary.word(*id));
-        words.collect::<Vec<_>>()
-    });
+    if tokenizer.is_words() {
+        each_text(&body, &mut |text| vocabulary.learn(text));
+    }
+    let text_of = |id: &u32| {
+        let text = tokenizer.decode(std::slice::from_ref(id));
+        text.unwrap_or_else(|| vocabulary.word(*id))
+    };
+    let texts = asked("return_token_strs").unwrap_or(false);
+    let texts = texts.then(|| tokens.iter().map(text_of).collect::<Vec<_>>());
     let answer = json!({
-        "count": count, "max_model_len": shared.config.max_model_len, "tokens": tokens,
-        "token_strs": words,
+        "count": tokens.len(), "max_model_len": shared.config.max_model_len, "tokens": tokens,
+        "token_strs": texts,
     });
     Ok(Body::json(answer.to_string()))
 }
@@ -229,10 +265,11 @@ fn detokenize(shared: &Shared, body: &[u8]) -> Result<Body, Refusal> {
         ids.iter().map(id).collect::<Option<Vec<u32>>>()
     });
     let ids = ids.ok_or_else(|| Refusal::bad_request("tokens: should be an array of token ids"))?;
-    let vocabulary = shared
-        .vocabulary
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    let words: Vec<String> = ids.iter().map(|id| vocabulary.word(*id)).collect();
-    Ok(Body::json(json!({"prompt": words.join(" ")}).to_string()))
+    let prompt = shared.config.tokenizer.decode(&ids).unwrap_or_else(|| {
+        let vocabulary = shared.vocabulary.lock();
+        let vocabulary = vocabulary.unwrap_or_else(PoisonError::into_inner);
+        let words: Vec<String> = ids.iter().map(|id| vocabulary.word(*id)).collect();
+        words.join(" ")
+    });
+    Ok(Body::json(json!({"prompt": prompt}).to_string()))
 }

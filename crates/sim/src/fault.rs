@@ -64,6 +64,7 @@ const KNOWN: &[&str] = &[
     "events-per-write=N",
     "reasoning=N",
     "die-after=N",
+    "oom-after=N",
     "usage=missing|finish|own|continuous",
     "reject-field=NAME",
 ];
@@ -183,6 +184,8 @@ pub struct Faults {
     pub(crate) events_per_write: NonZeroU32,
     pub(crate) reasoning: u32,
     pub(crate) die_after: Option<u64>,
+    /// The engine is out of memory at the request after so many.
+    pub(crate) oom_after: Option<u64>,
     /// `None`: as the client asks.
     pub(crate) usage: Option<UsagePlace>,
     pub(crate) reject_fields: Vec<String>,
@@ -205,6 +208,7 @@ impl Default for Faults {
             events_per_write: NonZeroU32::MIN,
             reasoning: 0,
             die_after: None,
+            oom_after: None,
             usage: None,
             reject_fields: Vec::new(),
         }
@@ -230,6 +234,11 @@ impl Fate {
 }
 
 impl Faults {
+    /// Whether some of them need a scheduler.
+    pub fn need_engine(&self) -> bool {
+        self.oom_after.is_some()
+    }
+
     /// Draws what befalls a request.
     pub(crate) fn fate(&self, draw: &mut Draw) -> Fate {
         let close = draw.below(Share::ALL.0.into()) < self.close.0.into();
@@ -306,6 +315,10 @@ impl Faults {
             "die-after" => {
                 let count: NonZeroU32 = parse(value).ok_or_else(|| value_error(A_COUNT))?;
                 self.die_after = Some(u64::from(count.get()));
+            }
+            "oom-after" => {
+                let count: NonZeroU32 = parse(value).ok_or_else(|| value_error(A_COUNT))?;
+                self.oom_after = Some(u64::from(count.get()));
             }
             "usage" => {
                 let place = UsagePlace::NAMES
@@ -414,6 +427,9 @@ impl fmt::Display for Faults {
         }
         if let Some(count) = self.die_after {
             items.push(format!("die-after={count}"));
+        }
+        if let Some(count) = self.oom_after {
+            items.push(format!("oom-after={count}"));
         }
         if let Some(place) = self.usage {
             items.push(format!("usage={}", place.name()));

@@ -17,6 +17,7 @@ use crate::{
     fault::{Fate, Fault, UsagePlace},
     http::Request,
     metrics::Running,
+    mindie,
     render::{Renderer, Whole, Words, inband_error},
     reply::{BodyEnd, Refusal},
     server::Shared,
@@ -34,18 +35,30 @@ fn usable_id(id: &str) -> bool {
     !id.is_empty() && id.len() <= 256 && id.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
+/// Whom a request for tokens asks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target<'a> {
+    OpenAi(Api),
+    Mindie(mindie::Endpoint<'a>),
+}
+
 /// Answers a request for tokens, and logs what was done.
 pub(crate) async fn generate(
     shared: &Arc<Shared>,
     wire: &mut Wire,
     ahead: &mut Vec<u8>,
     request: Request,
-    api: Api,
+    target: Target<'_>,
 ) -> io::Result<After> {
     let stamp = Stamp::now();
     let arrival = Instant::now();
     let config = &shared.config;
     let number = shared.requests.fetch_add(1, Relaxed);
+    if let Some(desk) = &shared.desk
+        && config.faults.oom_after == Some(number)
+    {
+        desk.kill();
+    }
     let own_id;
     let id = match request.request_id.as_deref().filter(|id| usable_id(id)) {
         Some(id) => id,
@@ -75,7 +88,10 @@ pub(crate) async fn generate(
         id,
     };
     let result = if authorized(shared, &request) {
-        let work = Work::parse(api, &request.body, config, number);
+        let work = match target {
+            Target::OpenAi(api) => Work::parse(api, &request.body, config, number),
+            Target::Mindie(endpoint) => endpoint.parse(&request.body, config, number),
+        };
         drop(request.body);
         job.serve(wire, ahead, &mut entry, work).await
     } else {
@@ -158,7 +174,7 @@ impl Job<'_> {
         // them cached.
         let mut tokens = std::mem::take(&mut work.prompt);
         if setup.config.prefix_caching {
-            tokens.extend(Words(self.draw(Purpose::Words)).ids(work.output_tokens));
+            tokens.extend(self.words().ids(work.output_tokens));
         }
         let request = engine::Request {
             id: self.number,
@@ -176,6 +192,7 @@ impl Job<'_> {
             engine::Refusal::Empty { prompt: 0, .. } => {
                 Refusal::bad_request("The decoder prompt cannot be empty")
             }
+            engine::Refusal::Dead => Refusal::engine_dead(),
             other => Refusal::bad_request(other.to_string()),
         })?;
         let tells_each = setup.kind == EngineKind::Mindie;
@@ -195,6 +212,18 @@ impl Job<'_> {
 
     fn draw(&self, purpose: Purpose) -> Draw {
         Draw::new(self.shared.config.seed, self.number, purpose)
+    }
+
+    fn told(&self, work: &Work) -> mindie::Told<'_> {
+        mindie::Told {
+            request_id: self.id,
+            model: &self.shared.config.model,
+            prompt_tokens: work.prompt_tokens,
+        }
+    }
+
+    fn words(&self) -> Words<'_> {
+        Words::new(self.draw(Purpose::Words), &self.shared.config.tokenizer)
     }
 
     async fn stream(
@@ -223,11 +252,15 @@ impl Job<'_> {
             work.prompt_tokens,
             &config.faults,
         );
+        let renderer = match &work.mindie {
+            Some(asked) => renderer.in_form(asked, self.told(work)),
+            None => renderer,
+        };
         let mut events = EventWriter::new(
             wire,
             entry,
             chunked,
-            renderer.line_end(),
+            renderer.event_end(),
             &config.faults,
             self.draw(Purpose::Split),
             self.shared.desk.as_deref(),
@@ -240,7 +273,7 @@ impl Job<'_> {
             arrival: self.arrival,
             kind: self.shared.kind(),
             source,
-            words: Words(self.draw(Purpose::Words)),
+            words: self.words(),
         };
         Ok(match stream.serve(&mut events, running, ahead).await? {
             Ended::Whole if chunked => self.exchange.after(),
@@ -260,7 +293,7 @@ impl Job<'_> {
         running: &mut Running<'_>,
     ) -> io::Result<After> {
         let config = &self.shared.config;
-        let mut words = Words(self.draw(Purpose::Words));
+        let mut words = self.words();
         let thinking = match work.api {
             Api::Chat => config.faults.reasoning,
             Api::Completions => 0,
@@ -276,17 +309,22 @@ impl Job<'_> {
             held_up,
             stalls: true,
         };
-        let ready = source.next(all, wire, ahead).await?;
+        let Some(ready) = source.next(all, wire, ahead).await? else {
+            return self.refuse(wire, entry, &Refusal::engine_dead()).await;
+        };
+        let mut ids = Vec::new();
         for token in 0..ready.tokens {
-            words.append(if token < thinking {
+            ids.push(words.append(if token < thinking {
                 &mut reasoning
             } else {
                 &mut text
-            });
+            }));
         }
 
-        let ascii = |bytes: Vec<u8>| String::from_utf8(bytes).expect("words are ASCII");
-        let reasoning = (thinking > 0).then(|| ascii(reasoning));
+        let whole = |bytes: Vec<u8>| String::from_utf8(bytes).expect("pieces are whole texts");
+        let reasoning = (thinking > 0).then(|| whole(reasoning));
+        let text = whole(text);
+        let finish = ready.finish.unwrap_or(work.finish);
         let usage = config.faults.usage != Some(UsagePlace::Missing);
         let answer = Whole {
             api: work.api,
@@ -294,11 +332,17 @@ impl Job<'_> {
             created_s: now_s(),
             model: &config.model,
             reasoning: reasoning.as_deref(),
-            text: &ascii(text),
-            finish: ready.finish.unwrap_or(work.finish),
+            text: &text,
+            finish,
             usage: usage.then(|| (work.prompt_tokens, source.usage(ready.tokens))),
         };
-        let mut body = answer.render();
+        let mut body = match &work.mindie {
+            Some(asked) => {
+                let usage = source.usage(ready.tokens);
+                asked.whole(&self.told(work), &text, &ids, finish, usage)
+            }
+            None => answer.render(),
+        };
         let mut tokens = ready.tokens;
         match self.fate.fault {
             Some(Fault::Empty) => (body, tokens) = (String::new(), 0),
@@ -320,7 +364,7 @@ impl Job<'_> {
         if tokens > 0 {
             let since = self.arrival.elapsed();
             running.tokens(since, tokens, work.prompt_tokens);
-            running.finish(ready.finish.unwrap_or(work.finish), since);
+            running.finish(finish, since);
         }
         Ok(self.exchange.after())
     }

@@ -1,20 +1,26 @@
 //! From an engine's command line, or MindIE's file, to the engine that it starts; or to what
 //! that engine would say instead of starting.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use inferometer_catalog::{
     device::{Device, Kind, Parallel},
     engine::{
         DeviceClass, DeviceKind, EngineKind, Fact, LaunchCommand, ModelLimits, Refusal,
-        ResolvedFlags, Version, log, mindie, resolve, write_line,
+        ResolvedFlags, Value, Version, log, mindie, resolve, write_line,
     },
-    memory::{self, GIB, MemoryError, MindieMemory, VllmMemory},
+    memory::{self, Activations, GIB, MemoryError, MindieMemory, Reserve, VllmMemory},
     model::{Dtype, Model},
     timing::{Launch as Launching, StepTime, Timing},
 };
 
-use crate::engine::{EngineConfig, MindiePolicy, Order, Policy, Speculation, VllmPolicy};
+use crate::engine::{
+    EngineConfig, Headroom, MindiePolicy, Order, Policy, SglangPolicy, Speculation, VllmPolicy,
+};
+use crate::{drive::Death, reply::ENGINE_DEAD, tokenizer};
 
 /// On what the engine is started, and as which.
 #[derive(Clone, Debug)]
@@ -46,6 +52,9 @@ pub struct Launch {
     pub port: u16,
     /// Keys that clients must present; empty for none.
     pub api_keys: Vec<String>,
+    /// Where its tokenizer lies: as its flags say, or beside the weights. Absent where that is
+    /// not on this machine.
+    pub tokenizer: Option<PathBuf>,
     /// What runs.
     pub config: EngineConfig,
     /// What it says while it starts, and when it would say so.
@@ -167,18 +176,28 @@ impl Launch {
         let model = model(named)?;
         let cards = flags.tensor_parallel;
         let size = u32_of(flags.block_size);
+        let memory = MindieMemory {
+            card: host.device.memory_bytes() / GIB,
+            weights: model.weight_bytes() / GIB,
+            cards,
+            run_time: 2.0,
+            system: 3.4,
+            fraction: flags.gpu_memory_utilization,
+        };
         let gib = match flags.kv_cache_memory_bytes {
             Some(bytes) => bytes as f64 / GIB,
-            None => MindieMemory {
-                card: host.device.memory_bytes() / GIB,
-                weights: model.weight_bytes() / GIB,
-                cards,
-                run_time: 2.0,
-                system: 3.4,
-                fraction: flags.gpu_memory_utilization,
-            }
-            .automatic(),
+            None => memory.automatic(),
         };
+        let left = memory.left(gib);
+        if left < 0.0 {
+            let error = MemoryError::Cache {
+                cache: gib,
+                weights: memory.weights / f64::from(cards.max(1)),
+                total: memory.card,
+            };
+            let line = write_line(EngineKind::Mindie, version, &Fact::DeviceOutOfMemory);
+            return Err(LaunchError::Memory(error, line.into_iter().collect()));
+        }
         let blocks = memory::mindie_blocks(&model, cards, size, gib, model.dtype);
         if blocks == 0 {
             let error = MemoryError::NoCache { kv: gib };
@@ -200,12 +219,15 @@ impl Launch {
             pipeline: 1,
         };
         let time = StepTime::new(&model, &host.device, &parallel, &host.timing());
-        let config = EngineConfig::new(
-            Policy::Mindie(policy),
-            time,
-            (blocks, size),
-            u32_of(flags.max_model_len),
-        );
+        let longest = u32_of(flags.max_model_len);
+        let policy = Policy::Mindie(policy);
+        let config = EngineConfig {
+            headroom: Some(Headroom {
+                bytes: left * GIB,
+                activations: Activations::new(&model, &parallel),
+            }),
+            ..EngineConfig::new(policy, time, (blocks, size), longest)
+        };
         let ready = write_line(EngineKind::Mindie, version, &Fact::Ready);
         let log = ready.map(|line| (Duration::from_secs(60), line));
         Ok(Launch::new(&flags, config, log.into_iter().collect()))
@@ -237,6 +259,10 @@ impl Launch {
             kv_dtype: Dtype::named(&flags.kv_cache_dtype).unwrap_or(model.dtype),
             enforce_eager: flags.enforce_eager,
             blocks_override: flags.num_gpu_blocks_override,
+            reserve: match flags.engine {
+                EngineKind::Sglang => Reserve::Remainder,
+                _ => Reserve::Profiled,
+            },
         };
         let told = StartLog::new(flags, &model, &parallel, &host.stamp);
         let mut settings = settings;
@@ -263,6 +289,10 @@ impl Launch {
                 size => Launching::Graphs(size),
             });
         }
+        if flags.engine == EngineKind::Sglang {
+            config.policy = Policy::Sglang(sglang(flags));
+        }
+        config.replicas = flags.data_parallel.max(1);
         config.prefix_caching = flags.prefix_caching;
         config.stream_interval = u32_of(flags.stream_interval).max(1);
         config.speculation = flags.speculative.as_ref().map(|speculative| Speculation {
@@ -277,6 +307,39 @@ impl Launch {
         Ok(Launch::new(flags, config, told.started(&budget)))
     }
 
+    /// What the engine says when it dies, and the status with which its process ends.
+    pub fn epitaph(&self, death: Death, stamp: &str) -> (Vec<String>, u8) {
+        let line = |process: &str, fact: &Fact| {
+            let line = write_line(self.engine, self.version, fact)?;
+            Some(match self.engine {
+                EngineKind::Vllm => log::vllm_prefix(self.version, process, 1, stamp, fact) + &line,
+                _ => line,
+            })
+        };
+        let amount = match death {
+            Death::OutOfMemory(memory) => {
+                format!(" Tried to allocate {:.2} GiB.", memory.needed as f64 / GIB)
+            }
+            Death::Told => String::new(),
+        };
+        let cause = line("EngineCore", &Fact::DeviceOutOfMemory).map(|line| line + &amount);
+        let dead = match self.engine {
+            EngineKind::Vllm => Some(format!(
+                "vllm.v1.engine.exceptions.EngineDeadError: {ENGINE_DEAD}"
+            )),
+            _ => None,
+        };
+        let status = match self.engine {
+            // Seen with 0.32: the API server shuts down in good order.
+            EngineKind::Vllm => 0,
+            // Not seen. By its source the parent kills the whole tree, itself included.
+            EngineKind::Sglang => 137,
+            // Not known.
+            _ => 1,
+        };
+        (cause.into_iter().chain(dead).collect(), status)
+    }
+
     fn new(flags: &ResolvedFlags, config: EngineConfig, log: Vec<(Duration, String)>) -> Launch {
         Launch {
             engine: flags.engine,
@@ -285,11 +348,36 @@ impl Launch {
             host: flags.host.clone(),
             port: flags.port,
             api_keys: flags.api_keys.clone(),
+            tokenizer: tokenizer(flags),
             config,
             log,
             without_effect: flags.without_effect.clone(),
         }
     }
+}
+
+fn sglang(flags: &ResolvedFlags) -> SglangPolicy {
+    let budget = u32_of(flags.max_num_batched_tokens);
+    SglangPolicy {
+        chunked_prefill_size: flags.chunked_prefill.then_some(budget),
+        max_prefill_tokens: budget,
+        max_running_requests: u32_of(flags.max_num_seqs),
+        mixed_chunk: flags.get("enable-mixed-chunk") == Some(&Value::Bool(true)),
+        overlap: flags.async_scheduling,
+        order: match flags.policy {
+            inferometer_catalog::engine::Policy::Priority => Order::Priority,
+            _ => Order::Arrival,
+        },
+    }
+}
+
+/// A flag names a folder or a hub's repository; only the former is at hand.
+fn tokenizer(flags: &ResolvedFlags) -> Option<PathBuf> {
+    let said = ["tokenizer", "tokenizer-path"];
+    let said = said.iter().find_map(|name| flags.get(name)?.as_str());
+    let folder = Path::new(said.unwrap_or(&flags.model));
+    let file = folder.join(tokenizer::FILE);
+    file.is_file().then_some(file)
 }
 
 /// What runs where nothing is said.
@@ -421,7 +509,7 @@ impl<'a> StartLog<'a> {
     /// The lines of a start that the memory ends.
     fn given_up(&self, error: &MemoryError) -> Vec<String> {
         let cause = match *error {
-            MemoryError::Weights { .. } => Fact::DeviceOutOfMemory,
+            MemoryError::Weights { .. } | MemoryError::Cache { .. } => Fact::DeviceOutOfMemory,
             MemoryError::NoCache { .. } => Fact::NoMemoryForKvCache,
             MemoryError::TooLong {
                 max_model_len,

@@ -184,7 +184,7 @@ impl Batch {
 
 /// What one kind of request gets, rendered before the first one comes.
 struct Script {
-    renderer: Renderer,
+    renderer: Renderer<'static>,
     batch: Batch,
     events_per_write: u32,
 }
@@ -230,6 +230,7 @@ fn token(finish: Option<Finish>) -> TokenEvent<'static> {
         channel: Channel::Answer,
         finish,
         usage: None,
+        progress: None,
     }
 }
 

@@ -3,42 +3,48 @@
 //! What stays the same within a request is rendered once; a token's event is then a few
 //! copies, with no serializer on the way.
 
-use std::io::Write as _;
+use std::{io::Write as _, time::Duration};
 
 use serde_json::{Value, json};
 
 use crate::{
     draw::Draw,
     fault::Faults,
-    prompt::word_id,
+    mindie,
+    reply::ENGINE_DEAD,
+    tokenizer::{Piece, Tokenizer},
     work::{Api, Finish},
 };
 
-/// Words that stand for tokens; none needs escaping in JSON.
-const WORDS: [&str; 32] = [
-    " time", " light", " river", " stone", " house", " green", " small", " under", " which",
-    " water", " music", " paper", " seven", " north", " the", " of", " and", " to", " in", " a",
-    " is", " that", " window", " garden", " morning", " quickly", " almost", " never", " between",
-    " engine", " number", " answer",
-];
-
 /// The text of one request's tokens.
 #[derive(Clone, Debug)]
-pub(crate) struct Words(pub(crate) Draw);
+pub(crate) struct Words<'a> {
+    draw: Draw,
+    pieces: &'a [Piece],
+}
 
-impl Words {
-    /// Appends the next token's text.
-    pub(crate) fn append(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.next().as_bytes());
+impl<'a> Words<'a> {
+    pub(crate) fn new(draw: Draw, tokenizer: &'a Tokenizer) -> Words<'a> {
+        Words {
+            draw,
+            pieces: tokenizer.pieces(),
+        }
     }
 
-    /// The tokens of the whole answer: the same words as [`Self::append`] gives.
+    /// Appends the next token's text; which it is.
+    pub(crate) fn append(&mut self, out: &mut Vec<u8>) -> u32 {
+        let piece = self.next();
+        out.extend_from_slice(piece.text.as_bytes());
+        piece.id
+    }
+
+    /// The tokens of the whole answer: the same as [`Self::append`] gives.
     pub(crate) fn ids(mut self, count: u32) -> impl Iterator<Item = u32> {
-        (0..count).map(move |_| word_id(self.next().trim_start()))
+        (0..count).map(move |_| self.next().id)
     }
 
-    fn next(&mut self) -> &'static str {
-        WORDS[self.0.below(WORDS.len() as u64) as usize]
+    fn next(&mut self) -> &'a Piece {
+        &self.pieces[self.draw.below(self.pieces.len() as u64) as usize]
     }
 }
 
@@ -58,6 +64,21 @@ pub(crate) struct TokenEvent<'a> {
     pub(crate) finish: Option<Finish>,
     /// Where the chunk tells usage.
     pub(crate) usage: Option<Usage<'a>>,
+    /// Where the form of the answer wants it.
+    pub(crate) progress: Option<Progress<'a>>,
+}
+
+/// How far an answer has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress<'a> {
+    /// The tokens of the event.
+    pub(crate) ids: &'a [u32],
+    /// The text so far, the event's included.
+    pub(crate) so_far: &'a [u8],
+    /// Tokens so far.
+    pub(crate) generated: u32,
+    /// Since the event before it, or since the request came.
+    pub(crate) took: Duration,
 }
 
 /// What is told of the tokens used.
@@ -123,17 +144,19 @@ fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
 }
 
 /// Renders the events of one request, without the empty line that ends an event.
-pub(crate) struct Renderer {
+pub(crate) struct Renderer<'a> {
     api: Api,
     prompt_tokens: u32,
     /// `data: ` as the faults want it.
     data: &'static [u8],
     /// The common beginning of every chunk's JSON, up to the model.
     prefix: Vec<u8>,
-    line_end: &'static [u8],
+    event_end: &'static [u8],
+    /// MindIE's own form, in place of OpenAI's.
+    mindie: Option<(&'a mindie::Asked, mindie::Told<'a>)>,
 }
 
-impl Renderer {
+impl<'a> Renderer<'a> {
     pub(crate) fn new(
         api: Api,
         request_id: &str,
@@ -141,7 +164,7 @@ impl Renderer {
         model: &str,
         prompt_tokens: u32,
         faults: &Faults,
-    ) -> Renderer {
+    ) -> Renderer<'a> {
         let id = Value::from(answer_id(api, request_id));
         let model = Value::from(model);
         let object = match api {
@@ -156,15 +179,27 @@ impl Renderer {
             prompt_tokens,
             data: if faults.no_space { b"data:" } else { b"data: " },
             prefix: prefix.into_bytes(),
-            line_end: if faults.crlf { b"\r\n" } else { b"\n" },
+            event_end: if faults.crlf { b"\r\n\r\n" } else { b"\n\n" },
+            mindie: None,
         }
     }
 
-    pub(crate) fn line_end(&self) -> &'static [u8] {
-        self.line_end
+    /// In MindIE's own form.
+    pub(crate) fn in_form(mut self, asked: &'a mindie::Asked, told: mindie::Told<'a>) -> Self {
+        self.event_end = asked.event_end();
+        self.mindie = Some((asked, told));
+        self
+    }
+
+    /// What follows an event.
+    pub(crate) fn event_end(&self) -> &'static [u8] {
+        self.event_end
     }
 
     pub(crate) fn tokens(&self, out: &mut Vec<u8>, event: &TokenEvent<'_>) {
+        if let (Some((asked, told)), Some(progress)) = (&self.mindie, &event.progress) {
+            return asked.event(out, told, event, progress);
+        }
         self.open(out);
         out.extend_from_slice(match (self.api, event.channel) {
             (Api::Completions, _) => b"\"choices\":[{\"index\":0,\"text\":\"",
@@ -240,7 +275,7 @@ fn answer_id(api: Api, request_id: &str) -> String {
 /// The body of the in-band error.
 pub(crate) fn inband_error() -> Value {
     json!({"error": {
-        "message": "EngineCore encountered an issue. See stack trace for the cause.",
+        "message": ENGINE_DEAD,
         "type": "InternalServerError", "param": null, "code": 500,
     }})
 }
@@ -306,7 +341,7 @@ impl Whole<'_> {
 mod tests {
     use super::*;
 
-    fn renderer(api: Api) -> Renderer {
+    fn renderer(api: Api) -> Renderer<'static> {
         Renderer::new(api, "r\"1", 17, "m/x", 9, &Faults::default())
     }
 
@@ -326,6 +361,7 @@ mod tests {
                         channel: Channel::Answer,
                         finish,
                         usage,
+                        progress: None,
                     };
                     renderer(api).tokens(&mut out, &event);
                     let chunk = json_of(&out);
@@ -363,13 +399,5 @@ mod tests {
         out.clear();
         renderer.error(&mut out);
         assert_eq!(json_of(&out)["error"]["code"], 500);
-    }
-
-    #[test]
-    fn words_need_no_escaping_and_begin_with_a_space() {
-        for word in WORDS {
-            assert!(word.starts_with(' '));
-            assert!(word[1..].bytes().all(|byte| byte.is_ascii_lowercase()));
-        }
     }
 }

@@ -7,6 +7,10 @@ use serde_json::{Value, json};
 
 use crate::http::Unreadable;
 
+/// What vLLM tells of a request whose engine has died (seen with 0.32).
+pub(crate) const ENGINE_DEAD: &str =
+    "EngineCore encountered an issue. See stack trace (above) for the root cause.";
+
 /// An answer with an error status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
@@ -46,14 +50,14 @@ impl Refusal {
         Refusal::with_body(401, &json!({"error": "Unauthorized"}))
     }
 
-    pub(crate) fn not_found(path: &str) -> Refusal {
-        let message = format!("Not Found: {path}");
-        Refusal::openai(404, "NotFoundError", None, &message)
+    /// As vLLM's web framework says it.
+    pub(crate) fn not_found() -> Refusal {
+        Refusal::with_body(404, &json!({"detail": "Not Found"}))
     }
 
     pub(crate) fn method_not_allowed(allowed: &'static str) -> Refusal {
-        let message = format!("Method Not Allowed; use {allowed}");
-        let mut refusal = Refusal::openai(405, "MethodNotAllowed", None, &message);
+        let body = json!({"detail": "Method Not Allowed"});
+        let mut refusal = Refusal::with_body(405, &body);
         refusal.header = Some(("allow", allowed));
         refusal
     }
@@ -96,6 +100,28 @@ impl Refusal {
         Refusal::openai(500, "InternalServerError", None, message)
     }
 
+    pub(crate) fn engine_dead() -> Refusal {
+        Refusal::internal(ENGINE_DEAD)
+    }
+
+    /// Of `/health`, while a dead engine's server is still up: by vLLM's source. Seen was 200,
+    /// since the death had not yet been noticed, and then no server.
+    pub(crate) fn unhealthy() -> Refusal {
+        Refusal {
+            status: 503,
+            body: String::new(),
+            header: None,
+        }
+    }
+
+    /// The status that an engine gives it: what MindIE finds wrong with a body is 422.
+    pub(crate) fn status_of(&self, kind: Option<EngineKind>) -> u16 {
+        match (kind, self.status) {
+            (Some(EngineKind::Mindie), 400) => 422,
+            (_, status) => status,
+        }
+    }
+
     /// The body in the form of an engine.
     pub(crate) fn told_by(&self, kind: Option<EngineKind>) -> String {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
@@ -105,10 +131,12 @@ impl Refusal {
         };
         match kind {
             Some(EngineKind::Mindie) => {
-                let kind = match self.status {
-                    400 | 404 | 405 | 413 | 422 => "Input Validation Error",
-                    401 => "Unauthorized",
-                    429 | 503 => "Overloaded",
+                let kind = match self.status_of(Some(EngineKind::Mindie)) {
+                    404 => "NotFoundError",
+                    422 => "Input Validation Error",
+                    424 => "Generation Error",
+                    503 => "Service Unavailable",
+                    400..=499 => "Bad Request",
                     _ => "Incomplete Generation",
                 };
                 json!({"error": message, "error_type": kind}).to_string()
@@ -135,10 +163,7 @@ impl Refusal {
                 let message = "The server is overloaded or not ready yet.";
                 Refusal::openai(503, "ServiceUnavailableError", None, message)
             }
-            _ => {
-                let message = "EngineCore encountered an issue. See stack trace for the cause.";
-                Refusal::openai(500, "InternalServerError", None, message)
-            }
+            _ => Refusal::engine_dead(),
         }
     }
 }
@@ -205,6 +230,7 @@ fn reason(status: u16) -> &'static str {
         405 => "Method Not Allowed",
         413 => "Content Too Large",
         422 => "Unprocessable Entity",
+        424 => "Failed Dependency",
         429 => "Too Many Requests",
         503 => "Service Unavailable",
         _ => "Internal Server Error",

@@ -24,14 +24,14 @@ use tokio_rustls::TlsAcceptor;
 use crate::{
     config::{Config, SimError},
     connection,
-    drive::Desk,
+    drive::{Death, Desk},
     engine::StepRecord,
     line_log::LineLog,
     listen::{is_passing, listen},
     metrics::Metrics,
-    prompt::Vocabulary,
     timing::FixedTiming,
     tls::Tls,
+    tokenizer::Vocabulary,
     truth::{TruthLog, TruthSink},
     wire::Wire,
 };
@@ -59,6 +59,11 @@ impl Shared {
         self.desk.as_ref().map(|desk| desk.setup().kind)
     }
 
+    /// What the engine died of.
+    pub(crate) fn died(&self) -> Option<Death> {
+        self.desk.as_ref()?.died()
+    }
+
     /// Counts an answer, and dies after as many as the faults say.
     pub(crate) fn answered(&self) {
         let answered = self.answered.fetch_add(1, Relaxed) + 1;
@@ -67,6 +72,18 @@ impl Shared {
             self.dying.notify_one();
         }
     }
+}
+
+/// How long the server of a dead engine still answers, so that all who wait hear of it.
+const LAST_ANSWERS: Duration = Duration::from_millis(500);
+
+/// Why a server no longer serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It was asked to, or the fault `die-after` told it to.
+    Told,
+    /// The engine died, and the server with it.
+    Died(Death),
 }
 
 /// A bound server; connections wait in the kernel until [`serve`](Server::serve).
@@ -138,14 +155,15 @@ impl Server {
 
     /// Serves until `shutdown` is ready, then closes every connection at once and writes
     /// the rest of the logs, requests cut off by the end included. Also returns, as
-    /// if it had died, after as many answers as the fault `die-after` says.
+    /// if it had died, after as many answers as the fault `die-after` says, and when the engine
+    /// has died and all who waited for it have heard so.
     ///
     /// Needs a tokio runtime with I/O and time; one thread is enough, and is meant.
     ///
     /// # Errors
     ///
     /// If the listening socket breaks or a log cannot be written.
-    pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<(), SimError> {
+    pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<Ending, SimError> {
         let Server {
             listener,
             shared,
@@ -162,6 +180,7 @@ impl Server {
         let served = accept(listener, &shared, &mut connections, shutdown).await;
         connections.shutdown().await;
         driver.shutdown().await;
+        let ending = shared.died().map_or(Ending::Told, Ending::Died);
         drop(shared);
         if let Some(steps) = steps {
             let closed = steps.close();
@@ -170,7 +189,7 @@ impl Server {
         if let Some(truth) = truth {
             truth.close()?;
         }
-        served
+        served.map(|()| ending)
     }
 }
 
@@ -198,6 +217,13 @@ async fn accept(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), SimError> {
     let mut shutdown = std::pin::pin!(shutdown);
+    let mut last_answers = std::pin::pin!(async {
+        match &shared.desk {
+            Some(desk) => desk.dying.notified().await,
+            None => std::future::pending().await,
+        }
+        sleep(LAST_ANSWERS).await;
+    });
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -209,6 +235,7 @@ async fn accept(
             },
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             () = shared.dying.notified() => return Ok(()),
+            () = &mut last_answers => return Ok(()),
             () = &mut shutdown => return Ok(()),
         }
     }

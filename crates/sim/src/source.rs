@@ -82,15 +82,16 @@ impl Source {
         }))
     }
 
-    /// Waits for the next tokens; an error means that the client has gone.
+    /// Waits for the next tokens, of which none come any more where the engine has died; an
+    /// error means that the client has gone.
     pub(crate) async fn next(
         &mut self,
         ask: Ask,
         wire: &mut Wire,
         ahead: &mut Vec<u8>,
-    ) -> io::Result<Ready> {
+    ) -> io::Result<Option<Ready>> {
         match self {
-            Source::Fixed(fixed) => fixed.next(ask, wire, ahead).await,
+            Source::Fixed(fixed) => fixed.next(ask, wire, ahead).await.map(Some),
             Source::Engine(scheduled) => scheduled.next(ask, wire, ahead).await,
         }
     }
@@ -131,15 +132,20 @@ impl Fixed {
 }
 
 impl Scheduled {
-    async fn next(&mut self, ask: Ask, wire: &mut Wire, ahead: &mut Vec<u8>) -> io::Result<Ready> {
+    async fn next(
+        &mut self,
+        ask: Ask,
+        wire: &mut Wire,
+        ahead: &mut Vec<u8>,
+    ) -> io::Result<Option<Ready>> {
         while self.waiting < ask.least.min(ask.most) && self.finish.is_none() {
             let piece = tokio::select! {
                 biased;
                 piece = self.generation.next() => piece,
-                () = wire.gone(ahead) => None,
+                () = wire.gone(ahead) => return Err(io::ErrorKind::ConnectionAborted.into()),
             };
             let Some(piece) = piece else {
-                return Err(io::ErrorKind::ConnectionAborted.into());
+                return Ok(None);
             };
             self.waiting = self.waiting.saturating_add(piece.tokens);
             self.due = piece.at;
@@ -161,11 +167,11 @@ impl Scheduled {
         }
         let tokens = self.waiting.min(ask.most);
         self.waiting -= tokens;
-        Ok(Ready {
+        Ok(Some(Ready {
             tokens,
             finish: self.finish.filter(|_| self.waiting == 0),
             due: (!held_up).then_some(self.due),
-        })
+        }))
     }
 }
 

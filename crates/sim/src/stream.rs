@@ -11,7 +11,7 @@ use crate::{
     engine::Nanos,
     fault::{Fault, Faults, UsagePlace},
     metrics::Running,
-    render::{Channel, Renderer, TokenEvent, Words},
+    render::{Channel, Progress, Renderer, TokenEvent, Words},
     source::{Ask, Source},
     truth::Entry,
     wire::Wire,
@@ -32,12 +32,12 @@ pub(crate) struct Stream<'a> {
     pub(crate) work: &'a Work,
     pub(crate) faults: &'a Faults,
     pub(crate) fault: Option<Fault>,
-    pub(crate) renderer: &'a Renderer,
+    pub(crate) renderer: &'a Renderer<'a>,
     pub(crate) arrival: Instant,
     /// Whose habits the stream has; `None` without an engine.
     pub(crate) kind: Option<EngineKind>,
     pub(crate) source: Source,
-    pub(crate) words: Words,
+    pub(crate) words: Words<'a>,
 }
 
 /// Where usage goes in one stream.
@@ -111,7 +111,8 @@ impl Stream<'_> {
         let mut strike = self.fault;
         let mut held_up = Duration::ZERO;
         let mut sent = 0;
-        let mut text = Vec::new();
+        let (mut text, mut ids, mut so_far) = (Vec::new(), Vec::new(), Vec::new());
+        let mut before = Duration::ZERO;
         let mut finish = None;
         while finish.is_none() {
             let mut striking = strike.take_if(|_| sent >= strike_at);
@@ -119,7 +120,15 @@ impl Stream<'_> {
                 held_up = wait;
             }
             let ask = self.ask(sent, held_up, matches!(striking, Some(Fault::Stall(_))));
-            let ready = self.source.next(ask, events.wire, ahead).await?;
+            let Some(ready) = self.source.next(ask, events.wire, ahead).await? else {
+                if work.mindie.is_some() {
+                    // What it says there is not known.
+                    return Ok(Ended::Broken);
+                }
+                events.push(Some(0), |out| renderer.error(out));
+                events.push(None, |out| renderer.done(out));
+                return events.end().await;
+            };
             let take = ready.tokens;
             finish = ready.finish;
             if finish.is_some() && striking.is_none() {
@@ -127,15 +136,20 @@ impl Stream<'_> {
                 striking = strike.take();
             }
             text.clear();
+            ids.clear();
             for _ in 0..take {
-                self.words.append(&mut text);
+                ids.push(self.words.append(&mut text));
+            }
+            if work.mindie.is_some() {
+                so_far.extend_from_slice(&text);
             }
             if role_with_first && sent == 0 {
                 events.push(Some(0), |out| renderer.role(out, None));
             }
             events.due = ready.due;
             let usage_now = sent + take;
-            let told = plan.each || plan.finish && finish.is_some();
+            let told = plan.each || plan.finish && finish.is_some() || work.mindie.is_some();
+            let since = self.arrival.elapsed();
             let event = TokenEvent {
                 text: &text,
                 channel: if sent < self.reasoning() {
@@ -145,7 +159,14 @@ impl Stream<'_> {
                 },
                 finish,
                 usage: told.then(|| self.source.usage(usage_now)),
+                progress: work.mindie.as_ref().map(|_| Progress {
+                    ids: &ids,
+                    so_far: &so_far,
+                    generated: usage_now,
+                    took: since.saturating_sub(before),
+                }),
             };
+            before = since;
             match striking {
                 Some(Fault::InbandError) => {
                     events.push(Some(0), |out| renderer.error(out));
@@ -167,21 +188,20 @@ impl Stream<'_> {
                 _ => events.push(Some(take), |out| renderer.tokens(out, &event)),
             }
             sent = usage_now;
-            let since = self.arrival.elapsed();
             running.tokens(since, take, work.prompt_tokens);
             events.due = None;
             if events.is_batch() {
                 events.write_out().await?;
             }
         }
-        if plan.own {
+        if plan.own && work.mindie.is_none() {
             let usage = self.source.usage(sent);
             events.push(Some(0), |out| renderer.usage(out, usage));
             if events.is_batch() {
                 events.write_out().await?;
             }
         }
-        if !faults.no_done {
+        if !faults.no_done && work.mindie.is_none() {
             events.push(None, |out| renderer.done(out));
         }
         let ended = events.end().await?;
@@ -214,7 +234,7 @@ pub(crate) struct EventWriter<'a> {
     entry: &'a mut Entry,
     /// Whether the body is chunked; otherwise it ends with the connection.
     chunked: bool,
-    line_end: &'static [u8],
+    event_end: &'static [u8],
     events_per_write: usize,
     /// Where to cut each event in two, if at all.
     split: Option<Draw>,
@@ -240,7 +260,7 @@ impl<'a> EventWriter<'a> {
         wire: &'a mut Wire,
         entry: &'a mut Entry,
         chunked: bool,
-        line_end: &'static [u8],
+        event_end: &'static [u8],
         faults: &Faults,
         split: Draw,
         desk: Option<&'a Desk>,
@@ -249,7 +269,7 @@ impl<'a> EventWriter<'a> {
             wire,
             entry,
             chunked,
-            line_end,
+            event_end,
             events_per_write: faults.events_per_write.get() as usize,
             split: faults.split_writes.then_some(split),
             out: Vec::new(),
@@ -265,8 +285,7 @@ impl<'a> EventWriter<'a> {
         self.event.clear();
         render(&mut self.event);
         let length = self.event.len();
-        self.event.extend_from_slice(self.line_end);
-        self.event.extend_from_slice(self.line_end);
+        self.event.extend_from_slice(self.event_end);
         let start = self.frame();
         if let Some(tokens) = tokens {
             let end = start + length;
@@ -283,8 +302,7 @@ impl<'a> EventWriter<'a> {
     fn comment(&mut self, text: &[u8]) {
         self.event.clear();
         self.event.extend_from_slice(text);
-        self.event.extend_from_slice(self.line_end);
-        self.event.extend_from_slice(self.line_end);
+        self.event.extend_from_slice(self.event_end);
         self.frame();
     }
 

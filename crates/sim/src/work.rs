@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 use crate::{
     config::Config,
     draw::{Draw, Purpose},
-    engine,
-    prompt::Prompt,
+    engine, mindie, prompt,
     reply::Refusal,
+    tokenizer::OpensAnswer,
 };
 
 /// The two endpoints that generate.
@@ -72,6 +72,8 @@ pub(crate) struct Work {
     pub(crate) priority: i32,
     pub(crate) output_tokens: u32,
     pub(crate) finish: Finish,
+    /// Where it came to one of MindIE's own endpoints.
+    pub(crate) mindie: Option<mindie::Asked>,
 }
 
 impl Work {
@@ -100,18 +102,16 @@ impl Work {
         if count(&body, "n")?.is_some_and(|n| n != 1) {
             return Err(Refusal::bad_request("n other than 1 is not supported"));
         }
-        let mut prompt = match &config.engine {
-            Some(_) => Prompt::kept(),
-            None => Prompt::counted(),
+        let tokenizer = &config.tokenizer;
+        let mut prompt = match api {
+            Api::Chat => prompt::chat(tokenizer, &body, OpensAnswer::Yes)?,
+            Api::Completions => prompt::completion(tokenizer, &body)?,
         };
-        match api {
-            Api::Chat => {
-                prompt.messages(&body)?;
-                prompt.open_answer();
-            }
-            Api::Completions => prompt.completion(&body)?,
+        if let Some(most) = truncation(&body, config.max_model_len)? {
+            // The end of a prompt says what is asked for.
+            prompt.drain(..prompt.len().saturating_sub(most as usize));
         }
-        let prompt_tokens = prompt.count();
+        let prompt_tokens = u32::try_from(prompt.len()).unwrap_or(u32::MAX);
         let (limit, asked) = output_limit(api, &body, config, prompt_tokens)?;
         check_context(api, config.max_model_len, prompt_tokens, asked)?;
         let least = count(&body, "min_tokens")?.unwrap_or(0);
@@ -123,10 +123,7 @@ impl Work {
         let output_tokens = if flag(&body, "ignore_eos")? {
             limit
         } else {
-            let low = limit.div_ceil(4).max(least);
-            let mut draw = Draw::new(config.seed, number, Purpose::Length);
-            let more = draw.below(u64::from(limit - low) + 1);
-            low + u32::try_from(more).expect("drawn below a u32")
+            length(config, number, limit, least)
         };
         let options = match body.get("stream_options") {
             None | Some(Value::Null) => Map::new(),
@@ -141,7 +138,10 @@ impl Work {
                 continuous: flag(&options, "continuous_usage_stats")?,
             },
             prompt_tokens,
-            prompt: prompt.into_ids(),
+            prompt: match &config.engine {
+                Some(_) => prompt,
+                None => Vec::new(),
+            },
             priority: priority(&body)?,
             output_tokens,
             finish: if output_tokens == limit {
@@ -149,8 +149,17 @@ impl Work {
             } else {
                 Finish::Stop
             },
+            mindie: None,
         })
     }
+}
+
+/// Where generation stops by itself: from a quarter of the limit on.
+pub(crate) fn length(config: &Config, number: u64, limit: u32, least: u32) -> u32 {
+    let low = limit.div_ceil(4).max(least);
+    let mut draw = Draw::new(config.seed, number, Purpose::Length);
+    let more = draw.below(u64::from(limit - low) + 1);
+    low + u32::try_from(more).expect("drawn below a u32")
 }
 
 /// The limit that holds, and the one that the client gave.
@@ -205,7 +214,7 @@ fn text<'a>(body: &'a Map<String, Value>, field: &str) -> Result<Option<&'a str>
     }
 }
 
-fn flag(body: &Map<String, Value>, field: &str) -> Result<bool, Refusal> {
+pub(crate) fn flag(body: &Map<String, Value>, field: &str) -> Result<bool, Refusal> {
     match body.get(field) {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(flag)) => Ok(*flag),
@@ -213,7 +222,7 @@ fn flag(body: &Map<String, Value>, field: &str) -> Result<bool, Refusal> {
     }
 }
 
-fn count(body: &Map<String, Value>, field: &str) -> Result<Option<u32>, Refusal> {
+pub(crate) fn count(body: &Map<String, Value>, field: &str) -> Result<Option<u32>, Refusal> {
     match body.get(field) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => {
@@ -224,7 +233,15 @@ fn count(body: &Map<String, Value>, field: &str) -> Result<Option<u32>, Refusal>
     }
 }
 
-fn priority(body: &Map<String, Value>) -> Result<i32, Refusal> {
+/// vLLM's `truncate_prompt_tokens`; −1 is what the model takes.
+fn truncation(body: &Map<String, Value>, most: u32) -> Result<Option<u32>, Refusal> {
+    match body.get("truncate_prompt_tokens").and_then(Value::as_i64) {
+        Some(-1) => Ok(Some(most.saturating_sub(1))),
+        _ => count(body, "truncate_prompt_tokens"),
+    }
+}
+
+pub(crate) fn priority(body: &Map<String, Value>) -> Result<i32, Refusal> {
     match body.get("priority") {
         None | Some(Value::Null) => Ok(0),
         Some(value) => {

@@ -68,6 +68,19 @@ impl ApiCost {
         token_us: 0.0,
         latency_us: 0.0,
     };
+
+    /// Of so many servers that share the work: each request occupies one of them, and together
+    /// they take as many times as much.
+    pub fn divided(&self, servers: u32) -> ApiCost {
+        let servers = f64::from(servers.max(1));
+        ApiCost {
+            request_us: self.request_us / servers,
+            prompt_token_us: self.prompt_token_us / servers,
+            chunk_us: self.chunk_us / servers,
+            token_us: self.token_us / servers,
+            latency_us: self.latency_us,
+        }
+    }
 }
 
 static SHIPPED: LazyLock<BTreeMap<String, Timing>> = LazyLock::new(|| {

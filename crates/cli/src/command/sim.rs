@@ -9,7 +9,7 @@ use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version, flags};
 use inferometer_catalog::timing::Timing;
 use inferometer_sim::engine::Noise;
 use inferometer_sim::launch::{Host, Launch, LaunchError, USUAL_DEVICE, USUAL_MODEL, names};
-use inferometer_sim::{Config, EngineSetup, Server, Tls};
+use inferometer_sim::{Config, Ending, EngineSetup, Faults, Server, Tls, Tokenizer};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -53,7 +53,8 @@ pub fn run(arguments: SimArguments) -> anyhow::Result<Exit> {
         SocketAddr::new(host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), port)
     });
     let config = config(&arguments, launch.as_deref())?;
-    let log = launch.map(|launch| launch.log).unwrap_or_default();
+    let log = launch.as_ref().map(|launch| launch.log.clone());
+    let log = log.unwrap_or_default();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -68,7 +69,7 @@ pub fn run(arguments: SimArguments) -> anyhow::Result<Exit> {
             Bound::Later(Box::new(config))
         }
     });
-    runtime.block_on(async {
+    let ending = runtime.block_on(async {
         let begun = Instant::now();
         // A parent that started us has its own say on the terminal.
         let log = if leave_with_stdin { &[][..] } else { &log };
@@ -77,24 +78,30 @@ pub fn run(arguments: SimArguments) -> anyhow::Result<Exit> {
         let mut end = std::pin::pin!(asked_to_end(leave_with_stdin));
         tokio::select! {
             told = told => told?,
-            () = &mut end => return Ok(()),
+            () = &mut end => return Ok(Ending::Told),
         }
         let server = match bound.take() {
             Some(Bound::Listens(server)) => server,
             Some(Bound::Later(config)) => Server::bind(listen, *config)?,
-            None => return Ok(()),
+            None => return Ok(Ending::Told),
         };
         let prefix = arguments.path_prefix.unwrap_or_default();
         print(&format!(
             "listening on {scheme}://{}{prefix}\n",
             server.local_addr()
         ))?;
-        server.serve(end).await?;
-        anyhow::Ok(())
+        anyhow::Ok(server.serve(end).await?)
     })?;
     // Standard input may still be read on tokio's thread, which must not hold the process.
     runtime.shutdown_background();
-    Ok(Exit::Fine)
+    match (ending, launch) {
+        (Ending::Died(death), Some(launch)) => {
+            let (lines, status) = launch.epitaph(death, &crate::host::log_time());
+            say(&(lines.join("\n") + "\n"))?;
+            Ok(Exit::Engine(status))
+        }
+        _ => Ok(Exit::Fine),
+    }
 }
 
 /// An address.
@@ -229,9 +236,20 @@ fn config(arguments: &SimArguments, launch: Option<&Launch>) -> anyhow::Result<C
             Some(launch) => launch.config.max_model_len,
             None => arguments.max_model_len.unwrap_or(defaults.max_model_len),
         },
+        tokenizer: tokenizer(arguments, launch)?,
         path_prefix: arguments.path_prefix.clone(),
         tls,
     })
+}
+
+fn tokenizer(arguments: &SimArguments, launch: Option<&Launch>) -> anyhow::Result<Tokenizer> {
+    let beside = launch.and_then(|launch| launch.tokenizer.as_deref());
+    let opened = match (&arguments.tokenizer, beside) {
+        (Some(name), _) => Tokenizer::named(name),
+        (None, Some(file)) => Tokenizer::at(file),
+        (None, None) => Ok(Tokenizer::default()),
+    };
+    opened.context("the tokenizer")
 }
 
 /// Fixed times know no engine.
@@ -245,6 +263,10 @@ fn refuse_with_fixed_times(arguments: &SimArguments) -> anyhow::Result<()> {
         ("--steps", arguments.steps.is_some()),
         ("--profile", arguments.profile.is_some()),
         ("--noise", arguments.noise),
+        (
+            "oom-after",
+            arguments.faults.as_ref().is_some_and(Faults::need_engine),
+        ),
     ];
     match scheduled.iter().find(|(_, given)| *given) {
         Some((name, _)) => bail!(

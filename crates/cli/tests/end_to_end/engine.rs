@@ -123,3 +123,31 @@ fn fewer_sequences_at_once_show_in_throughput_and_in_the_time_to_the_first_token
         wait(&many)
     );
 }
+
+#[test]
+fn an_engine_out_of_memory_under_load_dies_in_its_words_and_with_its_status() {
+    let place = Place::new();
+    let log = place.path("log");
+    let file = std::fs::File::create(&log).unwrap();
+    let command = [
+        "--faults",
+        "oom-after=4",
+        "--",
+        "vllm",
+        "serve",
+        "qwen2.5-7b",
+    ];
+    let sim = Sim::scheduled_with(&command, |command| {
+        command.stderr(file);
+    });
+    let run = place.measure(
+        &sim.url,
+        &["--requests", "12", "--concurrency", "2", "--warmup", "0"],
+    );
+    let accounts = run.summary.requests;
+    assert!(accounts.failed > 0 && accounts.ok < 12, "{accounts:?}");
+    assert_eq!(sim.ended(), Some(0));
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("CUDA out of memory."), "{log}");
+    assert!(log.contains("EngineDeadError"), "{log}");
+}

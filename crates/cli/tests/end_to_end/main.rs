@@ -23,5 +23,6 @@ mod stored_runs;
 mod support;
 mod sweep;
 mod tls;
+mod tokenizer;
 mod truth;
 mod work;

@@ -347,6 +347,15 @@ impl Sim {
         Sim::spawn(&[], options, |_| {})
     }
 
+    pub fn scheduled_with(options: &[&str], change: impl FnOnce(&mut Command)) -> Sim {
+        Sim::spawn(&[], options, change)
+    }
+
+    /// Waits until it ends by itself, with which status.
+    pub fn ended(mut self) -> Option<i32> {
+        until("the end of the server", || self.child.try_wait().unwrap()).code()
+    }
+
     pub fn start_with(options: &[&str], change: impl FnOnce(&mut Command)) -> Sim {
         let quick = [["--ttft", "10ms"], ["--itl", "2ms"]];
         let quick = quick.iter().filter(|quick| !options.contains(&quick[0]));

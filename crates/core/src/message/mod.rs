@@ -10,20 +10,19 @@ mod complete;
 pub mod data;
 pub mod doctor;
 pub mod doubts;
+pub mod figures;
 pub mod metric;
 pub mod notes;
 pub mod numbers;
 pub mod progress;
 pub mod punctuation;
 pub mod runs;
+pub mod server;
 pub mod setup;
 pub mod sweep;
 pub mod verdict;
 
 pub use complete::fault;
-pub mod figures;
-pub mod labels;
-pub mod server;
 
 /// Language of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

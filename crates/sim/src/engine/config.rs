@@ -2,12 +2,12 @@
 
 use inferometer_catalog::{
     device::{Device, Parallel},
-    memory::{self, MemoryError, VllmMemory},
+    memory::{self, Activations, MemoryError, VllmMemory},
     model::Model,
     timing::{ApiCost, StepTime, Timing},
 };
 
-use super::{MindiePolicy, Noise, VllmPolicy};
+use super::{MindiePolicy, Noise, SglangPolicy, VllmPolicy};
 
 /// Who runs first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum Policy {
     Vllm(VllmPolicy),
     /// MindIE's.
     Mindie(MindiePolicy),
+    /// SGLang's.
+    Sglang(SglangPolicy),
 }
 
 /// Speculative decoding.
@@ -38,6 +40,15 @@ pub struct Speculation {
     /// Time to draft a token, as a share of a decode step of the model: 0 for n-grams, about
     /// 0.05 for a small head, more for a draft model.
     pub draft_cost: f64,
+}
+
+/// What a card has left for the activations of a step, and what a step takes of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Headroom {
+    /// Bytes left.
+    pub bytes: f64,
+    /// What steps take.
+    pub activations: Activations,
 }
 
 /// All that an engine is.
@@ -59,8 +70,12 @@ pub struct EngineConfig {
     pub speculation: Option<Speculation>,
     /// How long steps take.
     pub step_time: StepTime,
+    /// Data-parallel replicas, each with cards and a cache of its own.
+    pub replicas: u32,
     /// What the API server costs.
     pub api: ApiCost,
+    /// What is left of a card for a step; absent where that is not known.
+    pub headroom: Option<Headroom>,
     /// Deviations.
     pub noise: Noise,
 }
@@ -82,7 +97,9 @@ impl EngineConfig {
             prefix_caching: false,
             stream_interval: 1,
             speculation: None,
+            replicas: 1,
             api: step_time.api(),
+            headroom: None,
             step_time,
             noise: Noise::default(),
         }
@@ -108,6 +125,12 @@ impl EngineConfig {
             .launched(policy.launch(memory.enforce_eager, None));
         let cache = (budget.blocks, budget.block_size);
         let policy = Policy::Vllm(policy);
-        Ok(EngineConfig::new(policy, time, cache, memory.max_model_len))
+        Ok(EngineConfig {
+            headroom: Some(Headroom {
+                bytes: budget.headroom,
+                activations: Activations::new(model, parallel),
+            }),
+            ..EngineConfig::new(policy, time, cache, memory.max_model_len)
+        })
     }
 }

@@ -1,4 +1,4 @@
-//! The state machine: takes requests in, plans steps, and says what each brought.
+//! The state machine of one scheduler: takes requests in, plans steps, and says what each brought.
 
 use inferometer_catalog::timing::StepShape;
 
@@ -9,20 +9,19 @@ use super::{
     blocks::BlockPool,
     mindie, nanos,
     noise::{NoiseSource, unit},
+    sglang,
     state::{Slot, State},
     vllm,
 };
 use crate::draw::{Draw, Purpose};
 
-/// What a call of [`Engine::step`] brought.
-#[derive(Debug)]
-pub struct StepOutcome<'a> {
-    /// What happened, in order; chunks with the time at which they leave, which may be later.
-    pub events: &'a [Event],
-    /// The step that began.
-    pub began: Option<StepRecord>,
-    /// When to call again; `None` while there is nothing to do.
-    pub wake: Option<Nanos>,
+/// A step needed more memory than the card has left. The engine does nothing any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// Bytes that the step needs.
+    pub needed: u64,
+    /// Bytes that are left.
+    pub left: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -32,67 +31,67 @@ struct UnderWay {
     batch: u32,
 }
 
-/// The simulated engine.
+/// A scheduler with its cache and its cards.
 #[derive(Clone, Debug)]
-pub struct Engine {
-    config: EngineConfig,
+pub(super) struct Core {
+    pub(super) config: EngineConfig,
     state: State,
-    api: ApiServer,
     noise: NoiseSource,
     acceptance: Draw,
     under_way: Option<UnderWay>,
+    pub(super) died: Option<OutOfMemory>,
     /// When a prefill that waits for more company is due.
     retry_at: Option<Nanos>,
     /// Time of the last change.
     clock: Nanos,
 }
 
-impl Engine {
-    /// An engine at rest. The seed decides on noise and on which drafts are accepted.
-    pub fn new(config: EngineConfig, seed: u64) -> Engine {
+impl Core {
+    pub(super) fn new(config: EngineConfig, seed: u64) -> Core {
         let drafts = config
             .speculation
             .map_or(0, |speculation| speculation.tokens);
         let pool = BlockPool::new(config.blocks, config.prefix_caching);
-        Engine {
+        Core {
             state: State::new(pool, config.block_size, drafts),
-            api: ApiServer::new(config.api),
             noise: NoiseSource::new(config.noise, seed),
             acceptance: Draw::new(seed, 0, Purpose::Length),
             under_way: None,
+            died: None,
             retry_at: None,
             clock: 0,
             config,
         }
     }
 
-    /// The settings.
-    pub fn config(&self) -> &EngineConfig {
-        &self.config
-    }
-
-    /// Takes in a request that reaches the server now. Steps that are due earlier should have
-    /// been taken, since the API server works in the order of calls.
-    pub fn add(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
+    pub(super) fn add(
+        &mut self,
+        now: Nanos,
+        request: Request,
+        api: &mut ApiServer,
+    ) -> Result<(), Refusal> {
         let output = self.admissible(&request)?;
-        let seen_at = self.api.take_in(now, request.prompt_tokens);
+        let seen_at = api.take_in(now, request.prompt_tokens);
         self.state.insert(request, output, seen_at);
         Ok(())
     }
 
-    /// Forgets a request, of which no event comes any more; false where none of this id is
-    /// under way. What it holds is free at the end of the step.
-    pub fn cancel(&mut self, id: u64) -> bool {
+    pub(super) fn knows(&self, id: u64) -> bool {
+        self.state.knows(id)
+    }
+
+    pub(super) fn cancel(&mut self, id: u64) -> bool {
         self.state.cancel(id)
     }
 
-    /// Forgets all cached prefixes; false where requests are running.
-    pub fn reset_prefix_cache(&mut self) -> bool {
+    pub(super) fn reset_prefix_cache(&mut self) -> bool {
         self.state.pool.reset()
     }
 
-    /// When something happens next; `None` while there is nothing to do.
-    pub fn wake(&self) -> Option<Nanos> {
+    pub(super) fn wake(&self) -> Option<Nanos> {
+        if self.died.is_some() {
+            return None;
+        }
         if let Some(under_way) = self.under_way {
             return Some(under_way.ends_at);
         }
@@ -104,36 +103,32 @@ impl Engine {
         next.map(|at| at.max(self.clock))
     }
 
-    /// Ends the step under way and begins the next, if that is due by now. It happens at the
-    /// time it was due, however late the call is.
-    pub fn step(&mut self, now: Nanos) -> StepOutcome<'_> {
+    /// Ends the step under way and begins the next, if that is due by now; the step that began.
+    pub(super) fn step(&mut self, now: Nanos, api: &mut ApiServer) -> Option<StepRecord> {
         self.state.events.clear();
+        let at = self.wake().filter(|at| *at <= now)?;
+        self.clock = at;
         let mut began = None;
-        if let Some(at) = self.wake()
-            && at <= now
-        {
-            self.clock = at;
-            if let Some(under_way) = self.under_way.take() {
-                self.end(under_way);
-                if self.plans_ahead() {
-                    self.state.admit(under_way.began_at, self.order());
-                    began = self.begin(at);
-                }
-            }
-            if self.under_way.is_none() {
-                self.state.admit(at, self.order());
+        if let Some(under_way) = self.under_way.take() {
+            self.end(under_way, api);
+            if self.plans_ahead() {
+                self.state.admit(under_way.began_at, self.order());
                 began = self.begin(at);
             }
         }
-        StepOutcome {
-            began,
-            wake: self.wake(),
-            events: &self.state.events,
+        if self.under_way.is_none() && self.died.is_none() {
+            self.state.admit(at, self.order());
+            began = self.begin(at);
         }
+        began
     }
 
-    /// Counters and gauges.
-    pub fn stats(&self) -> Stats {
+    /// What the last call of [`Self::step`] brought.
+    pub(super) fn events(&self) -> &[Event] {
+        &self.state.events
+    }
+
+    pub(super) fn stats(&self) -> Stats {
         Stats {
             running: self.state.running.len() as u32,
             waiting: self.state.waiting.len() as u32,
@@ -143,19 +138,14 @@ impl Engine {
         }
     }
 
-    /// All the time that the API server's core was busy.
-    pub fn api_busy(&self) -> Nanos {
-        self.api.busy()
-    }
-
     /// The tokens that a request gets, or why it gets none.
     fn admissible(&self, request: &Request) -> Result<u32, Refusal> {
+        if self.died.is_some() {
+            return Err(Refusal::Dead);
+        }
         let (prompt, output) = (request.prompt_tokens, request.output_tokens);
         if prompt == 0 || output == 0 {
             return Err(Refusal::Empty { prompt, output });
-        }
-        if self.state.knows(request.id) {
-            return Err(Refusal::Duplicate { id: request.id });
         }
         let most = self.config.max_model_len;
         if prompt >= most {
@@ -165,6 +155,10 @@ impl Engine {
             Policy::Vllm(policy) if policy.chunked_prefill => (None, u32::MAX),
             Policy::Vllm(policy) => (Some(policy.max_num_batched_tokens), u32::MAX),
             Policy::Mindie(policy) => (Some(policy.max_prefill_tokens), policy.max_iter_times),
+            Policy::Sglang(policy) => {
+                let whole = policy.chunked_prefill_size.is_none();
+                (whole.then_some(policy.max_prefill_tokens), u32::MAX)
+            }
         };
         if let Some(most) = whole
             && prompt > most
@@ -183,6 +177,7 @@ impl Engine {
     fn order(&self) -> Order {
         match &self.config.policy {
             Policy::Vllm(policy) => policy.order,
+            Policy::Sglang(policy) => policy.order,
             Policy::Mindie(_) => Order::Arrival,
         }
     }
@@ -190,6 +185,7 @@ impl Engine {
     fn plans_ahead(&self) -> bool {
         match &self.config.policy {
             Policy::Vllm(policy) => policy.async_scheduling,
+            Policy::Sglang(policy) => policy.overlap,
             Policy::Mindie(_) => false,
         }
     }
@@ -203,11 +199,19 @@ impl Engine {
                 None
             }
             Policy::Mindie(policy) => mindie::plan(policy, &mut self.state, at),
+            Policy::Sglang(policy) => {
+                sglang::plan(policy, &mut self.state, at);
+                None
+            }
         };
         if self.state.plan.is_empty() {
             return None;
         }
         let shape = self.shape();
+        if let Some(death) = self.too_large(&shape) {
+            self.died = Some(death);
+            return None;
+        }
         let duration = nanos(self.seconds(&shape) * self.noise.step(at)).max(1);
         self.under_way = Some(UnderWay {
             began_at: at,
@@ -251,6 +255,17 @@ impl Engine {
         shape
     }
 
+    /// What a step dies of that takes more than the card has left.
+    fn too_large(&self, shape: &StepShape) -> Option<OutOfMemory> {
+        let headroom = self.config.headroom?;
+        let tokens = shape.prefill_tokens.saturating_add(shape.decode_tokens);
+        let needed = headroom.activations.peak(tokens, shape.sequences);
+        (needed > headroom.bytes).then_some(OutOfMemory {
+            needed: needed as u64,
+            left: headroom.bytes.max(0.0) as u64,
+        })
+    }
+
     fn seconds(&self, shape: &StepShape) -> f64 {
         let seconds = self.config.step_time.seconds(shape);
         let Some(speculation) = self.config.speculation else {
@@ -274,7 +289,7 @@ impl Engine {
         seconds + drafting * self.config.step_time.seconds(&draft)
     }
 
-    fn end(&mut self, step: UnderWay) {
+    fn end(&mut self, step: UnderWay, api: &mut ApiServer) {
         let plan = std::mem::take(&mut self.state.plan);
         let mut left_batch = false;
         for planned in &plan {
@@ -292,11 +307,11 @@ impl Engine {
                 };
                 let sequence = &mut self.state.sequences[planned.slot as usize];
                 sequence.computed += 1 + accepted;
-                left_batch |= self.produce(planned.slot, 1 + accepted, step);
+                left_batch |= self.produce(planned.slot, 1 + accepted, step, api);
             } else {
                 sequence.computed += planned.tokens;
                 if sequence.computed == sequence.total() {
-                    left_batch |= self.produce(planned.slot, 1, step);
+                    left_batch |= self.produce(planned.slot, 1, step, api);
                 } else if !sequence.hashes.is_empty() {
                     self.state.publish(planned.slot);
                 }
@@ -345,7 +360,7 @@ impl Engine {
     }
 
     /// Hands a sequence its new tokens; true where they were its last.
-    fn produce(&mut self, slot: Slot, tokens: u32, step: UnderWay) -> bool {
+    fn produce(&mut self, slot: Slot, tokens: u32, step: UnderWay, api: &mut ApiServer) -> bool {
         let sequence = &mut self.state.sequences[slot as usize];
         let first = sequence.produced == 0;
         sequence.produced += tokens;
@@ -358,7 +373,7 @@ impl Engine {
         let id = sequence.id;
         if first || last || sequence.unsent >= self.config.stream_interval {
             let count = std::mem::take(&mut sequence.unsent);
-            let at = self.api.send(step.ends_at, count);
+            let at = api.send(step.ends_at, count);
             self.state.events.push(Event {
                 request: id,
                 at,

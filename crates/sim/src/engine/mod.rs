@@ -15,18 +15,22 @@ mod config;
 mod machine;
 mod mindie;
 mod noise;
+mod replicas;
 mod request;
+mod sglang;
 mod state;
 mod step_log;
 pub mod virtual_time;
 mod vllm;
 
 pub use blocks::block_hashes;
-pub use config::{EngineConfig, Order, Policy, Speculation};
-pub use machine::{Engine, StepOutcome};
+pub use config::{EngineConfig, Headroom, Order, Policy, Speculation};
+pub use machine::OutOfMemory;
 pub use mindie::MindiePolicy;
 pub use noise::Noise;
+pub use replicas::{Engine, StepOutcome};
 pub use request::{Event, EventKind, Finish, Refusal, Request};
+pub use sglang::SglangPolicy;
 
 pub use state::Stats;
 pub use step_log::StepRecord;

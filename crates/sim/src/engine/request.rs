@@ -85,6 +85,9 @@ pub enum Refusal {
         /// Tokens asked for.
         output: u32,
     },
+    /// The engine has run out of memory.
+    #[error("the engine is dead")]
+    Dead,
     /// A request of this id is under way.
     #[error("a request with the id {id} is under way")]
     Duplicate {

@@ -103,6 +103,24 @@ pub struct Stats {
     pub accepted_tokens: u64,
 }
 
+impl Stats {
+    pub(super) fn add(&mut self, other: &Stats) {
+        self.running += other.running;
+        self.waiting += other.waiting;
+        self.blocks_used += other.blocks_used;
+        self.blocks += other.blocks;
+        self.steps += other.steps;
+        self.preemptions += other.preemptions;
+        self.prompt_tokens += other.prompt_tokens;
+        self.generation_tokens += other.generation_tokens;
+        self.prefix_queries += other.prefix_queries;
+        self.prefix_hits += other.prefix_hits;
+        self.drafts += other.drafts;
+        self.draft_tokens += other.draft_tokens;
+        self.accepted_tokens += other.accepted_tokens;
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) sequences: Vec<Sequence>,

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use inferometer_sim::{Config, Server, SimError};
+use inferometer_sim::{Config, Ending, Server, SimError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 pub struct Sim {
     pub address: SocketAddr,
     stop: oneshot::Sender<()>,
-    thread: JoinHandle<Result<(), SimError>>,
+    thread: JoinHandle<Result<Ending, SimError>>,
     folder: TempDir,
 }
 

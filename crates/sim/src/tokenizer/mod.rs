@@ -1,0 +1,230 @@
+//! What cuts prompts into tokens, and what answers are made of.
+//!
+//! A word is a token unless a real tokenizer is named; then prompt counts, limits, `/tokenize`
+//! and the text of answers are that tokenizer's. The client has its own reading of the same
+//! files, so that a mistake made twice cannot cancel out.
+
+mod pieces;
+mod template;
+mod words;
+
+pub(crate) use pieces::Piece;
+pub(crate) use template::{ChatTemplate, OpensAnswer};
+pub(crate) use words::{Vocabulary, word_id};
+
+use std::{
+    fs,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tokenizers::ModelWrapper;
+
+/// The file beside a model's weights.
+pub const FILE: &str = "tokenizer.json";
+/// The largest in use have some 35 MB; anything that is no ordinary file may never end.
+const MOST_BYTES: u64 = 1 << 30;
+/// Holds a character that no vocabulary has, so that a file which cannot encode every text is
+/// found out at once.
+const PROBE: &str = "A probe: \u{10FFFD}é 中文\n 1234";
+
+/// A tokenizer, and the pieces of which answers are made with it.
+#[derive(Clone)]
+pub struct Tokenizer {
+    cutter: Arc<Cutter>,
+    pieces: Arc<[Piece]>,
+}
+
+enum Cutter {
+    Words,
+    Bytes,
+    OpenAi(&'static bpe_openai::Tokenizer),
+    File {
+        tokenizer: Box<tokenizers::Tokenizer>,
+        template: Option<ChatTemplate>,
+    },
+}
+
+/// Why a tokenizer cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{}: {why}; give a tokenizer.json, a model folder that holds one, cl100k, o200k, bytes or words",
+    place.display()
+)]
+pub struct TokenizerError {
+    /// The file or folder.
+    pub place: PathBuf,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+impl Default for Tokenizer {
+    /// A word is a token.
+    fn default() -> Tokenizer {
+        Tokenizer::of(Cutter::Words)
+    }
+}
+
+impl Tokenizer {
+    /// The tokenizer of a name: `words`, `bytes`, `cl100k`, `o200k`, a `tokenizer.json` or a
+    /// folder with one.
+    ///
+    /// # Errors
+    ///
+    /// If the name is a path and there is no usable file.
+    pub fn named(name: &str) -> Result<Tokenizer, TokenizerError> {
+        Ok(Tokenizer::of(match name.trim() {
+            "words" => Cutter::Words,
+            "bytes" => Cutter::Bytes,
+            "cl100k" | "cl100k_base" => Cutter::OpenAi(bpe_openai::cl100k_base()),
+            "o200k" | "o200k_base" => Cutter::OpenAi(bpe_openai::o200k_base()),
+            place => return Tokenizer::at(Path::new(place)),
+        }))
+    }
+
+    /// A `tokenizer.json`, or that of a folder, with the chat template beside it.
+    ///
+    /// # Errors
+    ///
+    /// If there is no usable file.
+    pub fn at(place: &Path) -> Result<Tokenizer, TokenizerError> {
+        let file = match place.is_dir() {
+            true => place.join(FILE),
+            false => place.to_owned(),
+        };
+        let bad = |why: String| TokenizerError {
+            place: file.clone(),
+            why: why.chars().filter(|c| !c.is_control()).take(300).collect(),
+        };
+        let about = fs::metadata(&file).map_err(|error| bad(error.to_string()))?;
+        if !about.is_file() || about.len() > MOST_BYTES {
+            return Err(bad("it is no ordinary file of less than 1 GiB".to_owned()));
+        }
+        let bytes = fs::read(&file).map_err(|error| bad(error.to_string()))?;
+        let parsed = guarded(|| parse(&bytes)).and_then(|parsed| parsed);
+        let tokenizer = parsed.map_err(bad)?;
+        let probed = guarded(|| tokenizer.encode_fast(PROBE, false).map(drop));
+        let probed = probed.and_then(|probed| probed.map_err(|error| error.to_string()));
+        probed.map_err(|why| bad(format!("it cannot encode every text: {why}")))?;
+        // A file of another name may be one of many in its folder.
+        let folder = file.parent().filter(|_| file.ends_with(FILE));
+        Ok(Tokenizer::of(Cutter::File {
+            tokenizer: Box::new(tokenizer),
+            template: folder.and_then(ChatTemplate::in_folder),
+        }))
+    }
+
+    fn of(cutter: Cutter) -> Tokenizer {
+        let pieces = pieces::of(&cutter).into();
+        Tokenizer {
+            cutter: Arc::new(cutter),
+            pieces,
+        }
+    }
+
+    /// The tokens of a text, without any that a model adds around it.
+    pub(crate) fn encode(&self, text: &str) -> Vec<u32> {
+        self.cutter.encode(text)
+    }
+
+    /// The text of tokens; `None` where words stand for them, whose text the tokens do not tell.
+    pub(crate) fn decode(&self, ids: &[u32]) -> Option<String> {
+        match &*self.cutter {
+            Cutter::Words => None,
+            cutter => Some(cutter.decode(ids)),
+        }
+    }
+
+    /// Whether words stand for tokens.
+    pub(crate) fn is_words(&self) -> bool {
+        matches!(*self.cutter, Cutter::Words)
+    }
+
+    /// What is put around messages; `None` where nothing is known of it.
+    pub(crate) fn template(&self) -> Option<&ChatTemplate> {
+        match &*self.cutter {
+            Cutter::File { template, .. } => template.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// What answers are made of; at least one.
+    pub(crate) fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+}
+
+impl Cutter {
+    fn encode(&self, text: &str) -> Vec<u32> {
+        match self {
+            Cutter::Words => text.split_whitespace().map(word_id).collect(),
+            Cutter::Bytes => text.bytes().map(u32::from).collect(),
+            Cutter::OpenAi(encoder) => encoder.encode(text),
+            Cutter::File { tokenizer, .. } => {
+                let encoded = guarded(|| tokenizer.encode_fast(text, false));
+                match encoded {
+                    Ok(Ok(encoding)) => encoding.get_ids().to_vec(),
+                    // The probe has passed, so only a broken file comes here.
+                    _ => text.bytes().map(u32::from).collect(),
+                }
+            }
+        }
+    }
+
+    /// What is no token of the vocabulary is left out.
+    fn decode(&self, ids: &[u32]) -> String {
+        let bytes = match self {
+            Cutter::Words => Vec::new(),
+            Cutter::Bytes => ids.iter().filter_map(|&id| u8::try_from(id).ok()).collect(),
+            Cutter::OpenAi(encoder) => {
+                let known = ids.iter().filter(|&&id| id < self.size());
+                encoder
+                    .bpe
+                    .decode_tokens(&known.copied().collect::<Vec<_>>())
+            }
+            Cutter::File { tokenizer, .. } => {
+                let decoded = guarded(|| tokenizer.decode(ids, true));
+                return decoded.map_or_else(|_| String::new(), Result::unwrap_or_default);
+            }
+        };
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Tokens of the vocabulary; 0 where it has no bounds.
+    fn size(&self) -> u32 {
+        let size = match self {
+            Cutter::Words => 0,
+            Cutter::Bytes => 256,
+            Cutter::OpenAi(encoder) => encoder.bpe.num_tokens(),
+            Cutter::File { tokenizer, .. } => tokenizer.get_vocab_size(true),
+        };
+        u32::try_from(size).unwrap_or(u32::MAX)
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<tokenizers::Tokenizer, String> {
+    let mut tokenizer =
+        tokenizers::Tokenizer::from_bytes(bytes).map_err(|error| error.to_string())?;
+    // Settings for training: with them prompts would be cut, filled up, or cut at random.
+    tokenizer.with_padding(None);
+    tokenizer
+        .with_truncation(None)
+        .map_err(|error| error.to_string())?;
+    if let ModelWrapper::BPE(model) = tokenizer.get_model()
+        && model.dropout.is_some()
+    {
+        let mut steady = model.clone();
+        steady.dropout = None;
+        tokenizer.with_model(steady);
+    }
+    Ok(tokenizer)
+}
+
+/// Runs foreign code on a file that somebody may have damaged; its panic is an error.
+fn guarded<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|_| "it could not be understood".to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! Words as tokens: each has an id that never changes.
+//!
+//! Ids matter where prompts share a beginning (the prefix cache) and to `/tokenize`. An id is
+//! a hash of its word, so no vocabulary is kept, except for what `/detokenize` needs.
+
+use std::collections::HashMap;
+
+/// Most words that a [`Vocabulary`] learns.
+const MOST_WORDS: usize = 1 << 17;
+
+/// Below this are tokens that are no words.
+const FIRST_WORD: u32 = 16;
+
+/// The token of a word; `<|5|>` is the token 5.
+pub(crate) fn word_id(word: &str) -> u32 {
+    let number = word
+        .strip_prefix("<|")
+        .and_then(|rest| rest.strip_suffix("|>"));
+    if let Some(id) = number.and_then(|number| number.parse().ok()) {
+        return id;
+    }
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for &byte in word.as_bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    let folded = (hash ^ (hash >> 32)) as u32 & 0x7fff_ffff;
+    folded.max(FIRST_WORD)
+}
+
+/// The words of tokens that were seen.
+#[derive(Debug, Default)]
+pub(crate) struct Vocabulary(HashMap<u32, Box<str>>);
+
+impl Vocabulary {
+    /// Remembers the words of a text, as long as there is room.
+    pub(crate) fn learn(&mut self, text: &str) {
+        for word in text.split_whitespace() {
+            if self.0.len() >= MOST_WORDS {
+                return;
+            }
+            // A long word is worth less than the room that it takes.
+            if word.len() <= 256 {
+                self.0.entry(word_id(word)).or_insert_with(|| word.into());
+            }
+        }
+    }
+
+    /// The word of a token, or how to write the token.
+    pub(crate) fn word(&self, id: u32) -> String {
+        let known = self.0.get(&id);
+        known.map_or_else(|| format!("<|{id}|>"), |word| word.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_come_back_as_their_words_or_as_themselves() {
+        let mut vocabulary = Vocabulary::default();
+        vocabulary.learn("green house");
+        assert_eq!(vocabulary.word(word_id("house")), "house");
+        for id in [0, 2, 12_345, u32::MAX] {
+            assert_eq!(word_id(&vocabulary.word(id)), id);
+        }
+    }
+}
