@@ -1,16 +1,18 @@
 //! Whether a text is there in both languages, found while it is compiled.
 
 /// Texts that are the same in both languages: names of metrics, units and options.
-const SAME: [&str; 10] = [
+const SAME: [&str; 12] = [
     "API",
     "E2E",
     "HTTP {status}",
     "ITL",
+    "SLO {objective}",
     "TPOT",
     "TTFT",
     "TTFT p50",
     "temperature {value}",
     "tok/s",
+    "tokens",
     "top-p {value}",
 ];
 

@@ -45,7 +45,7 @@ crate::texts! {
         /// Mean of `{metric}`.
         MeanOf => "{metric}, mean", "{metric} 均值";
         /// Percentile `{p}` of `{metric}`.
-        PercentileOf => "{metric}, {p}", "{metric} {p}";
+        PercentileOf => "{metric}, {p}", "{metric}，{p}";
         /// Legend: mean.
         Mean => "mean", "均值";
         /// Legend: median.
