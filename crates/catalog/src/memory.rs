@@ -133,17 +133,11 @@ pub fn vllm(
             total: total / GIB,
         });
     }
-    let activations = activation_peak(model, parallel, settings);
-    let non_torch = if parallel.tensor > 1 {
-        1.0 * GIB
-    } else {
-        0.15 * GIB
-    };
-    let graphs = if settings.enforce_eager {
-        0.0
-    } else {
-        graph_bytes(model)
-    };
+    let Overhead {
+        activations,
+        non_torch,
+        graphs,
+    } = overhead(model, parallel, settings);
     let kv = settings.utilization * total - weights - activations - non_torch - graphs;
     let layers_here = 1.0 / f64::from(parallel.pipeline.max(1));
     let kv_per_token = model.kv_bytes_per_token(parallel.tensor, settings.kv_dtype) * layers_here;
@@ -174,6 +168,34 @@ pub fn vllm(
         });
     }
     Ok(budget)
+}
+
+/// What a card holds beside weights and cache, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overhead {
+    /// Activations at their peak.
+    pub activations: f64,
+    /// Context and libraries, outside the allocator.
+    pub non_torch: f64,
+    /// CUDA graphs.
+    pub graphs: f64,
+}
+
+/// What vLLM holds on a card beside weights and cache.
+pub fn overhead(model: &Model, parallel: &Parallel, settings: &VllmMemory) -> Overhead {
+    Overhead {
+        activations: activation_peak(model, parallel, settings),
+        non_torch: if parallel.tensor > 1 {
+            1.0 * GIB
+        } else {
+            0.15 * GIB
+        },
+        graphs: if settings.enforce_eager {
+            0.0
+        } else {
+            graph_bytes(model)
+        },
+    }
 }
 
 /// The profiling run's peak: gate, up and their product of one feed-forward layer, a few copies
