@@ -52,31 +52,16 @@ pub fn command(
     model: &str,
     flags: &[Flag],
 ) -> Result<LaunchCommand, CommandError> {
-    let mut words: Vec<String> = match engine {
-        EngineKind::Sglang => [
-            "python",
-            "-m",
-            "sglang.launch_server",
-            "--model-path",
-            model,
-        ]
-        .map(str::to_owned)
-        .to_vec(),
-        EngineKind::LlamaServer => ["llama-server", "-m", model].map(str::to_owned).to_vec(),
-        EngineKind::Vllm | EngineKind::Mindie | EngineKind::Custom => {
-            ["vllm", "serve", model].map(str::to_owned).to_vec()
-        }
+    let words: &[&str] = match engine {
+        EngineKind::Sglang => &["python", "-m", "sglang.launch_server", "--model-path", model],
+        EngineKind::LlamaServer => &["llama-server", "-m", model],
+        EngineKind::Vllm | EngineKind::Mindie | EngineKind::Custom => &["vllm", "serve", model],
     };
+    let mut command = LaunchCommand::parse(words)?;
     for (name, value) in flags {
-        let name = name_for(engine, name);
-        // A switch may be given as name=true and name=false too.
-        match value.as_deref() {
-            None | Some("true") => words.push(format!("--{name}")),
-            Some("false") => words.push(format!("--no-{name}")),
-            Some(value) => words.push(format!("--{name}={value}")),
-        }
+        command.set(name_for(engine, name), value.as_deref());
     }
-    LaunchCommand::parse(&words)
+    Ok(command)
 }
 
 #[cfg(test)]
@@ -92,8 +77,8 @@ mod tests {
                 .to_words()
                 .join(" ")
         };
-        assert!(words(EngineKind::Vllm).contains("--max-model-len=4096"));
-        assert!(words(EngineKind::Sglang).contains("--context-length=4096"));
+        assert!(words(EngineKind::Vllm).contains("--max-model-len 4096"));
+        assert!(words(EngineKind::Sglang).contains("--context-length 4096"));
         assert_eq!(name_for(EngineKind::Mindie, "max-model-len"), "maxSeqLen");
     }
 
