@@ -205,16 +205,22 @@ fn target<'a>(
         what,
         flag,
     };
-    let input = observation.input.ok_or_else(|| missing("prompts", "input-tokens"))?;
-    let output = observation.output.ok_or_else(|| missing("answers", "output-tokens"))?;
+    let input = observation
+        .input
+        .ok_or_else(|| missing("prompts", "input-tokens"))?;
+    let output = observation
+        .output
+        .ok_or_else(|| missing("answers", "output-tokens"))?;
     let subject = Subject {
         version: subject.version.or(observation.version),
         ..subject.clone()
     };
-    subject.start(&observation.flags, base).map_err(|error| CalibrateError::NoStart {
-        name: observation.name.clone(),
-        reason: error.to_string(),
-    })?;
+    subject
+        .start(&observation.flags, base)
+        .map_err(|error| CalibrateError::NoStart {
+            name: observation.name.clone(),
+            reason: error.to_string(),
+        })?;
     Ok(Target {
         observation,
         subject,

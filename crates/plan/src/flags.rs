@@ -53,7 +53,13 @@ pub fn command(
     flags: &[Flag],
 ) -> Result<LaunchCommand, CommandError> {
     let words: &[&str] = match engine {
-        EngineKind::Sglang => &["python", "-m", "sglang.launch_server", "--model-path", model],
+        EngineKind::Sglang => &[
+            "python",
+            "-m",
+            "sglang.launch_server",
+            "--model-path",
+            model,
+        ],
         EngineKind::LlamaServer => &["llama-server", "-m", model],
         EngineKind::Vllm | EngineKind::Mindie | EngineKind::Custom => &["vllm", "serve", model],
     };

@@ -7,6 +7,7 @@ mod shown;
 
 pub use mindie::MindieSizes;
 pub use remedy::Remedy;
+pub use shown::SCHEMA;
 
 use crate::flags::{Flag, command};
 use crate::model::{KnownModel, Weights};

@@ -68,9 +68,12 @@ pub fn simulate(config: EngineConfig, work: &Work, seed: u64) -> Run {
         .collect();
     let mut engine = Engine::new(config, seed);
     match work.load {
-        Load::Closed(streams) => {
-            closed_loop(&mut engine, requests, streams.max(1) as usize, Keep::default())
-        }
+        Load::Closed(streams) => closed_loop(
+            &mut engine,
+            requests,
+            streams.max(1) as usize,
+            Keep::default(),
+        ),
         Load::Open(rate) => {
             let mut at = 0.0;
             let arrivals: Vec<(u64, Request)> = requests
@@ -194,6 +197,9 @@ mod tests {
     fn what_the_engine_refuses_is_an_error_in_its_words() {
         let flags = vec![("max-num-seqs".to_owned(), Some("0".to_owned()))];
         let timing = Timing::shipped(&subject().device);
-        assert!(matches!(subject().start(&flags, &timing), Err(LaunchError::Refused(_))));
+        assert!(matches!(
+            subject().start(&flags, &timing),
+            Err(LaunchError::Refused(_))
+        ));
     }
 }

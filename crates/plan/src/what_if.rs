@@ -127,13 +127,17 @@ pub enum WhatIfError {
     #[error("{0} settings are too many; vary less, at most {MOST_SETTINGS}")]
     TooMany(usize),
     /// Neither load nor objectives.
-    #[error("say at which load (--concurrency or --rate), or give objectives (--slo) to find the greatest")]
+    #[error(
+        "say at which load (--concurrency or --rate), or give objectives (--slo) to find the greatest"
+    )]
     NoLoad,
     /// The card is not known.
     #[error(transparent)]
     Device(#[from] BadDevice),
     /// A card without speed.
-    #[error("of the device '{0}' only the memory is known; add bandwidth= and half= to predict times")]
+    #[error(
+        "of the device '{0}' only the memory is known; add bandwidth= and half= to predict times"
+    )]
     NoSpeed(String),
 }
 
@@ -153,7 +157,9 @@ pub fn ask(question: &Question<'_>) -> Result<Answers, WhatIfError> {
     }
     let settings = settings(question)?;
     let subject = question.calibration.subject()?;
-    let outcomes = on_all(settings.len(), |index| outcome(question, &subject, &settings[index]));
+    let outcomes = on_all(settings.len(), |index| {
+        outcome(question, &subject, &settings[index])
+    });
     let settings: Vec<(Setting, Outcome)> = settings
         .into_iter()
         .map(|(setting, _)| setting)
@@ -226,7 +232,11 @@ fn settings(question: &Question<'_>) -> Result<Vec<(Setting, Card)>, WhatIfError
     Ok(all.into_iter().flat_map(each).collect())
 }
 
-fn outcome(question: &Question<'_>, subject: &Subject, (setting, card): &(Setting, Card)) -> Outcome {
+fn outcome(
+    question: &Question<'_>,
+    subject: &Subject,
+    (setting, card): &(Setting, Card),
+) -> Outcome {
     let calibration = question.calibration;
     let elsewhere = setting.device != calibration.device;
     let subject = Subject {
@@ -265,15 +275,15 @@ fn outcome(question: &Question<'_>, subject: &Subject, (setting, card): &(Settin
         });
     }
     let watts = question.watts.or(card.watts);
-    Outcome::Predicted(Box::new(prediction(question, setting, work, &run, beyond, watts)))
+    Outcome::Predicted(Box::new(prediction(
+        question, setting, work, &run, beyond, watts,
+    )))
 }
 
 /// The greatest number of streams that meets the objectives, and its run.
-fn capacity(
-    objectives: &Objectives,
-    serve: impl Fn(Load) -> (Work, Run),
-) -> Option<(Work, Run)> {
-    let tried = |streams: u32| Some(serve(Load::Closed(streams))).filter(|(_, run)| objectives.met(run));
+fn capacity(objectives: &Objectives, serve: impl Fn(Load) -> (Work, Run)) -> Option<(Work, Run)> {
+    let tried =
+        |streams: u32| Some(serve(Load::Closed(streams))).filter(|(_, run)| objectives.met(run));
     let mut best = tried(1)?;
     let (mut low, mut high) = (1, 2);
     while high <= MOST_STREAMS {
@@ -319,7 +329,8 @@ fn prediction(
             .max(1)
     };
     let cards = size("tensor-parallel-size").saturating_mul(size("pipeline-parallel-size"));
-    let (requests_per_s, output_tokens_per_s) = (run.requests_per_second(), run.tokens_per_second());
+    let (requests_per_s, output_tokens_per_s) =
+        (run.requests_per_second(), run.tokens_per_second());
     let far: f64 = beyond.iter().map(|beyond| beyond.doublings).sum();
     let bounds = Metric::ALL.map(|metric| {
         let held_out = question.calibration.held_out.iter();
@@ -333,7 +344,11 @@ fn prediction(
         output_tokens_per_s,
         window_s: run.ended as f64 * 1e-9,
         served,
-        refused: run.served.iter().filter(|served| served.refused.is_some()).count() as u64,
+        refused: run
+            .served
+            .iter()
+            .filter(|served| served.refused.is_some())
+            .count() as u64,
         input_mean: work.input.mean(),
         output_mean: tokens as f64 / served.max(1) as f64,
         ttft_ms: sample(Served::ttft_ms),
@@ -377,17 +392,20 @@ impl Prediction {
 /// The best of those that meet the objectives: the cheapest where prices are known, else the
 /// fastest by card; one inside the envelope before one outside.
 fn recommend(settings: &[(Setting, Outcome)]) -> Option<usize> {
-    let candidates = settings.iter().enumerate().filter_map(|(index, (_, outcome))| {
-        let Outcome::Predicted(prediction) = outcome else {
-            return None;
-        };
-        let met = prediction.met.unwrap_or(true) && prediction.served > 0;
-        let worth = match prediction.cost_per_million {
-            Some(cost) => 1.0 / cost,
-            None => prediction.output_tokens_per_s / f64::from(prediction.cards),
-        };
-        met.then_some((prediction.inside(), worth, index))
-    });
+    let candidates = settings
+        .iter()
+        .enumerate()
+        .filter_map(|(index, (_, outcome))| {
+            let Outcome::Predicted(prediction) = outcome else {
+                return None;
+            };
+            let met = prediction.met.unwrap_or(true) && prediction.served > 0;
+            let worth = match prediction.cost_per_million {
+                Some(cost) => 1.0 / cost,
+                None => prediction.output_tokens_per_s / f64::from(prediction.cards),
+            };
+            met.then_some((prediction.inside(), worth, index))
+        });
     let best = candidates.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     best.map(|(_, _, index)| index)
 }

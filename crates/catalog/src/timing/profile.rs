@@ -142,7 +142,10 @@ mod tests {
         let timing = Timing::shipped(Device::named("h200").unwrap());
         let text = toml::to_string(&timing).unwrap();
         assert_eq!(Timing::from_toml(&text).unwrap(), timing);
-        let inside = format!("model = \"m\"\n[timing]\n{}", text.replace("[api]", "[timing.api]"));
+        let inside = format!(
+            "model = \"m\"\n[timing]\n{}",
+            text.replace("[api]", "[timing.api]")
+        );
         assert_eq!(Timing::from_toml(&inside).unwrap(), timing);
         let error = |text: &str| Timing::from_toml(text).unwrap_err().to_string();
         assert!(error(&format!("speed = 1.0\n{text}")).contains("speed"));

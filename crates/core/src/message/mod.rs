@@ -5,6 +5,7 @@
 
 pub mod doubts;
 pub mod labels;
+pub mod plan;
 
 /// Language of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -72,12 +72,27 @@ impl Envelope {
         let mut all = Vec::new();
         match work.load {
             Load::Closed(streams) => {
-                check(&mut all, "concurrency", f64::from(streams), self.concurrency);
+                check(
+                    &mut all,
+                    "concurrency",
+                    f64::from(streams),
+                    self.concurrency,
+                );
             }
             Load::Open(rate) => check(&mut all, "rate", rate, self.rate),
         }
-        check(&mut all, "input-tokens", work.input.mean(), self.input_tokens);
-        check(&mut all, "output-tokens", work.output.mean(), self.output_tokens);
+        check(
+            &mut all,
+            "input-tokens",
+            work.input.mean(),
+            self.input_tokens,
+        );
+        check(
+            &mut all,
+            "output-tokens",
+            work.output.mean(),
+            self.output_tokens,
+        );
         let names = flags.iter().map(|(name, _)| name.as_str());
         let names: BTreeSet<&str> = names.chain(self.flags.keys().map(String::as_str)).collect();
         for name in names {
@@ -87,7 +102,10 @@ impl Envelope {
             if measured.contains(&value) {
                 continue;
             }
-            let numbers: Vec<f64> = measured.iter().filter_map(|text| text.parse().ok()).collect();
+            let numbers: Vec<f64> = measured
+                .iter()
+                .filter_map(|text| text.parse().ok())
+                .collect();
             let range = numbers.iter().fold(None, |range, &number| {
                 let mut range = range;
                 widen(&mut range, number);
@@ -135,7 +153,11 @@ fn check(all: &mut Vec<Beyond>, what: &str, value: f64, range: Option<[f64; 2]>)
     if value >= low / MARGIN && value <= high * MARGIN {
         return;
     }
-    let distance = if value < low { low / value } else { value / high };
+    let distance = if value < low {
+        low / value
+    } else {
+        value / high
+    };
     all.push(Beyond {
         what: what.to_owned(),
         value: value.to_string(),

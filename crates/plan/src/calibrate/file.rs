@@ -130,7 +130,10 @@ impl Calibration {
     pub fn from_toml(text: &str) -> Result<Calibration, CalibrationError> {
         let form = |error: toml::de::Error| CalibrationError::Form(error.message().to_owned());
         let table: toml::Table = toml::from_str(text).map_err(form)?;
-        let schema = table.get("schema").and_then(toml::Value::as_str).unwrap_or_default();
+        let schema = table
+            .get("schema")
+            .and_then(toml::Value::as_str)
+            .unwrap_or_default();
         if !schema.is_empty() && schema != SCHEMA {
             return Err(CalibrationError::Schema(schema.chars().take(60).collect()));
         }

@@ -4,8 +4,8 @@
 //! same load in virtual time. Residuals are weighed by how well a figure can be known, and
 //! lose weight where they are far off, so that one spoilt point does not bend all others.
 
-use crate::cores::on_all;
 use super::parameters::{COUNT, Logarithms, PARAMETERS, applied};
+use crate::cores::on_all;
 use crate::observation::{Observation, Origin};
 use crate::predict::{Figures, Metric, Subject, Work, simulate};
 use inferometer_catalog::timing::Timing;
@@ -29,7 +29,10 @@ const FAR: f64 = 2.5;
 
 /// What figures a load point has under some coefficients; `None` where the engine does not start.
 pub(super) fn figures(target: &Target<'_>, timing: &Timing) -> Option<Figures> {
-    let config = target.subject.start(&target.observation.flags, timing).ok()?;
+    let config = target
+        .subject
+        .start(&target.observation.flags, timing)
+        .ok()?;
     Some(Figures::of(&simulate(config, &target.work, SEED)))
 }
 
@@ -107,7 +110,9 @@ pub(super) fn linearise(base: &Timing, targets: &[Target<'_>], at: Logarithms) -
     let slopes = residuals
         .iter()
         .map(|residual| {
-            let here = figures[0][residual.target].as_ref().and_then(|f| f.get(residual.metric));
+            let here = figures[0][residual.target]
+                .as_ref()
+                .and_then(|f| f.get(residual.metric));
             std::array::from_fn(|index| {
                 let there = figures[index + 1][residual.target]
                     .as_ref()
@@ -201,7 +206,9 @@ fn solved(mut matrix: [[f64; COUNT]; COUNT], mut right: [f64; COUNT]) -> [f64; C
         }
     }
     for pivot in (0..COUNT).rev() {
-        let known: f64 = (pivot + 1..COUNT).map(|column| matrix[pivot][column] * right[column]).sum();
+        let known: f64 = (pivot + 1..COUNT)
+            .map(|column| matrix[pivot][column] * right[column])
+            .sum();
         right[pivot] = (right[pivot] - known) / matrix[pivot][pivot].max(f64::MIN_POSITIVE);
     }
     right
@@ -219,9 +226,10 @@ pub(super) fn fit(base: &Timing, targets: &[Target<'_>], start: Logarithms) -> L
         }
         let timings: Vec<Timing> = tried.iter().map(|at| applied(base, at)).collect();
         let figures = evaluate(targets, &timings);
-        let judged = tried.iter().zip(&figures).map(|(at, figures)| {
-            (misfit(&residuals(targets, figures), at), *at)
-        });
+        let judged = tried
+            .iter()
+            .zip(&figures)
+            .map(|(at, figures)| (misfit(&residuals(targets, figures), at), *at));
         let Some((value, at)) = judged.min_by(|a, b| a.0.total_cmp(&b.0)) else {
             break;
         };

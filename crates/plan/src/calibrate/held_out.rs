@@ -30,14 +30,20 @@ const LEAST_IMPORTED: f64 = 0.04;
 
 /// The residuals of each point when it is left out. The fit to the others begins at the fit to
 /// all and takes two steps: one by the derivatives that are known, one by new ones.
-pub(super) fn leave_one_out(base: &Timing, targets: &[Target<'_>], fit: &Linearised) -> Vec<Residual> {
+pub(super) fn leave_one_out(
+    base: &Timing,
+    targets: &[Target<'_>],
+    fit: &Linearised,
+) -> Vec<Residual> {
     let mut all = Vec::new();
     for (left, target) in targets.iter().enumerate() {
         let at = fit.step(0.0, |residual| residual.target != left);
         let at = refined(base, targets, left, at);
         let predicted = [figures(target, &applied(base, &at))];
         let mut errors = residuals(std::slice::from_ref(target), &predicted);
-        errors.iter_mut().for_each(|residual| residual.target = left);
+        errors
+            .iter_mut()
+            .for_each(|residual| residual.target = left);
         all.append(&mut errors);
     }
     all
@@ -61,7 +67,9 @@ fn refined(base: &Timing, targets: &[Target<'_>], left: usize, at: Logarithms) -
 
 /// The stated error of each metric.
 pub(super) fn stated(targets: &[Target<'_>], errors: &[Residual]) -> Vec<HeldOut> {
-    let imported = targets.iter().any(|target| target.observation.origin == Origin::Import);
+    let imported = targets
+        .iter()
+        .any(|target| target.observation.origin == Origin::Import);
     let least = if imported { LEAST_IMPORTED } else { LEAST };
     let stated = Metric::ALL.into_iter().filter_map(|metric| {
         let of_metric = errors.iter().filter(|residual| residual.metric == metric);

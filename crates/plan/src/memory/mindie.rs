@@ -2,7 +2,6 @@
 
 use super::{Answer, Layout, Lengths, MemoryError, Part, Question};
 use crate::flags::name_for;
-use crate::model::Weights;
 use inferometer_catalog::device::{Kind, Parallel};
 use inferometer_catalog::engine::mindie::Config;
 use inferometer_catalog::memory::{GIB, MindieMemory, mindie_max_batch};
@@ -20,6 +19,8 @@ const FRACTION: f64 = 0.8;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MindieSizes {
+    /// Lengths that the batch sizes are for.
+    pub lengths: Lengths,
     /// npuMemSize that −1 comes to, GiB.
     pub npu_mem_size: f64,
     /// npuMemSize as older manuals compute it by hand, whole GiB.
@@ -99,6 +100,7 @@ pub(super) fn divide(question: &Question<'_>) -> Result<Answer, MemoryError> {
         block_size,
     );
     let sizes = MindieSizes {
+        lengths,
         npu_mem_size: memory.automatic(),
         npu_mem_size_by_hand: memory.by_hand(),
         blocks_per_request: u64::from(lengths.input).div_ceil(size)
@@ -110,11 +112,7 @@ pub(super) fn divide(question: &Question<'_>) -> Result<Answer, MemoryError> {
             .max(u64::from(lengths.input))
             .max(schedule.max_prefill_tokens),
     };
-    let weights = match known.weights {
-        Weights::Computed(bytes) => Weights::Computed(bytes),
-        Weights::Stored(bytes) => Weights::Stored(bytes),
-    };
-    let mut answer = cache.answer(question, version, parts, weights, parallel);
+    let mut answer = cache.answer(question, version, parts, known.weights, parallel);
     answer.max_concurrency = answer.max_concurrency.map(|_| batch as f64);
     answer.mindie = Some(sizes);
     Ok(answer)

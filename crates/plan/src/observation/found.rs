@@ -35,7 +35,10 @@ pub(super) fn observation(found: &Found) -> Option<Observation> {
         name: format!("{} lines {}–{}", found.file, found.lines.0, found.lines.1),
         load,
         requests,
-        input: length(summary.tokens.input_mean, deviation(summary.tokens.input_spread.as_ref())),
+        input: length(
+            summary.tokens.input_mean,
+            deviation(summary.tokens.input_spread.as_ref()),
+        ),
         output: length(summary.tokens.output_mean, spread),
         spread,
         flags: flags(found),
@@ -50,9 +53,10 @@ fn invalid(summary: &ImportedSummary) -> Vec<String> {
     if summary.valid {
         return Vec::new();
     }
-    let invalid = summary.doubts.iter().filter(|doubt| {
-        doubt.severity == inferometer_core::doubt::Severity::Invalid
-    });
+    let invalid = summary
+        .doubts
+        .iter()
+        .filter(|doubt| doubt.severity == inferometer_core::doubt::Severity::Invalid);
     invalid.map(|doubt| doubt.code.name().to_owned()).collect()
 }
 
@@ -68,7 +72,11 @@ fn requests(summary: &ImportedSummary) -> Option<u32> {
 
 fn load(found: &Found, requests: Option<u32>) -> Option<Load> {
     let configured = found.summary.as_ref()?.concurrency.configured;
-    let streams = found.point.get("concurrency").and_then(Value::as_u64).or(configured);
+    let streams = found
+        .point
+        .get("concurrency")
+        .and_then(Value::as_u64)
+        .or(configured);
     if let Some(streams) = streams.and_then(|streams| u32::try_from(streams).ok()) {
         return (streams > 0).then_some(Load::Closed(streams));
     }
@@ -139,7 +147,14 @@ fn flags(found: &Found) -> Vec<Flag> {
     let Ok(command) = LaunchCommand::parse_line(command) else {
         return Vec::new();
     };
-    let about_serving = ["model", "model-path", "port", "host", "served-model-name", "api-key"];
+    let about_serving = [
+        "model",
+        "model-path",
+        "port",
+        "host",
+        "served-model-name",
+        "api-key",
+    ];
     let given = command.flags.iter().filter(|given| {
         given.known && given.key.is_none() && !about_serving.contains(&given.name.as_str())
     });

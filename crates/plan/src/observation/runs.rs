@@ -55,7 +55,10 @@ fn share_spread(all: &mut [Observation]) {
         return;
     };
     let mean = mean.map(Lengths::mean);
-    for observation in all.iter_mut().filter(|o| o.spread.is_some() && streams(o).is_some()) {
+    for observation in all
+        .iter_mut()
+        .filter(|o| o.spread.is_some() && streams(o).is_some())
+    {
         let own = observation.output.map(Lengths::mean);
         let alike = match (own, mean) {
             (Some(own), Some(mean)) => (own / mean - 1.0).abs() < 0.05,
@@ -101,9 +104,13 @@ fn read_source(path: &Path) -> Result<Vec<Observation>, ObservationError> {
         }
         return Ok(all);
     }
-    let length = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
+    let length = std::fs::metadata(path)
+        .map_err(|error| failed(error.to_string()))?
+        .len();
     if length > LARGEST_FILE {
-        return Err(failed(format!("it has {length} bytes, and at most {LARGEST_FILE} are read")));
+        return Err(failed(format!(
+            "it has {length} bytes, and at most {LARGEST_FILE} are read"
+        )));
     }
     let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
     let text = String::from_utf8_lossy(&bytes);
@@ -130,7 +137,9 @@ fn without_repetition(all: Vec<Observation>) -> Vec<Observation> {
             known.same_point(&observation)
                 && known.origin == Origin::Import
                 && observation.origin == Origin::Import
-                && known.apart(&observation).is_none_or(|(_, ratio)| ratio < SAME)
+                && known
+                    .apart(&observation)
+                    .is_none_or(|(_, ratio)| ratio < SAME)
         });
         match told {
             Some(known) if known.richness() < observation.richness() => *known = observation,
@@ -169,7 +178,10 @@ fn of_run(run: &RunDir) -> Result<Option<Observation>, String> {
         _ => None,
     };
     let mean = |mean: Option<f64>| mean.map(|mean| Lengths::Fixed((mean.round() as u32).max(1)));
-    let invalid = summary.doubts.iter().filter(|doubt| doubt.severity == Severity::Invalid);
+    let invalid = summary
+        .doubts
+        .iter()
+        .filter(|doubt| doubt.severity == Severity::Invalid);
     Ok(Some(Observation {
         name: run.path().display().to_string(),
         load,

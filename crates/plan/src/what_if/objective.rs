@@ -54,8 +54,9 @@ impl Objectives {
             let value = match slo.scope {
                 SloScope::Request => return true,
                 SloScope::Percentile(percent) => quantile(&sample, percent / 100.0),
-                SloScope::Mean => (!sample.is_empty())
-                    .then(|| sample.iter().sum::<f64>() / sample.len() as f64),
+                SloScope::Mean => {
+                    (!sample.is_empty()).then(|| sample.iter().sum::<f64>() / sample.len() as f64)
+                }
             };
             value.is_some_and(|ms| ms <= limit_ms(slo))
         })
