@@ -11,7 +11,7 @@ pub use file::{Calibration, CalibrationError, FittedPoint, SCHEMA, Verified, Wor
 pub use held_out::HeldOut;
 
 use crate::observation::{Load, Observation};
-use crate::predict::{Metric, Subject, Work};
+use crate::predict::{Metric, Subject, Work, settled};
 use fit::{Residual, Target, fit};
 use inferometer_catalog::timing::Timing;
 use inferometer_core::length::{Distribution as Lengths, LengthSpec};
@@ -138,7 +138,7 @@ pub fn calibrate(
         workload: workload(observations),
         timing: parameters::applied(&base, &fitted.at),
         model: subject.model.clone(),
-        envelope: Envelope::of(observations),
+        envelope: Envelope::of(&targets),
         held_out: held_out::stated(&targets, &errors),
         points: points(observations, &errors),
         verified: Vec::new(),
@@ -215,14 +215,16 @@ fn target<'a>(
         version: subject.version.or(observation.version),
         ..subject.clone()
     };
-    subject
-        .start(&observation.flags, base)
-        .map_err(|error| CalibrateError::NoStart {
-            name: observation.name.clone(),
-            reason: error.to_string(),
-        })?;
+    let config =
+        subject
+            .start(&observation.flags, base)
+            .map_err(|error| CalibrateError::NoStart {
+                name: observation.name.clone(),
+                reason: error.to_string(),
+            })?;
     Ok(Target {
         observation,
+        settled: settled(&observation.flags, &config),
         subject,
         work: Work {
             load: observation.load,

@@ -8,7 +8,7 @@ use inferometer_catalog::model::Model;
 use inferometer_catalog::timing::Timing;
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_sim::engine::virtual_time::{Keep, Run, Served, closed_loop, open_loop};
-use inferometer_sim::engine::{Engine, EngineConfig, Request};
+use inferometer_sim::engine::{Engine, EngineConfig, Policy, Request};
 use inferometer_sim::launch::{Host, Launch, LaunchError};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -41,6 +41,24 @@ impl Subject {
         };
         Ok(Launch::of_model(&command, &self.model, &host)?.config)
     }
+}
+
+/// Flags with the values that the defaults of the scheduler come to, so that a default and the
+/// same value given are the same.
+pub fn settled(flags: &[Flag], config: &EngineConfig) -> Vec<Flag> {
+    let mut all = flags.to_vec();
+    if let Policy::Vllm(policy) = &config.policy {
+        let usual = [
+            ("max-num-batched-tokens", policy.max_num_batched_tokens),
+            ("max-num-seqs", policy.max_num_seqs),
+        ];
+        for (name, number) in usual {
+            if !all.iter().any(|(known, _)| known == name) {
+                all.push((name.to_owned(), Some(number.to_string())));
+            }
+        }
+    }
+    all
 }
 
 /// What is sent.

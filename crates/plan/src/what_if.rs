@@ -11,7 +11,7 @@ use crate::cores::on_all;
 use crate::device::{BadDevice, Card, Timed};
 use crate::flags::{Flag, value};
 use crate::observation::Load;
-use crate::predict::{Metric, Subject, Work, simulate};
+use crate::predict::{Metric, Subject, Work, settled, simulate};
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_core::summary::Distribution;
 use inferometer_sim::engine::virtual_time::{Run, Served};
@@ -265,7 +265,9 @@ fn outcome(
             None => return Outcome::NeverMet,
         },
     };
-    let mut beyond = calibration.envelope.beyond(&work, &setting.flags);
+    let mut beyond = calibration
+        .envelope
+        .beyond(&work, &settled(&setting.flags, &config));
     if elsewhere {
         beyond.push(Beyond {
             what: "device".to_owned(),

@@ -100,8 +100,13 @@ fn the_stated_error_covers_the_true_one_in_nine_of_ten_seeds() {
         let truth = Figures::of(&simulate(truth, &work, 7));
         let said = predicted(&calibration, &[], &work);
         for (metric, covered) in metrics.into_iter().zip(&mut covered) {
-            let error = (said.get(metric).unwrap() / truth.get(metric).unwrap()).ln().abs();
-            let stated = calibration.held_out.iter().find(|known| known.metric == metric);
+            let error = (said.get(metric).unwrap() / truth.get(metric).unwrap())
+                .ln()
+                .abs();
+            let stated = calibration
+                .held_out
+                .iter()
+                .find(|known| known.metric == metric);
             *covered += usize::from(error.exp_m1() <= stated.unwrap().bound);
         }
     }
@@ -110,9 +115,16 @@ fn the_stated_error_covers_the_true_one_in_nine_of_ten_seeds() {
 
 /// A table by concurrency, as engineers keep it in notes, of a server with a hidden profile.
 fn ladder(subject: &Subject, columns: &[u32]) -> String {
-    let mut rows: [String; 7] =
-        ["| 指标 |", "| --- |", "| 用时 |", "| QPS |", "| 延迟 |", "| p50 |", "| p90 |"]
-            .map(str::to_owned);
+    let mut rows: [String; 7] = [
+        "| 指标 |",
+        "| --- |",
+        "| 用时 |",
+        "| QPS |",
+        "| 延迟 |",
+        "| p50 |",
+        "| p90 |",
+    ]
+    .map(str::to_owned);
     for &streams in columns {
         let mut config = subject.start(&[], &hidden(&subject.device)).unwrap();
         config.noise = noise();
@@ -181,31 +193,32 @@ fn three_columns_of_a_ladder_predict_the_others_within_ten_percent() {
 
 /// Six points of vLLM 0.26 on one H200: a Qwen2.5-7B shape with a vocabulary of 8192.
 fn h200_points() -> Vec<Observation> {
-    let point = |(tokens, sequences): (&str, &str), streams, (input, output), (rate, ttft, tpot)| {
-        let flag = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
-        Observation {
-            name: format!("{streams} streams, {tokens} tokens, {sequences} sequences"),
-            load: Load::Closed(streams),
-            requests: None,
-            input: Some(Lengths::Fixed(input)),
-            output: Some(Lengths::Fixed(output)),
-            spread: None,
-            flags: vec![
-                flag("max-model-len", "8192"),
-                flag("max-num-batched-tokens", tokens),
-                flag("max-num-seqs", sequences),
-            ],
-            version: None,
-            figures: Figures {
-                requests_per_s: Some(rate),
-                ttft_ms: Some(ttft),
-                tpot_ms: Some(tpot),
-                ..Figures::default()
-            },
-            origin: Origin::Import,
-            invalid: Vec::new(),
-        }
-    };
+    let point =
+        |(tokens, sequences): (&str, &str), streams, (input, output), (rate, ttft, tpot)| {
+            let flag = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
+            Observation {
+                name: format!("{streams} streams, {tokens} tokens, {sequences} sequences"),
+                load: Load::Closed(streams),
+                requests: None,
+                input: Some(Lengths::Fixed(input)),
+                output: Some(Lengths::Fixed(output)),
+                spread: None,
+                flags: vec![
+                    flag("max-model-len", "8192"),
+                    flag("max-num-batched-tokens", tokens),
+                    flag("max-num-seqs", sequences),
+                ],
+                version: None,
+                figures: Figures {
+                    requests_per_s: Some(rate),
+                    ttft_ms: Some(ttft),
+                    tpot_ms: Some(tpot),
+                    ..Figures::default()
+                },
+                origin: Origin::Import,
+                invalid: Vec::new(),
+            }
+        };
     vec![
         point(("8192", "1024"), 1, (512, 128), (1.70, 27.0, 4.4)),
         point(("8192", "1024"), 16, (512, 128), (20.4, 153.0, 5.0)),
@@ -223,7 +236,11 @@ fn points_of_a_real_h200_are_predicted_from_the_others() {
     let points = h200_points();
     let calibration = calibrate(&subject, "h200", &points, Doubtful::Refuse).unwrap();
     for metric in [Metric::Requests, Metric::Tpot] {
-        let stated = calibration.held_out.iter().find(|known| known.metric == metric).unwrap();
+        let stated = calibration
+            .held_out
+            .iter()
+            .find(|known| known.metric == metric)
+            .unwrap();
         println!("{metric:?}: {stated:?}");
         assert!(stated.median < 0.15, "{stated:?}");
     }
@@ -235,15 +252,20 @@ fn points_of_a_real_h200_are_predicted_from_the_others() {
 #[test]
 fn what_cannot_be_fitted_is_refused_by_name() {
     let subject = subject("qwen2.5-7b", "h200");
-    let try_with = |points: &[Observation]| {
-        calibrate(&subject, "h200", points, Doubtful::Refuse).unwrap_err()
-    };
+    let try_with =
+        |points: &[Observation]| calibrate(&subject, "h200", points, Doubtful::Refuse).unwrap_err();
     let points = h200_points();
-    assert!(matches!(try_with(&points[..1]), CalibrateError::FewPoints(1)));
+    assert!(matches!(
+        try_with(&points[..1]),
+        CalibrateError::FewPoints(1)
+    ));
     let mut invalid = points.clone();
     invalid[2].invalid = vec!["lost-requests".to_owned()];
     let error = try_with(&invalid).to_string();
-    assert!(error.contains(&points[2].name) && error.contains("lost-requests"), "{error}");
+    assert!(
+        error.contains(&points[2].name) && error.contains("lost-requests"),
+        "{error}"
+    );
     let mut contrary = points.clone();
     contrary.push(Observation {
         name: "the other".to_owned(),
@@ -254,10 +276,16 @@ fn what_cannot_be_fitted_is_refused_by_name() {
         ..points[0].clone()
     });
     let error = try_with(&contrary).to_string();
-    assert!(error.contains("the other") && error.contains(&points[0].name), "{error}");
+    assert!(
+        error.contains("the other") && error.contains(&points[0].name),
+        "{error}"
+    );
     let mut impossible = points.clone();
     impossible[1].figures.e2e_ms = Some(5000.0);
-    assert!(matches!(try_with(&impossible), CalibrateError::Impossible { .. }));
+    assert!(matches!(
+        try_with(&impossible),
+        CalibrateError::Impossible { .. }
+    ));
     let mut unknown = points;
     unknown[0].output = None;
     assert!(try_with(&unknown).to_string().contains("--output-tokens"));
@@ -275,14 +303,23 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
     assert_eq!(Calibration::from_toml(&text).unwrap(), calibration);
     assert_eq!(Timing::from_toml(&text).unwrap(), calibration.timing);
     let later = text.replace("calibration/1", "calibration/9");
-    assert!(Calibration::from_toml(&later).unwrap_err().to_string().contains("calibration/9"));
+    assert!(
+        Calibration::from_toml(&later)
+            .unwrap_err()
+            .to_string()
+            .contains("calibration/9")
+    );
 
     let question = Question {
         calibration: &calibration,
         cards: Vec::new(),
         flags: vec![(
             "max-num-seqs".to_owned(),
-            vec![Some("8".to_owned()), Some("64".to_owned()), Some("0".to_owned())],
+            vec![
+                Some("8".to_owned()),
+                Some("64".to_owned()),
+                Some("0".to_owned()),
+            ],
         )],
         loads: vec![Load::Closed(16), Load::Closed(512)],
         input: Lengths::Fixed(256),
@@ -303,10 +340,16 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
         other => panic!("{other:?}"),
     };
     let (few, many) = (prediction(0), prediction(2));
-    assert!(many.requests_per_s > few.requests_per_s, "more sequences serve more");
+    assert!(
+        many.requests_per_s > few.requests_per_s,
+        "more sequences serve more"
+    );
     let cost = 3.6 / 3600.0 / few.output_tokens_per_s * 1e6;
     assert!((few.cost_per_million.unwrap() / cost - 1.0).abs() < 1e-9);
-    assert_eq!(few.replicas, Some((1000.0 / few.requests_per_s).ceil() as u64));
+    assert_eq!(
+        few.replicas,
+        Some((1000.0 / few.requests_per_s).ceil() as u64)
+    );
     assert!(!prediction(1).inside(), "512 streams were never measured");
     assert!(matches!(answers.settings[4].1, Outcome::Refused(_)));
     let json = to_json(&answers);
@@ -333,5 +376,8 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
     let Load::Closed(streams) = found.work.load else {
         panic!("a closed loop")
     };
-    assert!(streams > 1 && found.tpot_ms.unwrap().mean <= 12.0, "{streams}");
+    assert!(
+        streams > 1 && found.tpot_ms.unwrap().mean <= 12.0,
+        "{streams}"
+    );
 }

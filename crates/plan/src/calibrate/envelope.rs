@@ -1,7 +1,8 @@
 //! Where a calibration may be trusted: the ranges that its points span.
 
+use super::fit::Target;
 use crate::flags::Flag;
-use crate::observation::{Load, Observation};
+use crate::observation::Load;
 use crate::predict::Work;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,33 +42,30 @@ const MARGIN: f64 = 1.25;
 const UNVARIED: f64 = 1.0;
 
 impl Envelope {
-    pub(super) fn of(observations: &[Observation]) -> Envelope {
+    pub(super) fn of<'a>(targets: impl IntoIterator<Item = &'a Target<'a>>) -> Envelope {
+        let targets: Vec<&Target<'_>> = targets.into_iter().collect();
         let mut envelope = Envelope::default();
-        let names: BTreeSet<&str> = observations
+        let names: BTreeSet<&str> = targets
             .iter()
-            .flat_map(|observation| &observation.flags)
+            .flat_map(|target| &target.settled)
             .map(|(name, _)| name.as_str())
             .collect();
-        for observation in observations {
-            match observation.load {
+        for target in targets {
+            match target.work.load {
                 Load::Closed(streams) => widen(&mut envelope.concurrency, f64::from(streams)),
                 Load::Open(rate) => widen(&mut envelope.rate, rate),
             }
-            if let Some(input) = observation.input {
-                widen(&mut envelope.input_tokens, input.mean());
-            }
-            if let Some(output) = observation.output {
-                widen(&mut envelope.output_tokens, output.mean());
-            }
+            widen(&mut envelope.input_tokens, target.work.input.mean());
+            widen(&mut envelope.output_tokens, target.work.output.mean());
             for name in &names {
                 let values = envelope.flags.entry((*name).to_owned()).or_default();
-                values.insert(value_of(&observation.flags, name));
+                values.insert(value_of(&target.settled, name));
             }
         }
         envelope
     }
 
-    /// What of a setting lies outside; nothing where it is inside.
+    /// What of a setting lies outside; nothing where it is inside. The flags are settled.
     pub fn beyond(&self, work: &Work, flags: &[Flag]) -> Vec<Beyond> {
         let mut all = Vec::new();
         match work.load {

@@ -6,6 +6,7 @@
 
 use super::parameters::{COUNT, Logarithms, PARAMETERS, applied};
 use crate::cores::on_all;
+use crate::flags::Flag;
 use crate::observation::{Observation, Origin};
 use crate::predict::{Figures, Metric, Subject, Work, simulate};
 use inferometer_catalog::timing::Timing;
@@ -16,6 +17,8 @@ pub(super) struct Target<'a> {
     pub observation: &'a Observation,
     pub subject: Subject,
     pub work: Work,
+    /// All flags, with the values that defaults come to.
+    pub settled: Vec<Flag>,
 }
 
 /// Seed of every simulation: candidates differ by their coefficients alone.

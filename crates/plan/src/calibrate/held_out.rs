@@ -1,5 +1,6 @@
 //! How wrong predictions are: every point is predicted from the others.
 
+use super::envelope::Envelope;
 use super::fit::{Linearised, Residual, Target, figures, linearise, residuals};
 use super::parameters::{Logarithms, applied};
 use crate::observation::Origin;
@@ -67,20 +68,27 @@ fn refined(base: &Timing, targets: &[Target<'_>], left: usize, at: Logarithms) -
 
 /// The stated error of each metric.
 pub(super) fn stated(targets: &[Target<'_>], errors: &[Residual]) -> Vec<HeldOut> {
+    let far: Vec<f64> = (0..targets.len())
+        .map(|left| distance(targets, left))
+        .collect();
     let imported = targets
         .iter()
         .any(|target| target.observation.origin == Origin::Import);
     let least = if imported { LEAST_IMPORTED } else { LEAST };
     let stated = Metric::ALL.into_iter().filter_map(|metric| {
-        let of_metric = errors.iter().filter(|residual| residual.metric == metric);
-        let mut sizes: Vec<f64> = of_metric.map(|residual| residual.error.abs()).collect();
+        let of_metric = || errors.iter().filter(|residual| residual.metric == metric);
+        let mut sizes: Vec<f64> = of_metric().map(|residual| residual.error.abs()).collect();
         let count = sizes.len() as f64;
         if sizes.is_empty() {
             return None;
         }
         sort(&mut sizes);
-        let square = sizes.iter().map(|size| size * size).sum::<f64>() / count;
+        // The bound is for a point inside; one at the end was predicted from outside.
+        let inside = of_metric().map(|residual| residual.error / (1.0 + far[residual.target]));
+        let square = inside.map(|error| error * error).sum::<f64>() / count;
         let bound = student(count) * square.max(least * least / 4.0).sqrt();
+        // Never below what most held-out points really missed by.
+        let bound = bound.max(quantile(&sizes, 0.9)?);
         Some(HeldOut {
             metric,
             points: sizes.len() as u32,
@@ -89,6 +97,18 @@ pub(super) fn stated(targets: &[Target<'_>], errors: &[Residual]) -> Vec<HeldOut
         })
     });
     stated.collect()
+}
+
+/// How far a point lies outside what the others span, in doublings.
+fn distance(targets: &[Target<'_>], left: usize) -> f64 {
+    let others = targets
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| *index != left)
+        .map(|(_, target)| target);
+    let target = &targets[left];
+    let beyond = Envelope::of(others).beyond(&target.work, &target.settled);
+    beyond.iter().map(|beyond| beyond.doublings).sum()
 }
 
 /// How many root mean squares of so few errors hold the next one in 9 of 10 cases.

@@ -128,7 +128,10 @@ fn sections(answers: &Answers, lang: Lang) -> Vec<Section> {
     if devices.len() > 1 {
         columns.push(Column::left(Text::Device.text(lang)));
     }
-    columns.push(Column::wrapped(Text::Flags.text(lang)));
+    let varied = answers.settings.iter().any(|(s, _)| !s.varied.is_empty());
+    if varied {
+        columns.push(Column::wrapped(Text::Flags.text(lang)));
+    }
     for title in [
         Text::Load.text(lang),
         Text::Requests.text(lang),
@@ -136,7 +139,6 @@ fn sections(answers: &Answers, lang: Lang) -> Vec<Section> {
         "TTFT ms",
         "p99",
         "TPOT ms",
-        "p99",
         "E2E ms",
     ] {
         columns.push(Column::right(title));
@@ -149,14 +151,16 @@ fn sections(answers: &Answers, lang: Lang) -> Vec<Section> {
         if devices.len() > 1 {
             cells.push(Cell::text(&setting.device));
         }
-        cells.push(Cell::text(flags(setting)));
+        if varied {
+            cells.push(Cell::text(flags(setting)));
+        }
         match outcome {
             Outcome::Predicted(prediction) => row(prediction, &optional, lang, &mut cells),
             Outcome::Refused(_) | Outcome::NeverMet => {
                 cells.push(
                     setting
                         .load
-                        .map_or(Cell::blank(), |load| Cell::text(load_text(load, lang))),
+                        .map_or(Cell::blank(), |load| Cell::text(brief_load(load))),
                 );
             }
         }
@@ -197,6 +201,13 @@ fn load_text(load: Load, lang: Lang) -> String {
     }
 }
 
+fn brief_load(load: Load) -> String {
+    match load {
+        Load::Closed(streams) => streams.to_string(),
+        Load::Open(rate) => format!("{rate}/s"),
+    }
+}
+
 /// About three digits.
 fn brief(value: f64) -> String {
     match value.abs() {
@@ -217,8 +228,8 @@ fn row(prediction: &Prediction, optional: &[(Text, bool); 4], lang: Lang, cells:
     let plain = |value: Option<f64>| value.map_or(Cell::Absent, |value| Cell::text(brief(value)));
     let latency =
         |metric, mean: Option<f64>| mean.map_or(Cell::Absent, |mean| with_error(metric, mean));
-    cells.push(Cell::text(load_text(prediction.work.load, lang)));
-    cells.push(with_error(Metric::Requests, prediction.requests_per_s));
+    cells.push(Cell::text(brief_load(prediction.work.load)));
+    cells.push(plain(Some(prediction.requests_per_s)));
     cells.push(with_error(
         Metric::Throughput,
         prediction.output_tokens_per_s,
@@ -232,7 +243,6 @@ fn row(prediction: &Prediction, optional: &[(Text, bool); 4], lang: Lang, cells:
         Metric::Tpot,
         prediction.tpot_ms.map(|tpot| tpot.mean),
     ));
-    cells.push(plain(prediction.tpot_ms.map(|tpot| tpot.p99)));
     cells.push(latency(Metric::E2e, prediction.e2e_ms.map(|e2e| e2e.mean)));
     let values = [
         prediction.met.map(|met| match met {
@@ -289,7 +299,7 @@ fn footnotes(answers: &Answers, predicted: &[&Prediction], lang: Lang) -> Vec<St
             )
         })
         .collect();
-    notes.extend(beyond.into_iter().take(12));
+    notes.extend(beyond.into_iter().take(6));
     let refused: BTreeSet<String> = answers
         .settings
         .iter()
