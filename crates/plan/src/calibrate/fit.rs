@@ -172,10 +172,11 @@ impl Linearised {
                 continue;
             }
             let weight = weight(residual);
-            for row in 0..COUNT {
-                right[row] -= weight * slope[row] * residual.error;
-                for column in 0..COUNT {
-                    matrix[row][column] += weight * slope[row] * slope[column];
+            for (row, (line, right)) in matrix.iter_mut().zip(&mut right).enumerate() {
+                let pull = weight * slope[row];
+                *right -= pull * residual.error;
+                for (cell, other) in line.iter_mut().zip(slope) {
+                    *cell += pull * other;
                 }
             }
         }

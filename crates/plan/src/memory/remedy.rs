@@ -20,7 +20,7 @@ pub enum Remedy {
 }
 
 impl Remedy {
-    pub(super) fn to_json(&self) -> Value {
+    pub(super) fn to_json(self) -> Value {
         match self {
             Remedy::TensorParallel(cards) => json!({ "tensor-parallel-size": cards }),
             Remedy::Weights(dtype) => json!({ "weights": dtype }),

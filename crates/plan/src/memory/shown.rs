@@ -29,7 +29,11 @@ impl Answer {
             .iter()
             .map(|(part, bytes)| json!({ "name": part, "gib": bytes / GIB }))
             .collect();
-        let remedies: Vec<Value> = self.remedies.iter().map(super::Remedy::to_json).collect();
+        let remedies: Vec<Value> = self
+            .remedies
+            .iter()
+            .map(|remedy| remedy.to_json())
+            .collect();
         let cards = f64::from(self.cards.max(1));
         json!({
             "schema": SCHEMA,

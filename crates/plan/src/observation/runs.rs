@@ -217,3 +217,49 @@ fn figures(summary: &Summary) -> Figures {
         e2e_ms: latency.e2e_ms.map(|e2e| e2e.mean),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixture(name: &str) -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../fixtures")
+            .join(name)
+    }
+
+    #[test]
+    fn a_run_and_a_folder_of_runs_are_read_alike() {
+        let assumed = Assumed::default();
+        let alone = read_sources(&[fixture("run-v1")], &assumed).unwrap();
+        let together = read_sources(&[fixture("")], &assumed).unwrap();
+        assert_eq!((alone.len(), alone[0].origin), (1, Origin::Run));
+        assert!(alone[0].figures.requests_per_s.is_some());
+        assert_eq!(alone[0].figures, together[0].figures);
+    }
+
+    #[test]
+    fn a_table_above_its_blocks_counts_once() {
+        let points = read_sources(
+            &[fixture("import/evalscope-2024-notes.md")],
+            &Assumed::default(),
+        );
+        let points = points.unwrap();
+        for (index, point) in points.iter().enumerate() {
+            let told_again = points[..index].iter().any(|other| {
+                other.same_point(point) && other.apart(point).is_none_or(|(_, ratio)| ratio < SAME)
+            });
+            assert!(!told_again, "{}", point.name);
+        }
+        assert!(
+            points.iter().all(|point| point.version.is_some()),
+            "an engine of its time"
+        );
+    }
+
+    #[test]
+    fn what_holds_no_load_point_is_refused_by_name() {
+        let error = read_sources(&[fixture("import/../serve_llama.py")], &Assumed::default());
+        assert!(error.unwrap_err().to_string().contains("serve_llama.py"));
+    }
+}
