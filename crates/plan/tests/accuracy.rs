@@ -16,8 +16,8 @@ use std::fmt::Write as _;
 
 fn subject(model: &str, device: &str) -> Subject {
     Subject {
-        model: Model::named(model).unwrap(),
-        device: Device::named(device).unwrap().clone(),
+        model: Model::named(model).expect("as set up"),
+        device: Device::named(device).expect("as set up").clone(),
         cards: 8,
         engine: EngineKind::Vllm,
         version: None,
@@ -49,7 +49,9 @@ fn noise() -> Noise {
 }
 
 fn measured(subject: &Subject, streams: u32, requests: u32, seed: u64) -> Observation {
-    let mut config = subject.start(&[], &hidden(&subject.device)).unwrap();
+    let mut config = subject
+        .start(&[], &hidden(&subject.device))
+        .expect("as set up");
     config.noise = noise();
     let work = work(streams, requests);
     let figures = Figures::of(&simulate(config, &work, seed));
@@ -78,8 +80,10 @@ fn work(streams: u32, requests: u32) -> Work {
 }
 
 fn predicted(calibration: &Calibration, flags: &[Flag], work: &Work) -> Figures {
-    let subject = calibration.subject().unwrap();
-    let config = subject.start(flags, &calibration.timing).unwrap();
+    let subject = calibration.subject().expect("as set up");
+    let config = subject
+        .start(flags, &calibration.timing)
+        .expect("as set up");
     Figures::of(&simulate(config, work, 99))
 }
 
@@ -93,21 +97,25 @@ fn the_stated_error_covers_the_true_one_in_nine_of_ten_seeds() {
             .into_iter()
             .map(|streams| measured(&subject, streams, 240, 100 * seed + u64::from(streams)))
             .collect();
-        let calibration = calibrate(&subject, "a100-80g", &points, Doubtful::Refuse).unwrap();
+        let calibration =
+            calibrate(&subject, "a100-80g", &points, Doubtful::Refuse).expect("as set up");
         // A point inside that nobody measured, without noise: the truth.
         let work = work(48, 240);
-        let truth = subject.start(&[], &hidden(&subject.device)).unwrap();
+        let truth = subject
+            .start(&[], &hidden(&subject.device))
+            .expect("as set up");
         let truth = Figures::of(&simulate(truth, &work, 7));
         let said = predicted(&calibration, &[], &work);
         for (metric, covered) in metrics.into_iter().zip(&mut covered) {
-            let error = (said.get(metric).unwrap() / truth.get(metric).unwrap())
-                .ln()
-                .abs();
+            let error = (said.get(metric).expect("as set up")
+                / truth.get(metric).expect("as set up"))
+            .ln()
+            .abs();
             let stated = calibration
                 .held_out
                 .iter()
                 .find(|known| known.metric == metric);
-            *covered += usize::from(error.exp_m1() <= stated.unwrap().bound);
+            *covered += usize::from(error.exp_m1() <= stated.expect("as set up").bound);
         }
     }
     assert!(covered.iter().all(|&covered| covered >= 9), "{covered:?}");
@@ -126,13 +134,15 @@ fn ladder(subject: &Subject, columns: &[u32]) -> String {
     ]
     .map(str::to_owned);
     for &streams in columns {
-        let mut config = subject.start(&[], &hidden(&subject.device)).unwrap();
+        let mut config = subject
+            .start(&[], &hidden(&subject.device))
+            .expect("as set up");
         config.noise = noise();
         let run = simulate(config, &ladder_work(streams), u64::from(streams));
         let mut latency: Vec<f64> = run.served.iter().filter_map(Served::latency_ms).collect();
         sort(&mut latency);
         let rate = run.requests_per_second();
-        let seconds = |p: f64| quantile(&latency, p).unwrap() / 1e3;
+        let seconds = |p: f64| quantile(&latency, p).expect("as set up") / 1e3;
         let mean = latency.iter().sum::<f64>() / latency.len() as f64 / 1e3;
         let cells = [
             streams.to_string(),
@@ -144,7 +154,7 @@ fn ladder(subject: &Subject, columns: &[u32]) -> String {
             format!("{:.4}", seconds(0.9)),
         ];
         for (row, cell) in rows.iter_mut().zip(cells) {
-            write!(row, " {cell} |").unwrap();
+            write!(row, " {cell} |").expect("as set up");
         }
     }
     rows.join("\n") + "\n"
@@ -162,20 +172,23 @@ fn ladder_work(streams: u32) -> Work {
 #[test]
 fn three_columns_of_a_ladder_predict_the_others_within_ten_percent() {
     let subject = subject("qwen1.5-7b", "a100-80g");
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("as set up");
     let file = folder.path().join("notes.md");
-    std::fs::write(&file, ladder(&subject, &[8, 48, 200])).unwrap();
+    std::fs::write(&file, ladder(&subject, &[8, 48, 200])).expect("as set up");
     let assumed = Assumed {
         input: Some(Lengths::Fixed(60)),
         output: Some(Lengths::Fixed(200)),
         flags: Vec::new(),
     };
-    let points = read_sources(&[&file], &assumed).unwrap();
+    let points = read_sources(&[&file], &assumed).expect("as set up");
     assert_eq!(points.len(), 3);
-    let calibration = calibrate(&subject, "a100-80g", &points, Doubtful::Refuse).unwrap();
+    let calibration =
+        calibrate(&subject, "a100-80g", &points, Doubtful::Refuse).expect("as set up");
     let (mut rates, mut latencies) = (Vec::new(), Vec::new());
     for streams in [4, 16, 32, 96, 150, 256, 400] {
-        let truth = subject.start(&[], &hidden(&subject.device)).unwrap();
+        let truth = subject
+            .start(&[], &hidden(&subject.device))
+            .expect("as set up");
         let truth = Figures::of(&simulate(truth, &ladder_work(streams), 5));
         let output = calibration.workload.output(Lengths::Fixed(200));
         let work = Work {
@@ -183,7 +196,10 @@ fn three_columns_of_a_ladder_predict_the_others_within_ten_percent() {
             ..ladder_work(streams)
         };
         let said = predicted(&calibration, &[], &work);
-        let error = |metric| (said.get(metric).unwrap() / truth.get(metric).unwrap() - 1.0).abs();
+        let error = |metric| {
+            (said.get(metric).expect("as set up") / truth.get(metric).expect("as set up") - 1.0)
+                .abs()
+        };
         rates.push(error(Metric::Requests));
         latencies.push(error(Metric::E2e));
     }
@@ -234,13 +250,13 @@ fn points_of_a_real_h200_are_predicted_from_the_others() {
     let mut subject = subject("qwen2.5-7b", "h200");
     subject.model.vocabulary = 8192;
     let points = h200_points();
-    let calibration = calibrate(&subject, "h200", &points, Doubtful::Refuse).unwrap();
+    let calibration = calibrate(&subject, "h200", &points, Doubtful::Refuse).expect("as set up");
     for metric in [Metric::Requests, Metric::Tpot] {
         let stated = calibration
             .held_out
             .iter()
             .find(|known| known.metric == metric)
-            .unwrap();
+            .expect("as set up");
         println!("{metric:?}: {stated:?}");
         assert!(stated.median < 0.15, "{stated:?}");
     }
@@ -298,10 +314,16 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
         .into_iter()
         .map(|streams| measured(&subject, streams, 80, u64::from(streams)))
         .collect();
-    let calibration = calibrate(&subject, "h200", &points, Doubtful::Refuse).unwrap();
+    let calibration = calibrate(&subject, "h200", &points, Doubtful::Refuse).expect("as set up");
     let text = calibration.to_toml();
-    assert_eq!(Calibration::from_toml(&text).unwrap(), calibration);
-    assert_eq!(Timing::from_toml(&text).unwrap(), calibration.timing);
+    assert_eq!(
+        Calibration::from_toml(&text).expect("as set up"),
+        calibration
+    );
+    assert_eq!(
+        Timing::from_toml(&text).expect("as set up"),
+        calibration.timing
+    );
     let later = text.replace("calibration/1", "calibration/9");
     assert!(
         Calibration::from_toml(&later)
@@ -326,14 +348,14 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
         output: Lengths::Fixed(128),
         requests: Some(128),
         objectives: Objectives {
-            slos: vec!["ttft.p99=20s".parse().unwrap()],
+            slos: vec!["ttft.p99=20s".parse().expect("as set up")],
             attainment: None,
         },
         price_per_hour: Some(3.6),
         traffic: Some(1000.0),
         watts: Some(700.0),
     };
-    let answers = ask(&question).unwrap();
+    let answers = ask(&question).expect("as set up");
     assert_eq!(answers.settings.len(), 6);
     let prediction = |index: usize| match &answers.settings[index].1 {
         Outcome::Predicted(prediction) => prediction.clone(),
@@ -345,7 +367,7 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
         "more sequences serve more"
     );
     let cost = 3.6 / 3600.0 / few.output_tokens_per_s * 1e6;
-    assert!((few.cost_per_million.unwrap() / cost - 1.0).abs() < 1e-9);
+    assert!((few.cost_per_million.expect("as set up") / cost - 1.0).abs() < 1e-9);
     assert_eq!(
         few.replicas,
         Some((1000.0 / few.requests_per_s).ceil() as u64)
@@ -364,12 +386,12 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
         flags: Vec::new(),
         requests: None,
         objectives: Objectives {
-            slos: vec!["tpot.mean=12ms".parse().unwrap()],
+            slos: vec!["tpot.mean=12ms".parse().expect("as set up")],
             attainment: None,
         },
         ..question
     };
-    let answers = ask(&capacity).unwrap();
+    let answers = ask(&capacity).expect("as set up");
     let Outcome::Predicted(found) = &answers.settings[0].1 else {
         panic!("{:?}", answers.settings[0].1)
     };
@@ -377,7 +399,7 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
         panic!("a closed loop")
     };
     assert!(
-        streams > 1 && found.tpot_ms.unwrap().mean <= 12.0,
+        streams > 1 && found.tpot_ms.expect("as set up").mean <= 12.0,
         "{streams}"
     );
 }
