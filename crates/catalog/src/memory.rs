@@ -194,18 +194,11 @@ pub fn vllm(
             total: total / GIB,
         });
     }
-    let activations = Activations::new(model, parallel);
-    let activations = activations.peak(settings.max_num_batched_tokens, settings.max_num_seqs);
-    let non_torch = if parallel.tensor > 1 {
-        1.0 * GIB
-    } else {
-        0.15 * GIB
-    };
-    let graphs = if settings.enforce_eager {
-        0.0
-    } else {
-        graph_bytes(model)
-    };
+    let Overhead {
+        activations,
+        non_torch,
+        graphs,
+    } = overhead(model, parallel, settings);
     let share = settings.utilization * total - weights - non_torch;
     let kv = match settings.reserve {
         Reserve::Profiled => share - activations - graphs,
@@ -250,6 +243,35 @@ pub fn vllm(
         });
     }
     Ok(budget)
+}
+
+/// What a card holds beside weights and cache, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overhead {
+    /// Activations at their peak.
+    pub activations: f64,
+    /// Context and libraries, outside the allocator.
+    pub non_torch: f64,
+    /// CUDA graphs.
+    pub graphs: f64,
+}
+
+/// What vLLM holds on a card beside weights and cache.
+pub fn overhead(model: &Model, parallel: &Parallel, settings: &VllmMemory) -> Overhead {
+    Overhead {
+        activations: Activations::new(model, parallel)
+            .peak(settings.max_num_batched_tokens, settings.max_num_seqs),
+        non_torch: if parallel.tensor > 1 {
+            1.0 * GIB
+        } else {
+            0.15 * GIB
+        },
+        graphs: if settings.enforce_eager {
+            0.0
+        } else {
+            graph_bytes(model)
+        },
+    }
 }
 
 /// Graphs keep their workspaces, which grow with the layers.

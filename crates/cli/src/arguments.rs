@@ -60,6 +60,8 @@ pub enum Command {
         after_help = "Example: inferometer data ShareGPT_V3.json --filter vllm --to custom -o prompts.jsonl"
     )]
     Data(Box<DataArguments>),
+    /// Will it fit, how fast will it be, how many cards
+    Plan(crate::command::plan::arguments::PlanArguments),
     /// Serve as a simulated engine
     #[command(
         after_help = "Example: inferometer sim --device h100 -- vllm serve Qwen/Qwen2.5-7B-Instruct --max-num-seqs 64\nOn fixed times: inferometer sim --ttft 200ms --itl 20ms --faults 'error500=1%,stall(2s)=1%'"

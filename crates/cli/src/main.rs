@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Runs(arguments) => command::runs::run(&arguments),
         Command::Data(arguments) => command::data::run(&arguments),
+        Command::Plan(arguments) => command::plan::run(&arguments),
         Command::Sim(arguments) => command::sim::run(*arguments),
         Command::Doctor(arguments) => command::doctor::run(*arguments),
         Command::NullServer(arguments) => command::null_server::run(arguments),

@@ -129,14 +129,22 @@ impl Launch {
     /// Starts what a command line says.
     pub fn of_command(words: &[String], host: &Host) -> Result<Launch, LaunchError> {
         let command = LaunchCommand::parse(words)?;
+        let model = model(command.model.as_deref().unwrap_or(USUAL_MODEL))?;
+        Launch::of_model(&command, &model, host)
+    }
+
+    /// Starts what a command line says, with a model whose shape is known already.
+    pub fn of_model(
+        command: &LaunchCommand,
+        model: &Model,
+        host: &Host,
+    ) -> Result<Launch, LaunchError> {
         // An image says which version it holds.
         let tag = (command.container.as_ref()).and_then(|container| container.tag.as_deref());
         let version = host
             .version
             .or_else(|| tag?.parse().ok())
             .unwrap_or(command.engine.newest());
-        let named = command.model.as_deref().unwrap_or(USUAL_MODEL);
-        let model = model(named)?;
         let class = DeviceClass {
             kind: match host.device.kind {
                 Kind::Cuda => DeviceKind::Gpu,
@@ -151,9 +159,9 @@ impl Launch {
             heads: model.heads,
             multimodal: false,
         };
-        let flags = resolve(&command, version, &class, &limits)
+        let flags = resolve(command, version, &class, &limits)
             .map_err(|refusal| LaunchError::Refused(Box::new(refusal)))?;
-        Launch::of_flags(&flags, &model, host)
+        Launch::of_flags(&flags, model, host)
     }
 
     /// Starts MindIE as its `config.json` says. The weights' path names the model.
@@ -198,7 +206,7 @@ impl Launch {
             let line = write_line(EngineKind::Mindie, version, &Fact::DeviceOutOfMemory);
             return Err(LaunchError::Memory(error, line.into_iter().collect()));
         }
-        let blocks = memory::mindie_blocks(&model, cards, size, gib, model.dtype);
+        let blocks = memory::mindie_blocks(&model, cards, size, gib, model.dtype.cache());
         if blocks == 0 {
             let error = MemoryError::NoCache { kv: gib };
             return Err(LaunchError::Memory(error, Vec::new()));
@@ -256,7 +264,7 @@ impl Launch {
             max_num_seqs: policy.max_num_seqs,
             max_model_len: u32_of(flags.max_model_len),
             block_size: u32_of(flags.block_size).max(1),
-            kv_dtype: Dtype::named(&flags.kv_cache_dtype).unwrap_or(model.dtype),
+            kv_dtype: Dtype::named(&flags.kv_cache_dtype).unwrap_or(model.dtype.cache()),
             enforce_eager: flags.enforce_eager,
             blocks_override: flags.num_gpu_blocks_override,
             reserve: match flags.engine {

@@ -39,6 +39,15 @@ impl Dtype {
         })
     }
 
+    /// The format of the KV cache that goes with weights of this one: quantised weights are still
+    /// attended to in 16 bits.
+    pub fn cache(self) -> Dtype {
+        match self {
+            Dtype::F32 | Dtype::Bf16 | Dtype::F16 => self,
+            Dtype::Fp8 | Dtype::Int8 | Dtype::Int4 | Dtype::Nvfp4 => Dtype::Bf16,
+        }
+    }
+
     /// Bytes of a number, its share of scales and zero points included.
     pub fn bytes(self) -> f64 {
         match self {

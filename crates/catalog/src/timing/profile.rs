@@ -106,11 +106,15 @@ pub enum TimingError {
 }
 
 impl Timing {
-    /// Reads a profile and checks that its coefficients make sense.
+    /// Reads a profile and checks that its coefficients make sense. They are the file, or its
+    /// table `timing` as in a calibration.
     pub fn from_toml(text: &str) -> Result<Timing, TimingError> {
         let form = |error: toml::de::Error| TimingError::Form(error.message().to_owned());
-        let table: toml::Table = toml::from_str(text).map_err(form)?;
-        let timing: Timing = toml::from_str(text).map_err(form)?;
+        let mut table: toml::Table = toml::from_str(text).map_err(form)?;
+        if let Some(toml::Value::Table(timing)) = table.remove("timing") {
+            table = timing;
+        }
+        let timing: Timing = table.clone().try_into().map_err(form)?;
         let api = table.get("api").and_then(toml::Value::as_table);
         for (key, value) in table.iter().chain(api.into_iter().flatten()) {
             // A minute is beyond any cost, and far from overflowing.
@@ -151,6 +155,11 @@ mod tests {
         let timing = Timing::shipped(Device::named("h200").unwrap());
         let text = toml::to_string(&timing).unwrap();
         assert_eq!(Timing::from_toml(&text).unwrap(), timing);
+        let inside = format!(
+            "model = \"m\"\n[timing]\n{}",
+            text.replace("[api]", "[timing.api]")
+        );
+        assert_eq!(Timing::from_toml(&inside).unwrap(), timing);
         let error = |text: &str| Timing::from_toml(text).unwrap_err().to_string();
         assert!(error(&format!("speed = 1.0\n{text}")).contains("speed"));
         assert!(error("linear = 1.0").contains("missing field"));

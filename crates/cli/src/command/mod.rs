@@ -4,6 +4,7 @@ pub mod capacity;
 pub mod data;
 pub mod doctor;
 pub mod null_server;
+pub mod plan;
 pub mod report;
 pub mod run;
 pub mod runs;

@@ -1,0 +1,213 @@
+//! The options of `inferometer plan`.
+
+use crate::arguments::DataView;
+use clap::{Args, Subcommand};
+use inferometer_catalog::engine::{EngineKind, Version};
+use inferometer_core::length::Distribution;
+use inferometer_core::message::Lang;
+use inferometer_core::slo::Slo;
+use std::path::PathBuf;
+
+/// `inferometer plan`.
+#[derive(Args)]
+pub struct PlanArguments {
+    /// What to plan.
+    #[command(subcommand)]
+    pub question: PlanQuestion,
+}
+
+/// What can be planned.
+#[derive(Subcommand)]
+pub enum PlanQuestion {
+    /// Will it fit: weights, KV cache, concurrency, the largest max-model-len
+    #[command(
+        after_help = "Example: inferometer plan memory --model Qwen/Qwen2.5-7B-Instruct --device h100 --device l20 \\\n         --engine vllm,sglang --flag max-model-len=8192"
+    )]
+    Memory(Box<MemoryArguments>),
+    /// Fit the simulated engine's timing to measured load points
+    #[command(
+        after_help = "Example: inferometer plan calibrate notes.md --model qwen1.5-7b --device a100-80g \\\n         --input-tokens 40 --output-tokens 240 -o calibration.toml"
+    )]
+    Calibrate(Box<CalibrateArguments>),
+    /// Predict settings that nobody has measured
+    #[command(
+        after_help = "Example: inferometer plan what-if --calibration calibration.toml --flag max-num-seqs=64,256 \\\n         --concurrency 32,128 --slo ttft.p99=1s --price-per-hour 2.5"
+    )]
+    WhatIf(Box<WhatIfArguments>),
+}
+
+/// `inferometer plan memory`.
+#[derive(Args)]
+pub struct MemoryArguments {
+    /// Model: a preset, a config.json, a model folder, a .safetensors file, or a URL of these
+    #[arg(long, value_name = "PRESET|PATH|URL")]
+    pub model: String,
+    /// Card: a preset, or numbers as in memory=80GiB; may be given several times
+    #[arg(long, value_name = "PRESET|NUMBERS", required = true)]
+    pub device: Vec<String>,
+    /// Engine: vllm, sglang or mindie; several with commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "vllm", value_parser = engine)]
+    pub engine: Vec<EngineKind>,
+    #[command(flatten)]
+    pub settings: SettingArguments,
+    /// Flag of the engine, under vLLM's name or its own
+    #[arg(long, value_name = "NAME=VALUE", value_parser = flag)]
+    pub flag: Vec<(String, Option<String>)>,
+    /// Prompt tokens at which concurrency is asked for
+    #[arg(long, value_name = "N", requires = "output_tokens")]
+    pub input_tokens: Option<u32>,
+    /// Output tokens at which concurrency is asked for
+    #[arg(long, value_name = "N", requires = "input_tokens")]
+    pub output_tokens: Option<u32>,
+    #[command(flatten)]
+    pub view: ViewArguments,
+}
+
+/// The host and the engine's version.
+#[derive(Args)]
+pub struct SettingArguments {
+    /// Cards of the host
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub cards: u32,
+    /// Version of the engine [the newest known]
+    #[arg(long, value_name = "VERSION", value_parser = version)]
+    pub as_version: Option<Version>,
+}
+
+/// How answers are shown.
+#[derive(Args)]
+pub struct ViewArguments {
+    /// text or json
+    #[arg(long, value_name = "text|json", default_value = "text")]
+    pub format: DataView,
+    /// Language: en or zh [from the locale]
+    #[arg(long, value_name = "en|zh", value_parser = lang)]
+    pub lang: Option<Lang>,
+}
+
+/// `inferometer plan calibrate`.
+#[derive(Args)]
+pub struct CalibrateArguments {
+    /// Runs, folders of runs, or files that `import` reads
+    #[arg(value_name = "SOURCE", required = true)]
+    pub source: Vec<PathBuf>,
+    /// Model: a preset, a config.json, a model folder or a URL of these
+    #[arg(long, value_name = "PRESET|PATH|URL")]
+    pub model: String,
+    /// Card: a preset, or numbers as in memory=80GiB,bandwidth=2039,half=312
+    #[arg(long, value_name = "PRESET|NUMBERS")]
+    pub device: String,
+    /// Engine: vllm or sglang
+    #[arg(long, value_name = "ENGINE", default_value = "vllm", value_parser = engine)]
+    pub engine: EngineKind,
+    #[command(flatten)]
+    pub settings: SettingArguments,
+    /// Flag of the engine, for sources that do not say how it was started
+    #[arg(long, value_name = "NAME=VALUE", value_parser = flag)]
+    pub flag: Vec<(String, Option<String>)>,
+    /// Prompt tokens, for sources that do not say
+    #[arg(long, value_name = "SPEC")]
+    pub input_tokens: Option<Distribution>,
+    /// Output tokens, for sources that do not say
+    #[arg(long, value_name = "SPEC")]
+    pub output_tokens: Option<Distribution>,
+    /// Use measurements that are not valid or contradict each other
+    #[arg(long)]
+    pub force: bool,
+    /// File for the calibration
+    #[arg(
+        short,
+        long,
+        value_name = "FILE.toml",
+        default_value = "calibration.toml"
+    )]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub view: ViewArguments,
+}
+
+/// `inferometer plan what-if`.
+#[derive(Args)]
+pub struct WhatIfArguments {
+    /// What `plan calibrate` wrote
+    #[arg(long, value_name = "FILE.toml")]
+    pub calibration: PathBuf,
+    /// Flag of the engine and the values to try: max-num-seqs=64,128 or 64..1024:x2
+    #[arg(long, value_name = "NAME=LIST")]
+    pub flag: Vec<String>,
+    /// Card in place of the calibrated one; may be given several times
+    #[arg(long, value_name = "PRESET|NUMBERS")]
+    pub device: Vec<String>,
+    /// Streams of closed loops
+    #[arg(long, value_name = "LIST", conflicts_with = "rate")]
+    pub concurrency: Option<String>,
+    /// Requests a second of open loops
+    #[arg(long, value_name = "LIST")]
+    pub rate: Option<String>,
+    /// Prompt tokens [as calibrated]
+    #[arg(long, value_name = "SPEC")]
+    pub input_tokens: Option<Distribution>,
+    /// Output tokens [as calibrated]
+    #[arg(long, value_name = "SPEC")]
+    pub output_tokens: Option<Distribution>,
+    /// Requests of each simulation [as measured, or four a stream]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub requests: Option<u32>,
+    /// Objective; without a load, the greatest concurrency that meets all is found
+    #[arg(long, value_name = "METRIC[.pNN]=TIME")]
+    pub slo: Vec<Slo>,
+    /// Share of requests that must meet the objectives of a request [1]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub attainment: Option<f64>,
+    /// Price of a card
+    #[arg(long, value_name = "MONEY", value_parser = positive)]
+    pub price_per_hour: Option<f64>,
+    /// Requests a second to count replicas for
+    #[arg(long, value_name = "RATE", value_parser = positive)]
+    pub traffic: Option<f64>,
+    /// Power of a card under load, W
+    #[arg(long, value_name = "W", value_parser = positive)]
+    pub watts: Option<f64>,
+    #[command(flatten)]
+    pub view: ViewArguments,
+}
+
+fn engine(text: &str) -> Result<EngineKind, String> {
+    let known = [EngineKind::Vllm, EngineKind::Sglang, EngineKind::Mindie];
+    let found = known.into_iter().find(|kind| kind.word() == text.trim());
+    found.ok_or_else(|| "choose vllm, sglang or mindie".to_owned())
+}
+
+fn version(text: &str) -> Result<Version, String> {
+    text.parse().map_err(|_| "write it as in 0.11.0".to_owned())
+}
+
+fn lang(text: &str) -> Result<Lang, String> {
+    Lang::from_word(text).ok_or_else(|| "choose en or zh".to_owned())
+}
+
+fn flag(text: &str) -> Result<(String, Option<String>), String> {
+    let text = text.trim_start_matches("--");
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (text, None),
+    };
+    match name.trim() {
+        "" => Err("write NAME=VALUE".to_owned()),
+        name => Ok((name.to_owned(), value)),
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok();
+    number
+        .filter(|number| number.is_finite() && *number > 0.0)
+        .ok_or_else(|| "write a number above 0".to_owned())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    positive(text)
+        .ok()
+        .filter(|share| *share <= 1.0)
+        .ok_or_else(|| "write a share from 0 to 1".to_owned())
+}

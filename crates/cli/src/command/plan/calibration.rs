@@ -1,0 +1,154 @@
+//! `inferometer plan calibrate`.
+
+use super::arguments::CalibrateArguments;
+use super::show;
+use crate::Exit;
+use crate::output::language;
+use anyhow::{Context, bail};
+use inferometer_catalog::engine::EngineKind;
+use inferometer_core::message::Lang;
+use inferometer_core::message::plan::PlanText as Text;
+use inferometer_plan::calibrate::{Calibration, Doubtful, calibrate, word};
+use inferometer_plan::device::{Card, Timed};
+use inferometer_plan::model::KnownModel;
+use inferometer_plan::observation::{Assumed, read_sources};
+use inferometer_plan::predict::{Metric, Subject};
+use inferometer_report::doc::{Block, Cell, Column, Pair, Section, Table};
+
+/// Fits, writes and shows a calibration.
+pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Exit> {
+    let card: Card = arguments
+        .device
+        .parse()
+        .with_context(|| format!("--device {}", arguments.device))?;
+    if card.timed == Timed::MemoryOnly {
+        bail!(
+            "--device {} has no speed; add bandwidth= (GB/s) and half= (TFLOP/s)",
+            arguments.device
+        );
+    }
+    if arguments.engine == EngineKind::Mindie {
+        bail!("--engine mindie cannot be calibrated yet; vllm and sglang can");
+    }
+    let subject = Subject {
+        model: KnownModel::find(&arguments.model)?.model,
+        device: card.device,
+        cards: arguments.settings.cards,
+        engine: arguments.engine,
+        version: arguments.settings.as_version,
+    };
+    let assumed = Assumed {
+        input: arguments.input_tokens,
+        output: arguments.output_tokens,
+        flags: arguments.flag.clone(),
+    };
+    let observations = read_sources(&arguments.source, &assumed)?;
+    let doubtful = match arguments.force {
+        true => Doubtful::Use,
+        false => Doubtful::Refuse,
+    };
+    let calibration = calibrate(&subject, &arguments.device, &observations, doubtful)?;
+    std::fs::write(&arguments.output, calibration.to_toml())
+        .with_context(|| format!("cannot write -o {}", arguments.output.display()))?;
+    let lang = language(arguments.view.lang);
+    let json = || serde_json::to_value(&calibration).unwrap_or_default();
+    let written = arguments.output.display().to_string();
+    show(&arguments.view, json, || {
+        sections(&calibration, &written, lang)
+    })?;
+    Ok(Exit::Fine)
+}
+
+/// A metric in words.
+pub(super) fn metric_text(metric: Metric) -> Text {
+    match metric {
+        Metric::Requests => Text::Requests,
+        Metric::Throughput => Text::Throughput,
+        Metric::Ttft => Text::Ttft,
+        Metric::Tpot => Text::Tpot,
+        Metric::E2e => Text::E2e,
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn sections(calibration: &Calibration, written: &str, lang: Lang) -> Vec<Section> {
+    let held_out = &calibration.held_out;
+    let mut columns = vec![Column::left(Text::Point.text(lang))];
+    for known in held_out {
+        columns.push(Column::right(metric_text(known.metric).text(lang)));
+    }
+    columns.push(Column::wrapped(Text::Source.text(lang)));
+    let rows = calibration.points.iter().map(|point| {
+        let mut cells = vec![Cell::text(&point.load)];
+        for known in held_out {
+            let error = point.errors.get(word(known.metric));
+            cells.push(error.map_or(Cell::Absent, |error| {
+                Cell::text(format!("{:+.1} %", error * 100.0))
+            }));
+        }
+        cells.push(Cell::text(&point.name));
+        cells
+    });
+    let points = Table {
+        columns,
+        rows: rows.collect(),
+        footnotes: vec![Text::HeldOutNote.text(lang).to_owned()],
+    };
+    let stated = Table {
+        columns: vec![
+            Column::left(Text::Metric.text(lang)),
+            Column::right(Text::MedianError.text(lang)),
+            Column::right(Text::Bound.text(lang)),
+        ],
+        rows: held_out
+            .iter()
+            .map(|known| {
+                vec![
+                    Cell::text(metric_text(known.metric).text(lang)),
+                    Cell::text(percent(known.median)),
+                    Cell::text(percent(known.bound)),
+                ]
+            })
+            .collect(),
+        footnotes: Vec::new(),
+    };
+    vec![
+        Section::headed(Text::Calibration.text(lang), vec![Block::Table(points)]),
+        Section::headed(Text::HeldOut.text(lang), vec![Block::Table(stated)]),
+        Section::headed(
+            Text::Envelope.text(lang),
+            vec![Block::Pairs(envelope(calibration, lang))],
+        ),
+        Section::plain(vec![Block::Paragraph(
+            Text::Written.with(lang, &[("file", written.to_owned())]),
+        )]),
+    ]
+}
+
+fn envelope(calibration: &Calibration, lang: Lang) -> Vec<Pair> {
+    let envelope = &calibration.envelope;
+    let ranges = [
+        ("concurrency", envelope.concurrency),
+        ("rate", envelope.rate),
+        ("input-tokens", envelope.input_tokens),
+        ("output-tokens", envelope.output_tokens),
+    ];
+    let mut pairs: Vec<Pair> = ranges
+        .into_iter()
+        .filter_map(|(name, range)| {
+            let [low, high] = range?;
+            Some(Pair::new(name, format!("{low} – {high}")))
+        })
+        .collect();
+    for (name, values) in &envelope.flags {
+        let shown = values.iter().map(|value| match value.as_str() {
+            "" => Text::Usual.text(lang),
+            value => value,
+        });
+        pairs.push(Pair::new(name, shown.collect::<Vec<_>>().join(", ")));
+    }
+    pairs
+}

@@ -1,0 +1,302 @@
+//! `inferometer plan memory`.
+
+use super::arguments::MemoryArguments;
+use super::show;
+use crate::Exit;
+use crate::output::language;
+use anyhow::Context;
+use inferometer_catalog::engine::EngineKind;
+use inferometer_catalog::memory::GIB;
+use inferometer_core::message::Lang;
+use inferometer_core::message::plan::PlanText as Text;
+use inferometer_plan::device::Card;
+use inferometer_plan::memory::{Answer, Fit, Lengths, Part, Question, Remedy, answer};
+use inferometer_plan::model::{KnownModel, Weights};
+use inferometer_report::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit, Verdict};
+use serde_json::json;
+
+/// Divides every card by every engine.
+pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
+    let model = KnownModel::find(&arguments.model)?;
+    let lengths = arguments.input_tokens.zip(arguments.output_tokens);
+    let mut answers = Vec::new();
+    for name in &arguments.device {
+        let card: Card = name.parse().with_context(|| format!("--device {name}"))?;
+        for &engine in &arguments.engine {
+            let question = Question {
+                model: &model,
+                device: &card.device,
+                cards: arguments.settings.cards,
+                engine,
+                version: arguments.settings.as_version,
+                flags: arguments.flag.clone(),
+                lengths: lengths.map(|(input, output)| Lengths { input, output }),
+            };
+            answers.push(answer(&question)?);
+        }
+    }
+    let lang = language(arguments.view.lang);
+    let json = || match answers.as_slice() {
+        [one] => one.to_json(),
+        many => json!({
+            "schema": inferometer_plan::memory::SCHEMA,
+            "answers": many.iter().map(Answer::to_json).collect::<Vec<_>>(),
+        }),
+    };
+    show(&arguments.view, json, || sections(&answers, lang))?;
+    Ok(match answers.iter().all(|answer| answer.fit == Fit::Fits) {
+        true => Exit::Fine,
+        false => Exit::Doubtful,
+    })
+}
+
+fn sections(answers: &[Answer], lang: Lang) -> Vec<Section> {
+    let verdicts = answers.iter().map(|answer| verdict(answer, lang));
+    let mut sections = vec![Section::plain(verdicts.collect())];
+    sections.push(Section::headed(
+        Text::Memory.text(lang),
+        vec![
+            Block::Table(numbers(answers, lang)),
+            Block::Table(bars(answers, lang)),
+        ],
+    ));
+    for answer in answers {
+        if answer.fit != Fit::Fits {
+            sections.push(remedies(answer, lang));
+        }
+        sections.extend(mindie(answer, lang));
+    }
+    sections
+}
+
+fn verdict(answer: &Answer, lang: Lang) -> Block {
+    let values = |gib: f64, tokens: u64| {
+        [
+            ("engine", answer.engine.to_string()),
+            ("device", answer.device.clone()),
+            ("gib", format!("{gib:.2}")),
+            ("tokens", tokens.to_string()),
+        ]
+    };
+    let (word, tone, reason) = match answer.fit {
+        Fit::Fits => (
+            Text::Fits,
+            Tone::Good,
+            Text::Holds.with(lang, &values(0.0, answer.kv_tokens.unwrap_or(0))),
+        ),
+        Fit::NoCache(bytes) => (
+            Text::DoesNotFit,
+            Tone::Bad,
+            Text::NoCache.with(lang, &values(bytes / GIB, 0)),
+        ),
+        Fit::TooLong(bytes) => (
+            Text::DoesNotFit,
+            Tone::Bad,
+            Text::TooLong.with(lang, &values(bytes / GIB, answer.max_model_len)),
+        ),
+    };
+    Block::Verdict(Verdict {
+        word: word.text(lang).to_owned(),
+        tone,
+        reason,
+        rest: String::new(),
+    })
+}
+
+fn part_text(part: Part) -> Text {
+    match part {
+        Part::Weights => Text::Weights,
+        Part::Activations => Text::Activations,
+        Part::Graphs => Text::Graphs,
+        Part::System => Text::System,
+        Part::KvCache => Text::KvCache,
+        Part::Unused => Text::Unused,
+    }
+}
+
+fn numbers(answers: &[Answer], lang: Lang) -> Table {
+    let mut columns = vec![Column::left(Text::Gib.text(lang))];
+    columns.extend(answers.iter().map(|answer| {
+        let cards = match answer.cards {
+            1 => String::new(),
+            cards => format!(" ×{cards}"),
+        };
+        Column::right(&format!("{} {}{cards}", answer.engine, answer.device))
+    }));
+    let parts = [
+        Part::Weights,
+        Part::Activations,
+        Part::Graphs,
+        Part::System,
+        Part::KvCache,
+        Part::Unused,
+    ];
+    type Row<'a> = (String, Box<dyn Fn(&Answer) -> (Option<f64>, usize) + 'a>);
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for part in parts {
+        let find = move |answer: &Answer| {
+            let found = answer.parts.iter().find(|(known, _)| *known == part);
+            (found.map(|(_, bytes)| bytes / GIB), 2)
+        };
+        rows.push((part_text(part).text(lang).to_owned(), Box::new(find)));
+    }
+    let count = |value: Option<u64>| (value.map(|value| value as f64), 0);
+    let text = |text: Text| text.text(lang).to_owned();
+    rows.push((text(Text::Total), Box::new(|a| (Some(a.total / GIB), 2))));
+    rows.push((
+        text(Text::KvPerToken),
+        Box::new(|a| (Some(a.kv_per_token / 1024.0), 1)),
+    ));
+    rows.push((
+        text(Text::Popular),
+        Box::new(|a| (Some(a.popular_kv_per_token / 1024.0), 1)),
+    ));
+    rows.push((
+        text(Text::Factor),
+        Box::new(|a| (Some(a.popular_factor()), 1)),
+    ));
+    rows.push((text(Text::KvTokens), Box::new(move |a| count(a.kv_tokens))));
+    rows.push((text(Text::Blocks), Box::new(move |a| count(a.blocks))));
+    rows.push((
+        text(Text::MaxModelLen),
+        Box::new(move |a| count(Some(a.max_model_len))),
+    ));
+    rows.push((text(Text::Longest), Box::new(move |a| count(a.longest))));
+    let tokens = answers.first().map_or(0, |answer| answer.request_tokens);
+    rows.push((
+        Text::Concurrency.with(lang, &[("tokens", tokens.to_string())]),
+        Box::new(|a| (a.max_concurrency, 1)),
+    ));
+    let rows = rows.into_iter().map(|(name, value)| {
+        let cells = answers.iter().map(|answer| {
+            let (value, decimals) = value(answer);
+            Cell::number(value, Unit::Count, decimals)
+        });
+        std::iter::once(Cell::text(name)).chain(cells).collect()
+    });
+    let rows = rows.collect();
+    let from = answers.first().map(|answer| match answer.weights {
+        Weights::Computed(_) => Text::FromShape.text(lang).to_owned(),
+        Weights::Stored(_) => Text::FromHeaders.text(lang).to_owned(),
+    });
+    Table {
+        columns,
+        rows,
+        footnotes: from.into_iter().collect(),
+    }
+}
+
+/// Characters of a whole card.
+const BAR: f64 = 50.0;
+
+fn sign(part: Part) -> char {
+    match part {
+        Part::Weights => '█',
+        Part::Activations => '▓',
+        Part::Graphs => '▒',
+        Part::System => '#',
+        Part::KvCache => '=',
+        Part::Unused => '·',
+    }
+}
+
+fn bars(answers: &[Answer], lang: Lang) -> Table {
+    let rows = answers.iter().map(|answer| {
+        let used: f64 = answer.parts.iter().map(|(_, bytes)| bytes).sum();
+        let scale = BAR / used.max(answer.total);
+        // Ends are rounded, not lengths, so that the bar has its length whatever its parts.
+        let mut bar = String::new();
+        let mut end = 0.0;
+        for (part, bytes) in &answer.parts {
+            end += bytes * scale;
+            let missing = (end.round() as usize).saturating_sub(bar.chars().count());
+            bar.extend(std::iter::repeat_n(sign(*part), missing));
+        }
+        vec![
+            Cell::text(format!("{} {}", answer.engine, answer.device)),
+            Cell::text(bar),
+        ]
+    });
+    let legend = [
+        Part::Weights,
+        Part::Activations,
+        Part::Graphs,
+        Part::System,
+        Part::KvCache,
+        Part::Unused,
+    ]
+    .map(|part| format!("{} {}", sign(part), part_text(part).text(lang)));
+    Table {
+        columns: vec![Column::left(""), Column::left("")],
+        rows: rows.collect(),
+        footnotes: vec![legend.join("  ")],
+    }
+}
+
+fn remedies(answer: &Answer, lang: Lang) -> Section {
+    let lines: Vec<String> = answer
+        .remedies
+        .iter()
+        .map(|remedy| match remedy {
+            Remedy::TensorParallel(cards) => match answer.engine {
+                EngineKind::Mindie => format!("worldSize={cards}"),
+                EngineKind::Sglang => format!("--tp-size {cards}"),
+                _ => format!("--tensor-parallel-size {cards}"),
+            },
+            Remedy::Weights(dtype) => format!("{} {dtype:?}", Text::Weights.text(lang)),
+            Remedy::Cache(_) => "--kv-cache-dtype fp8".to_owned(),
+            Remedy::MaxModelLen(tokens) => match answer.engine {
+                EngineKind::Mindie => format!("maxSeqLen={tokens}"),
+                EngineKind::Sglang => format!("--context-length {tokens}"),
+                _ => format!("--max-model-len {tokens}"),
+            },
+        })
+        .collect();
+    let heading = format!(
+        "{} {}: {}",
+        answer.engine,
+        answer.device,
+        Text::WouldFit.text(lang)
+    );
+    let block = match lines.is_empty() {
+        true => Block::Paragraph(Text::NothingFits.text(lang).to_owned()),
+        false => Block::Quotes(lines),
+    };
+    Section::headed(&heading, vec![block])
+}
+
+fn mindie(answer: &Answer, lang: Lang) -> Option<Section> {
+    let sizes = answer.mindie?;
+    let pair = |name: &str, value: String| Pair::new(name, value);
+    let heading = Text::Mindie.with(
+        lang,
+        &[
+            ("input", sizes.lengths.input.to_string()),
+            ("output", sizes.lengths.output.to_string()),
+        ],
+    );
+    let pairs = vec![
+        pair(
+            "npuMemSize",
+            format!(
+                "{:.1} (-1), {:.0} (0.8 × rest)",
+                sizes.npu_mem_size, sizes.npu_mem_size_by_hand
+            ),
+        ),
+        pair("maxBatchSize", sizes.max_batch_size.to_string()),
+        pair(
+            "maxPrefillBatchSize",
+            sizes.max_prefill_batch_size.to_string(),
+        ),
+        pair("maxPrefillTokens", sizes.max_prefill_tokens.to_string()),
+        pair(
+            Text::Blocks.text(lang),
+            format!(
+                "{} / {}",
+                answer.blocks.unwrap_or(0),
+                sizes.blocks_per_request
+            ),
+        ),
+    ];
+    Some(Section::headed(&heading, vec![Block::Pairs(pairs)]))
+}

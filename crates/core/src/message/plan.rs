@@ -1,0 +1,167 @@
+//! What `plan` says.
+
+crate::texts! {
+    /// Texts of memory answers, calibrations and predictions.
+    pub enum PlanText {
+        /// Heading of a memory answer.
+        Memory => "Memory of one card", "单卡显存";
+        /// Column: the engine.
+        Engine => "engine", "推理引擎";
+        /// Column: the device.
+        Device => "device", "设备";
+        /// Column: how many cards share the model.
+        Cards => "cards", "卡数";
+        /// Part: weights.
+        Weights => "weights", "权重";
+        /// Part: activations.
+        Activations => "activations", "激活";
+        /// Part: CUDA graphs.
+        Graphs => "graphs", "CUDA 图";
+        /// Part: context, libraries, driver.
+        System => "system", "系统";
+        /// Part: the cache.
+        KvCache => "KV cache", "KV 缓存";
+        /// Part: left alone.
+        Unused => "unused", "未用";
+        /// Row: the card.
+        Total => "total", "总计";
+        /// Unit of rows.
+        Gib => "GiB", "GiB";
+        /// Row: bytes that a token takes.
+        KvPerToken => "KV per token, KiB", "每 token KV，KiB";
+        /// Row: what blogs say.
+        Popular => "by the popular formula, KiB", "常见公式算得，KiB";
+        /// Row: the ratio.
+        Factor => "overstated by a factor of", "高估倍数";
+        /// Row: tokens of the cache.
+        KvTokens => "KV tokens", "KV token 数";
+        /// Row: blocks.
+        Blocks => "blocks", "块数";
+        /// Row: the longest allowed request.
+        MaxModelLen => "max-model-len", "max-model-len";
+        /// Row: the longest that would fit.
+        Longest => "largest max-model-len", "最大可用 max-model-len";
+        /// Row: requests at once.
+        Concurrency => "requests of {tokens} tokens at once", "{tokens} token 请求的最大并发数";
+        /// Verdict: fits.
+        Fits => "FITS", "可容纳";
+        /// Verdict: does not fit.
+        DoesNotFit => "DOES NOT FIT", "放不下";
+        /// Why: no room for the cache.
+        NoCache => "{engine} on {device} lacks {gib} GiB a card for the smallest cache", "{device} 上的 {engine} 每卡还差 {gib} GiB 才有最小的 KV 缓存";
+        /// Why: the longest request does not fit.
+        TooLong => "{engine} on {device} lacks {gib} GiB a card for one request of {tokens} tokens", "{device} 上的 {engine} 每卡还差 {gib} GiB 才放得下一个 {tokens} token 的请求";
+        /// It fits.
+        Holds => "{engine} on {device} holds {tokens} tokens of KV cache", "{device} 上的 {engine} 可存 {tokens} 个 token 的 KV 缓存";
+        /// Remedies.
+        WouldFit => "would fit with", "以下做法可行";
+        /// No remedy.
+        NothingFits => "none of the tried remedies fits: more cards up to 16, 8 or 4 bits, a shorter max-model-len", "试过的办法（至多 16 卡、8 或 4 位量化、更短的 max-model-len）都不行";
+        /// Weights are computed.
+        FromShape => "weights are computed from the shape", "权重由模型结构推算";
+        /// Weights are exact.
+        FromHeaders => "weights are added up from the safetensors headers", "权重取自 safetensors 文件头";
+        /// MindIE's settings.
+        Mindie => "MindIE's settings for {input} + {output} tokens", "MindIE 配置（{input} + {output} token）";
+        /// Heading of a calibration.
+        Calibration => "Calibration", "标定";
+        /// Column: a point.
+        Point => "point", "负载点";
+        /// Where it is from.
+        Source => "source", "来源";
+        /// Note on the errors in the table.
+        HeldOutNote => "predicted / measured − 1 of each point, predicted from the others alone", "每个负载点仅由其余点预测：预测值 / 实测值 − 1";
+        /// Column: the metric.
+        Metric => "metric", "指标";
+        /// Column: median error.
+        MedianError => "median error", "误差中位数";
+        /// Column: bound of the error.
+        Bound => "9 of 10 below", "九成低于";
+        /// Metric: requests a second.
+        Requests => "req/s", "QPS";
+        /// Metric: tokens a second.
+        Throughput => "output tok/s", "输出吞吐量 tok/s";
+        /// Metric: TTFT.
+        Ttft => "TTFT", "首 token 时延 TTFT";
+        /// Metric: TPOT.
+        Tpot => "TPOT", "每 token 时延 TPOT";
+        /// Metric: E2E.
+        E2e => "E2E latency", "端到端时延";
+        /// Heading: held-out errors.
+        HeldOut => "Error at points that were held out", "留出点误差";
+        /// Heading: the envelope.
+        Envelope => "May be trusted within", "可信范围";
+        /// The file.
+        Written => "written to {file}", "已写入 {file}";
+        /// Heading of a what-if.
+        WhatIf => "Predictions", "预测";
+        /// Column: flags.
+        Flags => "flags", "参数";
+        /// Column: the load.
+        Load => "load", "负载";
+        /// A load.
+        LoadStreams => "{n} streams", "并发 {n}";
+        /// A load.
+        LoadRate => "{n} req/s", "{n} 请求/s";
+        /// Column: objectives met.
+        Slo => "SLO", "SLO";
+        /// Yes.
+        Met => "met", "达标";
+        /// No.
+        Missed => "missed", "未达标";
+        /// Column: in the envelope.
+        Trust => "envelope", "可信范围";
+        /// Inside.
+        Inside => "inside", "内";
+        /// Outside.
+        Outside => "outside", "外";
+        /// Column: replicas.
+        Replicas => "replicas", "副本数";
+        /// Column: cost.
+        Cost => "cost / M tokens", "每百万 token 成本";
+        /// Column: tokens a joule.
+        Joule => "tok/J", "tok/J";
+        /// The one to take.
+        Recommended => "recommended", "推荐";
+        /// None to take.
+        NothingMeets => "no setting meets the objectives", "没有配置满足目标";
+        /// The engine refuses.
+        Refused => "refused: {reason}", "拒绝启动：{reason}";
+        /// Not even one stream.
+        NeverMet => "one stream alone misses the objectives", "单个并发已不达标";
+        /// What is outside.
+        Beyond => "{what} {value} was not measured ({measured})", "{what} {value} 未测过（{measured}）";
+        /// Metrics without held-out points.
+        Uncalibrated => "{metrics} were not measured: predicted from the shipped profile, without an interval", "{metrics} 未实测：按内置参数预测，无区间";
+        /// Intervals.
+        IntervalNote => "± is the error that 9 of 10 predictions stay below, from points that were held out; it widens outside the envelope", "± 为留出点误差：九成预测不超过此值；超出可信范围时放宽";
+        /// A flag at its default.
+        Usual => "default", "默认";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PlanText;
+    use crate::message::Lang;
+
+    #[test]
+    fn both_languages_carry_the_same_values() {
+        let names = |text: &str| {
+            let mut names: Vec<String> = text
+                .split('{')
+                .skip(1)
+                .filter_map(|rest| Some(rest.split_once('}')?.0.to_owned()))
+                .collect();
+            names.sort();
+            names
+        };
+        for &text in PlanText::ALL {
+            assert_eq!(
+                names(text.text(Lang::En)),
+                names(text.text(Lang::Zh)),
+                "{text:?}"
+            );
+        }
+    }
+}

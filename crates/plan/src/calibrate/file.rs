@@ -1,0 +1,172 @@
+//! The calibration as a file that `sim --timing` and `plan what-if` read.
+
+use super::{Envelope, HeldOut};
+use crate::device::{BadDevice, Card};
+use crate::flags::Flag;
+use crate::predict::Subject;
+use inferometer_catalog::engine::{EngineKind, Version};
+use inferometer_catalog::model::Model;
+use inferometer_catalog::timing::{Timing, TimingError};
+use inferometer_core::length::{Distribution as Lengths, LengthSpec};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// Name and version of the form.
+pub const SCHEMA: &str = "inferometer.calibration/1";
+
+const HEAD: &str = "\
+# A calibration of the simulated engine. `inferometer plan what-if --calibration FILE` predicts
+# with it; `inferometer sim --timing FILE` serves with it.
+
+";
+
+/// A fitted timing profile, and how far it may be trusted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Calibration {
+    /// `inferometer.calibration/1`.
+    pub schema: String,
+    /// The card, as a preset or in numbers.
+    pub device: String,
+    /// Cards of the host.
+    pub cards: u32,
+    /// The engine.
+    pub engine: EngineKind,
+    /// Its version.
+    pub version: Option<Version>,
+    /// Flags of the first point, from which a what-if departs; a switch is empty.
+    #[serde(default)]
+    pub flags: BTreeMap<String, String>,
+    /// What was served.
+    pub workload: Workload,
+    /// Coefficients of the step time.
+    pub timing: Timing,
+    /// The model's shape.
+    pub model: Model,
+    /// Where it may be trusted.
+    pub envelope: Envelope,
+    /// How wrong it was at points that it had not seen.
+    #[serde(default)]
+    pub held_out: Vec<HeldOut>,
+    /// The points.
+    #[serde(default)]
+    pub points: Vec<FittedPoint>,
+    /// Predictions that were measured afterwards.
+    #[serde(default)]
+    pub verified: Vec<Verified>,
+}
+
+/// The usual work of the points.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Workload {
+    /// Tokens of prompts.
+    pub input_tokens: LengthSpec,
+    /// Tokens of answers.
+    pub output_tokens: LengthSpec,
+    /// Requests of a measurement, where all had as many.
+    pub requests: Option<u32>,
+}
+
+impl Workload {
+    /// Lengths for a what-if that asks for `asked`: a bare mean which is that of the measured
+    /// work has the spread of the measured work.
+    pub fn output(&self, asked: Lengths) -> Lengths {
+        match (asked, &self.output_tokens) {
+            (Lengths::Fixed(mean), LengthSpec::Drawn(known))
+                if (f64::from(mean) / known.mean() - 1.0).abs() < 0.02 =>
+            {
+                *known
+            }
+            _ => asked,
+        }
+    }
+}
+
+/// A point and how well the fit meets it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FittedPoint {
+    /// Where it is from.
+    pub name: String,
+    /// Its load: `concurrency 8`, `rate 2.5`.
+    pub load: String,
+    /// predicted / measured − 1 when this point was left out, by metric.
+    pub errors: BTreeMap<String, f64>,
+}
+
+/// A prediction that was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Verified {
+    /// When, RFC 3339.
+    pub at: String,
+    /// The setting, in words.
+    pub setting: String,
+    /// predicted / measured − 1, by metric.
+    pub errors: BTreeMap<String, f64>,
+}
+
+/// Why a file is no calibration.
+#[derive(Debug, Error)]
+pub enum CalibrationError {
+    /// Not TOML, or a key is missing, unknown or of the wrong kind.
+    #[error("not a calibration: {0}; make one with `inferometer plan calibrate`")]
+    Form(String),
+    /// Of another version.
+    #[error("a calibration of the form '{0}', and only {SCHEMA} is known")]
+    Schema(String),
+    /// A coefficient makes no sense.
+    #[error(transparent)]
+    Timing(#[from] TimingError),
+    /// The card is not known.
+    #[error(transparent)]
+    Device(#[from] BadDevice),
+}
+
+impl Calibration {
+    /// Reads a file.
+    pub fn from_toml(text: &str) -> Result<Calibration, CalibrationError> {
+        let form = |error: toml::de::Error| CalibrationError::Form(error.message().to_owned());
+        let table: toml::Table = toml::from_str(text).map_err(form)?;
+        let schema = table
+            .get("schema")
+            .and_then(toml::Value::as_str)
+            .unwrap_or_default();
+        if !schema.is_empty() && schema != SCHEMA {
+            return Err(CalibrationError::Schema(schema.chars().take(60).collect()));
+        }
+        let calibration: Calibration = toml::from_str(text).map_err(form)?;
+        Timing::from_toml(text)?;
+        calibration.device.parse::<Card>()?;
+        Ok(calibration)
+    }
+
+    /// The file.
+    pub fn to_toml(&self) -> String {
+        let text = toml::to_string(self).expect("a calibration has TOML's types only");
+        format!("{HEAD}{text}")
+    }
+
+    /// What it is about.
+    pub fn subject(&self) -> Result<Subject, BadDevice> {
+        let card: Card = self.device.parse()?;
+        Ok(Subject {
+            model: self.model.clone(),
+            device: card.device,
+            cards: self.cards,
+            engine: self.engine,
+            version: self.version,
+        })
+    }
+
+    /// The flags from which a what-if departs.
+    pub fn base_flags(&self) -> Vec<Flag> {
+        let flags = self.flags.iter().map(|(name, value)| {
+            let value = (!value.is_empty()).then(|| value.clone());
+            (name.clone(), value)
+        });
+        flags.collect()
+    }
+}

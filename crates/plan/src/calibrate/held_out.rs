@@ -1,0 +1,131 @@
+//! How wrong predictions are: every point is predicted from the others.
+
+use super::envelope::Envelope;
+use super::fit::{Linearised, Residual, Target, figures, linearise, residuals};
+use super::parameters::{Logarithms, applied};
+use crate::observation::Origin;
+use crate::predict::Metric;
+use inferometer_catalog::timing::Timing;
+use inferometer_core::quantile::{quantile, sort};
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// The error of predictions of one metric at points that were held out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct HeldOut {
+    /// The metric.
+    pub metric: Metric,
+    /// Points that were predicted from the others.
+    pub points: u32,
+    /// Median of the absolute relative errors.
+    pub median: f64,
+    /// A new point inside the envelope is off by less than this share in 9 of 10 cases.
+    pub bound: f64,
+}
+
+/// Least error that is stated: two runs of the same server differ by as much.
+const LEAST: f64 = 0.02;
+/// The same of other tools' numbers.
+const LEAST_IMPORTED: f64 = 0.04;
+
+/// The residuals of each point when it is left out. The fit to the others begins at the fit to
+/// all and takes two steps: one by the derivatives that are known, one by new ones.
+pub(super) fn leave_one_out(
+    base: &Timing,
+    targets: &[Target<'_>],
+    fit: &Linearised,
+) -> Vec<Residual> {
+    let mut all = Vec::new();
+    for (left, target) in targets.iter().enumerate() {
+        let at = fit.step(0.0, |residual| residual.target != left);
+        let at = refined(base, targets, left, at);
+        let predicted = [figures(target, &applied(base, &at))];
+        let mut errors = residuals(std::slice::from_ref(target), &predicted);
+        errors
+            .iter_mut()
+            .for_each(|residual| residual.target = left);
+        all.append(&mut errors);
+    }
+    all
+}
+
+/// Few points make the second step cheap, and needed.
+const FEW: usize = 8;
+
+fn refined(base: &Timing, targets: &[Target<'_>], left: usize, at: Logarithms) -> Logarithms {
+    if targets.len() > FEW {
+        return at;
+    }
+    let others: Vec<Target<'_>> = targets
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| *index != left)
+        .map(|(_, target)| target.clone())
+        .collect();
+    linearise(base, &others, at).step(0.0, |_| true)
+}
+
+/// The stated error of each metric.
+pub(super) fn stated(targets: &[Target<'_>], errors: &[Residual]) -> Vec<HeldOut> {
+    let far: Vec<f64> = (0..targets.len())
+        .map(|left| distance(targets, left))
+        .collect();
+    let imported = targets
+        .iter()
+        .any(|target| target.observation.origin == Origin::Import);
+    let least = if imported { LEAST_IMPORTED } else { LEAST };
+    let stated = Metric::ALL.into_iter().filter_map(|metric| {
+        let of_metric = || errors.iter().filter(|residual| residual.metric == metric);
+        let mut sizes: Vec<f64> = of_metric().map(|residual| residual.error.abs()).collect();
+        let count = sizes.len() as f64;
+        if sizes.is_empty() {
+            return None;
+        }
+        sort(&mut sizes);
+        // The bound is for a point inside; one at the end was predicted from outside.
+        let inside = of_metric().map(|residual| residual.error / (1.0 + far[residual.target]));
+        let square = inside.map(|error| error * error).sum::<f64>() / count;
+        let bound = student(count) * square.max(least * least / 4.0).sqrt();
+        // Never below what most held-out points really missed by.
+        let bound = bound.max(quantile(&sizes, 0.9)?);
+        Some(HeldOut {
+            metric,
+            points: sizes.len() as u32,
+            median: quantile(&sizes, 0.5)?.exp_m1(),
+            bound: bound.max(least).exp_m1(),
+        })
+    });
+    stated.collect()
+}
+
+/// How far a point lies outside what the others span, in doublings.
+fn distance(targets: &[Target<'_>], left: usize) -> f64 {
+    let others = targets
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| *index != left)
+        .map(|(_, target)| target);
+    let target = &targets[left];
+    let beyond = Envelope::of(others).beyond(&target.work, &target.settled);
+    beyond.iter().map(|beyond| beyond.doublings).sum()
+}
+
+/// How many root mean squares of so few errors hold the next one in 9 of 10 cases.
+fn student(count: f64) -> f64 {
+    let freedom = (count - 1.0).max(1.0);
+    let spread = (1.0 + 1.0 / count).sqrt();
+    StudentsT::new(0.0, 1.0, freedom).map_or(6.3, |student| student.inverse_cdf(0.95)) * spread
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_points_make_a_wider_bound() {
+        assert!(student(3.0) > 3.0);
+        assert!(student(12.0) < 2.0);
+        assert!(student(1.0) > student(2.0));
+    }
+}

@@ -1,0 +1,16 @@
+//! The planner: will it fit, how fast will it be, how many cards.
+//!
+//! [`memory`] divides a card before anyone starts a server. [`calibrate`] fits the timing of the
+//! simulated engine to measured load points and says how wrong it may be. [`what_if`] asks the
+//! calibrated engine about settings that nobody has measured. A prediction is always a run of the
+//! simulated engine in virtual time: whatever has no queue and no scheduler cannot tell TTFT.
+
+pub mod calibrate;
+mod cores;
+pub mod device;
+pub mod flags;
+pub mod memory;
+pub mod model;
+pub mod observation;
+pub mod predict;
+pub mod what_if;

@@ -1,0 +1,439 @@
+//! Will it fit: how an engine divides a card between weights, activations, graphs, the system
+//! and the KV cache, and what that cache holds.
+
+mod mindie;
+mod remedy;
+mod shown;
+
+pub use mindie::MindieSizes;
+pub use remedy::Remedy;
+pub use shown::SCHEMA;
+
+use crate::flags::{Flag, command};
+use crate::model::{KnownModel, Weights};
+use inferometer_catalog::device::{Device, Kind, Parallel};
+use inferometer_catalog::engine::command::CommandError;
+use inferometer_catalog::engine::{
+    DeviceClass, DeviceKind, EngineKind, ModelLimits, ResolvedFlags, Version, resolve,
+};
+use inferometer_catalog::memory::{GIB, VllmMemory, overhead};
+use inferometer_catalog::model::Dtype;
+use serde::Serialize;
+use thiserror::Error;
+
+/// One combination of model, card, engine and flags.
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    /// The model.
+    pub model: &'a KnownModel,
+    /// The card.
+    pub device: &'a Device,
+    /// Cards of the host.
+    pub cards: u32,
+    /// Who divides it.
+    pub engine: EngineKind,
+    /// Its version; absent: the newest known.
+    pub version: Option<Version>,
+    /// Its flags, under vLLM's names or its own.
+    pub flags: Vec<Flag>,
+    /// Lengths at which concurrency is asked for; absent: the longest request.
+    pub lengths: Option<Lengths>,
+}
+
+/// Tokens of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Lengths {
+    /// Of the prompt.
+    pub input: u32,
+    /// Of the answer.
+    pub output: u32,
+}
+
+impl Lengths {
+    /// Both together.
+    pub fn total(self) -> u64 {
+        u64::from(self.input) + u64::from(self.output)
+    }
+}
+
+/// A part of a card's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Weights.
+    Weights,
+    /// Activations at their peak.
+    Activations,
+    /// CUDA graphs.
+    Graphs,
+    /// Context, libraries, the driver.
+    System,
+    /// The KV cache.
+    KvCache,
+    /// What the engine leaves alone.
+    Unused,
+}
+
+/// Whether it fits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fit {
+    /// It starts, and serves its longest request.
+    Fits,
+    /// Nothing is left for the cache; bytes that a card lacks for one block.
+    NoCache(f64),
+    /// The cache is too small for one request of the greatest length; bytes that a card lacks.
+    TooLong(f64),
+}
+
+/// How a card is divided; all bytes are those of one card.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The model's name.
+    pub model: String,
+    /// The card's name.
+    pub device: String,
+    /// The engine.
+    pub engine: EngineKind,
+    /// Its version.
+    pub version: Version,
+    /// Cards that share the model.
+    pub cards: u32,
+    /// The card's memory.
+    pub total: f64,
+    /// Its parts; their sum is `total` where it fits.
+    pub parts: Vec<(Part, f64)>,
+    /// Weights, and how they are known.
+    pub weights: Weights,
+    /// What is left for the cache; negative where it does not fit.
+    pub kv: f64,
+    /// What a token takes.
+    pub kv_per_token: f64,
+    /// What the popular formula, with query heads in place of key/value heads, would say.
+    pub popular_kv_per_token: f64,
+    /// Format of the cache.
+    pub kv_dtype: Dtype,
+    /// Tokens of a block.
+    pub block_size: u32,
+    /// Blocks; absent where it does not fit.
+    pub blocks: Option<u64>,
+    /// Tokens that the cache holds; absent where it does not fit.
+    pub kv_tokens: Option<u64>,
+    /// Longest request that is allowed.
+    pub max_model_len: u64,
+    /// Longest request that the cache and the model could take; absent where none can.
+    pub longest: Option<u64>,
+    /// Tokens of a request for which `max_concurrency` holds.
+    pub request_tokens: u64,
+    /// Such requests at once; absent where it does not fit.
+    pub max_concurrency: Option<f64>,
+    /// Whether it fits.
+    pub fit: Fit,
+    /// What would make it fit.
+    pub remedies: Vec<Remedy>,
+    /// MindIE's own sizes.
+    pub mindie: Option<MindieSizes>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub enum MemoryError {
+    /// The engine refuses its flags.
+    #[error("{engine} refuses these flags: {message}")]
+    Refused {
+        /// The engine.
+        engine: EngineKind,
+        /// In its own words.
+        message: String,
+    },
+    /// The flags make no command line.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// No such flag of MindIE, or no such value.
+    #[error("mindie: {0}")]
+    Mindie(String),
+    /// MindIE runs on Ascend.
+    #[error("mindie runs on Ascend cards, and {0} is none; choose 910b3 or 910b4, or kind=ascend")]
+    NotAscend(String),
+    /// The planner does not know how it divides memory.
+    #[error("how {0} divides memory is not known; choose vllm, sglang or mindie")]
+    UnknownEngine(EngineKind),
+}
+
+/// How the card is divided, and what would help where it does not fit.
+pub fn answer(question: &Question<'_>) -> Result<Answer, MemoryError> {
+    let mut answer = divide(question)?;
+    if answer.fit != Fit::Fits {
+        answer.remedies = remedy::remedies(question, &answer);
+    }
+    Ok(answer)
+}
+
+fn divide(question: &Question<'_>) -> Result<Answer, MemoryError> {
+    match question.engine {
+        EngineKind::Mindie => mindie::divide(question),
+        EngineKind::Vllm | EngineKind::Sglang => {
+            let flags = resolved(question)?;
+            Ok(by_flags(question, &flags))
+        }
+        other => Err(MemoryError::UnknownEngine(other)),
+    }
+}
+
+fn resolved(question: &Question<'_>) -> Result<ResolvedFlags, MemoryError> {
+    let model = &question.model.model;
+    let command = command(question.engine, &model.name, &question.flags)?;
+    let class = DeviceClass {
+        kind: match question.device.kind {
+            Kind::Cuda => DeviceKind::Gpu,
+            Kind::Ascend => DeviceKind::Npu,
+        },
+        name: question.device.title.clone(),
+        memory_gib: question.device.memory_bytes() / GIB,
+        count: question.cards,
+    };
+    let limits = ModelLimits {
+        max_position: u64::from(model.max_position),
+        heads: model.heads,
+        multimodal: false,
+    };
+    let version = question.version.unwrap_or(question.engine.newest());
+    resolve(&command, version, &class, &limits).map_err(|refusal| MemoryError::Refused {
+        engine: question.engine,
+        message: refusal.message,
+    })
+}
+
+/// What the flags make of weights and cache.
+struct Formats {
+    weights: Weights,
+    cache: Dtype,
+}
+
+fn formats(known: &KnownModel, flags: &ResolvedFlags) -> Formats {
+    let asked = flags.quantization.as_deref().unwrap_or(&flags.dtype);
+    let stored = known.model.dtype;
+    let mut weights = known.weights;
+    let mut dtype = stored;
+    if let Some(wanted) = Dtype::named(asked).filter(|&wanted| wanted != stored) {
+        let mut model = known.model.clone();
+        model.dtype = wanted;
+        weights = Weights::Computed(model.weight_bytes());
+        dtype = wanted;
+    }
+    Formats {
+        weights,
+        cache: Dtype::named(&flags.kv_cache_dtype).unwrap_or(dtype.cache()),
+    }
+}
+
+fn by_flags(question: &Question<'_>, flags: &ResolvedFlags) -> Answer {
+    let known = question.model;
+    let formats = formats(known, flags);
+    let parallel = Parallel {
+        tensor: flags.tensor_parallel.max(1),
+        pipeline: flags.pipeline_parallel.max(1),
+    };
+    let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    let settings = VllmMemory {
+        utilization: flags.gpu_memory_utilization,
+        max_num_batched_tokens: narrow(flags.max_num_batched_tokens),
+        max_num_seqs: narrow(flags.max_num_seqs),
+        max_model_len: narrow(flags.max_model_len),
+        block_size: narrow(flags.block_size).max(1),
+        kv_dtype: formats.cache,
+        enforce_eager: flags.enforce_eager,
+        blocks_override: flags.num_gpu_blocks_override,
+    };
+    let total = question.device.memory_bytes();
+    let weights = formats.weights.bytes() / parallel.cards();
+    let over = overhead(&known.model, &parallel, &settings);
+    let managed = flags.gpu_memory_utilization * total;
+    let kv = match question.engine {
+        // SGLang's share is that of weights and cache alone; the rest stays outside it.
+        EngineKind::Sglang => {
+            let outside = over.activations + over.non_torch + over.graphs;
+            (managed - weights).min(total - weights - outside)
+        }
+        _ => managed - weights - over.activations - over.non_torch - over.graphs,
+    };
+    let layout = Layout {
+        known,
+        parallel,
+        dtype: formats.cache,
+    };
+    let token = layout.per_token();
+    let block_size = settings.block_size;
+    let budget = match (flags.kv_cache_memory_bytes, settings.blocks_override) {
+        (_, Some(blocks)) => blocks as f64 * token * f64::from(block_size),
+        (Some(bytes), None) => bytes as f64,
+        (None, None) => kv,
+    };
+    let rest = total - weights - over.activations - over.graphs - over.non_torch - budget.max(0.0);
+    let parts = vec![
+        (Part::Weights, weights),
+        (Part::Activations, over.activations),
+        (Part::Graphs, over.graphs),
+        (Part::System, over.non_torch),
+        (Part::KvCache, budget.max(0.0)),
+        (Part::Unused, rest.max(0.0)),
+    ];
+    let cache = layout.cache(budget, block_size, flags.max_model_len, question.lengths);
+    cache.answer(question, flags.version, parts, formats.weights, parallel)
+}
+
+/// What a model keeps of a request on one of the cards that share it.
+struct Layout<'a> {
+    known: &'a KnownModel,
+    parallel: Parallel,
+    dtype: Dtype,
+}
+
+impl Layout<'_> {
+    fn stages(&self) -> f64 {
+        f64::from(self.parallel.pipeline.max(1))
+    }
+
+    fn per_token(&self) -> f64 {
+        let (model, tensor) = (&self.known.model, self.parallel.tensor);
+        self.known.layers.bytes_per_token(model, tensor, self.dtype) / self.stages()
+    }
+
+    fn request(&self, tokens: u64) -> f64 {
+        let (model, tensor) = (&self.known.model, self.parallel.tensor);
+        let layers = &self.known.layers;
+        layers.request_bytes(model, tensor, self.dtype, tokens) / self.stages()
+    }
+
+    /// The same by query heads, as popular posts compute it.
+    fn popular_per_token(&self) -> f64 {
+        let model = &self.known.model;
+        let head = match model.mla {
+            Some(mla) => f64::from(mla.nope_dim) + f64::from(mla.value_dim),
+            None => 2.0 * f64::from(model.head_dim),
+        };
+        let heads = f64::from(model.heads) / f64::from(self.parallel.tensor.max(1));
+        f64::from(model.layers) / self.stages() * heads * head * self.dtype.bytes()
+    }
+
+    /// What a budget of bytes holds.
+    fn cache(&self, kv: f64, block_size: u32, longest: u64, lengths: Option<Lengths>) -> Cache {
+        let token = self.per_token();
+        let block = token * f64::from(block_size.max(1));
+        let whole = |tokens: u64| {
+            tokens.div_ceil(u64::from(block_size.max(1))) * u64::from(block_size.max(1))
+        };
+        let one_block = block.max(self.request(1));
+        let needed = self.request(whole(longest));
+        let fit = if kv < one_block {
+            Fit::NoCache(one_block - kv)
+        } else if needed > kv
+            && self.blocks_for(kv, block, longest) * u64::from(block_size) < longest
+        {
+            Fit::TooLong(needed - kv)
+        } else {
+            Fit::Fits
+        };
+        let holds = fit == Fit::Fits;
+        let request_tokens = lengths.map_or(longest, Lengths::total).max(1);
+        let blocks = self.blocks_for(kv, block, longest);
+        let max_concurrency = match self.known.layers.keep_everything() {
+            true => {
+                let each = request_tokens.div_ceil(u64::from(block_size.max(1)));
+                blocks as f64 / each.max(1) as f64
+            }
+            false => kv / self.request(whole(request_tokens)),
+        };
+        Cache {
+            kv,
+            token,
+            popular: self.popular_per_token(),
+            dtype: self.dtype,
+            block_size,
+            blocks: (kv >= one_block).then_some(blocks),
+            tokens: (kv >= one_block).then_some(blocks.saturating_mul(u64::from(block_size))),
+            max_model_len: longest,
+            longest: self.longest(kv),
+            request_tokens,
+            max_concurrency: holds.then_some(max_concurrency),
+            fit,
+        }
+    }
+
+    /// Blocks of the cache. Where some layers keep less, as many as requests of the greatest
+    /// length would fill in a model without such layers.
+    fn blocks_for(&self, kv: f64, block: f64, longest: u64) -> u64 {
+        let plain = (kv / block).max(0.0);
+        if self.known.layers.keep_everything() || longest == 0 {
+            return plain as u64;
+        }
+        let saved = longest as f64 * self.per_token() / self.request(longest);
+        (plain * saved) as u64
+    }
+
+    /// The longest request that the bytes hold and the model takes.
+    fn longest(&self, kv: f64) -> Option<u64> {
+        let (mut low, mut high) = (0, u64::from(self.known.model.max_position));
+        while low < high {
+            let middle = (low + high).div_ceil(2);
+            match self.request(middle) <= kv {
+                true => low = middle,
+                false => high = middle - 1,
+            }
+        }
+        (low > 0).then_some(low)
+    }
+}
+
+struct Cache {
+    kv: f64,
+    token: f64,
+    popular: f64,
+    dtype: Dtype,
+    block_size: u32,
+    blocks: Option<u64>,
+    tokens: Option<u64>,
+    max_model_len: u64,
+    longest: Option<u64>,
+    request_tokens: u64,
+    max_concurrency: Option<f64>,
+    fit: Fit,
+}
+
+impl Cache {
+    fn answer(
+        self,
+        question: &Question<'_>,
+        version: Version,
+        parts: Vec<(Part, f64)>,
+        weights: Weights,
+        parallel: Parallel,
+    ) -> Answer {
+        Answer {
+            model: question.model.model.name.clone(),
+            device: question.device.name.clone(),
+            engine: question.engine,
+            version,
+            cards: parallel.tensor.saturating_mul(parallel.pipeline),
+            total: question.device.memory_bytes(),
+            parts,
+            weights,
+            kv: self.kv,
+            kv_per_token: self.token,
+            popular_kv_per_token: self.popular,
+            kv_dtype: self.dtype,
+            block_size: self.block_size,
+            blocks: self.blocks,
+            kv_tokens: self.tokens,
+            max_model_len: self.max_model_len,
+            longest: self.longest,
+            request_tokens: self.request_tokens,
+            max_concurrency: self.max_concurrency,
+            fit: self.fit,
+            remedies: Vec::new(),
+            mindie: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

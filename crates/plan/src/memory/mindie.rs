@@ -1,0 +1,190 @@
+//! MindIE's division of a card, by its own rules.
+
+use super::{Answer, Layout, Lengths, MemoryError, Part, Question};
+use crate::flags::name_for;
+use inferometer_catalog::device::{Kind, Parallel};
+use inferometer_catalog::engine::mindie::Config;
+use inferometer_catalog::memory::{GIB, MindieMemory, mindie_max_batch};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Run-time variables and post-processing, GiB a card.
+const RUN_TIME: f64 = 2.0;
+/// What the system holds at rest, GiB a card.
+const SYSTEM: f64 = 3.4;
+/// NPU_MEMORY_FRACTION where nothing is said.
+const FRACTION: f64 = 0.8;
+
+/// The sizes that MindIE's configuration wants.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MindieSizes {
+    /// Lengths that the batch sizes are for.
+    pub lengths: Lengths,
+    /// npuMemSize that −1 comes to, GiB.
+    pub npu_mem_size: f64,
+    /// npuMemSize as older manuals compute it by hand, whole GiB.
+    pub npu_mem_size_by_hand: f64,
+    /// Blocks that a request of the asked lengths takes.
+    pub blocks_per_request: u64,
+    /// The greatest maxBatchSize that never runs out of blocks.
+    pub max_batch_size: u64,
+    /// Half of it, as its manual advises; 4 to 16 where latency matters more.
+    pub max_prefill_batch_size: u64,
+    /// The least maxPrefillTokens that takes the longest prompt.
+    pub max_prefill_tokens: u64,
+}
+
+pub(super) fn divide(question: &Question<'_>) -> Result<Answer, MemoryError> {
+    let device = question.device;
+    if device.kind != Kind::Ascend {
+        return Err(MemoryError::NotAscend(device.name.clone()));
+    }
+    let (config, fraction) = configured(question)?;
+    if let Some(refusal) = config.refusals().into_iter().next() {
+        return Err(MemoryError::Mindie(refusal.message));
+    }
+    let known = question.model;
+    let version = question.version.unwrap_or(question.engine.newest());
+    let flags = config.resolved(version);
+    let cards = flags.tensor_parallel.max(1);
+    let gib = |bytes: f64| bytes / GIB;
+    let memory = MindieMemory {
+        card: gib(device.memory_bytes()),
+        weights: gib(known.weights.bytes()),
+        cards,
+        run_time: RUN_TIME,
+        system: SYSTEM,
+        fraction,
+    };
+    let weights = known.weights.bytes() / f64::from(cards);
+    let other = weights + (RUN_TIME + SYSTEM) * GIB;
+    // Not `automatic`, which ends at 0: a negative rest says how much is lacking.
+    let kv = match flags.kv_cache_memory_bytes {
+        Some(bytes) => bytes as f64,
+        None => device.memory_bytes() * fraction - other,
+    };
+    let parallel = Parallel {
+        tensor: cards,
+        pipeline: 1,
+    };
+    let layout = Layout {
+        known,
+        parallel,
+        dtype: known.model.dtype.cache(),
+    };
+    let deploy = &config.backend.deploy;
+    let schedule = &config.backend.schedule;
+    let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    let block_size = narrow(schedule.cache_block_size).max(1);
+    let lengths = question.lengths.unwrap_or(Lengths {
+        input: narrow(deploy.max_input_token_len),
+        output: narrow(schedule.max_iter_times),
+    });
+    let cache = layout.cache(kv, block_size, deploy.max_seq_len, Some(lengths));
+    let parts = vec![
+        (Part::Weights, weights),
+        (Part::Activations, RUN_TIME * GIB),
+        (Part::System, SYSTEM * GIB),
+        (Part::KvCache, kv.max(0.0)),
+        (
+            Part::Unused,
+            (device.memory_bytes() - other - kv.max(0.0)).max(0.0),
+        ),
+    ];
+    let size = u64::from(block_size);
+    let batch = mindie_max_batch(
+        cache.blocks.unwrap_or(0),
+        lengths.input,
+        lengths.output,
+        block_size,
+    );
+    let sizes = MindieSizes {
+        lengths,
+        npu_mem_size: memory.automatic(),
+        npu_mem_size_by_hand: memory.by_hand(),
+        blocks_per_request: u64::from(lengths.input).div_ceil(size)
+            + u64::from(lengths.output).div_ceil(size),
+        max_batch_size: batch,
+        max_prefill_batch_size: (batch / 2).max(1).min(batch.max(1)),
+        max_prefill_tokens: deploy
+            .max_input_token_len
+            .max(u64::from(lengths.input))
+            .max(schedule.max_prefill_tokens),
+    };
+    let mut answer = cache.answer(question, version, parts, known.weights, parallel);
+    answer.max_concurrency = answer.max_concurrency.map(|_| batch as f64);
+    answer.mindie = Some(sizes);
+    Ok(answer)
+}
+
+/// Its file with the flags in it, and NPU_MEMORY_FRACTION.
+fn configured(question: &Question<'_>) -> Result<(Config, f64), MemoryError> {
+    let mut config = Config::default();
+    let longest = u64::from(question.model.model.max_position);
+    if let Some(lengths) = question.lengths {
+        let deploy = &mut config.backend.deploy;
+        deploy.max_input_token_len = u64::from(lengths.input).max(1);
+        deploy.max_seq_len = lengths.total().max(1).min(longest);
+        config.backend.schedule.max_iter_times = u64::from(lengths.output).max(1);
+        config.backend.schedule.max_prefill_tokens = config
+            .backend
+            .schedule
+            .max_prefill_tokens
+            .max(u64::from(lengths.input));
+    }
+    let model = config
+        .backend
+        .deploy
+        .models
+        .first_mut()
+        .expect("the default has one model");
+    model.world_size = 1;
+    let bad = |error: serde_json::Error| MemoryError::Mindie(error.to_string());
+    let mut value = serde_json::to_value(&config).map_err(bad)?;
+    let mut fraction = FRACTION;
+    for (name, given) in &question.flags {
+        let name = name_for(question.engine, name);
+        let given = given.as_deref().unwrap_or("true");
+        if name == "NPU_MEMORY_FRACTION" {
+            let read = given.parse::<f64>().ok();
+            fraction = read
+                .filter(|read| *read > 0.0 && *read <= 1.0)
+                .ok_or_else(|| {
+                    MemoryError::Mindie(format!(
+                        "NPU_MEMORY_FRACTION is {given}, expected a share from 0 to 1"
+                    ))
+                })?;
+            continue;
+        }
+        let Some(place) = place(&mut value, name) else {
+            return Err(MemoryError::Mindie(format!(
+                "there is no setting '{name}'; its names are those of its config.json, such as maxSeqLen"
+            )));
+        };
+        *place = serde_json::from_str(given).unwrap_or_else(|_| Value::from(given));
+    }
+    let mut config: Config = serde_json::from_value(value).map_err(bad)?;
+    let cards = config
+        .backend
+        .deploy
+        .models
+        .first()
+        .map_or(1, |model| model.world_size);
+    // The default template names four cards; ours are as many as share the model.
+    config.backend.npu_device_ids = vec![(0..cards.min(1024)).collect()];
+    Ok((config, fraction))
+}
+
+fn place<'a>(config: &'a mut Value, name: &str) -> Option<&'a mut Value> {
+    let places = [
+        "/BackendConfig/ScheduleConfig",
+        "/BackendConfig/ModelDeployConfig",
+        "/BackendConfig/ModelDeployConfig/ModelConfig/0",
+    ];
+    let pointer = places
+        .into_iter()
+        .map(|place| format!("{place}/{name}"))
+        .find(|pointer| config.pointer(pointer).is_some())?;
+    config.pointer_mut(&pointer)
+}

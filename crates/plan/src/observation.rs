@@ -1,0 +1,122 @@
+//! Measured load points, wherever they come from, as far as calibration needs them.
+
+mod found;
+mod runs;
+
+pub use runs::read_sources;
+
+use crate::flags::Flag;
+use crate::predict::{Figures, Metric};
+use inferometer_catalog::engine::Version;
+use inferometer_core::length::Distribution as Lengths;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// When requests are sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Load {
+    /// So many streams, each sending when its last answer is complete.
+    Closed(u32),
+    /// Poisson arrivals, so many a second.
+    Open(f64),
+}
+
+/// A measured load point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// Where it is from, to be named in messages.
+    pub name: String,
+    /// The load.
+    pub load: Load,
+    /// Requests of the measurement; absent: not known.
+    pub requests: Option<u32>,
+    /// Tokens of prompts; absent: not known.
+    pub input: Option<Lengths>,
+    /// Tokens of answers; absent: not known.
+    pub output: Option<Lengths>,
+    /// Relative deviation of the answers' lengths, as the latencies show it: long answers take
+    /// long. Absent where nothing shows it.
+    pub spread: Option<f64>,
+    /// Flags of the engine, where its command is known.
+    pub flags: Vec<Flag>,
+    /// The engine's version, where it is known or follows from the tool's time.
+    pub version: Option<Version>,
+    /// The numbers.
+    pub figures: Figures,
+    /// Whose numbers.
+    pub origin: Origin,
+    /// Why it is not valid; empty where it is.
+    pub invalid: Vec<String>,
+}
+
+/// Whose numbers an observation has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Our own run: definitions are known.
+    Run,
+    /// Another tool's summary, with its definitions.
+    Import,
+}
+
+/// What the user says of observations that do not say it themselves.
+#[derive(Clone, Debug, Default)]
+pub struct Assumed {
+    /// Tokens of prompts.
+    pub input: Option<Lengths>,
+    /// Tokens of answers.
+    pub output: Option<Lengths>,
+    /// Flags of the engine.
+    pub flags: Vec<Flag>,
+}
+
+/// Why a source has no observations.
+#[derive(Debug, Error)]
+pub enum ObservationError {
+    /// It cannot be read.
+    #[error("cannot read {path}: {reason}")]
+    Read {
+        /// The source.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Nothing in it.
+    #[error(
+        "{path} holds no load point with a concurrency or rate and a throughput or latency; a run, a folder of runs, or a file that `import` reads is needed"
+    )]
+    Nothing {
+        /// The source.
+        path: PathBuf,
+    },
+}
+
+impl Observation {
+    /// Whether two are of the same load, work and flags.
+    pub fn same_point(&self, other: &Observation) -> bool {
+        let near = |a: Option<Lengths>, b: Option<Lengths>| match (a, b) {
+            (Some(a), Some(b)) => (a.mean() / b.mean() - 1.0).abs() < 0.05,
+            _ => true,
+        };
+        self.load == other.load
+            && self.flags == other.flags
+            && near(self.input, other.input)
+            && near(self.output, other.output)
+    }
+
+    /// The largest ratio between figures that both have.
+    pub fn apart(&self, other: &Observation) -> Option<(Metric, f64)> {
+        let ratios = Metric::ALL.into_iter().filter_map(|metric| {
+            let (a, b) = (self.figures.get(metric)?, other.figures.get(metric)?);
+            (a > 0.0 && b > 0.0).then(|| (metric, (a / b).max(b / a)))
+        });
+        ratios.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// How many figures it has.
+    pub fn richness(&self) -> usize {
+        let known = Metric::ALL
+            .into_iter()
+            .filter(|&metric| self.figures.get(metric).is_some());
+        known.count() + usize::from(self.requests.is_some()) + usize::from(self.input.is_some())
+    }
+}

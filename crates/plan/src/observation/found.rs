@@ -1,0 +1,171 @@
+//! Other tools' results as observations.
+
+use super::{Load, Observation, Origin};
+use crate::flags::Flag;
+use crate::predict::Figures;
+use inferometer_catalog::engine::{LaunchCommand, Version};
+use inferometer_core::length::Distribution as Lengths;
+use inferometer_import::{Code, Found, ImportedSummary, Spread, Tool};
+use serde_json::Value;
+
+/// Deviation that the 90th percentile of a normal distribution has.
+const P90: f64 = 1.2816;
+
+/// The observation in a result; `None` where it has no load or no numbers.
+pub(super) fn observation(found: &Found) -> Option<Observation> {
+    let summary = found.summary.as_ref()?;
+    let requests = requests(summary);
+    let load = load(found, requests)?;
+    let mut figures = figures(found, summary);
+    if let (Some(rate), Some(tokens), Some(mean)) = (
+        figures.requests_per_s,
+        figures.output_tokens_per_s,
+        summary.tokens.output_mean,
+    ) && (tokens / (rate * mean) - 1.0).abs() > 0.1
+    {
+        // One straggler spoils requests over time; tokens a second were counted otherwise.
+        figures.requests_per_s = None;
+    }
+    if figures == Figures::default() {
+        return None;
+    }
+    let spread = deviation(summary.tokens.output_spread.as_ref())
+        .or_else(|| relative(summary.latency.e2e_ms.as_ref()?));
+    Some(Observation {
+        name: format!("{} lines {}–{}", found.file, found.lines.0, found.lines.1),
+        load,
+        requests,
+        input: length(
+            summary.tokens.input_mean,
+            deviation(summary.tokens.input_spread.as_ref()),
+        ),
+        output: length(summary.tokens.output_mean, spread),
+        spread,
+        flags: flags(found),
+        version: version(found.tool),
+        figures,
+        origin: Origin::Import,
+        invalid: invalid(summary),
+    })
+}
+
+fn invalid(summary: &ImportedSummary) -> Vec<String> {
+    if summary.valid {
+        return Vec::new();
+    }
+    let invalid = summary
+        .doubts
+        .iter()
+        .filter(|doubt| doubt.severity == inferometer_core::doubt::Severity::Invalid);
+    invalid.map(|doubt| doubt.code.name().to_owned()).collect()
+}
+
+fn requests(summary: &ImportedSummary) -> Option<u32> {
+    let counted = summary.requests.ok.or(summary.requests.planned);
+    let from_rate = || {
+        let count = summary.window_s? * summary.throughput.requests_per_s?;
+        Some(count.round() as u64)
+    };
+    let count = counted.or_else(from_rate)?;
+    u32::try_from(count).ok().filter(|&count| count > 0)
+}
+
+fn load(found: &Found, requests: Option<u32>) -> Option<Load> {
+    let configured = found.summary.as_ref()?.concurrency.configured;
+    let streams = found
+        .point
+        .get("concurrency")
+        .and_then(Value::as_u64)
+        .or(configured);
+    if let Some(streams) = streams.and_then(|streams| u32::try_from(streams).ok()) {
+        return (streams > 0).then_some(Load::Closed(streams));
+    }
+    match found.point.get("rate")? {
+        Value::String(_) => Some(Load::Closed(requests?)),
+        rate => rate.as_f64().filter(|&rate| rate > 0.0).map(Load::Open),
+    }
+}
+
+fn figures(found: &Found, summary: &ImportedSummary) -> Figures {
+    let doubted = |code: Code| found.doubts.iter().any(|doubt| doubt.code == code);
+    let mean = |spread: &Option<Spread>| {
+        let spread = spread.as_ref()?;
+        spread.mean.or(spread.p50).filter(|mean| *mean > 0.0)
+    };
+    // Some tools print the latency as TTFT where nothing was streamed, and one over the
+    // throughput as the time per token.
+    let streamed = !doubted(Code::NotStreamed);
+    let per_token = !matches!(found.tool, Tool::Evalscope2024 | Tool::MarkdownTable) && streamed;
+    let positive = |value: Option<f64>| value.filter(|value| value.is_finite() && *value > 0.0);
+    Figures {
+        requests_per_s: positive(summary.throughput.requests_per_s),
+        output_tokens_per_s: positive(summary.throughput.output_tokens_per_s),
+        ttft_ms: mean(&summary.latency.ttft_ms).filter(|_| streamed),
+        tpot_ms: mean(&summary.latency.tpot_ms)
+            .filter(|_| per_token && !doubted(Code::NotADistribution)),
+        e2e_ms: mean(&summary.latency.e2e_ms),
+    }
+}
+
+fn length(mean: Option<f64>, relative: Option<f64>) -> Option<Lengths> {
+    let mean = mean.filter(|mean| *mean >= 1.0)?;
+    Some(spread_around(mean, relative))
+}
+
+/// Lengths around a mean with a relative deviation.
+pub(super) fn spread_around(mean: f64, relative: Option<f64>) -> Lengths {
+    match relative.filter(|relative| *relative > 0.03) {
+        Some(relative) => Lengths::Normal(mean, (mean * relative.min(1.0)).round()),
+        None => Lengths::Fixed((mean.round() as u32).max(1)),
+    }
+}
+
+/// The relative deviation that a tool states.
+fn deviation(spread: Option<&Spread>) -> Option<f64> {
+    let spread = spread?;
+    Some(spread.std? / spread.mean.filter(|mean| *mean > 0.0)?)
+}
+
+/// The relative deviation of a sample, from its percentiles.
+fn relative(spread: &Spread) -> Option<f64> {
+    let (middle, high) = (spread.p50?, spread.p90?);
+    (middle > 0.0 && high >= middle).then(|| (high / middle - 1.0) / P90)
+}
+
+/// Tools of 2023 and 2024 measured engines of their time.
+pub(super) fn version(tool: Tool) -> Option<Version> {
+    match tool {
+        Tool::Evalscope2024 | Tool::Vllm2023 => Some(Version::new(0, 6, 3)),
+        _ => None,
+    }
+}
+
+fn flags(found: &Found) -> Vec<Flag> {
+    let Some(command) = found.command.as_deref() else {
+        return Vec::new();
+    };
+    let Ok(command) = LaunchCommand::parse_line(command) else {
+        return Vec::new();
+    };
+    let about_serving = [
+        "model",
+        "model-path",
+        "port",
+        "host",
+        "served-model-name",
+        "api-key",
+    ];
+    let given = command.flags.iter().filter(|given| {
+        given.known && given.key.is_none() && !about_serving.contains(&given.name.as_str())
+    });
+    given
+        .map(|given| {
+            let value = match (given.value(), given.on) {
+                (Some(value), _) => Some(value.to_owned()),
+                (None, true) => None,
+                (None, false) => Some("false".to_owned()),
+            };
+            (given.name.clone(), value)
+        })
+        .collect()
+}

@@ -1,0 +1,265 @@
+//! Our own runs as observations, and the sources that users name.
+
+use super::found::{self, observation, spread_around};
+use super::{Assumed, Load, Observation, ObservationError, Origin};
+use crate::predict::Figures;
+use inferometer_core::doubt::Severity;
+use inferometer_core::length::{Distribution as Lengths, LengthSpec};
+use inferometer_core::run_dir::{RunDir, list};
+use inferometer_core::scenario::Shape;
+use inferometer_core::summary::Summary;
+use inferometer_core::work::{Output, PromptSource, SyntheticLengths};
+use inferometer_import::Tool;
+use std::path::Path;
+
+/// The largest file of notes that is read.
+const LARGEST_FILE: u64 = 256 << 20;
+/// Figures of one measurement that is told twice differ by rounding alone.
+const SAME: f64 = 1.02;
+
+/// All observations of runs, folders of runs and files of other tools; what they do not say is
+/// filled in.
+pub fn read_sources(
+    sources: &[impl AsRef<Path>],
+    assumed: &Assumed,
+) -> Result<Vec<Observation>, ObservationError> {
+    let mut all = Vec::new();
+    for source in sources {
+        let path = source.as_ref();
+        let mut some = read_source(path)?;
+        if some.is_empty() {
+            return Err(ObservationError::Nothing {
+                path: path.to_owned(),
+            });
+        }
+        all.append(&mut some);
+    }
+    share_spread(&mut all);
+    for observation in &mut all {
+        fill(observation, assumed);
+    }
+    Ok(without_repetition(all))
+}
+
+/// In a queue all answers take long, so that latencies show the lengths best at the lowest load.
+fn share_spread(all: &mut [Observation]) {
+    let streams = |observation: &Observation| match observation.load {
+        Load::Closed(streams) => Some(streams),
+        Load::Open(_) => None,
+    };
+    let lowest = all
+        .iter()
+        .filter(|observation| observation.spread.is_some() && streams(observation).is_some())
+        .min_by_key(|observation| streams(observation));
+    let Some((spread, mean)) = lowest.map(|lowest| (lowest.spread, lowest.output)) else {
+        return;
+    };
+    let mean = mean.map(Lengths::mean);
+    for observation in all
+        .iter_mut()
+        .filter(|o| o.spread.is_some() && streams(o).is_some())
+    {
+        let own = observation.output.map(Lengths::mean);
+        let alike = match (own, mean) {
+            (Some(own), Some(mean)) => (own / mean - 1.0).abs() < 0.05,
+            (None, None) => true,
+            _ => false,
+        };
+        if alike {
+            observation.spread = spread;
+            observation.output = own.map(|own| spread_around(own, spread));
+        }
+    }
+}
+
+fn fill(observation: &mut Observation, assumed: &Assumed) {
+    observation.input = observation.input.or(assumed.input);
+    let output = match assumed.output {
+        // A mean that the user adds to a table goes with the spread that its latencies show.
+        Some(Lengths::Fixed(mean)) => Some(spread_around(f64::from(mean), observation.spread)),
+        other => other,
+    };
+    observation.output = observation.output.or(output);
+    if observation.flags.is_empty() {
+        observation.flags = assumed.flags.clone();
+    }
+}
+
+fn read_source(path: &Path) -> Result<Vec<Observation>, ObservationError> {
+    let failed = |reason: String| ObservationError::Read {
+        path: path.to_owned(),
+        reason,
+    };
+    if let Ok(run) = RunDir::open(path) {
+        return Ok(of_run(&run).map_err(failed)?.into_iter().collect());
+    }
+    if path.is_dir() {
+        let runs = list(path).map_err(|error| failed(error.to_string()))?;
+        let mut all = Vec::new();
+        // From the oldest, so that points come in the order in which they were measured.
+        for run in runs.into_iter().rev().filter(|run| run.error.is_none()) {
+            if let Ok(run) = RunDir::open(run.path) {
+                all.extend(of_run(&run).ok().flatten());
+            }
+        }
+        return Ok(all);
+    }
+    let length = std::fs::metadata(path)
+        .map_err(|error| failed(error.to_string()))?
+        .len();
+    if length > LARGEST_FILE {
+        return Err(failed(format!(
+            "it has {length} bytes, and at most {LARGEST_FILE} are read"
+        )));
+    }
+    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let imported = inferometer_import::read(&path.display().to_string(), &text);
+    let of_2024 = imported.results.iter().find_map(|found| match found.tool {
+        Tool::Evalscope2024 => found::version(found.tool),
+        _ => None,
+    });
+    let observed = imported.results.iter().filter_map(observation);
+    Ok(observed
+        .map(|observed| Observation {
+            // A table among blocks of that time is of that time.
+            version: observed.version.or(of_2024),
+            ..observed
+        })
+        .collect())
+}
+
+/// A table above the blocks that it sums up tells each measurement twice; the richer stays.
+fn without_repetition(all: Vec<Observation>) -> Vec<Observation> {
+    let mut kept: Vec<Observation> = Vec::new();
+    for observation in all {
+        let told = kept.iter_mut().find(|known| {
+            known.same_point(&observation)
+                && known.origin == Origin::Import
+                && observation.origin == Origin::Import
+                && known
+                    .apart(&observation)
+                    .is_none_or(|(_, ratio)| ratio < SAME)
+        });
+        match told {
+            Some(known) if known.richness() < observation.richness() => *known = observation,
+            Some(_) => {}
+            None => kept.push(observation),
+        }
+    }
+    kept
+}
+
+fn of_run(run: &RunDir) -> Result<Option<Observation>, String> {
+    let summary = run.summary().map_err(|error| error.to_string())?;
+    let scenario = run.scenario().map_err(|error| error.to_string())?;
+    let load = match &scenario.load.shape {
+        Shape::Closed { concurrency, .. } => Load::Closed(*concurrency),
+        Shape::Open {
+            rate,
+            max_concurrency,
+            ..
+        } if rate.is_infinite() => {
+            let ok = u32::try_from(summary.requests.ok).unwrap_or(u32::MAX);
+            Load::Closed(max_concurrency.unwrap_or(ok).max(1))
+        }
+        Shape::Open { rate, .. } => Load::Open(rate.0),
+        Shape::Replay { .. } => return Ok(None),
+    };
+    let input = match &scenario.work.prompts {
+        PromptSource::Synthetic(synthetic) => match &synthetic.lengths {
+            SyntheticLengths::Input(spec) => drawn(spec),
+            SyntheticLengths::Pairs(_) => None,
+        },
+        _ => None,
+    };
+    let output = match &scenario.work.output {
+        Output::Tokens(spec) if scenario.work.ignore_eos => drawn(spec),
+        _ => None,
+    };
+    let mean = |mean: Option<f64>| mean.map(|mean| Lengths::Fixed((mean.round() as u32).max(1)));
+    let invalid = summary
+        .doubts
+        .iter()
+        .filter(|doubt| doubt.severity == Severity::Invalid);
+    Ok(Some(Observation {
+        name: run.path().display().to_string(),
+        load,
+        requests: u32::try_from(summary.requests.ok).ok().filter(|&ok| ok > 0),
+        input: input.or(mean(summary.tokens.input_mean)),
+        output: output.or(mean(summary.tokens.output_mean)),
+        spread: None,
+        flags: Vec::new(),
+        version: None,
+        figures: figures(&summary),
+        origin: Origin::Run,
+        invalid: match summary.valid {
+            true => Vec::new(),
+            false => invalid.map(|doubt| doubt.code.to_string()).collect(),
+        },
+    }))
+}
+
+fn drawn(spec: &LengthSpec) -> Option<Lengths> {
+    match spec {
+        LengthSpec::Drawn(lengths) => Some(*lengths),
+        LengthSpec::Histogram(_) => None,
+    }
+}
+
+fn figures(summary: &Summary) -> Figures {
+    let latency = &summary.latency;
+    Figures {
+        requests_per_s: summary.throughput.requests_per_s,
+        output_tokens_per_s: summary.throughput.output_tokens_per_s,
+        ttft_ms: latency.ttft_ms.map(|ttft| ttft.mean),
+        tpot_ms: latency.tpot_ms.map(|tpot| tpot.mean),
+        e2e_ms: latency.e2e_ms.map(|e2e| e2e.mean),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixture(name: &str) -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../fixtures")
+            .join(name)
+    }
+
+    #[test]
+    fn a_run_and_a_folder_of_runs_are_read_alike() {
+        let assumed = Assumed::default();
+        let alone = read_sources(&[fixture("run-v1")], &assumed).unwrap();
+        let together = read_sources(&[fixture("")], &assumed).unwrap();
+        assert_eq!((alone.len(), alone[0].origin), (1, Origin::Run));
+        assert!(alone[0].figures.requests_per_s.is_some());
+        assert_eq!(alone[0].figures, together[0].figures);
+    }
+
+    #[test]
+    fn a_table_above_its_blocks_counts_once() {
+        let points = read_sources(
+            &[fixture("import/evalscope-2024-notes.md")],
+            &Assumed::default(),
+        );
+        let points = points.unwrap();
+        for (index, point) in points.iter().enumerate() {
+            let told_again = points[..index].iter().any(|other| {
+                other.same_point(point) && other.apart(point).is_none_or(|(_, ratio)| ratio < SAME)
+            });
+            assert!(!told_again, "{}", point.name);
+        }
+        assert!(
+            points.iter().all(|point| point.version.is_some()),
+            "an engine of its time"
+        );
+    }
+
+    #[test]
+    fn what_holds_no_load_point_is_refused_by_name() {
+        let error = read_sources(&[fixture("import/../serve_llama.py")], &Assumed::default());
+        assert!(error.unwrap_err().to_string().contains("serve_llama.py"));
+    }
+}

@@ -1,0 +1,223 @@
+//! A prediction: a run of the simulated engine in virtual time.
+
+use crate::flags::{Flag, command};
+use crate::observation::Load;
+use inferometer_catalog::device::Device;
+use inferometer_catalog::engine::{EngineKind, Version};
+use inferometer_catalog::model::Model;
+use inferometer_catalog::timing::Timing;
+use inferometer_core::length::Distribution as Lengths;
+use inferometer_sim::engine::virtual_time::{Keep, Run, Served, closed_loop, open_loop};
+use inferometer_sim::engine::{Engine, EngineConfig, Policy, Request};
+use inferometer_sim::launch::{Host, Launch, LaunchError};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// What is asked about: a model on a card under an engine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subject {
+    /// The model.
+    pub model: Model,
+    /// The card.
+    pub device: Device,
+    /// Cards of the host.
+    pub cards: u32,
+    /// The engine.
+    pub engine: EngineKind,
+    /// Its version; absent: the newest known.
+    pub version: Option<Version>,
+}
+
+impl Subject {
+    /// The engine that these flags start, with these step times.
+    pub fn start(&self, flags: &[Flag], timing: &Timing) -> Result<EngineConfig, LaunchError> {
+        let command = command(self.engine, &self.model.name, flags)?;
+        let host = Host {
+            device: self.device.clone(),
+            cards: self.cards,
+            version: self.version,
+            timing: Some(timing.clone()),
+            stamp: String::new(),
+        };
+        Ok(Launch::of_model(&command, &self.model, &host)?.config)
+    }
+}
+
+/// Flags with the values that the defaults of the scheduler come to, so that a default and the
+/// same value given are the same.
+pub fn settled(flags: &[Flag], config: &EngineConfig) -> Vec<Flag> {
+    let mut all = flags.to_vec();
+    if let Policy::Vllm(policy) = &config.policy {
+        let usual = [
+            ("max-num-batched-tokens", policy.max_num_batched_tokens),
+            ("max-num-seqs", policy.max_num_seqs),
+        ];
+        for (name, number) in usual {
+            if !all.iter().any(|(known, _)| known == name) {
+                all.push((name.to_owned(), Some(number.to_string())));
+            }
+        }
+    }
+    all
+}
+
+/// What is sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work {
+    /// When.
+    pub load: Load,
+    /// Tokens of prompts.
+    pub input: Lengths,
+    /// Tokens of answers.
+    pub output: Lengths,
+    /// How many requests.
+    pub requests: u32,
+}
+
+/// Serves the work; the same seed gives the same answer.
+pub fn simulate(config: EngineConfig, work: &Work, seed: u64) -> Run {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let longest = config.max_model_len.saturating_sub(1).max(1);
+    let requests: Vec<Request> = (0..work.requests)
+        .map(|id| {
+            let input = work.input.sample(&mut rng).min(longest);
+            Request::new(u64::from(id), input, work.output.sample(&mut rng))
+        })
+        .collect();
+    let mut engine = Engine::new(config, seed);
+    match work.load {
+        Load::Closed(streams) => closed_loop(
+            &mut engine,
+            requests,
+            streams.max(1) as usize,
+            Keep::default(),
+        ),
+        Load::Open(rate) => {
+            let mut at = 0.0;
+            let arrivals: Vec<(u64, Request)> = requests
+                .into_iter()
+                .map(|request| {
+                    at += exponential(&mut rng) / rate.max(1e-6);
+                    ((at * 1e9) as u64, request)
+                })
+                .collect();
+            open_loop(&mut engine, arrivals, Keep::default())
+        }
+    }
+}
+
+fn exponential(rng: &mut impl Rng) -> f64 {
+    let unit = (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+    -(1.0 - unit).ln()
+}
+
+/// The means by which a prediction is compared with a measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Requests a second.
+    pub requests_per_s: Option<f64>,
+    /// Output tokens a second.
+    pub output_tokens_per_s: Option<f64>,
+    /// Mean time to first token, ms.
+    pub ttft_ms: Option<f64>,
+    /// Mean time per output token, ms.
+    pub tpot_ms: Option<f64>,
+    /// Mean end-to-end latency, ms.
+    pub e2e_ms: Option<f64>,
+}
+
+impl Figures {
+    /// Those of a run.
+    pub fn of(run: &Run) -> Figures {
+        Figures {
+            requests_per_s: Some(run.requests_per_second()),
+            output_tokens_per_s: Some(run.tokens_per_second()),
+            ttft_ms: run.mean(Served::ttft_ms),
+            tpot_ms: run.mean(Served::tpot_ms),
+            e2e_ms: run.mean(Served::latency_ms),
+        }
+    }
+
+    /// One of them.
+    pub fn get(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::Requests => self.requests_per_s,
+            Metric::Throughput => self.output_tokens_per_s,
+            Metric::Ttft => self.ttft_ms,
+            Metric::Tpot => self.tpot_ms,
+            Metric::E2e => self.e2e_ms,
+        }
+    }
+}
+
+/// What predictions are judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// Requests a second.
+    Requests,
+    /// Output tokens a second.
+    Throughput,
+    /// Time to first token.
+    Ttft,
+    /// Time per output token.
+    Tpot,
+    /// End-to-end latency.
+    E2e,
+}
+
+impl Metric {
+    /// All.
+    pub const ALL: [Metric; 5] = [
+        Metric::Requests,
+        Metric::Throughput,
+        Metric::Ttft,
+        Metric::Tpot,
+        Metric::E2e,
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_sim::launch::LaunchError;
+
+    fn subject() -> Subject {
+        Subject {
+            model: Model::named("qwen2.5-7b").unwrap(),
+            device: Device::named("h200").unwrap().clone(),
+            cards: 1,
+            engine: EngineKind::Vllm,
+            version: None,
+        }
+    }
+
+    #[test]
+    fn an_open_loop_delivers_its_rate_and_a_closed_one_its_streams() {
+        let subject = subject();
+        let timing = Timing::shipped(&subject.device);
+        let config = subject.start(&[], &timing).unwrap();
+        let work = |load| Work {
+            load,
+            input: Lengths::Fixed(128),
+            output: Lengths::Fixed(32),
+            requests: 2000,
+        };
+        let open = Figures::of(&simulate(config.clone(), &work(Load::Open(5.0)), 1));
+        let rate = open.requests_per_s.unwrap();
+        assert!((rate / 5.0 - 1.0).abs() < 0.1, "{rate}");
+        let closed = Figures::of(&simulate(config, &work(Load::Closed(8)), 1));
+        let (rate, latency) = (closed.requests_per_s.unwrap(), closed.e2e_ms.unwrap() / 1e3);
+        assert!((rate * latency / 8.0 - 1.0).abs() < 0.02);
+    }
+
+    #[test]
+    fn what_the_engine_refuses_is_an_error_in_its_words() {
+        let flags = vec![("max-num-seqs".to_owned(), Some("0".to_owned()))];
+        let timing = Timing::shipped(&subject().device);
+        assert!(matches!(
+            subject().start(&flags, &timing),
+            Err(LaunchError::Refused(_))
+        ));
+    }
+}

@@ -1,0 +1,125 @@
+//! Answers as programs read them.
+
+use super::{Answers, Outcome, Prediction, Setting, TAIL};
+use crate::observation::Load;
+use crate::predict::Metric;
+use inferometer_core::summary::Distribution;
+use serde_json::{Map, Value, json};
+
+/// Name and version of the form.
+pub const SCHEMA: &str = "inferometer.what-if/1";
+
+/// The object that `plan what-if --format json` prints.
+pub fn to_json(answers: &Answers) -> Value {
+    let settings: Vec<Value> = answers
+        .settings
+        .iter()
+        .map(|(setting, outcome)| setting_json(setting, outcome))
+        .collect();
+    json!({ "schema": SCHEMA, "settings": settings, "recommended": answers.recommended })
+}
+
+fn setting_json(setting: &Setting, outcome: &Outcome) -> Value {
+    let flags: Map<String, Value> = setting
+        .flags
+        .iter()
+        .map(|(name, value)| (name.clone(), value.as_deref().map_or(json!(true), typed)))
+        .collect();
+    let mut all = json!({ "device": setting.device, "flags": flags });
+    let load = match outcome {
+        Outcome::Predicted(prediction) => Some(prediction.work.load),
+        Outcome::Refused(_) | Outcome::NeverMet => setting.load,
+    };
+    all["point"] = match load {
+        Some(Load::Closed(streams)) => json!({ "concurrency": streams }),
+        Some(Load::Open(rate)) => json!({ "rate": rate }),
+        None => json!({}),
+    };
+    let more = match outcome {
+        Outcome::Refused(reason) => json!({ "predicted": null, "error": reason }),
+        Outcome::NeverMet => json!({
+            "predicted": null,
+            "error": "a single stream misses the objectives",
+        }),
+        Outcome::Predicted(prediction) => predicted(prediction),
+    };
+    if let (Value::Object(all), Value::Object(more)) = (&mut all, more) {
+        all.extend(more);
+    }
+    all
+}
+
+fn typed(text: &str) -> Value {
+    match serde_json::from_str(text) {
+        Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
+        _ => Value::from(text),
+    }
+}
+
+fn predicted(prediction: &Prediction) -> Value {
+    let input_per_s = prediction.requests_per_s * prediction.input_mean;
+    let concurrency = match prediction.work.load {
+        Load::Closed(streams) => Some(streams),
+        Load::Open(_) => None,
+    };
+    let mean = prediction
+        .e2e_ms
+        .map(|e2e| e2e.mean / 1e3 * prediction.requests_per_s);
+    json!({
+        "predicted": {
+            "requests": { "planned": prediction.work.requests, "ok": prediction.served,
+                          "failed": prediction.refused, "cut": 0, "unsent": 0 },
+            "window_s": prediction.window_s,
+            "throughput": {
+                "requests_per_s": prediction.requests_per_s,
+                "input_tokens_per_s": input_per_s,
+                "output_tokens_per_s": prediction.output_tokens_per_s,
+                "total_tokens_per_s": input_per_s + prediction.output_tokens_per_s,
+            },
+            "concurrency": { "configured": concurrency, "mean": mean },
+            "latency": {
+                "ttft_ms": prediction.ttft_ms,
+                "tpot_ms": prediction.tpot_ms,
+                "e2e_ms": prediction.e2e_ms,
+                "max_gap_ms": prediction.max_gap_ms,
+            },
+            "tokens": { "input_mean": prediction.input_mean, "output_mean": prediction.output_mean },
+            "slo": prediction.met.map(|met| json!({ "met": met })),
+        },
+        "interval": interval(prediction),
+        "inside_envelope": prediction.inside(),
+        "outside": prediction.beyond,
+        "cards": prediction.cards,
+        "replicas": prediction.replicas,
+        "cost_per_million_output_tokens": prediction.cost_per_million,
+        "output_tokens_per_joule": prediction.tokens_per_joule,
+    })
+}
+
+/// Where the values lie in 9 of 10 cases, with the keys of the prediction; `null` where nothing
+/// was held out to tell.
+fn interval(prediction: &Prediction) -> Value {
+    let latency = |metric: Metric, sample: Option<Distribution>| {
+        let sample = sample?;
+        prediction.interval(metric, sample.mean, 1.0)?;
+        let tail = |value| prediction.interval(metric, value, TAIL);
+        Some(json!({
+            "mean": prediction.interval(metric, sample.mean, 1.0),
+            "p50": prediction.interval(metric, sample.p50, 1.0),
+            "p90": tail(sample.p90),
+            "p99": tail(sample.p99),
+        }))
+    };
+    json!({
+        "throughput": {
+            "requests_per_s": prediction.interval(Metric::Requests, prediction.requests_per_s, 1.0),
+            "output_tokens_per_s":
+                prediction.interval(Metric::Throughput, prediction.output_tokens_per_s, 1.0),
+        },
+        "latency": {
+            "ttft_ms": latency(Metric::Ttft, prediction.ttft_ms),
+            "tpot_ms": latency(Metric::Tpot, prediction.tpot_ms),
+            "e2e_ms": latency(Metric::E2e, prediction.e2e_ms),
+        },
+    })
+}

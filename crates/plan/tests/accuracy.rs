@@ -1,0 +1,405 @@
+//! How well a calibration predicts what it has not seen.
+
+use inferometer_catalog::device::Device;
+use inferometer_catalog::engine::EngineKind;
+use inferometer_catalog::model::Model;
+use inferometer_catalog::timing::Timing;
+use inferometer_core::length::Distribution as Lengths;
+use inferometer_core::quantile::{quantile, sort};
+use inferometer_plan::calibrate::{CalibrateError, Calibration, Doubtful, calibrate};
+use inferometer_plan::flags::Flag;
+use inferometer_plan::observation::{Assumed, Load, Observation, Origin, read_sources};
+use inferometer_plan::predict::{Figures, Metric, Subject, Work, simulate};
+use inferometer_plan::what_if::{Objectives, Outcome, Question, ask, to_json};
+use inferometer_sim::engine::{Noise, virtual_time::Served};
+use std::fmt::Write as _;
+
+fn subject(model: &str, device: &str) -> Subject {
+    Subject {
+        model: Model::named(model).expect("as set up"),
+        device: Device::named(device).expect("as set up").clone(),
+        cards: 8,
+        engine: EngineKind::Vllm,
+        version: None,
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    sort(&mut values);
+    quantile(&values, 0.5).expect("there are some")
+}
+
+/// A server that nobody calibrated on: slower memory, dearer host.
+fn hidden(device: &Device) -> Timing {
+    let mut timing = Timing::shipped(device);
+    timing.linear *= 1.25;
+    timing.weights *= 1.3;
+    timing.kv *= 0.8;
+    timing.sequence_us *= 1.8;
+    timing.step_us *= 1.6;
+    timing.api.chunk_us *= 0.6;
+    timing
+}
+
+fn noise() -> Noise {
+    Noise {
+        restart: 0.02,
+        ..Noise::usual()
+    }
+}
+
+fn measured(subject: &Subject, streams: u32, requests: u32, seed: u64) -> Observation {
+    let mut config = subject
+        .start(&[], &hidden(&subject.device))
+        .expect("as set up");
+    config.noise = noise();
+    let work = work(streams, requests);
+    let figures = Figures::of(&simulate(config, &work, seed));
+    Observation {
+        name: format!("{streams} streams"),
+        load: work.load,
+        requests: Some(requests),
+        input: Some(work.input),
+        output: Some(work.output),
+        spread: None,
+        flags: Vec::new(),
+        version: None,
+        figures,
+        origin: Origin::Run,
+        invalid: Vec::new(),
+    }
+}
+
+fn work(streams: u32, requests: u32) -> Work {
+    Work {
+        load: Load::Closed(streams),
+        input: Lengths::Fixed(256),
+        output: Lengths::Normal(128.0, 40.0),
+        requests,
+    }
+}
+
+fn predicted(calibration: &Calibration, flags: &[Flag], work: &Work) -> Figures {
+    let subject = calibration.subject().expect("as set up");
+    let config = subject
+        .start(flags, &calibration.timing)
+        .expect("as set up");
+    Figures::of(&simulate(config, work, 99))
+}
+
+#[test]
+fn the_stated_error_covers_the_true_one_in_nine_of_ten_seeds() {
+    let subject = subject("qwen2.5-7b", "a100-80g");
+    let mut covered = [0; 3];
+    let metrics = [Metric::Throughput, Metric::Tpot, Metric::E2e];
+    for seed in 0..10 {
+        let points: Vec<Observation> = [2, 8, 32, 96]
+            .into_iter()
+            .map(|streams| measured(&subject, streams, 240, 100 * seed + u64::from(streams)))
+            .collect();
+        let calibration =
+            calibrate(&subject, "a100-80g", &points, Doubtful::Refuse).expect("as set up");
+        // A point inside that nobody measured, without noise: the truth.
+        let work = work(48, 240);
+        let truth = subject
+            .start(&[], &hidden(&subject.device))
+            .expect("as set up");
+        let truth = Figures::of(&simulate(truth, &work, 7));
+        let said = predicted(&calibration, &[], &work);
+        for (metric, covered) in metrics.into_iter().zip(&mut covered) {
+            let error = (said.get(metric).expect("as set up")
+                / truth.get(metric).expect("as set up"))
+            .ln()
+            .abs();
+            let stated = calibration
+                .held_out
+                .iter()
+                .find(|known| known.metric == metric);
+            *covered += usize::from(error.exp_m1() <= stated.expect("as set up").bound);
+        }
+    }
+    assert!(covered.iter().all(|&covered| covered >= 9), "{covered:?}");
+}
+
+/// A table by concurrency, as engineers keep it in notes, of a server with a hidden profile.
+fn ladder(subject: &Subject, columns: &[u32]) -> String {
+    let mut rows: [String; 7] = [
+        "| 指标 |",
+        "| --- |",
+        "| 用时 |",
+        "| QPS |",
+        "| 延迟 |",
+        "| p50 |",
+        "| p90 |",
+    ]
+    .map(str::to_owned);
+    for &streams in columns {
+        let mut config = subject
+            .start(&[], &hidden(&subject.device))
+            .expect("as set up");
+        config.noise = noise();
+        let run = simulate(config, &ladder_work(streams), u64::from(streams));
+        let mut latency: Vec<f64> = run.served.iter().filter_map(Served::latency_ms).collect();
+        sort(&mut latency);
+        let rate = run.requests_per_second();
+        let seconds = |p: f64| quantile(&latency, p).expect("as set up") / 1e3;
+        let mean = latency.iter().sum::<f64>() / latency.len() as f64 / 1e3;
+        let cells = [
+            streams.to_string(),
+            "---".to_owned(),
+            format!("{:.3}", 600.0 / rate),
+            format!("{rate:.3}"),
+            format!("{mean:.3}"),
+            format!("{:.4}", seconds(0.5)),
+            format!("{:.4}", seconds(0.9)),
+        ];
+        for (row, cell) in rows.iter_mut().zip(cells) {
+            write!(row, " {cell} |").expect("as set up");
+        }
+    }
+    rows.join("\n") + "\n"
+}
+
+fn ladder_work(streams: u32) -> Work {
+    Work {
+        load: Load::Closed(streams),
+        input: Lengths::Fixed(60),
+        output: Lengths::Normal(200.0, 70.0),
+        requests: 600,
+    }
+}
+
+#[test]
+fn three_columns_of_a_ladder_predict_the_others_within_ten_percent() {
+    let subject = subject("qwen1.5-7b", "a100-80g");
+    let folder = tempfile::tempdir().expect("as set up");
+    let file = folder.path().join("notes.md");
+    std::fs::write(&file, ladder(&subject, &[8, 48, 200])).expect("as set up");
+    let assumed = Assumed {
+        input: Some(Lengths::Fixed(60)),
+        output: Some(Lengths::Fixed(200)),
+        flags: Vec::new(),
+    };
+    let points = read_sources(&[&file], &assumed).expect("as set up");
+    assert_eq!(points.len(), 3);
+    let calibration =
+        calibrate(&subject, "a100-80g", &points, Doubtful::Refuse).expect("as set up");
+    let (mut rates, mut latencies) = (Vec::new(), Vec::new());
+    for streams in [4, 16, 32, 96, 150, 256, 400] {
+        let truth = subject
+            .start(&[], &hidden(&subject.device))
+            .expect("as set up");
+        let truth = Figures::of(&simulate(truth, &ladder_work(streams), 5));
+        let output = calibration.workload.output(Lengths::Fixed(200));
+        let work = Work {
+            output,
+            ..ladder_work(streams)
+        };
+        let said = predicted(&calibration, &[], &work);
+        let error = |metric| {
+            (said.get(metric).expect("as set up") / truth.get(metric).expect("as set up") - 1.0)
+                .abs()
+        };
+        rates.push(error(Metric::Requests));
+        latencies.push(error(Metric::E2e));
+    }
+    let (rate, latency) = (median(rates), median(latencies));
+    assert!(rate < 0.1 && latency < 0.1, "{rate} {latency}");
+}
+
+/// Six points of vLLM 0.26 on one H200: a Qwen2.5-7B shape with a vocabulary of 8192.
+fn h200_points() -> Vec<Observation> {
+    let point =
+        |(tokens, sequences): (&str, &str), streams, (input, output), (rate, ttft, tpot)| {
+            let flag = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
+            Observation {
+                name: format!("{streams} streams, {tokens} tokens, {sequences} sequences"),
+                load: Load::Closed(streams),
+                requests: None,
+                input: Some(Lengths::Fixed(input)),
+                output: Some(Lengths::Fixed(output)),
+                spread: None,
+                flags: vec![
+                    flag("max-model-len", "8192"),
+                    flag("max-num-batched-tokens", tokens),
+                    flag("max-num-seqs", sequences),
+                ],
+                version: None,
+                figures: Figures {
+                    requests_per_s: Some(rate),
+                    ttft_ms: Some(ttft),
+                    tpot_ms: Some(tpot),
+                    ..Figures::default()
+                },
+                origin: Origin::Import,
+                invalid: Vec::new(),
+            }
+        };
+    vec![
+        point(("8192", "1024"), 1, (512, 128), (1.70, 27.0, 4.4)),
+        point(("8192", "1024"), 16, (512, 128), (20.4, 153.0, 5.0)),
+        point(("8192", "1024"), 128, (512, 128), (56.3, 788.0, 11.6)),
+        point(("8192", "1024"), 32, (4096, 64), (9.6, 1157.0, 34.2)),
+        point(("512", "256"), 64, (512, 128), (46.9, 208.0, 8.8)),
+        point(("8192", "32"), 64, (512, 128), (32.7, 1060.0, 5.8)),
+    ]
+}
+
+#[test]
+fn points_of_a_real_h200_are_predicted_from_the_others() {
+    let mut subject = subject("qwen2.5-7b", "h200");
+    subject.model.vocabulary = 8192;
+    let points = h200_points();
+    let calibration = calibrate(&subject, "h200", &points, Doubtful::Refuse).expect("as set up");
+    for metric in [Metric::Requests, Metric::Tpot] {
+        let stated = calibration
+            .held_out
+            .iter()
+            .find(|known| known.metric == metric)
+            .expect("as set up");
+        println!("{metric:?}: {stated:?}");
+        assert!(stated.median < 0.15, "{stated:?}");
+    }
+    for point in &calibration.points {
+        println!("{point:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_fitted_is_refused_by_name() {
+    let subject = subject("qwen2.5-7b", "h200");
+    let try_with =
+        |points: &[Observation]| calibrate(&subject, "h200", points, Doubtful::Refuse).unwrap_err();
+    let points = h200_points();
+    assert!(matches!(
+        try_with(&points[..1]),
+        CalibrateError::FewPoints(1)
+    ));
+    let mut invalid = points.clone();
+    invalid[2].invalid = vec!["lost-requests".to_owned()];
+    let error = try_with(&invalid).to_string();
+    assert!(
+        error.contains(&points[2].name) && error.contains("lost-requests"),
+        "{error}"
+    );
+    let mut contrary = points.clone();
+    contrary.push(Observation {
+        name: "the other".to_owned(),
+        figures: Figures {
+            requests_per_s: Some(3.4),
+            ..points[0].figures
+        },
+        ..points[0].clone()
+    });
+    let error = try_with(&contrary).to_string();
+    assert!(
+        error.contains("the other") && error.contains(&points[0].name),
+        "{error}"
+    );
+    let mut impossible = points.clone();
+    impossible[1].figures.e2e_ms = Some(5000.0);
+    assert!(matches!(
+        try_with(&impossible),
+        CalibrateError::Impossible { .. }
+    ));
+    let mut unknown = points;
+    unknown[0].output = None;
+    assert!(try_with(&unknown).to_string().contains("--output-tokens"));
+}
+
+#[test]
+fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
+    let subject = subject("qwen2.5-7b", "h200");
+    let points: Vec<Observation> = [1, 8, 32]
+        .into_iter()
+        .map(|streams| measured(&subject, streams, 80, u64::from(streams)))
+        .collect();
+    let calibration = calibrate(&subject, "h200", &points, Doubtful::Refuse).expect("as set up");
+    let text = calibration.to_toml();
+    assert_eq!(
+        Calibration::from_toml(&text).expect("as set up"),
+        calibration
+    );
+    assert_eq!(
+        Timing::from_toml(&text).expect("as set up"),
+        calibration.timing
+    );
+    let later = text.replace("calibration/1", "calibration/9");
+    assert!(
+        Calibration::from_toml(&later)
+            .unwrap_err()
+            .to_string()
+            .contains("calibration/9")
+    );
+
+    let question = Question {
+        calibration: &calibration,
+        cards: Vec::new(),
+        flags: vec![(
+            "max-num-seqs".to_owned(),
+            vec![
+                Some("8".to_owned()),
+                Some("64".to_owned()),
+                Some("0".to_owned()),
+            ],
+        )],
+        loads: vec![Load::Closed(16), Load::Closed(512)],
+        input: Lengths::Fixed(256),
+        output: Lengths::Fixed(128),
+        requests: Some(128),
+        objectives: Objectives {
+            slos: vec!["ttft.p99=20s".parse().expect("as set up")],
+            attainment: None,
+        },
+        price_per_hour: Some(3.6),
+        traffic: Some(1000.0),
+        watts: Some(700.0),
+    };
+    let answers = ask(&question).expect("as set up");
+    assert_eq!(answers.settings.len(), 6);
+    let prediction = |index: usize| match &answers.settings[index].1 {
+        Outcome::Predicted(prediction) => prediction.clone(),
+        other => panic!("{other:?}"),
+    };
+    let (few, many) = (prediction(0), prediction(2));
+    assert!(
+        many.requests_per_s > few.requests_per_s,
+        "more sequences serve more"
+    );
+    let cost = 3.6 / 3600.0 / few.output_tokens_per_s * 1e6;
+    assert!((few.cost_per_million.expect("as set up") / cost - 1.0).abs() < 1e-9);
+    assert_eq!(
+        few.replicas,
+        Some((1000.0 / few.requests_per_s).ceil() as u64)
+    );
+    assert!(!prediction(1).inside(), "512 streams were never measured");
+    assert!(matches!(answers.settings[4].1, Outcome::Refused(_)));
+    let json = to_json(&answers);
+    assert_eq!(json["schema"], "inferometer.what-if/1");
+    assert_eq!(json["settings"][0]["point"]["concurrency"], 16);
+    assert_eq!(json["settings"][0]["flags"]["max-num-seqs"], 8);
+    assert!(json["settings"][0]["predicted"]["latency"]["ttft_ms"]["p99"].is_number());
+    assert!(json["settings"][4]["error"].is_string());
+
+    let capacity = Question {
+        loads: Vec::new(),
+        flags: Vec::new(),
+        requests: None,
+        objectives: Objectives {
+            slos: vec!["tpot.mean=12ms".parse().expect("as set up")],
+            attainment: None,
+        },
+        ..question
+    };
+    let answers = ask(&capacity).expect("as set up");
+    let Outcome::Predicted(found) = &answers.settings[0].1 else {
+        panic!("{:?}", answers.settings[0].1)
+    };
+    let Load::Closed(streams) = found.work.load else {
+        panic!("a closed loop")
+    };
+    assert!(
+        streams > 1 && found.tpot_ms.expect("as set up").mean <= 12.0,
+        "{streams}"
+    );
+}
