@@ -16,7 +16,7 @@ use inferometer_catalog::engine::command::CommandError;
 use inferometer_catalog::engine::{
     DeviceClass, DeviceKind, EngineKind, ModelLimits, ResolvedFlags, Version, resolve,
 };
-use inferometer_catalog::memory::{GIB, VllmMemory, overhead};
+use inferometer_catalog::memory::{GIB, Reserve, VllmMemory, overhead};
 use inferometer_catalog::model::Dtype;
 use serde::Serialize;
 use thiserror::Error;
@@ -243,6 +243,10 @@ fn by_flags(question: &Question<'_>, flags: &ResolvedFlags) -> Answer {
         kv_dtype: formats.cache,
         enforce_eager: flags.enforce_eager,
         blocks_override: flags.num_gpu_blocks_override,
+        reserve: match question.engine {
+            EngineKind::Sglang => Reserve::Remainder,
+            _ => Reserve::Profiled,
+        },
     };
     let total = question.device.memory_bytes();
     let weights = formats.weights.bytes() / parallel.cards();

@@ -1,16 +1,20 @@
 //! Whether a text is there in both languages, found while it is compiled.
 
 /// Texts that are the same in both languages: names of metrics, units and options.
-const SAME: [&str; 12] = [
+const SAME: [&str; 16] = [
     "API",
     "E2E",
+    "GiB",
     "HTTP {status}",
     "ITL",
+    "SLO",
     "SLO {objective}",
     "TPOT",
     "TTFT",
     "TTFT p50",
+    "max-model-len",
     "temperature {value}",
+    "tok/J",
     "tok/s",
     "tokens",
     "top-p {value}",

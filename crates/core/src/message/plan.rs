@@ -78,7 +78,7 @@ crate::texts! {
         /// Column: bound of the error.
         Bound => "9 of 10 below", "九成低于";
         /// Metric: requests a second.
-        Requests => "req/s", "QPS";
+        Requests => "req/s", "每秒请求";
         /// Metric: tokens a second.
         Throughput => "output tok/s", "输出吞吐量 tok/s";
         /// Metric: TTFT.
