@@ -5,7 +5,9 @@
 mod landscape;
 
 use inferometer_campaign::search::{Random, Searcher, Tpe};
-use landscape::{GROUNDS, Landscape, Problem, trials_to_95};
+use inferometer_campaign::space::Rules;
+use landscape::{GROUNDS, Landscape, Problem, place, trials_to_95};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
@@ -59,7 +61,7 @@ fn search(folder: &Path, seeds: u64, trials: usize) {
                 "file": file.file_name().and_then(|name| name.to_str()),
                 "bound": bound,
                 "optimum": optimum,
-                "default": problem.default_places(),
+                "default": default_places(&problem),
                 "default_share": problem.search_while(&Random, 0, |course| course.is_empty())[0] / optimum,
                 "random": courses(&Random, PATIENCE),
                 "tpe": courses(&Tpe, trials),
@@ -67,4 +69,12 @@ fn search(folder: &Path, seeds: u64, trials: usize) {
             writeln!(std::io::stdout(), "{row}").expect("stdout");
         }
     }
+}
+
+/// Where the engine's default lies on the grid, flag by flag.
+fn default_places<'a>(problem: &Problem<'a>) -> BTreeMap<&'a str, usize> {
+    let default = problem.rules.defaults(&problem.space);
+    let flags = problem.landscape.flags.iter();
+    let places = flags.map(|flag| (flag.name.as_str(), place(flag, &default)));
+    places.collect()
 }

@@ -248,7 +248,7 @@ fn the_default_comes_first_and_presets_before_the_search() {
     // A pending trial is not proposed again.
     let pending = study.propose(&Tpe, &NoRules, &trials, &[], 5).unwrap();
     let next = study
-        .propose(&Tpe, &NoRules, &trials, &[pending.clone()], 6)
+        .propose(&Tpe, &NoRules, &trials, std::slice::from_ref(&pending), 6)
         .unwrap();
     assert!(!next.point.same(&pending.point));
 }

@@ -17,7 +17,6 @@ use inferometer_sim::engine::{
 use inferometer_sim::launch::{Host, Launch, LaunchError};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// A flag and the values of its grid.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -397,15 +396,6 @@ impl<'a> Problem<'a> {
         values.max_by(f64::total_cmp).expect("some cell is good")
     }
 
-    /// Where the engine's default lies on the grid, flag by flag.
-    pub fn default_places(&self) -> BTreeMap<String, usize> {
-        let default = self.rules.defaults(&self.space);
-        let flags = self.landscape.flags.iter();
-        flags
-            .map(|flag| (flag.name.clone(), place(flag, &default)))
-            .collect()
-    }
-
     /// The best so far after each trial, 0 while nothing met the limits; goes on while `longer`
     /// says so. Trial 0 is the engine's default, as in a study; no presets, which know the
     /// answer of such landscapes.
@@ -447,7 +437,7 @@ impl<'a> Problem<'a> {
 
 /// The place of a point's value in a flag's list. The default need not be on the grid: the
 /// nearest value stands for it.
-fn place(flag: &Flag, point: &Point) -> usize {
+pub fn place(flag: &Flag, point: &Point) -> usize {
     let value = point.get(&flag.name).expect("a whole point").to_string();
     let same = flag.values.iter().position(|one| *one == value);
     same.unwrap_or_else(|| {
