@@ -257,6 +257,9 @@ impl GivenLoad {
         };
         let other = LoadOptions::deserialize(self.other);
         let other = other.map_err(|error| StudyError::Toml(format!("[load] {error}")))?;
+        if other.rate.is_some() {
+            return Err(StudyError::Load("a rate, which a study does not take"));
+        }
         Ok((other, levels))
     }
 }

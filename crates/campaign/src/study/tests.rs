@@ -108,8 +108,8 @@ fn what_is_wrong_is_named_with_a_remedy() {
         ("concurrency = [64]", "", "[load] says nothing"),
         (
             "concurrency = [64]",
-            "concurrency = [64]\nspeed = 1",
-            "speed",
+            "concurrency = [64]\nswiftness = 1",
+            "swiftness",
         ),
         (
             "maximize = \"throughput.output_tokens_per_s\"",
