@@ -21,8 +21,7 @@ use rand::{Rng, RngExt};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tpe;
 
-// Chosen on landscapes of the simulated engine (`bench/tune`), coarsely: twice or half of any
-// of them changes little.
+// Chosen among a few by hand, on landscapes of the simulated engine like those of `bench/tune`.
 /// Trials by chance before anything was learned.
 const FIRST: usize = 4;
 /// How fast a trial counts as less good the further its rank is from the best.
