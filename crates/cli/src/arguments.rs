@@ -5,6 +5,7 @@
 
 use crate::command::capacity::CapacityArguments;
 use crate::command::sweep::SweepArguments;
+use crate::command::tune::TuneArguments;
 use anyhow::Context;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use inferometer_core::message::Lang;
@@ -47,6 +48,11 @@ pub enum Command {
         after_help = "Example: inferometer capacity http://localhost:8000 --slo ttft.p99=1s --slo tpot.p99=50ms \\\n         --input-tokens 512 --output-tokens 128\nWithout a URL, the simulated engine is started and searched."
     )]
     Capacity(Box<CapacityArguments>),
+    /// Find the best launch flags of an engine, by trials that start it
+    #[command(
+        after_help = "Example: inferometer tune --init -- vllm serve Qwen/Qwen2.5-7B-Instruct --port '{port}' > study.toml\n         inferometer tune study.toml --out tuned\nThe same command with the same --out goes on where it was stopped.\nWithout an engine: inferometer tune study.toml --sim-clock virtual --sim-device h100"
+    )]
+    Tune(Box<TuneArguments>),
     /// Show a stored run again, in any format, dialect or with other objectives
     #[command(
         after_help = "Example: inferometer report --dialect vllm\nWithout a path, the latest run in inferometer-runs."

@@ -18,6 +18,7 @@ mod work;
 use arguments::{Cli, Command};
 use clap::{CommandFactory, FromArgMatches};
 use inferometer_core::guard::is_guarded;
+use inferometer_engine::{SUPERVISOR_WORD, supervise};
 use std::process::ExitCode;
 
 /// How a command ended. Errors are the fourth way: 2.
@@ -34,6 +35,13 @@ pub enum Exit {
 }
 
 fn main() -> ExitCode {
+    // Called by ourselves, between us and an engine.
+    if std::env::args().nth(1).as_deref() == Some(SUPERVISOR_WORD) {
+        return match supervise(std::io::stdin(), std::io::stdout()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
     // What is caught is told as an error; its trace would only frighten.
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -49,6 +57,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => command::run::run(*arguments),
         Command::Sweep(arguments) => command::sweep::run(*arguments),
         Command::Capacity(arguments) => command::capacity::run(*arguments),
+        Command::Tune(arguments) => command::tune::run(*arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Runs(arguments) => command::runs::run(&arguments),
         Command::Data(arguments) => command::data::run(&arguments),

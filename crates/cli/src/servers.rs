@@ -2,17 +2,20 @@
 //! engine, which lives as long as it is asked for with the same settings.
 
 use crate::embedded::EmbeddedServer;
-use crate::measure::{Measured, Point, measure, simulate};
+use crate::measure::{Measured, Point, measure, simulate, usual_launch};
 use crate::progress::Progress;
 use inferometer_core::scenario::{Connection, SimClock};
 use inferometer_load::http::Target;
 use inferometer_load::instrument::Control;
+use inferometer_sim::launch::Launch;
 use std::path::Path;
 
 /// Servers by need.
 #[derive(Default)]
 pub struct Servers {
     embedded: Option<Embedded>,
+    /// What computed points run on, where it is not the usual engine.
+    computed: Option<Box<Launch>>,
 }
 
 struct Embedded {
@@ -22,6 +25,14 @@ struct Embedded {
 }
 
 impl Servers {
+    /// Points in virtual time run on this engine.
+    pub fn computing(launch: Launch) -> Servers {
+        Servers {
+            embedded: None,
+            computed: Some(Box::new(launch)),
+        }
+    }
+
     /// Measures a point, or computes it in virtual time, and keeps it in `out`.
     pub fn measure(
         &mut self,
@@ -31,7 +42,16 @@ impl Servers {
         progress: &mut Progress,
     ) -> anyhow::Result<Measured> {
         match point.scenario.connection.sim_clock {
-            SimClock::Virtual => simulate(point, out, progress.lang()),
+            SimClock::Virtual => {
+                let lang = progress.lang();
+                match &self.computed {
+                    Some(launch) => simulate(point, launch, out, lang),
+                    None => {
+                        let launch = usual_launch(&point.scenario.connection)?;
+                        simulate(point, &launch, out, lang)
+                    }
+                }
+            }
             SimClock::Real => {
                 let targets = self.of(&point)?;
                 measure(point, targets, out, progress.lang(), control, progress)

@@ -6,6 +6,33 @@ use inferometer_load::worker::Stop;
 
 /// The first signal drains, the second leaves. Both keep what is recorded.
 pub fn interrupt_on_signals(control: Control) -> anyhow::Result<()> {
+    on_signals(move || {
+        if !control.is_measuring() {
+            std::process::exit(130);
+        }
+        // Two wishes are heard; a third means that nothing hears them.
+        if control.state() == Stop::Leave {
+            std::process::exit(130);
+        }
+        control.interrupt();
+    })
+}
+
+/// The same for a campaign, which has more to put in order than a measurement: it hears of the
+/// wish whatever it is at, and ends by itself.
+pub fn interrupt_campaign_on_signals(controls: Vec<Control>) -> anyhow::Result<()> {
+    on_signals(move || {
+        if controls
+            .iter()
+            .all(|control| control.state() == Stop::Leave)
+        {
+            std::process::exit(130);
+        }
+        controls.iter().for_each(Control::interrupt);
+    })
+}
+
+fn on_signals(mut hear: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -24,14 +51,7 @@ pub fn interrupt_on_signals(control: Control) -> anyhow::Result<()> {
                         _ = interrupt.recv() => {}
                         _ = terminate.recv() => {}
                     }
-                    if !control.is_measuring() {
-                        std::process::exit(130);
-                    }
-                    // Two wishes are heard; a third means that nothing hears them.
-                    if control.state() == Stop::Leave {
-                        std::process::exit(130);
-                    }
-                    control.interrupt();
+                    hear();
                 }
             });
         })

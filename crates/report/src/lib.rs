@@ -15,5 +15,6 @@ pub mod markdown;
 mod number;
 pub mod run;
 pub mod runs;
+pub mod study;
 pub mod sweep;
 pub mod text;

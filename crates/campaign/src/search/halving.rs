@@ -4,6 +4,7 @@
 use super::{Ask, Random, Searcher};
 use crate::space::Point;
 use inferometer_core::units::Span;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Points by chance, and rungs at which a running trial may be given up.
@@ -14,7 +15,7 @@ pub struct Halving {
 }
 
 /// A figure at a rung.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RungFigure {
     /// The trial.
     pub trial: u64,

@@ -5,6 +5,7 @@ use crate::search::Halving;
 use crate::space::{GivenDomain, Space, SpaceError};
 use crate::trial::Level;
 use inferometer_catalog::engine::command::CommandError;
+use inferometer_catalog::engine::words::split;
 use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version};
 use inferometer_core::options::{LoadOptions, WorkOptions};
 use inferometer_core::slo::Slo;
@@ -47,9 +48,12 @@ pub enum StudyError {
     },
     /// No such searcher.
     #[error(
-        "there is no searcher '{0}'; there are grid, random, halving, tpe, and any program by searcher = [\"python3\", \"my-searcher.py\"]"
+        "there is no searcher '{0}'; there are grid, random, halving, tpe, and any program by command = \"python3 my-searcher.py\""
     )]
     UnknownSearcher(String),
+    /// A name and a program.
+    #[error("[search] has both searcher and command; leave out one of them")]
+    TwoSearchers,
     /// Rungs that do not rise.
     #[error("[search] rungs: {0}")]
     Rungs(#[from] crate::search::HalvingError),
@@ -129,6 +133,7 @@ struct GivenBudget {
 #[serde(default, deny_unknown_fields)]
 struct GivenSearch {
     searcher: Option<Names>,
+    command: Option<String>,
     seed: u64,
     rungs: Option<Vec<Span>>,
 }
@@ -325,6 +330,14 @@ impl GivenSearch {
             Some(rungs) => Halving::new(rungs)?,
             None => Halving::default(),
         };
+        if let Some(line) = self.command {
+            let words = split(&line).map_err(CommandError::from)?;
+            return match (self.searcher, words.is_empty()) {
+                (None, false) => Ok(SearcherName::External(words)),
+                (None, true) => Err(StudyError::UnknownSearcher(line)),
+                (Some(_), _) => Err(StudyError::TwoSearchers),
+            };
+        }
         match self.searcher {
             None => Ok(SearcherName::Tpe),
             Some(Names::Several(words)) if !words.is_empty() => Ok(SearcherName::External(words)),

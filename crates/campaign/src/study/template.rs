@@ -57,7 +57,7 @@ pub fn template(command: &LaunchCommand, version: Version) -> String {
     );
     line("\n[budget]\ntrials = 30\n# hours = 3");
     line(
-        "\n[search]\nsearcher = \"tpe\"              # or grid, random, halving, [\"python3\", \"docs/optuna-searcher.py\"]\nseed = 0",
+        "\n[search]\nsearcher = \"tpe\"              # or grid, random, halving; or a program: command = \"python3 docs/optuna-searcher.py\"\nseed = 0",
     );
     line(
         "\n[last-stage]                  # fresh starts of the best few and the default decide\nbest = 3\nrepeats = 4",

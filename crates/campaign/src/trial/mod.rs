@@ -4,6 +4,7 @@ mod log;
 
 pub use log::{Event, FORM, Header, LogError, TrialLog, append};
 
+use crate::search::RungFigure;
 use crate::space::Point;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -83,6 +84,9 @@ pub struct Ending {
     /// One for each load level, in the order in which they were measured on this one start.
     #[serde(default)]
     pub measurements: Vec<Measurement>,
+    /// What it had at the rungs of a race.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rungs: Vec<RungFigure>,
     /// Device memory in use while serving.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_memory_gib: Option<f64>,
@@ -103,6 +107,14 @@ impl Ending {
         }
     }
 
+    /// Given up at a rung, with what was measured by then.
+    pub fn stopped(measurements: Vec<Measurement>) -> Self {
+        Ending {
+            measurements,
+            ..Self::of(State::Stopped)
+        }
+    }
+
     /// Failed with a class and the evidence for it.
     pub fn failed(state: State, class: &str, evidence: Option<String>) -> Self {
         Ending {
@@ -118,6 +130,7 @@ impl Ending {
             class: None,
             evidence: None,
             measurements: Vec::new(),
+            rungs: Vec::new(),
             device_memory_gib: None,
             start_s: None,
             total_s: None,

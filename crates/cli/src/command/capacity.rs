@@ -30,6 +30,11 @@ use inferometer_report::{markdown, text};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+/// How far the ends of the interval may be from the answer.
+const USUAL_TOLERANCE: f64 = 0.04;
+/// Most requests of a search.
+const USUAL_BUDGET: u64 = 30_000;
+
 /// `inferometer capacity`.
 #[derive(clap::Args)]
 pub struct CapacityArguments {
@@ -142,10 +147,8 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     fixed_load(&options, arguments.over)?;
     // Every objective is watched in every probe.
     options.objectives.slo = Some(tiers.iter().flat_map(|tier| tier.slos.clone()).collect());
-    let watched = Watched::of(&tiers, options.objectives.attainment)?;
     let settings = Settings {
         over: arguments.over.word().to_owned(),
-        targets: watched.targets(),
         tolerance: arguments.tolerance.0 / 100.0,
         budget: arguments.budget.0,
         ..levels(
@@ -155,53 +158,111 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
             arguments.highest,
         )
     };
-    let search = Search::new(settings)?;
+    let label = options.run.label.clone();
+    let sought = Sought::new(options, arguments.over, &tiers, settings)?;
     let mut progress = Progress::of_campaign(arguments.quiet, lang);
     // What cannot be measured at any load is said before the first.
     Point::prepare(
-        at_level(&options, arguments.over, 1.0, 1),
+        at_level(&sought.options, arguments.over, 1.0, 1),
         PrefixCache::Kept,
         &mut progress,
     )?;
-    let label = options.run.label.clone();
     let out = (arguments.out).unwrap_or_else(|| new_folder(label.as_deref(), "capacity"));
     RunDir::check(&out)?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
-    let mut driver = Driver {
-        options,
-        over: arguments.over,
-        watched,
-        out: out.clone(),
-        control,
-        servers: Servers::default(),
-        lines: Vec::new(),
-        confirmed: None,
-    };
-    let (answers, spent) = driver.search(search, &mut progress)?;
+    let found = sought.find(&out, control, Servers::default(), &mut progress)?;
     progress.end();
-    let found = Capacity {
-        schema: SCHEMA.to_owned(),
-        label,
-        over: arguments.over.word().to_owned(),
-        answer: answers[0].clone(),
-        requests_spent: spent,
-        confirmed: driver.confirmed,
-        tiers: match answers.len() {
-            1 => Vec::new(),
-            _ => answers,
-        },
-        probes: driver.lines,
-    };
-    std::fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
-    let file = out.join(FILE);
-    std::fs::write(&file, json(&found))
-        .with_context(|| format!("cannot write {}", file.display()))?;
     show(&found, &out, &arguments.output)?;
     Ok(match found.answer.ending {
         SearchEnding::Interrupted => Exit::Interrupted,
         _ => exit(&found),
     })
+}
+
+/// What is searched for.
+pub struct Sought {
+    options: Options,
+    over: Over,
+    watched: Watched,
+    search: Search,
+}
+
+impl Sought {
+    fn new(
+        options: Options,
+        over: Over,
+        tiers: &[Tier],
+        settings: Settings,
+    ) -> anyhow::Result<Sought> {
+        let watched = Watched::of(tiers, options.objectives.attainment)?;
+        let search = Search::new(Settings {
+            targets: watched.targets(),
+            ..settings
+        })?;
+        Ok(Sought {
+            options,
+            over,
+            watched,
+            search,
+        })
+    }
+
+    /// The highest rate at which these objectives hold, with the usual settings.
+    pub fn rate(mut options: Options, slos: &[Slo]) -> anyhow::Result<Sought> {
+        let over = Over::Rate;
+        let tier = Tier {
+            name: "slo".to_owned(),
+            slos: slos.to_vec(),
+        };
+        options.objectives.slo = Some(slos.to_vec());
+        let settings = Settings {
+            tolerance: USUAL_TOLERANCE,
+            budget: USUAL_BUDGET,
+            ..levels(over, None, None, None)
+        };
+        Sought::new(options, over, &[tier], settings)
+    }
+
+    /// Searches on servers that are up, and keeps the answer and its probes in `out`.
+    pub fn find(
+        self,
+        out: &Path,
+        control: Control,
+        servers: Servers,
+        progress: &mut Progress,
+    ) -> anyhow::Result<Capacity> {
+        let label = self.options.run.label.clone();
+        let mut driver = Driver {
+            options: self.options,
+            over: self.over,
+            watched: self.watched,
+            out: out.to_owned(),
+            control,
+            servers,
+            lines: Vec::new(),
+            confirmed: None,
+        };
+        let (answers, spent) = driver.search(self.search, progress)?;
+        let found = Capacity {
+            schema: SCHEMA.to_owned(),
+            label,
+            over: self.over.word().to_owned(),
+            answer: answers[0].clone(),
+            requests_spent: spent,
+            confirmed: driver.confirmed,
+            tiers: match answers.len() {
+                1 => Vec::new(),
+                _ => answers,
+            },
+            probes: driver.lines,
+        };
+        std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+        let file = out.join(FILE);
+        std::fs::write(&file, json(&found))
+            .with_context(|| format!("cannot write {}", file.display()))?;
+        Ok(found)
+    }
 }
 
 /// Shows a search.

@@ -10,3 +10,4 @@ pub mod run;
 pub mod runs;
 pub mod sim;
 pub mod sweep;
+pub mod tune;

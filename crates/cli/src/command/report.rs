@@ -2,7 +2,7 @@
 
 use crate::Exit;
 use crate::arguments::ReportArguments;
-use crate::command::{capacity, sweep};
+use crate::command::{capacity, sweep, tune};
 use crate::measure::fold;
 use crate::output::{Shown, check_output, language, show, verdict};
 use anyhow::bail;
@@ -34,6 +34,14 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         check_output(&arguments.output)?;
         capacity::show(&found, path, &arguments.output)?;
         return Ok(capacity::exit(&found));
+    }
+    if let Some(path) = arguments
+        .path
+        .as_deref()
+        .filter(|path| tune::is_study(path))
+    {
+        check_output(&arguments.output)?;
+        return tune::show_stored(path, &arguments.output);
     }
     let directory = match &arguments.path {
         Some(path) => RunDir::open(path)?,

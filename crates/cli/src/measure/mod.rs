@@ -5,7 +5,7 @@ mod reach;
 mod simulate;
 
 pub use reach::look_at;
-pub use simulate::simulate;
+pub use simulate::{simulate, simulated_host, usual_launch};
 
 use crate::certificate;
 use crate::host;

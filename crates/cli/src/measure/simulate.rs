@@ -6,6 +6,7 @@ use super::{Measured, Point, fold};
 use crate::{host, work};
 use anyhow::{Context, bail};
 use inferometer_catalog::device::Device;
+use inferometer_catalog::engine::Version;
 use inferometer_core::content::Content;
 use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe};
 use inferometer_core::fold::RunContext;
@@ -26,8 +27,8 @@ use virtual_time::{Keep, Run, Served};
 /// Tokens of an answer whose length nobody asked for.
 const USUAL_ANSWER: u32 = 128;
 
-/// Computes one load point and keeps it in `out`.
-pub fn simulate(point: Point, out: &Path, lang: Lang) -> anyhow::Result<Measured> {
+/// Computes one load point on a started engine and keeps it in `out`.
+pub fn simulate(point: Point, launch: &Launch, out: &Path, lang: Lang) -> anyhow::Result<Measured> {
     let Point { scenario, data, .. } = point;
     if scenario.work.conversation.is_some() {
         bail!("--sim-clock virtual knows no conversations; leave out --turns, or the option");
@@ -36,7 +37,6 @@ pub fn simulate(point: Point, out: &Path, lang: Lang) -> anyhow::Result<Measured
         bail!("--sim-clock virtual does not know --until; give --requests instead");
     }
     RunDir::check(out)?;
-    let launch = launch(&scenario.connection)?;
     let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
     let workload = work::open(&scenario, data.as_deref(), nonce)?;
     let planned = measured_phase(&scenario, &workload);
@@ -73,7 +73,7 @@ pub fn simulate(point: Point, out: &Path, lang: Lang) -> anyhow::Result<Measured
         nonce: nonce.map(|nonce| nonce.to_string()),
         distinct_prompts: workload.prompts.distinct(),
         host: host::host(),
-        server: probe(&launch),
+        server: probe(launch),
         notes,
         ..Environment::default()
     };
@@ -113,22 +113,27 @@ pub fn simulate(point: Point, out: &Path, lang: Lang) -> anyhow::Result<Measured
 }
 
 /// The engine that a bare `sim` would be.
-fn launch(connection: &Connection) -> anyhow::Result<Launch> {
-    let name = connection.sim_device.as_deref().unwrap_or(USUAL_DEVICE);
+pub fn usual_launch(connection: &Connection) -> anyhow::Result<Launch> {
+    let model = connection.sim_model.as_deref().unwrap_or(USUAL_MODEL);
+    let words = ["vllm", "serve", model].map(str::to_owned);
+    let host = simulated_host(connection.sim_device.as_deref(), None)?;
+    Ok(Launch::of_command(&words, &host)?)
+}
+
+/// A host with the cards of `--sim-device`.
+pub fn simulated_host(device: Option<&str>, version: Option<Version>) -> anyhow::Result<Host> {
+    let name = device.unwrap_or(USUAL_DEVICE);
     let device = Device::named(name).with_context(|| {
         let known = names(Device::presets().iter().map(|device| device.name.as_str()));
         format!("--sim-device {name} is not known; choose one of: {known}")
     })?;
-    let host = Host {
+    Ok(Host {
         device: device.clone(),
         cards: 8,
-        version: None,
+        version,
         timing: None,
         stamp: host::log_time(),
-    };
-    let model = connection.sim_model.as_deref().unwrap_or(USUAL_MODEL);
-    let words = ["vllm", "serve", model].map(str::to_owned);
-    Ok(Launch::of_command(&words, &host)?)
+    })
 }
 
 /// A prompt's words stand for its tokens, as they do for the server.

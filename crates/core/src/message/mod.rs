@@ -20,6 +20,7 @@ pub mod punctuation;
 pub mod runs;
 pub mod server;
 pub mod setup;
+pub mod study;
 pub mod sweep;
 pub mod verdict;
 

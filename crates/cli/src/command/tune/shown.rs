@@ -1,0 +1,157 @@
+//! From the trials of a study to what the user asked to see.
+
+use super::journal;
+use crate::Exit;
+use crate::arguments::{Format, OutputOptions};
+use crate::output::{deliver, language, style};
+use anyhow::{Context, bail};
+use inferometer_campaign::space::command_with;
+use inferometer_campaign::study::{Direction, Effect, Study, StudyResult, TrialRow};
+use inferometer_campaign::trial::{Origin, State, Trial};
+use inferometer_catalog::engine::EngineKind;
+use inferometer_core::message::Lang;
+use inferometer_core::message::study::StudyText;
+use inferometer_report::study::{
+    BestLine, GainLine, ImportanceLine, ObjectiveLine, StudyReport, TrialLine, Why, compose,
+};
+use inferometer_report::{json, markdown, text};
+use std::path::Path;
+
+/// Whether a folder holds a study.
+pub fn is_study(folder: &Path) -> bool {
+    folder.join(journal::FILE).is_file() && journal::read(folder).is_ok()
+}
+
+/// Shows the stored study of a folder.
+pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exit> {
+    let log = journal::read(folder)?;
+    let study: Study =
+        (log.header.study.parse()).with_context(|| format!("the study in {}", folder.display()))?;
+    show(&study, &log.trials, folder, options)?;
+    Ok(exit(&study, &log.trials))
+}
+
+/// Shows what the trials of a study say.
+pub fn show(
+    study: &Study,
+    trials: &[Trial],
+    folder: &Path,
+    options: &OutputOptions,
+) -> anyhow::Result<()> {
+    let found = study.result(trials);
+    let document = || compose(&report(study, &found, folder, language(options.lang)));
+    deliver(options, folder, |format| {
+        Ok(match format {
+            Format::Text => text::render(&document(), style()),
+            Format::Md => markdown::render(&document()),
+            Format::Json => json::render(&found),
+            Format::Csv => bail!("a study is no table; use --format text, md or json"),
+        })
+    })
+}
+
+/// Fine if some configuration was measured and met the SLOs.
+pub fn exit(study: &Study, trials: &[Trial]) -> Exit {
+    match study.result(trials).best {
+        Some(_) => Exit::Fine,
+        None => Exit::Doubtful,
+    }
+}
+
+fn report<'a>(
+    study: &Study,
+    found: &StudyResult,
+    directory: &'a Path,
+    lang: Lang,
+) -> StudyReport<'a> {
+    let objectives = study.goal.objectives.iter().map(|objective| ObjectiveLine {
+        path: objective.path.clone(),
+        towards: match objective.direction {
+            Direction::Maximize => StudyText::Maximize,
+            Direction::Minimize => StudyText::Minimize,
+        },
+    });
+    let failures = found.failures.iter().map(|failure| {
+        let example = (found.trials.iter())
+            .find(|trial| trial.class.as_ref() == Some(&failure.class))
+            .and_then(|trial| trial.evidence.clone());
+        (failure.class.clone(), failure.count, example)
+    });
+    let importance = found.importance.iter().map(|line| ImportanceLine {
+        flag: line.flag.clone(),
+        share: line.share,
+        effect: match line.effect {
+            Effect::Rises => StudyText::Rises,
+            Effect::Falls => StudyText::Falls,
+            Effect::Mixed => StudyText::Mixed,
+            Effect::Choice => StudyText::Choice,
+        },
+        best_at: line.best_at.to_string(),
+    });
+    let again = |trial: &&TrialRow| trial.origin == Origin::Confirm { of: 0 };
+    StudyReport {
+        objectives: objectives.collect(),
+        slos: study.goal.slos.iter().map(ToString::to_string).collect(),
+        trials: found.trials.iter().map(line).collect(),
+        best: best(study, found),
+        gain: found.gain.map(|gain| GainLine {
+            value: gain.value,
+            low: gain.low,
+            high: gain.high,
+            certified: gain.certified,
+        }),
+        default_confirmed: found.trials.iter().any(|trial| again(&trial)),
+        repeats: study.last_stage.repeats,
+        pareto: found.pareto.clone(),
+        importance: importance.collect(),
+        failures: failures.collect(),
+        directory,
+        lang,
+    }
+}
+
+fn best(study: &Study, found: &StudyResult) -> Option<BestLine> {
+    let best = found.best.as_ref()?;
+    let (command, keys) = match study.engine.kind() {
+        EngineKind::Mindie => {
+            let keys = best.flags.0.iter();
+            let keys = keys.map(|(key, value)| (key.clone(), value.to_string()));
+            (study.engine.command.to_words(), keys.collect())
+        }
+        _ => {
+            let command = command_with(&study.engine.command, &best.flags);
+            (command.to_words(), Vec::new())
+        }
+    };
+    Some(BestLine {
+        trial: best.trial,
+        command,
+        keys,
+        confirmed: best.confirmed,
+    })
+}
+
+fn line(trial: &TrialRow) -> TrialLine {
+    let missed = trial.violation.is_some_and(|violation| violation > 0.0);
+    TrialLine {
+        id: trial.id,
+        why: match &trial.origin {
+            Origin::Default => Why::Default,
+            Origin::Preset(name) => Why::Preset(name.clone()),
+            Origin::Search => Why::Search,
+            Origin::Confirm { of } => Why::Again(*of),
+        },
+        flags: trial.flags.to_string(),
+        state: match trial.state {
+            State::Done if missed => StudyText::SloMissed,
+            State::Done => StudyText::Done,
+            State::Refused => StudyText::Refused,
+            State::Crashed => StudyText::Crashed,
+            State::Timeout => StudyText::Timeout,
+            State::Stopped => StudyText::Stopped,
+        },
+        class: trial.class.clone(),
+        figures: trial.objectives.clone(),
+        memory_gib: trial.device_memory_gib,
+    }
+}

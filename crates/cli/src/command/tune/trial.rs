@@ -1,0 +1,309 @@
+//! One trial: start, measure every load level, stop.
+
+use super::ground::{Down, Ground, Slot, Up};
+use crate::command::capacity::Sought;
+use crate::measure::{Measured, Point, PrefixCache};
+use crate::progress::Progress;
+use anyhow::Context;
+use inferometer_campaign::search::{Halving, Race, RungFigure};
+use inferometer_campaign::study::{SearcherName, Study};
+use inferometer_campaign::trial::{Ending, Level, Measurement, Origin, Proposal, State};
+use inferometer_core::capacity::SearchEnding;
+use inferometer_core::environment::EndCause;
+use inferometer_core::hostile::printable;
+use inferometer_core::options::{ConnectionOptions, Count, ObjectiveOptions, Options, RunOptions};
+use inferometer_core::scenario::SimClock;
+use inferometer_core::slo::SloScope;
+use inferometer_core::units::Span;
+use inferometer_load::instrument::Control;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// The class of a trial whose engine served and could not be measured.
+const NOT_MEASURED: &str = "not-measured";
+/// Requests of a measurement that says nothing about its length, as a run has.
+const USUAL_REQUESTS: u64 = 200;
+/// Each rung of a race in virtual time is this much shorter than the next.
+const RUNG_RATIO: u64 = 3;
+
+/// A trial to run.
+pub struct Job<'a> {
+    /// The study.
+    pub study: &'a Study,
+    /// Where it runs.
+    pub ground: &'a Ground,
+    /// What is started.
+    pub proposal: &'a Proposal,
+    /// Its share of the host.
+    pub slot: &'a Slot,
+    /// Seed of its work: repeats of the last stage see other work in every round.
+    pub seed: u64,
+    /// What earlier trials had at the rungs.
+    pub rivals: Vec<RungFigure>,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Ends it early.
+    pub control: Control,
+}
+
+/// What became of a trial.
+pub enum Outcome {
+    /// It ended, with remarks about its end.
+    Ended(Box<Ending>, Option<String>),
+    /// The user wants to leave: it is run again when the study goes on.
+    Interrupted,
+    /// No trial would do better: the study stops, and the trial is run again when it goes on.
+    Hopeless(anyhow::Error),
+}
+
+/// How a measurement broke off.
+enum Broken {
+    Interrupted,
+    Error(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Broken {
+    fn from(error: anyhow::Error) -> Self {
+        Broken::Error(error)
+    }
+}
+
+/// What of a study's work, load and goal cannot be measured is said before anything is started.
+pub fn check(study: &Study, progress: &mut Progress) -> anyhow::Result<()> {
+    let mut options = options(study, study.seed, None, "check");
+    match study.levels.first() {
+        Some(Level::Concurrency(streams)) => {
+            options.load.concurrency = Some(Count((*streams).into()));
+            Point::prepare(options, PrefixCache::Kept, progress)?;
+        }
+        _ => {
+            Sought::rate(options, &study.goal.slos)?;
+        }
+    }
+    Ok(())
+}
+
+impl Job<'_> {
+    /// Runs it from the start of the engine to its end.
+    pub fn run(self, progress: &mut Progress) -> Outcome {
+        let begun = Instant::now();
+        // What a killed run left of this trial is measured again.
+        if self.folder.exists()
+            && let Err(error) = std::fs::remove_dir_all(&self.folder)
+        {
+            let place = format!("cannot replace {}", self.folder.display());
+            return Outcome::Hopeless(anyhow::Error::from(error).context(place));
+        }
+        let flags = &self.proposal.flags;
+        let started = self
+            .ground
+            .start(self.study, flags, self.slot, &self.folder, &self.control);
+        let mut up = match started {
+            Ok(up) => up,
+            Err(Down::Ended(mut ending)) => {
+                ending.total_s = Some(begun.elapsed().as_secs_f64());
+                return Outcome::Ended(ending, None);
+            }
+            Err(Down::Interrupted) => return Outcome::Interrupted,
+            Err(Down::Hopeless(error)) => return Outcome::Hopeless(error),
+        };
+        let measured = self.measure(&mut up, progress);
+        let memory = self.ground.memory_gib(self.slot);
+        // A dead engine explains a failed measurement better than the measurement does.
+        let died = up.died();
+        let start_s = up.start_s;
+        let remark = up.stop();
+        let mut ending = match (measured, died) {
+            (Err(Broken::Interrupted), _) => return Outcome::Interrupted,
+            (Err(Broken::Error(error)), _) if is_disk_full(&error) => {
+                return Outcome::Hopeless(error);
+            }
+            (_, Some(death)) => death,
+            (Ok(ending), None) => ending,
+            (Err(Broken::Error(error)), None) => {
+                let evidence = printable(&crate::with_causes(&error), 1000);
+                Ending::failed(State::Crashed, NOT_MEASURED, Some(evidence))
+            }
+        };
+        ending.device_memory_gib = memory;
+        ending.start_s = start_s;
+        ending.total_s = Some(begun.elapsed().as_secs_f64());
+        Outcome::Ended(Box::new(ending), remark)
+    }
+
+    fn measure(&self, up: &mut Up, progress: &mut Progress) -> Result<Ending, Broken> {
+        let mut rungs = Vec::new();
+        if let Some(halving) = self.races() {
+            for rung in 0..halving.rungs().len() {
+                let length = self.rung_length(halving, rung);
+                let measurements = self.levels(up, &format!("rung-{rung}"), length, progress)?;
+                let short = Ending::done(measurements);
+                let Some(objectives) = self.study.goal.objectives_of(&short) else {
+                    break;
+                };
+                let now = RungFigure {
+                    trial: self.proposal.id,
+                    rung,
+                    objective: objectives[0],
+                    violation: self.study.goal.violation(&short),
+                };
+                rungs.push(now);
+                if halving.race(now, &self.rivals) == Race::Stop {
+                    return Ok(Ending {
+                        rungs,
+                        ..Ending::stopped(short.measurements)
+                    });
+                }
+            }
+        }
+        let measurements = self.levels(up, "full", Length::Full, progress)?;
+        Ok(Ending {
+            rungs,
+            ..Ending::done(measurements)
+        })
+    }
+
+    /// The race of this trial. The default and the last stage are always measured in full.
+    fn races(&self) -> Option<&Halving> {
+        match (&self.study.searcher, &self.proposal.origin) {
+            (SearcherName::Halving(halving), Origin::Search | Origin::Preset(_)) => Some(halving),
+            _ => None,
+        }
+    }
+
+    fn rung_length(&self, halving: &Halving, rung: usize) -> Length {
+        match self.ground {
+            Ground::Real(_) => Length::Time(halving.rungs()[rung]),
+            // Virtual time is no cost, so there the requests are.
+            Ground::Virtual(_) => {
+                let all = self
+                    .study
+                    .load
+                    .requests
+                    .map_or(USUAL_REQUESTS, |count| count.0);
+                let below = (halving.rungs().len() - rung) as u32;
+                Length::Requests((all / RUNG_RATIO.saturating_pow(below)).max(1))
+            }
+        }
+    }
+
+    /// Measures all load levels on this one start.
+    fn levels(
+        &self,
+        up: &mut Up,
+        name: &str,
+        length: Length,
+        progress: &mut Progress,
+    ) -> Result<Vec<Measurement>, Broken> {
+        let mut measurements = Vec::new();
+        for &level in &self.study.levels {
+            let begun = Instant::now();
+            self.control.renew();
+            let summary = match level {
+                Level::Concurrency(streams) => {
+                    let folder = match length {
+                        Length::Full => self.folder.join(format!("concurrency-{streams}")),
+                        _ => self.folder.join(format!("{name}-concurrency-{streams}")),
+                    };
+                    self.point(up, streams, length, &folder, progress)?
+                }
+                Level::Capacity => self.capacity(up, progress)?,
+            };
+            measurements.push(Measurement {
+                load: level,
+                summary,
+                seconds: Some(begun.elapsed().as_secs_f64()),
+            });
+            if up.died().is_some() {
+                break;
+            }
+        }
+        Ok(measurements)
+    }
+
+    fn point(
+        &self,
+        up: &mut Up,
+        streams: u32,
+        length: Length,
+        folder: &Path,
+        progress: &mut Progress,
+    ) -> Result<serde_json::Value, Broken> {
+        let mut options = self.options(up);
+        let load = &mut options.load;
+        load.concurrency = Some(Count(streams.into()));
+        match length {
+            Length::Full => {}
+            Length::Time(span) => (load.duration, load.requests) = (Some(span), None),
+            Length::Requests(count) => (load.duration, load.requests) = (None, Some(Count(count))),
+        }
+        // A cache that an earlier level filled would flatter the next.
+        let point = Point::prepare(options, PrefixCache::Emptied, progress)?;
+        let measured: Measured = up.servers.measure(point, folder, &self.control, progress)?;
+        if measured.ending.cause == EndCause::Signal {
+            return Err(Broken::Interrupted);
+        }
+        let summary = serde_json::to_value(&measured.summary);
+        Ok(summary.context("the summary cannot be written")?)
+    }
+
+    fn capacity(&self, up: &mut Up, progress: &mut Progress) -> Result<serde_json::Value, Broken> {
+        let sought = Sought::rate(self.options(up), &self.study.goal.slos)?;
+        let servers = std::mem::take(&mut up.servers);
+        let folder = self.folder.join("capacity");
+        let found = sought.find(&folder, self.control.clone(), servers, progress)?;
+        if found.answer.ending == SearchEnding::Interrupted {
+            return Err(Broken::Interrupted);
+        }
+        Ok(serde_json::to_value(&found).context("the capacity cannot be written")?)
+    }
+
+    fn options(&self, up: &Up) -> Options {
+        let label = format!("trial {}", self.proposal.id);
+        options(self.study, self.seed, up.url.clone(), &label)
+    }
+}
+
+/// The options of a measurement but for its load level; without a URL it is computed.
+fn options(study: &Study, seed: u64, url: Option<String>, label: &str) -> Options {
+    let goal = &study.goal;
+    let of_requests = goal.slos.iter().any(|slo| slo.scope == SloScope::Request);
+    Options {
+        run: RunOptions {
+            label: Some(label.to_owned()),
+            seed: Some(seed),
+            ..RunOptions::default()
+        },
+        connection: ConnectionOptions {
+            sim_clock: url.is_none().then_some(SimClock::Virtual),
+            url: url.map(|url| vec![url]),
+            ..ConnectionOptions::default()
+        },
+        load: study.load.clone(),
+        work: study.work.clone(),
+        objectives: ObjectiveOptions {
+            slo: (!goal.slos.is_empty()).then(|| goal.slos.clone()),
+            attainment: of_requests.then_some(goal.attainment),
+            ..ObjectiveOptions::default()
+        },
+    }
+}
+
+/// How long a level is measured.
+#[derive(Clone, Copy)]
+enum Length {
+    /// As the study says.
+    Full,
+    Time(Span),
+    Requests(u64),
+}
+
+/// A disk without room ends any trial alike.
+fn is_disk_full(error: &anyhow::Error) -> bool {
+    let kinds = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| kinds.contains(&cause.kind()))
+}

@@ -1,0 +1,107 @@
+//! What reports of a study of launch flags say.
+
+use crate::texts;
+
+texts! {
+    /// A text of a study's report.
+    pub enum StudyText {
+        /// Verdict: the gain is certain.
+        Better => "BETTER", "有提升";
+        /// Verdict: nothing certain.
+        NoGain => "NO CERTAIN GAIN", "无确定提升";
+        /// Verdict: the default is best.
+        DefaultBest => "DEFAULT IS BEST", "默认配置最佳";
+        /// Verdict: no last stage.
+        Unconfirmed => "UNCONFIRMED", "未经确认";
+        /// Verdict: nothing was found.
+        Nothing => "NOTHING FOUND", "无结果";
+        /// The gain with its interval.
+        Gain => "{value} over the default, 95 % interval {low} to {high}, by {repeats} fresh starts of each", "相对默认配置 {value}，95 % 区间 {low} 至 {high}，各重启 {repeats} 次";
+        /// The default won.
+        DefaultWon => "no setting was better than the default in {repeats} fresh starts of each", "各重启 {repeats} 次后，没有配置优于默认配置";
+        /// The default could not be measured.
+        NoDefault => "the default could not be measured, so there is no gain to state", "默认配置无法测得，因此无法给出提升";
+        /// The best of noisy trials.
+        OneTrial => "the best of single trials, not yet repeated; run the same command again to finish", "单次试验中的最优，尚未重复验证；再次运行同一命令即可完成";
+        /// No trial will do.
+        NoneMet => "no trial was measured and met the SLOs", "没有试验既测得结果又满足 SLO";
+        /// Key: what is wanted.
+        Goal => "Goal", "目标";
+        /// Towards more.
+        Maximize => "maximize {path}", "最大化 {path}";
+        /// Towards less.
+        Minimize => "minimize {path}", "最小化 {path}";
+        /// Key: the limits.
+        Limits => "SLO", "SLO";
+        /// Key: how many.
+        Trials => "Trials", "试验";
+        /// Counts by state.
+        Counts => "{all}: {done} measured, {failed} failed, {stopped} stopped early, {repeats} repeats", "共 {all} 次：测得 {done}，失败 {failed}，提前终止 {stopped}，重复 {repeats}";
+        /// Caption of the best command.
+        BestCommand => "Best (trial {trial})", "最佳（试验 {trial}）";
+        /// Keys of the best configuration, for an engine that reads a file.
+        BestKeys => "Best values of the configuration file (trial {trial})", "配置文件的最佳取值（试验 {trial}）";
+        /// Heading: the Pareto front.
+        Pareto => "Pareto front", "Pareto 前沿";
+        /// Heading: importance.
+        Importance => "Which flags matter", "各参数的影响";
+        /// Column: a flag.
+        Flag => "flag", "参数";
+        /// Column: its share.
+        Share => "share", "占比";
+        /// Column: its direction.
+        Effect => "effect", "方向";
+        /// Column: its best value.
+        BestAt => "best at", "最佳取值";
+        /// Effect.
+        Rises => "the larger the better", "越大越好";
+        /// Effect.
+        Falls => "the smaller the better", "越小越好";
+        /// Effect.
+        Mixed => "best in between, or none", "居中最佳或无明显方向";
+        /// Effect.
+        Choice => "one of several", "多选一";
+        /// Heading: failures.
+        Failures => "Failed trials by class", "失败试验分类";
+        /// Column: class.
+        Class => "class", "类别";
+        /// Column: number.
+        Count => "trials", "次数";
+        /// Column: the engine's words.
+        Words => "the engine's words", "引擎原文";
+        /// Heading: the table of trials.
+        AllTrials => "All trials", "全部试验";
+        /// Column: number of a trial.
+        Id => "trial", "试验";
+        /// Column: why it was tried.
+        Why => "why", "来源";
+        /// Column: how it ended.
+        State => "state", "状态";
+        /// Column: flags.
+        Flags => "flags", "参数取值";
+        /// Column: device memory.
+        Memory => "GiB", "显存 GiB";
+        /// Origin.
+        Default => "default", "默认";
+        /// Origin.
+        Preset => "preset {name}", "预设 {name}";
+        /// Origin.
+        Searched => "search", "搜索";
+        /// Origin.
+        Again => "again {of}", "重复 {of}";
+        /// State.
+        Done => "done", "完成";
+        /// State: measured, and not good enough.
+        SloMissed => "SLO missed", "未满足 SLO";
+        /// State.
+        Refused => "refused", "被拒绝";
+        /// State.
+        Crashed => "crashed", "崩溃";
+        /// State.
+        Timeout => "timeout", "超时";
+        /// State.
+        Stopped => "stopped", "提前终止";
+        /// Key: where it is kept.
+        Saved => "Saved in", "保存于";
+    }
+}

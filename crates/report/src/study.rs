@@ -1,0 +1,455 @@
+//! A study of launch flags as a document: the best command first, what it is worth, then why.
+
+use crate::doc::{Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict};
+use crate::number;
+use inferometer_core::message::Lang;
+use inferometer_core::message::study::StudyText;
+use std::path::Path;
+
+/// Longest line of an engine that a table shows.
+const WORDS: usize = 160;
+
+/// What a study's report is made of.
+#[derive(Clone, Debug)]
+pub struct StudyReport<'a> {
+    /// What is wanted, the most important first.
+    pub objectives: Vec<ObjectiveLine>,
+    /// Limits, as they were written.
+    pub slos: Vec<String>,
+    /// Every trial, in the order of their ids.
+    pub trials: Vec<TrialLine>,
+    /// The best configuration.
+    pub best: Option<BestLine>,
+    /// The best against the default.
+    pub gain: Option<GainLine>,
+    /// Whether the default was measured again in the last stage.
+    pub default_confirmed: bool,
+    /// Fresh starts of each in the last stage.
+    pub repeats: usize,
+    /// Trials that no other beats in every objective.
+    pub pareto: Vec<u64>,
+    /// Flags by importance.
+    pub importance: Vec<ImportanceLine>,
+    /// Failed trials: class, number, and the engine's words of one of them.
+    pub failures: Vec<(String, usize, Option<String>)>,
+    /// Where it is kept.
+    pub directory: &'a Path,
+    /// In which language.
+    pub lang: Lang,
+}
+
+/// A figure and where it should go.
+#[derive(Clone, Debug)]
+pub struct ObjectiveLine {
+    /// Its place in the summary.
+    pub path: String,
+    /// [`StudyText::Maximize`] or [`StudyText::Minimize`].
+    pub towards: StudyText,
+}
+
+/// One trial.
+#[derive(Clone, Debug)]
+pub struct TrialLine {
+    /// Its number.
+    pub id: u64,
+    /// Why it was tried.
+    pub why: Why,
+    /// Its flags, as `name=value`.
+    pub flags: String,
+    /// How it ended, by its word.
+    pub state: StudyText,
+    /// The class of a failure.
+    pub class: Option<String>,
+    /// Its figures, one for each objective.
+    pub figures: Vec<Option<f64>>,
+    /// Device memory in use.
+    pub memory_gib: Option<f64>,
+}
+
+/// Why a trial was run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The command as given.
+    Default,
+    /// A known setting.
+    Preset(String),
+    /// The searcher's choice.
+    Search,
+    /// A fresh start of an earlier trial.
+    Again(u64),
+}
+
+/// The best configuration.
+#[derive(Clone, Debug)]
+pub struct BestLine {
+    /// The trial that found it.
+    pub trial: u64,
+    /// The command, ready to paste.
+    pub command: Vec<String>,
+    /// Keys of a configuration file, for engines that read one.
+    pub keys: Vec<(String, String)>,
+    /// Fresh starts decided.
+    pub confirmed: bool,
+}
+
+/// The best against the default, as shares.
+#[derive(Clone, Copy, Debug)]
+pub struct GainLine {
+    /// Relative change.
+    pub value: f64,
+    /// Low end of its interval.
+    pub low: f64,
+    /// High end.
+    pub high: f64,
+    /// The interval lies above 0, and the SLOs were met.
+    pub certified: bool,
+}
+
+/// What one flag does.
+#[derive(Clone, Debug)]
+pub struct ImportanceLine {
+    /// The flag.
+    pub flag: String,
+    /// Its share.
+    pub share: f64,
+    /// Which way, by its word.
+    pub effect: StudyText,
+    /// The value at which the objective is best.
+    pub best_at: String,
+}
+
+/// The study as a document.
+pub fn compose(report: &StudyReport<'_>) -> Doc {
+    let say = |text: StudyText| text.text(report.lang);
+    let mut sections = vec![
+        Section::plain(vec![Block::Verdict(verdict(report))]),
+        Section::plain(best(report)),
+        Section::plain(vec![Block::Pairs(pairs(report))]),
+    ];
+    let mut table = |heading: StudyText, table: Table| {
+        if !table.rows.is_empty() {
+            let block = Block::Table(table);
+            sections.push(Section::headed(say(heading), vec![block]));
+        }
+    };
+    let front: Vec<&TrialLine> = (report.trials.iter())
+        .filter(|trial| report.pareto.contains(&trial.id))
+        .collect();
+    table(StudyText::Pareto, trials(report, &front));
+    table(StudyText::Importance, importance(report));
+    table(StudyText::Failures, failures(report));
+    let all: Vec<&TrialLine> = report.trials.iter().collect();
+    table(StudyText::AllTrials, trials(report, &all));
+    let saved = Pair::new(
+        say(StudyText::Saved),
+        report.directory.display().to_string(),
+    );
+    sections.push(Section::plain(vec![Block::Pairs(vec![saved])]));
+    Doc { sections }
+}
+
+fn verdict(report: &StudyReport<'_>) -> Verdict {
+    let repeats = ("repeats", report.repeats.to_string());
+    let lang = report.lang;
+    let (word, tone, reason) = match (&report.best, report.gain) {
+        (None, _) => (
+            StudyText::Nothing,
+            Tone::Bad,
+            StudyText::NoneMet.text(lang).to_owned(),
+        ),
+        (Some(best), _) if !best.confirmed => (
+            StudyText::Unconfirmed,
+            Tone::Caution,
+            StudyText::OneTrial.text(lang).to_owned(),
+        ),
+        (Some(_), Some(gain)) => {
+            let values = [
+                ("value", percent(gain.value)),
+                ("low", percent(gain.low)),
+                ("high", percent(gain.high)),
+                repeats,
+            ];
+            let (word, tone) = match gain.certified {
+                true => (StudyText::Better, Tone::Good),
+                false => (StudyText::NoGain, Tone::Caution),
+            };
+            (word, tone, StudyText::Gain.with(lang, &values))
+        }
+        (Some(_), None) if report.default_confirmed => (
+            StudyText::DefaultBest,
+            Tone::Good,
+            StudyText::DefaultWon.with(lang, &[repeats]),
+        ),
+        (Some(_), None) => (
+            StudyText::NoGain,
+            Tone::Caution,
+            StudyText::NoDefault.text(lang).to_owned(),
+        ),
+    };
+    Verdict {
+        word: word.text(lang).to_owned(),
+        tone,
+        reason,
+        rest: String::new(),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:+.1} %", share * 100.0)
+}
+
+fn best(report: &StudyReport<'_>) -> Vec<Block> {
+    let Some(best) = &report.best else {
+        return Vec::new();
+    };
+    let trial = [("trial", best.trial.to_string())];
+    let mut blocks = vec![Block::Command(Command {
+        caption: StudyText::BestCommand.with(report.lang, &trial),
+        words: best.command.clone(),
+    })];
+    if !best.keys.is_empty() {
+        let caption = StudyText::BestKeys.with(report.lang, &trial);
+        blocks.push(Block::Paragraph(caption));
+        let pairs = best.keys.iter().map(|(key, value)| Pair::new(key, value));
+        blocks.push(Block::Pairs(pairs.collect()));
+    }
+    blocks
+}
+
+fn pairs(report: &StudyReport<'_>) -> Vec<Pair> {
+    let lang = report.lang;
+    let goals: Vec<String> = (report.objectives.iter())
+        .map(|objective| {
+            let path = [("path", objective.path.clone())];
+            objective.towards.with(lang, &path)
+        })
+        .collect();
+    let mut pairs = vec![Pair::new(StudyText::Goal.text(lang), goals.join(", "))];
+    if !report.slos.is_empty() {
+        pairs.push(Pair::new(
+            StudyText::Limits.text(lang),
+            report.slos.join(", "),
+        ));
+    }
+    let searched = || {
+        let again = |why: &Why| matches!(why, Why::Again(_));
+        report.trials.iter().filter(move |trial| !again(&trial.why))
+    };
+    let of = |states: &[StudyText]| {
+        let found = searched().filter(|trial| states.contains(&trial.state));
+        found.count().to_string()
+    };
+    let counts = [
+        ("all", report.trials.len().to_string()),
+        ("done", of(&[StudyText::Done, StudyText::SloMissed])),
+        (
+            "failed",
+            of(&[StudyText::Refused, StudyText::Crashed, StudyText::Timeout]),
+        ),
+        ("stopped", of(&[StudyText::Stopped])),
+        (
+            "repeats",
+            (report.trials.len() - searched().count()).to_string(),
+        ),
+    ];
+    let counts = StudyText::Counts.with(lang, &counts);
+    pairs.push(Pair::new(StudyText::Trials.text(lang), counts));
+    pairs
+}
+
+fn trials(report: &StudyReport<'_>, shown: &[&TrialLine]) -> Table {
+    let lang = report.lang;
+    let memory = shown.iter().any(|trial| trial.memory_gib.is_some());
+    let mut columns = vec![
+        Column::right(StudyText::Id.text(lang)),
+        Column::left(StudyText::Why.text(lang)),
+        Column::left(StudyText::State.text(lang)),
+    ];
+    let names = report.objectives.iter().map(|objective| {
+        let mut parts = objective.path.split('.');
+        // `latency.ttft_ms.p99` is known by its last two parts.
+        parts.next();
+        let rest: Vec<&str> = parts.collect();
+        Column::right(match rest.is_empty() {
+            true => &objective.path,
+            false => objective.path.split_once('.').map_or("", |(_, rest)| rest),
+        })
+    });
+    columns.extend(names);
+    if memory {
+        columns.push(Column::right(StudyText::Memory.text(lang)));
+    }
+    columns.push(Column::wrapped(StudyText::Flags.text(lang)));
+    let row = |trial: &&TrialLine| {
+        let why = match &trial.why {
+            Why::Default => StudyText::Default.text(lang).to_owned(),
+            Why::Preset(name) => StudyText::Preset.with(lang, &[("name", name.clone())]),
+            Why::Search => StudyText::Searched.text(lang).to_owned(),
+            Why::Again(of) => StudyText::Again.with(lang, &[("of", of.to_string())]),
+        };
+        let tone = match trial.state {
+            StudyText::Done => Tone::Good,
+            StudyText::Stopped => Tone::Plain,
+            StudyText::SloMissed => Tone::Caution,
+            _ => Tone::Bad,
+        };
+        let mut cells = vec![
+            Cell::count(trial.id),
+            Cell::text(why),
+            Cell::Toned(trial.state.text(lang).to_owned(), tone),
+        ];
+        let figure = |figure: &Option<f64>| Cell::number(*figure, Unit::Count, 2);
+        cells.extend(trial.figures.iter().map(figure));
+        if memory {
+            cells.push(Cell::number(trial.memory_gib, Unit::Count, 2));
+        }
+        let class = trial.class.as_ref();
+        let class = class.map_or(String::new(), |class| format!("({class}) "));
+        cells.push(Cell::text(format!("{class}{}", trial.flags)));
+        cells
+    };
+    Table {
+        columns,
+        rows: shown.iter().map(row).collect(),
+        footnotes: Vec::new(),
+    }
+}
+
+fn importance(report: &StudyReport<'_>) -> Table {
+    let lang = report.lang;
+    let row = |line: &ImportanceLine| {
+        vec![
+            Cell::text(line.flag.clone()),
+            Cell::text(format!("{} %", number::grouped(line.share * 100.0, 0))),
+            Cell::text(line.effect.text(lang)),
+            Cell::text(line.best_at.clone()),
+        ]
+    };
+    Table {
+        columns: vec![
+            Column::left(StudyText::Flag.text(lang)),
+            Column::right(StudyText::Share.text(lang)),
+            Column::left(StudyText::Effect.text(lang)),
+            Column::left(StudyText::BestAt.text(lang)),
+        ],
+        rows: report.importance.iter().map(row).collect(),
+        footnotes: Vec::new(),
+    }
+}
+
+fn failures(report: &StudyReport<'_>) -> Table {
+    let lang = report.lang;
+    let row = |(class, count, words): &(String, usize, Option<String>)| {
+        let words = words.as_deref().unwrap_or_default();
+        vec![
+            Cell::text(class.clone()),
+            Cell::count(*count as u64),
+            Cell::text(words.chars().take(WORDS).collect::<String>()),
+        ]
+    };
+    Table {
+        columns: vec![
+            Column::left(StudyText::Class.text(lang)),
+            Column::right(StudyText::Count.text(lang)),
+            Column::wrapped(StudyText::Words.text(lang)),
+        ],
+        rows: report.failures.iter().map(row).collect(),
+        footnotes: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text;
+
+    fn trial(id: u64, why: Why, state: StudyText, figure: Option<f64>) -> TrialLine {
+        TrialLine {
+            id,
+            why,
+            flags: format!("max-num-seqs={}", 16 << id),
+            state,
+            class: None,
+            figures: vec![figure],
+            memory_gib: None,
+        }
+    }
+
+    fn report(lang: Lang) -> StudyReport<'static> {
+        StudyReport {
+            objectives: vec![ObjectiveLine {
+                path: "throughput.output_tokens_per_s".into(),
+                towards: StudyText::Maximize,
+            }],
+            slos: vec!["ttft.p99=1s".into()],
+            trials: vec![
+                trial(0, Why::Default, StudyText::Done, Some(1000.0)),
+                trial(1, Why::Search, StudyText::Crashed, None),
+                trial(2, Why::Search, StudyText::Done, Some(1200.0)),
+                trial(3, Why::Again(2), StudyText::Done, Some(1190.0)),
+            ],
+            best: Some(BestLine {
+                trial: 2,
+                command: ["vllm", "serve", "m", "--max-num-seqs", "64"]
+                    .map(str::to_owned)
+                    .to_vec(),
+                keys: Vec::new(),
+                confirmed: true,
+            }),
+            gain: Some(GainLine {
+                value: 0.19,
+                low: 0.15,
+                high: 0.23,
+                certified: true,
+            }),
+            default_confirmed: true,
+            repeats: 4,
+            pareto: Vec::new(),
+            importance: Vec::new(),
+            failures: vec![("no-room-for-kv-cache".into(), 1, Some("ValueError".into()))],
+            directory: Path::new("out"),
+            lang,
+        }
+    }
+
+    #[test]
+    fn the_best_command_and_its_gain_come_first() {
+        let shown = text::render(&compose(&report(Lang::En)), text::TextStyle::default());
+        let first = shown.lines().next().unwrap();
+        assert!(
+            first.contains("BETTER") && first.contains("+19.0 %"),
+            "{shown}"
+        );
+        assert!(shown.contains("vllm serve m --max-num-seqs 64"), "{shown}");
+        assert!(shown.contains("2 measured, 1 failed"), "{shown}");
+        assert!(shown.contains("no-room-for-kv-cache"), "{shown}");
+    }
+
+    #[test]
+    fn what_is_not_certain_is_not_called_better() {
+        let doubtful = |change: fn(&mut StudyReport<'_>)| {
+            let mut report = report(Lang::En);
+            change(&mut report);
+            verdict(&report)
+        };
+        let uncertain = doubtful(|report| {
+            report.gain.as_mut().unwrap().certified = false;
+        });
+        assert_eq!(uncertain.word, "NO CERTAIN GAIN");
+        let default = doubtful(|report| report.gain = None);
+        assert_eq!(default.word, "DEFAULT IS BEST");
+        let early = doubtful(|report| report.best.as_mut().unwrap().confirmed = false);
+        assert_eq!(early.word, "UNCONFIRMED");
+        assert_eq!(doubtful(|report| report.best = None).word, "NOTHING FOUND");
+    }
+
+    #[test]
+    fn the_chinese_report_has_no_english_headings() {
+        let shown = text::render(&compose(&report(Lang::Zh)), text::TextStyle::default());
+        assert!(
+            shown.contains("有提升") && shown.contains("全部试验"),
+            "{shown}"
+        );
+        assert!(!shown.contains("All trials"), "{shown}");
+    }
+}
