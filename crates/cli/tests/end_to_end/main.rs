@@ -25,4 +25,5 @@ mod sweep;
 mod tls;
 mod tokenizer;
 mod truth;
+mod tune;
 mod work;

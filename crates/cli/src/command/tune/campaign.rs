@@ -11,6 +11,7 @@ use inferometer_campaign::search::{RungFigure, Searcher};
 use inferometer_campaign::space::Rules;
 use inferometer_campaign::study::{SearcherName, Study};
 use inferometer_campaign::trial::{Ending, Origin, Proposal, State, Trial};
+use inferometer_catalog::engine::FailureClass;
 use inferometer_core::message::Lang;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
@@ -33,6 +34,8 @@ pub struct Campaign<'a> {
     pub slots: Vec<Slot>,
     /// Their brakes.
     pub controls: Vec<Control>,
+    /// Hears of the user's wish to leave, and of nothing else.
+    pub wish: Control,
     /// Where everything is kept.
     pub folder: PathBuf,
     /// What happened so far.
@@ -103,10 +106,7 @@ impl Campaign<'_> {
     }
 
     fn interrupted(&self) -> bool {
-        self.controls.iter().any(|control| {
-            control.renew();
-            control.state() != Stop::Go
-        })
+        self.wish.state() != Stop::Go
     }
 
     /// Trials until the budget is spent or nothing is left to try.
@@ -283,6 +283,7 @@ impl Campaign<'_> {
             Outcome::Hopeless(error) => return Err(error),
             Outcome::Ended(ending, remark) => (*ending, remark),
         };
+        self.check_start(&ending)?;
         self.check_objective(&proposal, &ending)?;
         self.journal.end(proposal, ending)?;
         if let Some(trial) = self.journal.trials.last() {
@@ -292,6 +293,28 @@ impl Campaign<'_> {
             progress.keep(&remark);
         }
         self.check_hope()
+    }
+
+    /// While nothing was ever measured, some failures are not those of a trial's flags: the
+    /// study stops, and the trial is run again once that is mended.
+    fn check_start(&self, ending: &Ending) -> anyhow::Result<()> {
+        let trials = &self.journal.trials;
+        if trials.iter().any(|trial| trial.ending.state == State::Done) {
+            return Ok(());
+        }
+        let outer = [
+            FailureClass::MissingBinary,
+            FailureClass::MissingModel,
+            FailureClass::PortTaken,
+        ];
+        let class = ending.class.as_deref().unwrap_or_default();
+        match outer.iter().any(|outer| outer.word() == class) {
+            false => Ok(()),
+            true => bail!(
+                "the engine cannot be started ({class}): {}; mend that and run the same command again",
+                ending.evidence.as_deref().unwrap_or("it said nothing")
+            ),
+        }
     }
 
     /// A goal that the default does not have, no trial will have.

@@ -347,13 +347,7 @@ impl Site {
                 running: Some(running),
             }),
             Err(StartError::Interrupted) => Err(Down::Interrupted),
-            Err(StartError::Failed(failure)) => Err(match failure.class {
-                // None of these is the fault of a trial's flags.
-                FailureClass::MissingBinary
-                | FailureClass::MissingModel
-                | FailureClass::PortTaken => Down::Hopeless(anyhow::anyhow!("{failure}")),
-                _ => Down::Ended(Box::new(ending(&failure))),
-            }),
+            Err(StartError::Failed(failure)) => Err(Down::Ended(Box::new(ending(&failure)))),
             Err(error) => Err(Down::Hopeless(error.into())),
         }
     }

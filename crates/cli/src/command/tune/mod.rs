@@ -113,13 +113,16 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
     let out = (arguments.out.clone()).unwrap_or_else(|| new_folder(None, "tune"));
     let journal = Journal::open(&out, &text)?;
     let controls: Vec<Control> = slots.iter().map(|_| Control::default()).collect();
-    interrupt_campaign_on_signals(controls.clone())?;
+    let wish = Control::default();
+    let all = controls.iter().chain([&wish]).cloned();
+    interrupt_campaign_on_signals(all.collect())?;
     let mut campaign = Campaign {
         study: &study,
         ground: &ground,
         rules: rules.as_ref(),
         slots,
         controls,
+        wish,
         folder: out.clone(),
         journal,
         quiet: arguments.quiet,

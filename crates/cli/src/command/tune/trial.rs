@@ -88,6 +88,7 @@ impl Job<'_> {
     /// Runs it from the start of the engine to its end.
     pub fn run(self, progress: &mut Progress) -> Outcome {
         let begun = Instant::now();
+        self.control.renew();
         // What a killed run left of this trial is measured again.
         if self.folder.exists()
             && let Err(error) = std::fs::remove_dir_all(&self.folder)

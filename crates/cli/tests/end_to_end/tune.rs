@@ -1,0 +1,434 @@
+//! `tune`: studies in virtual time and with real processes.
+
+use crate::support::{Ended, Place, Started, until};
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// Four slots by default, and many requests that wait for one.
+const FEW_SLOTS: &str = r#"
+[engine]
+command = "llama-server -m qwen2.5-7b --port {port}"
+[space]
+parallel = { int = [1, 64], log = true, step = 2 }
+[work]
+input-tokens = "64"
+output-tokens = "32"
+[load]
+concurrency = [32]
+requests = 96
+[goal]
+maximize = "throughput.output_tokens_per_s"
+[budget]
+trials = 12
+[last-stage]
+best = 1
+repeats = 3
+"#;
+
+/// A share of the memory that does not hold the weights, and a default that is refused: fewer
+/// tokens a step than sequences.
+const FAILING: &str = r#"
+[engine]
+command = "vllm serve qwen2.5-7b --max-num-seqs 3000 --port {port}"
+[space]
+max-num-batched-tokens = { int = [4096, 16384], log = true, step = 2 }
+gpu-memory-utilization = { choice = [0.1, 0.5, 0.9] }
+[work]
+input-tokens = "64"
+output-tokens = "32"
+[load]
+concurrency = [16]
+requests = 32
+[goal]
+maximize = "throughput.output_tokens_per_s"
+[budget]
+trials = 12
+[search]
+searcher = "random"
+[last-stage]
+best = 1
+repeats = 2
+"#;
+
+const VIRTUAL: [&str; 5] = ["--sim-clock", "virtual", "--quiet", "--format", "json"];
+
+fn words<'a>(study: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut words = vec!["tune", study, "--lang", "en", "--out", "tuned"];
+    words.extend(more);
+    words
+}
+
+fn tune(place: &Place, study: &str, more: &[&str]) -> Ended {
+    let file = place.write("study.toml", study);
+    place.run(&words(&file, more))
+}
+
+#[track_caller]
+fn json(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {} {}", ended.stdout, ended.stderr))
+}
+
+/// The flags of all proposals, in order, from the log of a study.
+fn proposals(place: &Place) -> Vec<String> {
+    let log = std::fs::read_to_string(place.path("tuned/trials.jsonl")).unwrap_or_default();
+    log.lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter_map(|event| Some(event.get("proposed")?["flags"].to_string()))
+        .collect()
+}
+
+fn of_state<'a>(found: &'a Value, state: &str) -> Vec<&'a Value> {
+    let trials = found["trials"].as_array().unwrap();
+    trials
+        .iter()
+        .filter(|trial| trial["state"] == state)
+        .collect()
+}
+
+#[test]
+fn a_study_finds_a_better_setting_than_a_bad_default_and_certifies_it() {
+    let place = Place::new();
+    let ended = tune(&place, FEW_SLOTS, &VIRTUAL);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let found = json(&ended);
+    assert_eq!(found["schema"], "inferometer.study/1");
+    assert!(
+        found["best"]["flags"]["parallel"].as_i64().unwrap() > 4,
+        "{}",
+        found["best"]
+    );
+    assert!(
+        found["best"]["command"]
+            .as_str()
+            .unwrap()
+            .contains("--parallel")
+    );
+    let gain = &found["gain"];
+    assert_eq!(gain["certified"], true, "{gain}");
+    assert!(gain["low"].as_f64().unwrap() > 0.1, "{gain}");
+    assert_eq!(found["trials"][0]["flags"], serde_json::json!({}));
+    // Seven values are all there are; a study with a larger budget ends with the space.
+    assert!(
+        place
+            .path("tuned/trials/000/concurrency-32/summary.json")
+            .is_file()
+    );
+    let shown = place.run(&["report", "tuned", "--lang", "en"]);
+    assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+    assert!(shown.stdout.starts_with("BETTER"), "{}", shown.stdout);
+}
+
+#[test]
+fn refused_and_crashed_trials_are_results_with_a_class_and_the_engines_words() {
+    let place = Place::new();
+    let found = json(&tune(&place, FAILING, &VIRTUAL));
+    let refused = of_state(&found, "refused");
+    assert_eq!(refused.len(), 1, "only the command as given is refused");
+    assert_eq!(
+        (&refused[0]["id"], &refused[0]["class"]),
+        (&0.into(), &"illegal-flags".into())
+    );
+    assert!(
+        refused[0]["evidence"]
+            .as_str()
+            .unwrap()
+            .contains("max_num_seqs")
+    );
+    let crashed = of_state(&found, "crashed");
+    assert!(
+        !crashed.is_empty(),
+        "a tenth of the memory does not hold the weights"
+    );
+    for trial in crashed {
+        assert!(
+            trial["class"].as_str().unwrap().contains("memory"),
+            "{trial}"
+        );
+        assert!(
+            trial["evidence"].is_string() && trial["summary"].is_null(),
+            "{trial}"
+        );
+    }
+    assert!(!found["failures"].as_array().unwrap().is_empty());
+    assert!(
+        found["gain"].is_null(),
+        "the default has no figure to compare with"
+    );
+}
+
+#[test]
+fn a_killed_study_goes_on_with_the_same_proposals() {
+    let whole = Place::new();
+    assert_eq!(tune(&whole, FAILING, &VIRTUAL).code, Some(0));
+    let place = Place::new();
+    let file = place.write("study.toml", FAILING);
+    let started = Started::new(place.command(words(&file, &VIRTUAL)));
+    until("a few trials", || {
+        (proposals(&place).len() >= 4).then_some(())
+    });
+    started.signal(Signal::KILL);
+    started.wait();
+    let at_kill = proposals(&place);
+    let ended = place.run(&words(&file, &VIRTUAL));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let all = proposals(&place);
+    assert!(all.starts_with(&at_kill));
+    assert_eq!(all, proposals(&whole));
+    // Nothing is left to do, and nothing is done twice.
+    let again = place.run(&words(&file, &VIRTUAL));
+    assert_eq!(proposals(&place), all);
+    assert_eq!(json(&again)["best"], json(&ended)["best"]);
+}
+
+#[test]
+fn another_study_is_not_continued_in_the_same_folder() {
+    let place = Place::new();
+    assert_eq!(tune(&place, FEW_SLOTS, &VIRTUAL).code, Some(0));
+    let other = FEW_SLOTS.replace("trials = 12", "trials = 13");
+    tune(&place, &other, &VIRTUAL).assert_refused(&["another study", "--out"]);
+}
+
+#[test]
+fn racing_ends_dominated_trials_early() {
+    let place = Place::new();
+    let study = FEW_SLOTS.replace(
+        "[last-stage]",
+        "[search]\nsearcher = \"halving\"\n[last-stage]",
+    );
+    let found = json(&tune(&place, &study, &VIRTUAL));
+    let stopped = of_state(&found, "stopped");
+    assert!(!stopped.is_empty(), "{found}");
+    assert!(
+        place
+            .files("tuned/trials")
+            .iter()
+            .any(|file| { file.to_str().unwrap().contains("rung-0-concurrency-32") })
+    );
+}
+
+#[test]
+fn a_searcher_outside_proposes_over_pipes_and_its_failures_are_told() {
+    let place = Place::new();
+    place.write(
+        "searcher.py",
+        r#"
+import json, sys
+left = [2, 16, 48]
+for line in sys.stdin:
+    said = json.loads(line)
+    if said["type"] == "ask":
+        answer = {"type": "point", "point": {"parallel": left.pop(0)}} if left else {"type": "finished"}
+        print(json.dumps(answer), flush=True)
+"#,
+    );
+    let by = |command: &str| {
+        let search = format!("[search]\ncommand = \"{command}\"\n[last-stage]");
+        let study = FEW_SLOTS.replace(", step = 2", "");
+        study.replace("[last-stage]", &search)
+    };
+    let found = json(&tune(&place, &by("python3 searcher.py"), &VIRTUAL));
+    let chosen: Vec<i64> = (found["trials"].as_array().unwrap().iter())
+        .filter(|trial| trial["origin"] == "search")
+        .filter_map(|trial| trial["flags"]["parallel"].as_i64())
+        .collect();
+    assert_eq!(chosen, [2, 16, 48]);
+    let place = Place::new();
+    let ended = tune(&place, &by("true"), &VIRTUAL);
+    assert_eq!(ended.code, Some(2));
+    assert!(
+        ended.stderr.contains("the searcher 'true' ended"),
+        "{}",
+        ended.stderr
+    );
+    let missing = tune(&Place::new(), &by("no-such-searcher"), &VIRTUAL);
+    assert_eq!(missing.code, Some(2));
+    assert!(
+        missing.stderr.contains("no-such-searcher"),
+        "{}",
+        missing.stderr
+    );
+}
+
+#[test]
+fn a_capacity_study_searches_the_load_on_every_start() {
+    let place = Place::new();
+    let study = FEW_SLOTS
+        .replace("concurrency = [32]\nrequests = 96", "capacity = true")
+        .replace(
+            "throughput.output_tokens_per_s\"",
+            "value\"\nslo = [\"ttft.p90=2s\"]",
+        )
+        .replace("trials = 12", "trials = 2");
+    let found = json(&tune(&place, &study, &VIRTUAL));
+    assert!(
+        found["trials"][0]["objective"].as_f64().unwrap() > 0.0,
+        "{found}"
+    );
+    assert!(
+        place
+            .path("tuned/trials/000/capacity/capacity.json")
+            .is_file()
+    );
+}
+
+#[test]
+fn a_study_to_start_from_can_be_run() {
+    let place = Place::new();
+    let printed = place.run(&[
+        "tune",
+        "--init",
+        "--",
+        "vllm",
+        "serve",
+        "qwen2.5-7b",
+        "--port",
+        "{port}",
+    ]);
+    assert_eq!(printed.code, Some(0), "{}", printed.stderr);
+    let study = printed
+        .stdout
+        .replace("trials = 30", "trials = 2")
+        .replace("repeats = 4", "repeats = 2");
+    let ended = tune(&place, &study, &VIRTUAL);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+}
+
+#[test]
+fn bad_studies_are_refused_in_one_line() {
+    let refused = |from: &str, to: &str, remedies: &[&str]| {
+        let study = FAILING.replace(from, to);
+        assert_ne!(study, FAILING);
+        tune(&Place::new(), &study, &VIRTUAL).assert_refused(remedies);
+    };
+    refused(
+        "max-num-batched-tokens",
+        "max-num-batched-token",
+        &["max-num-batched-tokens"],
+    );
+    refused(
+        "[4096, 16384]",
+        "[512, 1024]",
+        &["[space]", "refuses every point"],
+    );
+    refused(
+        "maximize = \"throughput.output_tokens_per_s\"",
+        "",
+        &["maximize"],
+    );
+    refused("trials = 12", "trials = 0", &["[budget] trials"]);
+    let place = Place::new();
+    place
+        .run(&["tune", "none.toml"])
+        .assert_refused(&["none.toml"]);
+    tune(
+        &place,
+        FAILING,
+        &["--sim-clock", "virtual", "--sim-device", "abacus"],
+    )
+    .assert_refused(&["abacus", "h100"]);
+    let wrong = FEW_SLOTS.replace("output_tokens_per_s", "tokens");
+    let ended = tune(&place, &wrong, &VIRTUAL);
+    assert_eq!(ended.code, Some(2));
+    assert!(
+        ended.stderr.contains("throughput.tokens"),
+        "{}",
+        ended.stderr
+    );
+}
+
+/// A real process in an engine's place: the simulated engine as a server.
+fn stand_in(space: &str, more: &str) -> String {
+    let binary = env!("CARGO_BIN_EXE_inferometer");
+    format!(
+        r#"
+[engine]
+command = "{binary} sim --listen 127.0.0.1:{{port}} -- vllm serve qwen2.5-7b --max-model-len 2048"
+{more}
+[space]
+{space}
+[work]
+input-tokens = "8"
+output-tokens = "4"
+[load]
+concurrency = [2]
+requests = 4
+warmup = "0"
+[goal]
+maximize = "throughput.output_tokens_per_s"
+[budget]
+trials = 3
+[last-stage]
+best = 1
+repeats = 2
+"#
+    )
+}
+
+/// Processes whose command line names this folder or the stand-in's port of this study.
+fn engines_of(place: &Place) -> Vec<String> {
+    let marker = place.path("").to_str().unwrap().to_owned();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|entry| {
+            std::fs::read(entry.path().join("environ"))
+                .ok()
+                .zip(std::fs::read(entry.path().join("cmdline")).ok())
+        })
+        .filter(|(environ, _)| String::from_utf8_lossy(environ).contains(&marker))
+        .map(|(_, line)| String::from_utf8_lossy(&line).replace('\0', " "))
+        .collect()
+}
+
+#[test]
+fn real_engines_are_started_measured_and_stopped_and_none_is_left() {
+    let place = Place::new();
+    let study = stand_in("max-num-seqs = { choice = [1, 8, 64] }", "");
+    let ended = tune(&place, &study, &["--quiet", "--format", "json"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let found = json(&ended);
+    assert_eq!(of_state(&found, "done").len(), 3 + 4, "{found}");
+    assert!(place.path("tuned/trials/000/engine.log").is_file());
+    assert_eq!(engines_of(&place), Vec::<String>::new());
+}
+
+#[test]
+fn an_engine_that_never_answers_is_a_timeout_and_a_missing_one_ends_the_study() {
+    let place = Place::new();
+    let study = stand_in("max-num-seqs = { choice = [1] }", "start-timeout = \"2s\"");
+    let study = study.replace(" sim --listen", " sim --startup hang --listen");
+    let ended = tune(&place, &study, &["--quiet", "--format", "json"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    let found = json(&ended);
+    assert_eq!(of_state(&found, "timeout").len(), 2, "{found}");
+    assert_eq!(found["trials"][0]["class"], "timeout");
+    assert_eq!(engines_of(&place), Vec::<String>::new());
+    let study = study.replace(env!("CARGO_BIN_EXE_inferometer"), "/no/such/program");
+    let missing = tune(&Place::new(), &study, &["--quiet"]);
+    assert_eq!(missing.code, Some(2));
+    assert!(
+        missing.stderr.contains("missing-binary"),
+        "{}",
+        missing.stderr
+    );
+}
+
+#[test]
+fn an_interrupted_study_stops_its_engine_and_keeps_what_it_has() {
+    let place = Place::new();
+    let study = stand_in("max-num-seqs = { choice = [1, 8] }", "");
+    let study = study.replace("--listen", "--startup hang --listen");
+    let file = place.write("study.toml", &study);
+    let started = Started::new(place.command(words(&file, &["--quiet"])));
+    until("an engine", || {
+        place
+            .path("tuned/trials/000/engine.log")
+            .is_file()
+            .then_some(())
+    });
+    started.signal(Signal::INT);
+    let ended = started.wait();
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert_eq!(proposals(&place).len(), 1);
+    assert_eq!(engines_of(&place), Vec::<String>::new());
+}
