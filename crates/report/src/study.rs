@@ -266,14 +266,9 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialLine]) -> Table {
         Column::left(StudyText::State.text(lang)),
     ];
     let names = report.objectives.iter().map(|objective| {
-        let mut parts = objective.path.split('.');
-        // `latency.ttft_ms.p99` is known by its last two parts.
-        parts.next();
-        let rest: Vec<&str> = parts.collect();
-        Column::right(match rest.is_empty() {
-            true => &objective.path,
-            false => objective.path.split_once('.').map_or("", |(_, rest)| rest),
-        })
+        // `latency.ttft_ms.p99` is known without its group.
+        let known = objective.path.split_once('.').map(|(_, rest)| rest);
+        Column::right(known.unwrap_or(&objective.path))
     });
     columns.extend(names);
     if memory {

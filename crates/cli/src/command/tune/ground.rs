@@ -400,14 +400,11 @@ impl Site {
             .extend(config.into_iter().flat_map(|copy| copy.environment));
         if !slot.devices.is_empty() {
             let list: Vec<String> = slot.devices.iter().map(ToString::to_string).collect();
-            let names: &[&str] = match self.class.kind {
-                DeviceKind::Npu => &["ASCEND_RT_VISIBLE_DEVICES"],
-                DeviceKind::Gpu | DeviceKind::Cpu => &["CUDA_VISIBLE_DEVICES"],
+            let name = match self.class.kind {
+                DeviceKind::Npu => "ASCEND_RT_VISIBLE_DEVICES",
+                DeviceKind::Gpu | DeviceKind::Cpu => "CUDA_VISIBLE_DEVICES",
             };
-            let visible = names
-                .iter()
-                .map(|name| ((*name).to_owned(), list.join(",")));
-            launch.environment.extend(visible);
+            launch.environment.push((name.to_owned(), list.join(",")));
         }
         if let Some(port) = port {
             launch.place(port);
