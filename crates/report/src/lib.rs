@@ -1,5 +1,5 @@
 //! Reports of Inferometer: a run's stored data becomes a [`doc::Doc`], and a document becomes
-//! text or Markdown; other tools' blocks and files come straight from the records ([`dialect`]).
+//! text, Markdown or a page ([`html`]); other tools' blocks and files come straight from the records ([`dialect`]).
 //!
 //! Everything here is a pure function of stored data: no clock, no files, no printing.
 
@@ -10,6 +10,7 @@ pub mod dialect;
 pub mod doc;
 pub mod doctor;
 pub mod figure;
+pub mod html;
 pub mod json;
 pub mod markdown;
 mod number;

@@ -1,5 +1,11 @@
 //! A sweep as a document: a table a ladder, and what the marks in it mean.
 
+mod figures;
+mod grid;
+
+pub use figures::figures;
+pub(crate) use figures::tradeoff;
+
 use crate::doc::{
     Block, Cell, Column, Doc, Number, Pair, Section, Support, Table, Tone, Unit, Verdict,
 };
@@ -15,6 +21,7 @@ use inferometer_core::statistics::batch_means;
 use inferometer_core::summary::{SloOutcome, Summary};
 use inferometer_core::sweep_dir::{SweepPlan, Trial, TrialState};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Axes that are climbed.
@@ -96,15 +103,18 @@ impl<'a> Row<'a> {
 
 /// The JSON form `inferometer.sweep/1`.
 pub fn json(report: &SweepReport<'_>) -> String {
+    format!("{:#}\n", value(report))
+}
+
+/// The same as a value.
+pub fn value(report: &SweepReport<'_>) -> Value {
+    let planned: HashMap<&str, &Point> = (report.plan.points.iter())
+        .map(|planned| (planned.id.as_str(), &planned.point))
+        .collect();
     let points: Vec<Value> = (report.visited.iter())
         .map(|visited| {
-            let planned = report
-                .plan
-                .points
-                .iter()
-                .find(|point| point.id == visited.trial.id);
             json!({
-                "point": planned.map(|planned| &planned.point),
+                "point": planned.get(visited.trial.id.as_str()),
                 "repeat": visited.trial.repeat,
                 "state": visited.trial.state,
                 "directory": visited.trial.directory,
@@ -113,14 +123,13 @@ pub fn json(report: &SweepReport<'_>) -> String {
             })
         })
         .collect();
-    let object = json!({
+    json!({
         "schema": "inferometer.sweep/1",
         "label": report.plan.label,
         "axes": report.plan.axes,
         "planned": report.plan.visits.len(),
         "points": points,
-    });
-    format!("{object:#}\n")
+    })
 }
 
 /// The sweep as a document.
@@ -131,6 +140,7 @@ pub fn compose(report: &SweepReport<'_>) -> Doc {
         Section::plain(vec![Block::Pairs(pairs(report))]),
     ];
     sections.extend(ladders(report, &rows));
+    sections.extend(grid::sections(report, &rows));
     let best = best(report, &rows);
     if !best.is_empty() {
         let blocks = best.into_iter().map(Block::Paragraph).collect();
@@ -150,17 +160,14 @@ pub fn compose(report: &SweepReport<'_>) -> Doc {
 }
 
 fn rows<'a>(report: &SweepReport<'a>) -> Vec<Row<'a>> {
-    let of = |id: &str| {
-        report
-            .visited
-            .iter()
-            .filter(|visited| visited.trial.id == id)
-            .collect()
-    };
+    let mut trials: HashMap<&str, Vec<&Visited>> = HashMap::new();
+    for visited in report.visited {
+        trials.entry(&visited.trial.id).or_default().push(visited);
+    }
     (report.plan.points.iter())
         .map(|planned| Row {
             point: &planned.point,
-            trials: of(&planned.id),
+            trials: trials.remove(planned.id.as_str()).unwrap_or_default(),
         })
         .filter(|row| !row.trials.is_empty())
         .collect()
@@ -292,24 +299,40 @@ fn ladders(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Section> {
         let heading = SweepText::Table.text(lang);
         return vec![Section::headed(heading, vec![Block::Table(table)])];
     };
-    let mut sections: Vec<(String, Vec<&Row<'_>>)> = Vec::new();
-    for row in rows {
-        let others = axes.iter().filter(|axis| *axis != climbed);
-        let name: Vec<String> = others
-            .map(|axis| format!("{axis}={}", shown(row.point.0.get(axis))))
-            .collect();
-        let name = name.join(", ");
-        match sections.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, rows)) => rows.push(row),
-            None => sections.push((name, vec![row])),
-        }
-    }
+    let others: Vec<&String> = axes.iter().filter(|axis| *axis != climbed).collect();
+    let sections = grouped(rows.iter(), |row| named(&others, row.point));
     let climbed = std::slice::from_ref(climbed);
     (sections.into_iter())
         .map(|(name, rows)| {
             Section::headed(&name, vec![Block::Table(table(report, climbed, rows))])
         })
         .collect()
+}
+
+/// Rows that have the same name, in the order of their first.
+fn grouped<'r, 'a: 'r>(
+    rows: impl Iterator<Item = &'r Row<'a>>,
+    name: impl Fn(&Row<'a>) -> String,
+) -> Vec<(String, Vec<&'r Row<'a>>)> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut groups: Vec<(String, Vec<&'r Row<'a>>)> = Vec::new();
+    for row in rows {
+        let name = name(row);
+        let place = *places.entry(name.clone()).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((_, rows)) => rows.push(row),
+            None => groups.push((name, vec![row])),
+        }
+    }
+    groups
+}
+
+/// A point by its values on some axes: `input-tokens=512, url=…`.
+fn named(axes: &[&String], point: &Point) -> String {
+    let values: Vec<String> = (axes.iter())
+        .map(|axis| format!("{axis}={}", shown(point.0.get(*axis))))
+        .collect();
+    values.join(", ")
 }
 
 fn table(report: &SweepReport<'_>, axes: &[String], rows: Vec<&Row<'_>>) -> Table {
@@ -336,7 +359,7 @@ fn table(report: &SweepReport<'_>, axes: &[String], rows: Vec<&Row<'_>>) -> Tabl
             .iter()
             .map(|axis| Cell::text(shown(row.point.0.get(axis))))
             .collect();
-        cells.extend(figures(row));
+        cells.extend(number_cells(row));
         if repeated {
             cells.push(Cell::count(row.shown().len() as u64));
             cells.push(Cell::number(spread(row), Unit::Count, 1));
@@ -365,7 +388,7 @@ fn shown(value: Option<&Value>) -> String {
     }
 }
 
-fn figures(row: &Row<'_>) -> Vec<Cell> {
+fn number_cells(row: &Row<'_>) -> Vec<Cell> {
     let millis = |value: Option<f64>| {
         let decimals = match value {
             Some(value) if value < 100.0 => 1,
@@ -478,7 +501,7 @@ fn footnotes(report: &SweepReport<'_>, axes: &[String], rows: &[&Row<'_>]) -> Ve
         notes.push(SweepText::MeanLengths.with(lang, &values));
     }
     let starred = |row: &&&Row<'_>| {
-        let cell = figures(row).swap_remove(TAIL_COLUMN);
+        let cell = number_cells(row).swap_remove(TAIL_COLUMN);
         matches!(
             cell,
             Cell::Number(Number {

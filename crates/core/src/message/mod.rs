@@ -14,6 +14,7 @@ pub mod figures;
 pub mod metric;
 pub mod notes;
 pub mod numbers;
+pub mod page;
 pub mod plan;
 pub mod progress;
 pub mod punctuation;
