@@ -16,6 +16,7 @@ use inferometer_core::slo::Slo;
 use inferometer_core::units::Span;
 use inferometer_core::work::{Filter, PromptLength, TokenizerName};
 use inferometer_report::dialect::Dialect;
+use inferometer_report::figure::theme::Theme;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -87,6 +88,9 @@ pub struct RunArguments {
     /// Folder for everything that is kept of the run [inferometer-runs/TIME-LABEL]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
+    /// Do not write the page report.html
+    #[arg(long, help_heading = "Output")]
+    pub no_html: bool,
     /// Say nothing while it runs
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
@@ -160,8 +164,8 @@ impl MeasurementOptions {
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Output")]
 pub struct OutputOptions {
-    /// Format, text unless given (repeatable); md and csv go into the run directory unless -o says otherwise
-    #[arg(long, value_name = "text|md|json|csv")]
+    /// Format, text unless given (repeatable); md, csv, html and pictures go into the run directory unless -o says otherwise
+    #[arg(long, value_name = "text|md|json|csv|html|svg|png")]
     pub format: Vec<Format>,
     /// Whose definitions to use
     #[arg(long, value_name = "ours|vllm|sglang|evalscope-2024|evalscope|mindie|grid-log|aiperf|guidellm", default_value = "ours", hide_default_value = true, value_parser = dialect)]
@@ -169,9 +173,12 @@ pub struct OutputOptions {
     /// Language of the report [from the locale]
     #[arg(long, value_name = "en|zh", value_parser = lang)]
     pub lang: Option<Lang>,
-    /// Where to write instead
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    /// Where to write instead; pictures, of which there may be several, into a folder
+    #[arg(short = 'o', long = "output", value_name = "FILE|DIR")]
     pub to: Option<PathBuf>,
+    /// Colours of svg and png [light]
+    #[arg(long, value_name = "light|dark", value_parser = theme)]
+    pub theme: Option<Theme>,
     /// Show each metric's definition beside it
     #[arg(long)]
     pub definitions: bool,
@@ -188,6 +195,12 @@ pub enum Format {
     Json,
     /// One row, for spreadsheets.
     Csv,
+    /// A page that opens anywhere.
+    Html,
+    /// Pictures to scale.
+    Svg,
+    /// Pictures to paste.
+    Png,
 }
 
 impl std::str::FromStr for Format {
@@ -198,7 +211,10 @@ impl std::str::FromStr for Format {
             "md" => Ok(Format::Md),
             "json" => Ok(Format::Json),
             "csv" => Ok(Format::Csv),
-            _ => Err("choose text, md, json or csv".into()),
+            "html" => Ok(Format::Html),
+            "svg" => Ok(Format::Svg),
+            "png" => Ok(Format::Png),
+            _ => Err("choose text, md, json, csv, html, svg or png".into()),
         }
     }
 }
@@ -208,6 +224,14 @@ fn dialect(text: &str) -> Result<Dialect, String> {
         let words: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.word()).collect();
         format!("choose one of {}", words.join(", "))
     })
+}
+
+fn theme(text: &str) -> Result<Theme, String> {
+    match text {
+        "light" => Ok(Theme::Light),
+        "dark" => Ok(Theme::Dark),
+        _ => Err("choose light or dark".into()),
+    }
 }
 
 fn lang(text: &str) -> Result<Lang, String> {

@@ -10,6 +10,7 @@ mod host;
 mod keys;
 mod measure;
 mod output;
+mod pictures;
 mod progress;
 mod servers;
 mod signals;

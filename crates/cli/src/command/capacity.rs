@@ -4,7 +4,7 @@ use crate::Exit;
 use crate::arguments::{Format, MeasurementOptions, OutputOptions};
 use crate::folder::new_folder;
 use crate::measure::{Measured, Point, PrefixCache};
-use crate::output::{check_output, deliver, language, style};
+use crate::output::{Rendered, check_output, deliver, keep, language, style};
 use crate::progress::Progress;
 use crate::servers::Servers;
 use crate::signals::interrupt_on_signals;
@@ -17,6 +17,7 @@ use inferometer_core::capacity::{
     Capacity, Edge, FILE, ProbeLine, SCHEMA, SearchEnding, TierCapacity,
 };
 use inferometer_core::environment::EndCause;
+use inferometer_core::message::Lang;
 use inferometer_core::options::{Count, Options, Positive};
 use inferometer_core::record::Record;
 use inferometer_core::run_dir::RunDir;
@@ -25,8 +26,9 @@ use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::Summary;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
-use inferometer_report::capacity::{compose, json};
-use inferometer_report::{markdown, text};
+use inferometer_report::capacity::{compose, figures, json};
+use inferometer_report::html::capacity::CapacityPage;
+use inferometer_report::{html, markdown, text};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -40,6 +42,9 @@ pub struct CapacityArguments {
     /// Folder for the search and its probes [inferometer-runs/TIME-LABEL]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
+    /// Do not write the page report.html
+    #[arg(long, help_heading = "Output")]
+    pub no_html: bool,
     /// Say nothing while it runs
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
@@ -198,6 +203,11 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     std::fs::write(&file, json(&found))
         .with_context(|| format!("cannot write {}", file.display()))?;
     show(&found, &out, &arguments.output)?;
+    if !arguments.no_html {
+        keep(&arguments.output, &out, || {
+            Ok(page(&found, &out, language(arguments.output.lang)))
+        });
+    }
     Ok(match found.answer.ending {
         SearchEnding::Interrupted => Exit::Interrupted,
         _ => exit(&found),
@@ -208,13 +218,45 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
 pub fn show(found: &Capacity, folder: &Path, options: &OutputOptions) -> anyhow::Result<()> {
     let lang = language(options.lang);
     deliver(options, folder, |format| {
-        Ok(match format {
+        Ok(Rendered::Whole(match format {
             Format::Text => text::render(&compose(found, folder, lang), style()),
             Format::Md => markdown::render(&compose(found, folder, lang)),
             Format::Json => json(found),
             Format::Csv => bail!("a capacity is no table; use --format text or json"),
-        })
+            Format::Html => page(found, folder, lang),
+            Format::Svg | Format::Png => {
+                let drawn = figures(found, &probed(found, folder), lang);
+                return Ok(Rendered::Figures(drawn));
+            }
+        }))
     })
+}
+
+/// The levels of the probes whose runs can be read, and their numbers.
+fn probed(found: &Capacity, folder: &Path) -> Vec<(f64, Summary)> {
+    let probes = found.probes.iter();
+    probes
+        .filter_map(|probe| {
+            let run = RunDir::open(folder.join(&probe.directory)).ok()?;
+            Some((probe.level, run.summary().ok()?))
+        })
+        .collect()
+}
+
+fn page(found: &Capacity, folder: &Path, lang: Lang) -> String {
+    let probes = probed(found, folder);
+    let mut runs = found.probes.iter();
+    let environment = runs.find_map(|probe| {
+        let run = RunDir::open(folder.join(&probe.directory)).ok()?;
+        run.environment().ok()
+    });
+    let page = CapacityPage {
+        found,
+        probes: &probes,
+        environment: environment.as_ref(),
+        directory: folder,
+    };
+    html::render(&html::capacity::compose_page(&page, lang))
 }
 
 /// The stored search of a folder.

@@ -4,7 +4,7 @@ use crate::Exit;
 use crate::arguments::RunArguments;
 use crate::folder::new_folder;
 use crate::measure::{Measured, Point, PrefixCache};
-use crate::output::{Shown, check_output, language, show, verdict};
+use crate::output::{Shown, check_output, keep_page, language, show, verdict};
 use crate::progress::Progress;
 use crate::servers::Servers;
 use crate::signals::interrupt_on_signals;
@@ -44,6 +44,9 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
         summary: &summary,
     };
     show(&shown, &arguments.output)?;
+    if !arguments.no_html {
+        keep_page(&shown, &arguments.output);
+    }
     Ok(match ending.cause {
         EndCause::Signal => Exit::Interrupted,
         _ => verdict(&summary),

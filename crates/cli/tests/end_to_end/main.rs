@@ -15,6 +15,7 @@ mod hostile;
 mod interruption;
 mod language;
 mod load;
+mod pages;
 mod preflight;
 mod progress;
 mod proxy;

@@ -52,6 +52,7 @@ fn without_a_url_the_simulated_engine_is_measured_and_everything_is_kept() {
             "ending.json",
             "environment.json",
             "records/records.parquet",
+            "report.html",
             "scenario.toml",
             "summary.json"
         ]

@@ -9,7 +9,7 @@ use crate::arguments::{Format, OutputOptions};
 use crate::folder::new_folder;
 use crate::host;
 use crate::measure::{Measured, Point, PrefixCache};
-use crate::output::{check_output, deliver, language, style};
+use crate::output::{Rendered, check_output, deliver, keep, language, style};
 use crate::progress::Progress;
 use crate::servers::Servers;
 use crate::signals::interrupt_on_signals;
@@ -26,8 +26,8 @@ use inferometer_core::units::Span;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
 use inferometer_report::run::{Detail, RunReport};
-use inferometer_report::sweep::{SweepReport, Visited, compose, json};
-use inferometer_report::{csv, markdown, text};
+use inferometer_report::sweep::{SweepReport, Visited, compose, figures, json};
+use inferometer_report::{csv, html, markdown, text};
 use plan::{Planned, plan};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -49,6 +49,9 @@ pub struct SweepArguments {
     /// [inferometer-runs/TIME-LABEL]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
+    /// Do not write the page report.html
+    #[arg(long, help_heading = "Output")]
+    pub no_html: bool,
     /// Say nothing while it runs
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
@@ -122,6 +125,11 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
     progress.end();
     show(&sweep, &arguments.output)?;
     let visited = read(&sweep)?;
+    if !arguments.no_html {
+        keep(&arguments.output, sweep.path(), || {
+            Ok(page(&sweep, &report(&sweep, &visited, &arguments.output)))
+        });
+    }
     if let Some(reason) = all_failed(&visited) {
         bail!("no point could be measured; the last said: {reason}");
     }
@@ -134,20 +142,39 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
 /// Shows a stored sweep.
 pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
     let visited = read(sweep)?;
-    let report = SweepReport {
-        plan: sweep.plan(),
-        visited: &visited,
-        directory: sweep.path(),
-        lang: language(options.lang),
-    };
+    let report = report(sweep, &visited, options);
     deliver(options, sweep.path(), |format| {
-        Ok(match format {
+        Ok(Rendered::Whole(match format {
             Format::Text => text::render(&compose(&report), style()),
             Format::Md => markdown::render(&compose(&report)),
             Format::Json => json(&report),
             Format::Csv => csv(sweep, &visited, report.lang)?,
-        })
+            Format::Html => page(sweep, &report),
+            Format::Svg | Format::Png => return Ok(Rendered::Figures(figures(&report))),
+        }))
     })
+}
+
+fn report<'a>(
+    sweep: &'a SweepDir,
+    visited: &'a [Visited],
+    options: &OutputOptions,
+) -> SweepReport<'a> {
+    SweepReport {
+        plan: sweep.plan(),
+        visited,
+        directory: sweep.path(),
+        lang: language(options.lang),
+    }
+}
+
+/// The page of a sweep, with the environment of its first run.
+fn page(sweep: &SweepDir, report: &SweepReport<'_>) -> String {
+    let runs = report.visited.iter();
+    let environment = runs
+        .filter_map(|visited| sweep.run_path(&visited.trial))
+        .find_map(|path| RunDir::open(path).ok()?.environment().ok());
+    html::render(&html::sweep::compose_page(report, environment.as_ref()))
 }
 
 /// A row a measurement, the values of its axes first.
