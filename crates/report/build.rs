@@ -1,6 +1,8 @@
 //! Packs the chart script that the `plotly` crate carries, once, so that a page costs no more
 //! than a copy of it.
 
+#![allow(clippy::print_stdout)] // Cargo listens there.
+
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;

@@ -68,7 +68,7 @@ crate::texts! {
         /// Under a chart: how to use it.
         ChartHelp => "Drag to zoom, double-click to reset, click a name in the legend to hide it.", "拖动缩放，双击还原，点击图例可隐藏曲线。";
         /// Where a browser cannot draw.
-        NoCharts => "This browser cannot unpack the charts (it lacks DecompressionStream). The tables are complete; for pictures, use inferometer report --format png.", "此浏览器无法解压图表（缺少 DecompressionStream）。表格数据完整；如需图片，请使用 inferometer report --format png。";
+        NoCharts => "This browser cannot unpack the charts (it lacks DecompressionStream). The tables are complete; for pictures, use inferometer report --format png.", "当前环境无法解压图表（缺少 DecompressionStream）。表格数据完整；如需图片，请使用 inferometer report --format png。";
         /// Where scripts are off.
         NoScript => "Charts need JavaScript. The tables are complete; for pictures, use inferometer report --format png.", "图表需要启用 JavaScript。表格数据完整；如需图片，请使用 inferometer report --format png。";
         /// Heading: a table for one input length, `{input}`.

@@ -1,13 +1,17 @@
 //! The definition behind every name of a metric.
 
 use super::element::{attribute, escaped};
+use crate::doc::{Block, Doc};
 use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText;
 use inferometer_core::message::metric::{DefinitionText, MetricText};
 
+/// Characters by which definitions of one metric begin alike.
+const SAME_BEGIN: usize = 8;
+
 /// Names and what they mean, the longest first.
 pub(super) struct Glossary {
-    terms: Vec<(&'static str, &'static str)>,
+    terms: Vec<(&'static str, String)>,
 }
 
 impl Glossary {
@@ -44,14 +48,41 @@ impl Glossary {
             (FigureText::MaxGap, Meaning::MaxGap),
             (FigureText::PerUser, Meaning::PerUser),
         ];
-        let mut terms: Vec<(&str, &str)> = vec![
-            ("req/s", Meaning::Requests.text(lang)),
-            ("tok/s", Meaning::OutputTokens.text(lang)),
+        let said = |meaning: Meaning| meaning.text(lang).to_owned();
+        let mut terms = vec![
+            ("req/s", said(Meaning::Requests)),
+            ("tok/s", said(Meaning::OutputTokens)),
         ];
-        terms.extend(metrics.map(|(name, meaning)| (name.text(lang), meaning.text(lang))));
-        terms.extend(drawn.map(|(name, meaning)| (name.text(lang), meaning.text(lang))));
+        terms.extend(metrics.map(|(name, meaning)| (name.text(lang), said(meaning))));
+        terms.extend(drawn.map(|(name, meaning)| (name.text(lang), said(meaning))));
         terms.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
         Glossary { terms }
+    }
+
+    /// The same, with the meanings that a document gives itself: those of an open loop differ.
+    pub(super) fn as_defined_in(mut self, doc: &Doc) -> Self {
+        let blocks = doc.sections.iter().flat_map(|section| &section.blocks);
+        let pairs = blocks.filter_map(|block| match block {
+            Block::Pairs(pairs) => Some(pairs),
+            _ => None,
+        });
+        for pair in pairs.flatten() {
+            let known = self.terms.iter().find(|(term, _)| *term == pair.key);
+            let Some(before) = known.map(|(_, meaning)| meaning.clone()) else {
+                continue;
+            };
+            // A fact may share its key with a metric; a definition begins as ours does.
+            let begins = |text: &str| text.chars().take(SAME_BEGIN).collect::<String>();
+            if begins(&pair.value) != begins(&before) {
+                continue;
+            }
+            for (_, meaning) in &mut self.terms {
+                if *meaning == before {
+                    meaning.clone_from(&pair.value);
+                }
+            }
+        }
+        self
     }
 
     /// The text, with the meaning of the metric that it names.
@@ -66,7 +97,7 @@ impl Glossary {
         }
     }
 
-    fn meaning(&self, text: &str) -> Option<&'static str> {
+    fn meaning(&self, text: &str) -> Option<&str> {
         let names = |term: &str| {
             let inside = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
             text.match_indices(term).any(|(at, _)| {
@@ -76,7 +107,7 @@ impl Glossary {
             })
         };
         let found = self.terms.iter().find(|(term, _)| names(term));
-        found.map(|(_, meaning)| *meaning)
+        found.map(|(_, meaning)| meaning.as_str())
     }
 }
 

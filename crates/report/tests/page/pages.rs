@@ -37,7 +37,11 @@ fn page(requests: u64, name: Option<&str>, lang: Lang) -> Page {
         input: 64.0,
         output: 24.0,
     };
-    let mut scenario = made_up::scenario(load);
+    let planned = Load {
+        requests: requests.max(1),
+        ..load
+    };
+    let mut scenario = made_up::scenario(planned);
     let mut environment = Environment::default();
     let mut records = made_up::records(&VLLM, load);
     if let Some(name) = name {
