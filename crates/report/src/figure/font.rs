@@ -178,6 +178,10 @@ mod tests {
         let catalogue = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src/message");
         for file in std::fs::read_dir(catalogue).unwrap() {
             let path = file.unwrap().path();
+            // Sentences of doubts, which have a folder, are never drawn.
+            if path.is_dir() {
+                continue;
+            }
             let text = std::fs::read_to_string(&path).unwrap();
             let missing: String = text.chars().filter(|&c| !draws(c)).collect();
             assert_eq!(missing, "", "{}: run assets/make-font", path.display());
