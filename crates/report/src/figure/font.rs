@@ -178,8 +178,8 @@ mod tests {
         let catalogue = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src/message");
         for file in std::fs::read_dir(catalogue).unwrap() {
             let path = file.unwrap().path();
-            // Sentences of doubts, which have a folder, are never drawn.
-            if path.is_dir() {
+            // Sentences of doubts, which have a folder, of plans and of setups are never drawn.
+            if path.is_dir() || path.ends_with("plan.rs") || path.ends_with("setup.rs") {
                 continue;
             }
             let text = std::fs::read_to_string(&path).unwrap();
