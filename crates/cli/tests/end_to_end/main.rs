@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bad_input;
+mod capacity;
 mod data;
 mod doubts;
 mod engine;
