@@ -284,28 +284,28 @@ fn pairs(report: &SweepReport<'_>) -> Vec<Pair> {
 
 /// One table for each combination of the other axes, where load is climbed; else one for all.
 fn ladders(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Section> {
-    let lang = report.lang;
     let axes = &report.plan.axes;
     let climbed = axes.iter().find(|axis| LOAD.contains(&axis.as_str()));
-    let Some(climbed) = climbed.filter(|_| axes.len() > 1) else {
-        let table = table(report, axes, rows.iter().collect());
-        let heading = SweepText::Table.text(lang);
-        return vec![Section::headed(heading, vec![Block::Table(table)])];
-    };
-    let mut sections: Vec<(String, Vec<&Row<'_>>)> = Vec::new();
+    let mut ladders: Vec<(String, Vec<&Row<'_>>)> = Vec::new();
     for row in rows {
-        let others = axes.iter().filter(|axis| *axis != climbed);
-        let name: Vec<String> = others
+        let others: Vec<String> = (axes.iter().filter(|axis| Some(*axis) != climbed))
             .map(|axis| format!("{axis}={}", shown(row.point.0.get(axis))))
             .collect();
-        let name = name.join(", ");
-        match sections.iter_mut().find(|(known, _)| *known == name) {
+        let name = others.join(", ");
+        match ladders.iter_mut().find(|(known, _)| *known == name) {
             Some((_, rows)) => rows.push(row),
-            None => sections.push((name, vec![row])),
+            None => ladders.push((name, vec![row])),
         }
     }
+    // A load that another axis decides is not climbed.
+    let is_climbed = axes.len() > 1 && ladders.iter().any(|(_, rows)| rows.len() > 1);
+    let Some(climbed) = climbed.filter(|_| is_climbed) else {
+        let table = table(report, axes, rows.iter().collect());
+        let heading = SweepText::Table.text(report.lang);
+        return vec![Section::headed(heading, vec![Block::Table(table)])];
+    };
     let climbed = std::slice::from_ref(climbed);
-    (sections.into_iter())
+    (ladders.into_iter())
         .map(|(name, rows)| {
             Section::headed(&name, vec![Block::Table(table(report, climbed, rows))])
         })

@@ -14,8 +14,9 @@ use inferometer_core::message::Lang;
 use inferometer_core::note::{Known, Note};
 use inferometer_core::record::{Chunks, Failure, FailureClass, Outcome, Phase, Record, Usage};
 use inferometer_core::run_dir::RunDir;
-use inferometer_core::scenario::{Connection, Scenario};
+use inferometer_core::scenario::{Connection, Scenario, Stagger};
 use inferometer_core::units::Offset;
+use inferometer_load::setup::WARMUP_SESSION;
 use inferometer_sim::engine::{Engine, Request, virtual_time};
 use inferometer_sim::launch::{Host, Launch, USUAL_DEVICE, USUAL_MODEL, names};
 use inferometer_workload::{Prompt, Workload};
@@ -47,13 +48,18 @@ pub fn simulate(point: Point, out: &Path, lang: Lang) -> anyhow::Result<Measured
         steps: false,
     };
     let request = |session: u64| request(session, &workload.prompt(session, 0), block);
+    let mut stagger_ns = None;
     let run = match &planned.rhythm {
-        PlannedRhythm::Closed { streams, .. } => {
+        PlannedRhythm::Closed { streams, stagger } => {
             let Some(requests) = planned.requests else {
                 bail!("--sim-clock virtual needs a number of requests: give --requests");
             };
-            let streams = *streams as usize;
-            virtual_time::closed_loop(&mut engine, (0..requests).map(request), streams, keep)
+            let spread = spread(&launch, *streams, *stagger, &workload);
+            let starts: Vec<u64> = (0..u64::from(*streams))
+                .map(|stream| spread / u64::from(*streams) * stream)
+                .collect();
+            stagger_ns = Some(spread).filter(|_| *stagger != Stagger::None && *streams > 1);
+            virtual_time::staggered_loop(&mut engine, (0..requests).map(request), &starts, keep)
         }
         PlannedRhythm::Open { due, .. } => {
             let arrivals = due
@@ -86,6 +92,7 @@ pub fn simulate(point: Point, out: &Path, lang: Lang) -> anyhow::Result<Measured
             .map(|served| Offset(served.arrived))
             .max()
             .unwrap_or_default(),
+        stagger_ns,
         health: Health::Alive,
         ..Ending::default()
     };
@@ -129,6 +136,30 @@ fn launch(connection: &Connection) -> anyhow::Result<Launch> {
     let model = connection.sim_model.as_deref().unwrap_or(USUAL_MODEL);
     let words = ["vllm", "serve", model].map(str::to_owned);
     Ok(Launch::of_command(&words, &host)?)
+}
+
+/// Time over which the streams begin, in nanoseconds: one mean latency, as a warm-up would
+/// show it.
+fn spread(launch: &Launch, streams: u32, stagger: Stagger, workload: &Workload) -> u64 {
+    match stagger {
+        Stagger::None => 0,
+        Stagger::Over(span) => Offset::after(span.0).0,
+        Stagger::Auto => {
+            let mut engine = Engine::new(launch.config.clone(), 0);
+            let block = launch.config.block_size;
+            let wave = (0..u64::from(streams)).map(|session| {
+                let place = WARMUP_SESSION + session;
+                Request {
+                    id: session,
+                    ..request(place, &workload.prompt(place, 0), block)
+                }
+            });
+            let run =
+                virtual_time::closed_loop(&mut engine, wave, streams as usize, Keep::default());
+            run.mean(Served::latency_ms)
+                .map_or(0, |ms| (ms * 1e6) as u64)
+        }
+    }
 }
 
 /// A prompt's words stand for its tokens, as they do for the server.
