@@ -3,12 +3,15 @@
 //!
 //! Everything here is a pure function of stored data: no clock, no files, no printing.
 
+pub mod compare;
 pub mod csv;
 pub mod data;
 pub mod dialect;
 pub mod doc;
 pub mod doctor;
+pub mod import;
 pub mod json;
+pub mod markdown;
 mod number;
 pub mod run;
 pub mod runs;

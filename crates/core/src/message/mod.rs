@@ -3,7 +3,9 @@
 //! A key is an enum value; each language is one exhaustive `match`, so the compiler lists what
 //! a new text or a new language still lacks. Templates carry `{name}` for values.
 
+pub mod compare;
 pub mod doubts;
+pub mod import;
 pub mod labels;
 
 /// Language of reports.
