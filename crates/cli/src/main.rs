@@ -4,12 +4,15 @@ mod arguments;
 mod cache;
 mod certificate;
 mod command;
+mod comparand;
 mod embedded;
+mod engine_defaults;
 mod host;
 mod keys;
 mod measure;
 mod output;
 mod progress;
+mod translate;
 mod work;
 
 use arguments::{Cli, Command};
@@ -46,6 +49,9 @@ fn main() -> ExitCode {
         Command::Run(arguments) => command::run::run(*arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Runs(arguments) => command::runs::run(&arguments),
+        Command::Compare(arguments) => command::compare::run(&arguments),
+        Command::Import(arguments) => command::import::run(&arguments),
+        Command::From(arguments) => command::from::run(&arguments),
         Command::Data(arguments) => command::data::run(&arguments),
         Command::Sim(arguments) => command::sim::run(*arguments),
         Command::Doctor(arguments) => command::doctor::run(*arguments),

@@ -1,7 +1,10 @@
 //! One file a command.
 
+pub mod compare;
 pub mod data;
 pub mod doctor;
+pub mod from;
+pub mod import;
 pub mod null_server;
 pub mod report;
 pub mod run;

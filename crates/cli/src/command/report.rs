@@ -2,6 +2,7 @@
 
 use crate::Exit;
 use crate::arguments::ReportArguments;
+use crate::command::import;
 use crate::measure::fold;
 use crate::output::{Shown, check_output, language, show, verdict};
 use anyhow::bail;
@@ -9,9 +10,13 @@ use inferometer_core::fold::RunContext;
 use inferometer_core::note::Known;
 use inferometer_core::run_dir::{RunDir, latest};
 use inferometer_core::slo::SloScope;
+use inferometer_import::Stored;
 
 /// Reads a run directory and shows it.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
+    if let Some(path) = arguments.path.as_ref().filter(|path| Stored::is_at(path)) {
+        return import::show_stored(path, &arguments.output);
+    }
     let directory = match &arguments.path {
         Some(path) => RunDir::open(path)?,
         None => latest(&arguments.runs)?,

@@ -11,6 +11,7 @@ mod data;
 mod doubts;
 mod engine;
 mod faults;
+mod foreign;
 mod hostile;
 mod interruption;
 mod load;

@@ -51,8 +51,6 @@ crate::texts! {
         UnreadLines => "{file}: lines {lines}", "{file}：第 {lines} 行";
         /// Where it is kept.
         Kept => "kept in", "保存于";
-        /// The list of several results.
-        Overview => "Results", "结果";
         /// How many were found.
         Found => "{count} results in {file}", "{file} 中有 {count} 个结果";
         /// Title of a column.
@@ -61,9 +59,7 @@ crate::texts! {
         Lines => "lines", "行";
         /// Title of a column.
         Doubts => "doubts", "疑点";
-        /// Title of a column.
-        Label => "name", "名称";
-        /// Key: its doubts in `runs`.
-        Imported => "import", "导入";
+        /// In the list of runs: an import of so many results.
+        InList => "import of {count}", "导入 {count} 个结果";
     }
 }
