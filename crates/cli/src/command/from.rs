@@ -65,10 +65,12 @@ pub fn run(arguments: &FromArguments) -> anyhow::Result<Exit> {
 
 fn shown(translation: &Translation, format: crate::arguments::DataView) -> anyhow::Result<String> {
     if format == crate::arguments::DataView::Json {
+        let mut words = vec!["inferometer".to_owned()];
+        words.extend(translation.words.iter().cloned());
         let object = serde_json::json!({
             "schema": "inferometer.from/1",
             "tool": translation.tool,
-            "words": [&["inferometer".to_owned()], translation.words.as_slice()].concat(),
+            "words": words,
             "not_expressed": translation.not_expressed,
             "differs": translation.differs,
             "not_needed": translation.not_needed,

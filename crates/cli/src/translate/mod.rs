@@ -144,7 +144,7 @@ fn is_mindies(word: &str) -> bool {
         "--TestType",
     ]
     .iter()
-    .any(|name| word == name || word.starts_with(&format!("{name}=")))
+    .any(|name| word == *name || word.starts_with(&format!("{name}=")))
 }
 
 /// Our words while they are collected.
