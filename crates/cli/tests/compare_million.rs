@@ -44,8 +44,12 @@ fn record(index: u64, slower: f64) -> Record {
 
 fn store(path: &Path, slower: f64) {
     let directory = RunDir::create(path).unwrap();
-    directory.write_scenario(&Options::default().resolve().unwrap()).unwrap();
-    directory.write_environment(&Environment::default()).unwrap();
+    directory
+        .write_scenario(&Options::default().resolve().unwrap())
+        .unwrap();
+    directory
+        .write_environment(&Environment::default())
+        .unwrap();
     let mut writer = RecordsWriter::create(&directory.parquet_path()).unwrap();
     for index in 0..REQUESTS {
         writer.push(&record(index, slower)).unwrap();
@@ -67,7 +71,9 @@ fn store(path: &Path, slower: f64) {
                    "output_mean": null},
         "failures": [], "slo": null, "client": {}, "server": null, "drift": null
     });
-    directory.write_summary(&serde_json::from_value(summary).unwrap()).unwrap();
+    directory
+        .write_summary(&serde_json::from_value(summary).unwrap())
+        .unwrap();
 }
 
 #[test]
@@ -79,9 +85,12 @@ fn two_stored_runs_of_a_million_requests() {
     let begun = Instant::now();
     // Its parent says how much memory its child needed at most.
     let ended = Command::new("python3")
-        .args(["-c", "import resource, subprocess, sys\n\
+        .args([
+            "-c",
+            "import resource, subprocess, sys\n\
             code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode\n\
-            print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024, 'MiB')"])
+            print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024, 'MiB')",
+        ])
         .arg(env!("CARGO_BIN_EXE_inferometer"))
         .args(["compare", "a", "b", "--format", "json"])
         .current_dir(place.path())

@@ -36,9 +36,14 @@ fn every_flag_of_impossible_data_is_raised_however_the_block_is_written() {
     let tight = EVALSCOPE.replace(": ", ":");
     let wide = EVALSCOPE.replace(": ", "  :   ");
     let crlf = format!("\u{feff}{}", EVALSCOPE.replace('\n', "\r\n"));
-    let quoted: String = EVALSCOPE.lines().map(|line| format!("> {line}\n")).collect();
-    let logged: String =
-        EVALSCOPE.lines().map(|line| format!("2024-05-06 10:11:12,345 - INFO - {line}\n")).collect();
+    let quoted: String = EVALSCOPE
+        .lines()
+        .map(|line| format!("> {line}\n"))
+        .collect();
+    let logged: String = EVALSCOPE
+        .lines()
+        .map(|line| format!("2024-05-06 10:11:12,345 - INFO - {line}\n"))
+        .collect();
     for (name, text) in [
         ("plain", EVALSCOPE.to_owned()),
         ("full width", full_width),
@@ -52,8 +57,16 @@ fn every_flag_of_impossible_data_is_raised_however_the_block_is_written() {
         let summary = found.summary.as_ref().unwrap();
         assert_eq!(found.tool, Tool::Evalscope2024, "{name}");
         assert_eq!(summary.requests.ok, Some(150), "{name}");
-        assert_eq!(summary.latency.e2e_ms.as_ref().unwrap().mean, Some(2000.0), "{name}");
-        for code in ["lost-requests", "shrunk-concurrency", "disordered-percentiles"] {
+        assert_eq!(
+            summary.latency.e2e_ms.as_ref().unwrap().mean,
+            Some(2000.0),
+            "{name}"
+        );
+        for code in [
+            "lost-requests",
+            "shrunk-concurrency",
+            "disordered-percentiles",
+        ] {
             assert!(codes(&found).contains(&code), "{name}: {:?}", codes(&found));
         }
     }
@@ -78,11 +91,21 @@ fn a_vllm_block_is_the_same_in_any_spacing() {
         .collect();
     let tabs = block.replace("    ", "\t");
     let upper = block.replace("requests:", "Requests:");
-    for text in [block.to_owned(), single, tabs, upper, block.replace('\n', "\r\n")] {
+    for text in [
+        block.to_owned(),
+        single,
+        tabs,
+        upper,
+        block.replace('\n', "\r\n"),
+    ] {
         let found = only(&text);
         let summary = found.summary.as_ref().unwrap();
         let ttft = summary.latency.ttft_ms.as_ref().unwrap();
-        assert_eq!((found.tool, summary.requests.ok), (Tool::Vllm, Some(100)), "{text}");
+        assert_eq!(
+            (found.tool, summary.requests.ok),
+            (Tool::Vllm, Some(100)),
+            "{text}"
+        );
         assert_eq!((ttft.mean, ttft.p99), (Some(120.5), Some(300.0)), "{text}");
     }
 }
@@ -94,16 +117,25 @@ fn a_table_is_read_with_concurrency_along_either_side() {
     for text in [across, down] {
         let imported = read("table", text);
         assert_eq!(imported.results.len(), 2, "{text}\n{imported:#?}");
-        for (found, (streams, rate, latency)) in
-            imported.results.iter().zip([(4, 2.0, 2000.0), (8, 3.5, 2300.0)])
+        for (found, (streams, rate, latency)) in imported
+            .results
+            .iter()
+            .zip([(4, 2.0, 2000.0), (8, 3.5, 2300.0)])
         {
             let summary = found.summary.as_ref().unwrap();
             assert_eq!(found.point["concurrency"], streams, "{text}");
             assert_eq!(summary.throughput.requests_per_s, Some(rate), "{text}");
-            assert_eq!(summary.latency.e2e_ms.as_ref().unwrap().mean, Some(latency), "{text}");
+            assert_eq!(
+                summary.latency.e2e_ms.as_ref().unwrap().mean,
+                Some(latency),
+                "{text}"
+            );
         }
         let blank = imported.results[1].summary.as_ref().unwrap();
-        assert_eq!(blank.throughput.output_tokens_per_s, None, "a blank is not 0: {text}");
+        assert_eq!(
+            blank.throughput.output_tokens_per_s, None,
+            "a blank is not 0: {text}"
+        );
     }
 }
 

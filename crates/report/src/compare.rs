@@ -191,29 +191,34 @@ fn metric(metric: Metric) -> &'static str {
         Metric::OutputTokensPerS => "output tok/s",
         Metric::RequestsPerS => "req/s",
         Metric::TotalTokensPerS => "total tok/s",
-        Metric::TtftMean => "TTFT mean ms",
-        Metric::TtftP50 => "TTFT p50 ms",
-        Metric::TtftP99 => "TTFT p99 ms",
-        Metric::TpotMean => "TPOT mean ms",
-        Metric::TpotP50 => "TPOT p50 ms",
-        Metric::TpotP99 => "TPOT p99 ms",
-        Metric::E2eMean => "E2E mean ms",
-        Metric::E2eP50 => "E2E p50 ms",
-        Metric::E2eP99 => "E2E p99 ms",
-        Metric::MaxGapP99 => "max gap p99 ms",
+        Metric::TtftMean => "TTFT mean",
+        Metric::TtftP50 => "TTFT p50",
+        Metric::TtftP99 => "TTFT p99",
+        Metric::TpotMean => "TPOT mean",
+        Metric::TpotP50 => "TPOT p50",
+        Metric::TpotP99 => "TPOT p99",
+        Metric::E2eMean => "E2E mean",
+        Metric::E2eP50 => "E2E p50",
+        Metric::E2eP99 => "E2E p99",
+        Metric::MaxGapP99 => "max gap p99",
         Metric::Goodput => "goodput/s",
     }
 }
 
-/// A ratio as a change in percent.
+/// A ratio as a change in percent, with its sign.
 fn change(ratio: Option<f64>) -> String {
-    match ratio.map(|ratio| 100.0 * (ratio - 1.0)) {
+    match ratio {
+        Some(ratio) => format!("{} %", percent(ratio)),
         None => number::ABSENT.to_owned(),
-        Some(percent) if percent.abs() >= 1000.0 => {
-            format!("x{}", number::brief(percent / 100.0 + 1.0))
-        }
-        Some(percent) if percent.abs() >= 99.95 => format!("{percent:+.0} %"),
-        Some(percent) => format!("{percent:+.1} %"),
+    }
+}
+
+/// A ratio as a change in percent, for a column that says so.
+fn percent(ratio: f64) -> String {
+    let percent = 100.0 * (ratio - 1.0);
+    match percent.abs() >= 99.95 {
+        true => format!("{percent:+.0}"),
+        false => format!("{percent:+.1}"),
     }
 }
 
@@ -248,7 +253,7 @@ fn table(report: &CompareReport<'_>, rows: &[&Row]) -> Section {
             None => Cell::Absent,
         };
         let interval = match row.low.zip(row.high) {
-            Some((low, high)) => format!("{} … {}", change(Some(low)), change(Some(high))),
+            Some((low, high)) => format!("{} … {}", percent(low), percent(high)),
             None => String::new(),
         };
         let (word, tone) = match row.verdict {
@@ -267,7 +272,10 @@ fn table(report: &CompareReport<'_>, rows: &[&Row]) -> Section {
             Cell::text(format!("{mark}{}", metric(row.metric))),
             value(row.a),
             value(row.b),
-            Cell::text(change(row.ratio)),
+            match row.ratio {
+                Some(ratio) => Cell::text(percent(ratio)),
+                None => Cell::Absent,
+            },
             Cell::text(interval),
             Cell::Toned(format!("{}{star}", word.text(lang)), tone),
             Cell::text(

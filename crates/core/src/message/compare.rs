@@ -32,7 +32,7 @@ crate::texts! {
         /// Key: the group that the others are compared with.
         Baseline => "A (baseline)", "A（基准）";
         /// `{name}`, `{runs}` runs at `{points}` points.
-        GroupIs => "{name} ({runs} runs, {points} loads)", "{name}（{runs} 次运行，{points} 个负载点）";
+        GroupIs => "{name} (runs: {runs}, loads: {points})", "{name}（{runs} 次运行，{points} 个负载点）";
         /// Key: differences that do not count.
         Margin => "margin", "容许差";
         /// Heading: reasons against a comparison.
@@ -42,17 +42,17 @@ crate::texts! {
         /// Title of a column.
         Metric => "metric", "指标";
         /// Title of a column.
-        Change => "change", "变化";
+        Change => "diff %", "变化 %";
         /// Title of a column.
         Interval => "95 % interval", "95 % 区间";
         /// Title of a column.
         Verdict => "verdict", "结论";
         /// Title of a column: least difference that would have been found.
-        Detectable => "least seen", "可辨差异";
+        Detectable => "least", "可辨";
         /// Title of a column: runs a side that would decide.
-        Repeats => "needs", "所需次数";
+        Repeats => "runs", "次数";
         /// Under a table: what the two last columns are.
-        Legend => "least seen: the smallest difference that this data would have found four times in five; needs: runs of each side that would decide", "可辨差异：现有数据有 80 % 把握发现的最小差异；所需次数：每侧需运行多少次才能下结论";
+        Legend => "times in ms; least: the smallest difference that this data would have found four times in five; runs: how many of each side would decide", "时间单位 ms；可辨：现有数据有 80 % 把握发现的最小差异；次数：每侧需运行多少次才能下结论";
         /// Under a table: the primary metric.
         PrimaryIs => "> decides; the others are tested together (Holm)", "> 为主指标，单独检验；其余指标一并校正（Holm）";
         /// Under a table: one run a side.

@@ -52,7 +52,7 @@ crate::texts! {
         /// Where it is kept.
         Kept => "kept in", "保存于";
         /// How many were found.
-        Found => "{count} results in {file}", "{file} 中有 {count} 个结果";
+        Found => "results in {file}: {count}", "{file} 中有 {count} 个结果";
         /// Title of a column.
         Tool => "tool", "工具";
         /// Title of a column.
