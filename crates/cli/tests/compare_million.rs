@@ -8,6 +8,7 @@ use inferometer_core::options::Options;
 use inferometer_core::parquet_file::RecordsWriter;
 use inferometer_core::record::{Chunks, Outcome, Record, Usage};
 use inferometer_core::run_dir::RunDir;
+use inferometer_core::summary::{Distribution, Latencies};
 use inferometer_core::units::Offset;
 use std::path::Path;
 use std::process::Command;
@@ -42,6 +43,15 @@ fn record(index: u64, slower: f64) -> Record {
     }
 }
 
+/// A sample of all requests; every metric that has one is compared.
+fn latency(ms: f64) -> Option<Distribution> {
+    let sample = Distribution::of(vec![0.7 * ms, ms, 1.3 * ms])?;
+    Some(Distribution {
+        n: REQUESTS,
+        ..sample
+    })
+}
+
 fn store(path: &Path, slower: f64) {
     let directory = RunDir::create(path).unwrap();
     directory
@@ -65,7 +75,13 @@ fn store(path: &Path, slower: f64) {
                        "input_chars_per_s": null, "output_chars_per_s": null,
                        "requests_per_s_interval": null, "output_tokens_per_s_interval": null},
         "concurrency": {"configured": 8, "mean": 8.0, "peak": 8},
-        "latency": inferometer_core::summary::Latencies::default(),
+        "latency": Latencies {
+            ttft_ms: latency(7.5 * slower),
+            tpot_ms: latency(1.0),
+            e2e_ms: latency(31.0 + 7.5 * slower),
+            max_gap_ms: latency(1.0),
+            ..Latencies::default()
+        },
         "tokens": {"input": null, "output": null, "source": "usage", "cached": null,
                    "input_asked_mean": null, "input_mean": null, "output_asked_mean": null,
                    "output_mean": null},
