@@ -45,7 +45,7 @@ pub fn fill(found: &mut Found, version: Option<Version>) {
 /// `vllm/vllm-openai:v0.6.3`.
 fn image_version(command: &str) -> Option<Version> {
     let words = command.split_whitespace();
-    let mut tags = words.filter_map(|word| word.rsplit_once(':').map(|(image, tag)| (image, tag)));
+    let mut tags = words.filter_map(|word| word.rsplit_once(':'));
     tags.find(|(image, tag)| {
         ["vllm", "sglang"].iter().any(|name| image.contains(name)) && tag.starts_with('v')
     })

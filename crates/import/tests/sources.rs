@@ -1,6 +1,8 @@
 //! Results by path: databases, folders that tools leave, texts in other encodings, and files
 //! that hold nothing.
 
+#![allow(clippy::unwrap_used)]
+
 use inferometer_import::{Stored, Tool, read_path};
 use rusqlite::Connection;
 use std::fs;

@@ -102,7 +102,8 @@ fn work(given: &mut Given, draft: &mut Draft) -> Result<(), TranslateError> {
             let config = config.unwrap_or_else(|| "its configuration".to_owned());
             draft.lacks(format!("the lengths in {config}: give --input-tokens and --output-tokens, such as uniform(256,1024) or normal(512,100)"));
             draft.push("input-tokens", "256");
-            return Ok(draft.push("output-tokens", limit.unwrap_or(128).to_string()));
+            draft.push("output-tokens", limit.unwrap_or(128).to_string());
+            return Ok(());
         }
         (kind, Some(path)) => {
             let format = match kind {
