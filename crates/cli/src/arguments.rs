@@ -5,6 +5,9 @@
 
 use crate::command::capacity::CapacityArguments;
 use crate::command::sweep::SweepArguments;
+use crate::command::compare::CompareArguments;
+use crate::command::from::FromArguments;
+use crate::command::import::ImportArguments;
 use anyhow::Context;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use inferometer_core::message::Lang;
@@ -55,6 +58,19 @@ pub enum Command {
     /// List the stored runs
     #[command(after_help = "Example: inferometer runs")]
     Runs(RunsArguments),
+    /// Compare runs, sweeps and imports with a baseline
+    #[command(
+        after_help = "Example: inferometer compare before/ after/ --fail-on worse\nEach folder may hold several runs of one setting: repeats make the verdict surer."
+    )]
+    Compare(CompareArguments),
+    /// Read results of other tools, from files or notes, and keep them as runs
+    #[command(after_help = "Example: inferometer import notes.md benchmark_data.db --format md")]
+    Import(ImportArguments),
+    /// Translate the command line of another benchmark
+    #[command(
+        after_help = "Example: inferometer from 'vllm bench serve --model Qwen/Qwen2.5-7B-Instruct --dataset-name random --request-rate 4'\nWithout quotes, after --: inferometer from -- evalscope perf --parallel 8 16 --number 80 160"
+    )]
+    From(FromArguments),
     /// Look at a data set: its format, lengths and bad lines; convert it
     #[command(
         after_help = "Example: inferometer data ShareGPT_V3.json --filter vllm --to custom -o prompts.jsonl"
@@ -210,7 +226,8 @@ fn dialect(text: &str) -> Result<Dialect, String> {
     })
 }
 
-fn lang(text: &str) -> Result<Lang, String> {
+/// A language by its word.
+pub fn lang(text: &str) -> Result<Lang, String> {
     Lang::from_word(text).ok_or_else(|| "choose en or zh".into())
 }
 

@@ -4,8 +4,10 @@ mod arguments;
 mod cache;
 mod certificate;
 mod command;
+mod comparand;
 mod embedded;
 mod folder;
+mod engine_defaults;
 mod host;
 mod keys;
 mod measure;
@@ -13,6 +15,7 @@ mod output;
 mod progress;
 mod servers;
 mod signals;
+mod translate;
 mod work;
 
 use arguments::{Cli, Command};
@@ -51,6 +54,9 @@ fn main() -> ExitCode {
         Command::Capacity(arguments) => command::capacity::run(*arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Runs(arguments) => command::runs::run(&arguments),
+        Command::Compare(arguments) => command::compare::run(&arguments),
+        Command::Import(arguments) => command::import::run(&arguments),
+        Command::From(arguments) => command::from::run(&arguments),
         Command::Data(arguments) => command::data::run(&arguments),
         Command::Plan(arguments) => command::plan::run(&arguments),
         Command::Sim(arguments) => command::sim::run(*arguments),

@@ -3,6 +3,7 @@
 use crate::doc::{Block, Cell, Column, Doc, Section, Table, Tone, Unit};
 use crate::number;
 use inferometer_core::message::Lang;
+use inferometer_core::message::import::ImportText;
 use inferometer_core::message::numbers::NumbersText;
 use inferometer_core::message::runs::RunsText;
 use inferometer_core::message::setup::SetupText;
@@ -39,6 +40,11 @@ pub enum RunState {
     Invalid,
     /// It has no summary: still running, or killed.
     Unfinished,
+    /// It holds results of another tool.
+    Imported {
+        /// How many.
+        results: usize,
+    },
 }
 
 /// The list as a document; without runs, it says so.
@@ -88,15 +94,19 @@ fn table(runs: &[RunLine], lang: Lang) -> Table {
 
 fn row(run: &RunLine, lang: Lang) -> Vec<Cell> {
     let (state, tone) = match run.state {
-        RunState::Valid => (VerdictText::Valid, Tone::Plain),
-        RunState::Invalid => (VerdictText::Invalid, Tone::Bad),
-        RunState::Unfinished => (VerdictText::Unfinished, Tone::Caution),
+        RunState::Valid => (VerdictText::Valid.text(lang).to_owned(), Tone::Plain),
+        RunState::Invalid => (VerdictText::Invalid.text(lang).to_owned(), Tone::Bad),
+        RunState::Unfinished => (VerdictText::Unfinished.text(lang).to_owned(), Tone::Caution),
+        RunState::Imported { results } => {
+            let count = [("count", results.to_string())];
+            (ImportText::InList.with(lang, &count), Tone::Plain)
+        }
     };
     let rate =
         |value: Option<f64>, unit| Cell::number(value, unit, value.map_or(0, number::decimals));
     vec![
         Cell::text(run.started.as_deref().map(minute).unwrap_or_default()),
-        Cell::Toned(state.text(lang).to_owned(), tone),
+        Cell::Toned(state, tone),
         Cell::text(run.load.as_ref().map(load).unwrap_or_default()),
         rate(run.requests_per_s, Unit::RequestsPerSecond),
         rate(run.output_tokens_per_s, Unit::TokensPerSecond),

@@ -2,7 +2,7 @@
 
 use crate::Exit;
 use crate::arguments::ReportArguments;
-use crate::command::{capacity, sweep};
+use crate::command::{capacity, import, sweep};
 use crate::measure::fold;
 use crate::output::{Shown, check_output, language, show, verdict};
 use anyhow::bail;
@@ -12,6 +12,7 @@ use inferometer_core::note::Known;
 use inferometer_core::run_dir::{RunDir, latest};
 use inferometer_core::slo::SloScope;
 use inferometer_core::sweep_dir::SweepDir;
+use inferometer_import::Stored;
 
 /// Reads a run directory and shows it.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
@@ -34,6 +35,9 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         check_output(&arguments.output)?;
         capacity::show(&found, path, &arguments.output)?;
         return Ok(capacity::exit(&found));
+    }
+    if let Some(path) = arguments.path.as_ref().filter(|path| Stored::is_at(path)) {
+        return import::show_stored(path, &arguments.output);
     }
     let directory = match &arguments.path {
         Some(path) => RunDir::open(path)?,

@@ -12,6 +12,7 @@ mod data;
 mod doubts;
 mod engine;
 mod faults;
+mod foreign;
 mod hostile;
 mod interruption;
 mod language;

@@ -6,11 +6,13 @@
 //! English or lost a `{name}`.
 
 pub mod capacity;
+pub mod compare;
 mod complete;
 pub mod data;
 pub mod doctor;
 pub mod doubts;
 pub mod figures;
+pub mod import;
 pub mod metric;
 pub mod notes;
 pub mod numbers;
