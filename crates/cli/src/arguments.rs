@@ -4,10 +4,10 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 use crate::command::capacity::CapacityArguments;
-use crate::command::sweep::SweepArguments;
 use crate::command::compare::CompareArguments;
 use crate::command::from::FromArguments;
 use crate::command::import::ImportArguments;
+use crate::command::sweep::SweepArguments;
 use anyhow::Context;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use inferometer_core::message::Lang;

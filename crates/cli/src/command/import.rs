@@ -99,6 +99,7 @@ pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exi
     for format in formats {
         let format = match format {
             Format::Text => TableFormat::Text,
+            Format::Md => TableFormat::Markdown,
             Format::Json => TableFormat::Json,
             Format::Csv => TableFormat::Csv,
         };
