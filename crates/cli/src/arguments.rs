@@ -5,6 +5,7 @@
 
 use crate::command::capacity::CapacityArguments;
 use crate::command::sweep::SweepArguments;
+use crate::launch::EngineArguments;
 use anyhow::Context;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use inferometer_core::message::Lang;
@@ -90,9 +91,8 @@ pub struct RunArguments {
     /// Say nothing while it runs
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
-    /// An engine's command line, after --
-    #[arg(last = true, value_name = "ENGINE COMMAND", hide = true)]
-    pub engine: Vec<String>,
+    #[command(flatten)]
+    pub engine: EngineArguments,
 }
 
 /// The options of a measurement, from flags and from a file.

@@ -10,10 +10,11 @@ pub use simulate::simulate;
 use crate::certificate;
 use crate::host;
 use crate::keys::Keys;
+use crate::launch::Flags;
 use crate::progress::Progress;
 use crate::work::{self, WorkJobs};
 use anyhow::{Context, bail};
-use inferometer_core::environment::{EndCause, Ending, Environment, Health};
+use inferometer_core::environment::{EndCause, Ending, Environment, Health, StartedEngine};
 use inferometer_core::fold::{RunContext, summarize};
 use inferometer_core::hostile::Secrets;
 use inferometer_core::journal::Header;
@@ -60,6 +61,10 @@ pub struct Point {
     pub cache: PrefixCache,
     /// Who wants to see each record when it is complete.
     pub watch: Option<Watch>,
+    /// Flags of the engine that is started for it, in place of its command's own.
+    pub flags: Flags,
+    /// The engine that was started for it.
+    pub engine: Option<StartedEngine>,
 }
 
 /// The server's prefix cache before a measurement.
@@ -99,6 +104,8 @@ impl Point {
             keys,
             cache,
             watch: None,
+            flags: Flags::new(),
+            engine: None,
         })
     }
 }
@@ -133,6 +140,8 @@ pub fn measure(
         keys,
         cache,
         watch,
+        flags: _,
+        engine,
     } = point;
     let mut notes: Vec<Note> = Vec::new();
     let raised = host::raise_open_files(most_streams(&scenario)).map_err(anyhow::Error::msg)?;
@@ -185,6 +194,7 @@ pub fn measure(
         distinct_prompts: distinct,
         host: host::host(),
         server: learned.probe.clone(),
+        engine,
         ceiling_tokens_per_s: certificate::stored().map(|found| found.ceiling_tokens_per_s),
         workers,
         notes,
@@ -268,6 +278,20 @@ pub fn measure(
         ending,
         summary,
     })
+}
+
+/// Stores an ending that turned out otherwise, and judges the run by it.
+pub fn refold(measured: &mut Measured, lang: Lang) -> anyhow::Result<()> {
+    measured.directory.write_ending(&measured.ending)?;
+    let context = RunContext {
+        scenario: &measured.scenario,
+        environment: &measured.environment,
+        ending: &measured.ending,
+        lang,
+    };
+    (measured.summary, _) = fold(&measured.directory, &context)?;
+    measured.directory.write_summary(&measured.summary)?;
+    Ok(())
 }
 
 /// Folds the stored records of a run; says how many lines of a journal could not be read.

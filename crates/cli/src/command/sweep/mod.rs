@@ -8,6 +8,7 @@ use crate::Exit;
 use crate::arguments::{Format, OutputOptions};
 use crate::folder::new_folder;
 use crate::host;
+use crate::launch::{EngineArguments, Flags};
 use crate::measure::{Measured, Point, PrefixCache};
 use crate::output::{check_output, deliver, language, style};
 use crate::progress::Progress;
@@ -77,9 +78,8 @@ pub struct SweepArguments {
     /// Leave the server's prefix cache as the last point left it
     #[arg(long, help_heading = "Sweep")]
     pub keep_cache: bool,
-    /// An engine's command line, after --
-    #[arg(last = true, value_name = "ENGINE COMMAND", hide = true)]
-    pub engine: Vec<String>,
+    #[command(flatten)]
+    pub engine: EngineArguments,
 }
 
 /// Order of repeats.
@@ -95,9 +95,6 @@ pub enum OrderName {
 
 /// Measures every point that is not measured yet, and shows the table.
 pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
-    if !arguments.engine.is_empty() {
-        bail!("this version does not start engines; start the server yourself and give its URL");
-    }
     check_output(&arguments.output)?;
     let lang = language(arguments.output.lang);
     let mut progress = Progress::of_campaign(arguments.quiet, lang);
@@ -105,6 +102,13 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
     let out = (arguments.out.clone())
         .unwrap_or_else(|| new_folder(planned.plan.label.as_deref(), "sweep"));
     let sweep = SweepDir::begin(&out, planned.plan.clone())?;
+    let servers = Servers::given(
+        &arguments.engine,
+        &planned.options[0],
+        &Flags::new(),
+        out.join("server"),
+        &mut progress,
+    )?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
     let mut campaign = Campaign {
@@ -112,11 +116,13 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
         sweep: &sweep,
         arguments: &arguments,
         control,
-        servers: Servers::default(),
+        servers,
         table: Table::new(&planned.plan, arguments.quiet),
         visited: read(&sweep)?,
     };
-    campaign.run(&mut progress)?;
+    let ran = campaign.run(&mut progress);
+    campaign.servers.stop(&progress);
+    ran?;
     campaign.control.renew();
     let interrupted = campaign.control.state() != Stop::Go;
     progress.end();
