@@ -35,7 +35,7 @@ pub struct Cli {
 pub enum Command {
     /// Measure one load point
     #[command(
-        after_help = "Example: inferometer run http://localhost:8000 --concurrency 32 --requests 500 \\\n         --input-tokens 512 --output-tokens 128 --slo ttft.p99=1s\nWithout a URL, the simulated engine is started and measured."
+        after_help = "Example: inferometer run http://localhost:8000 --concurrency 32 --requests 500 \\\n         --input-tokens 512 --output-tokens 128 --slo ttft.p99=1s\nStart the engine, too: inferometer run --requests 500 -- vllm serve MODEL --port {port}\nWithout a URL or a command, the simulated engine is started and measured."
     )]
     Run(Box<RunArguments>),
     /// Measure a grid of load points: every option that holds a list is an axis

@@ -4,7 +4,7 @@
 
 use crate::embedded::EmbeddedServer;
 use crate::launch::{EngineArguments, EngineFailure, Flags, LaunchedEngine, Launcher};
-use crate::measure::{Measured, Point, measure, refold, simulate};
+use crate::measure::{Measured, Point, device, measure, refold, simulate};
 use crate::progress::Progress;
 use inferometer_core::environment::Health;
 use inferometer_core::options::Options;
@@ -12,6 +12,7 @@ use inferometer_core::scenario::{Connection, SimClock};
 use inferometer_engine::Failure;
 use inferometer_load::http::Target;
 use inferometer_load::instrument::Control;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Servers by need.
@@ -19,6 +20,8 @@ pub struct Servers {
     launcher: Option<Launcher>,
     logs: PathBuf,
     kept: Option<Kept>,
+    /// Flags with which it failed to start; another try would cost as much and say the same.
+    failed: BTreeMap<Flags, EngineFailure>,
 }
 
 /// A server that is up.
@@ -47,19 +50,23 @@ impl Servers {
         let connection = &options.connection;
         let launcher = match (arguments.is_given(options)?, connection.sim_clock) {
             (false, _) => None,
-            (true, Some(SimClock::Virtual)) => Some(Launcher::of_computed(arguments)?),
+            (true, Some(SimClock::Virtual)) => {
+                let device = device(connection.sim_device.as_deref())?;
+                Some(Launcher::of_computed(arguments, device)?)
+            }
             (true, _) => Some(Launcher::new(arguments, flags, progress)?),
         };
         Ok(Servers {
             launcher,
             logs,
             kept: None,
+            failed: BTreeMap::new(),
         })
     }
 
     /// Why the engine of a point would not start, as far as that is known without a try.
-    pub fn objection(&self, point: &Point) -> Option<EngineFailure> {
-        self.launcher.as_ref()?.with_flags(&point.flags).objection()
+    pub fn objection(&self, flags: &Flags) -> Option<EngineFailure> {
+        self.launcher.as_ref()?.with_flags(flags).objection()
     }
 
     /// Measures a point, or computes it in virtual time, and keeps it in `out`.
@@ -132,8 +139,14 @@ impl Servers {
         };
         if !self.kept.as_ref().is_some_and(fits) {
             self.stop(progress);
+            if let Some(failure) = self.failed.get(wanted.flags()) {
+                return Err(failure.clone().into());
+            }
             let access = point.keys.access(&point.scenario.connection)?;
-            let engine = wanted.start(&self.new_log(), access, progress)?;
+            let engine = wanted.start(&self.new_log(), access, progress);
+            let engine = engine.inspect_err(|failure| {
+                self.failed.insert(wanted.flags().clone(), failure.clone());
+            })?;
             self.kept = Some(Kept::Launched {
                 launcher: Box::new(wanted),
                 engine: Box::new(engine),

@@ -6,7 +6,7 @@ use inferometer_core::environment::StartedEngine;
 use inferometer_engine::{Failure, MemoryAfter, Running, StartError};
 
 /// Why there is no engine to measure.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum EngineFailure {
     /// It would not start, and that is known without a try: its own words.
     #[error("{engine} would refuse this command: {message}")]

@@ -6,7 +6,7 @@ use super::{EngineArguments, EngineFailure, LaunchedEngine};
 use crate::cache;
 use crate::progress::Progress;
 use anyhow::Context;
-use inferometer_catalog::engine::command::CommandError;
+use inferometer_catalog::device::{Device, Kind};
 use inferometer_catalog::engine::flag::{Lookup, lookup};
 use inferometer_catalog::engine::words::split;
 use inferometer_catalog::engine::{DeviceClass, DeviceKind, EngineKind, LaunchCommand};
@@ -27,6 +27,11 @@ pub type Flags = BTreeMap<String, String>;
 
 /// Longest time for one question to the installed engine: it loads half a framework first.
 const PROBE: Duration = Duration::from_secs(120);
+
+/// Cards of the host of a computed engine.
+pub const CARDS: u32 = 8;
+
+const GIB: f64 = (1u64 << 30) as f64;
 
 /// An engine that can be started.
 #[derive(Clone)]
@@ -74,16 +79,24 @@ impl Launcher {
         })
     }
 
-    /// An engine that is computed, never started: nobody is asked, and what it refuses is found
-    /// when it is computed.
-    pub fn of_computed(arguments: &EngineArguments) -> anyhow::Result<Launcher> {
+    /// An engine that is computed on a device, never started: nobody is asked.
+    pub fn of_computed(arguments: &EngineArguments, device: &Device) -> anyhow::Result<Launcher> {
+        let class = DeviceClass {
+            kind: match device.kind {
+                Kind::Cuda => DeviceKind::Gpu,
+                Kind::Ascend => DeviceKind::Npu,
+            },
+            name: device.title.clone(),
+            memory_gib: device.memory_bytes() / GIB,
+            count: CARDS,
+        };
         Ok(Launcher {
             engine: Engine::new(&arguments.engine)?,
             flags: Flags::new(),
             arguments: arguments.clone(),
             stop: None,
             devices: None,
-            classes: Vec::new(),
+            classes: vec![class],
             registry: None,
         })
     }
@@ -266,14 +279,6 @@ fn with_flags(command: &LaunchCommand, flags: &Flags) -> LaunchCommand {
         command.set(&known, Some(value));
     }
     command
-}
-
-/// A flag's name as it was typed, with or without dashes.
-pub fn flag_name(typed: &str) -> Result<String, CommandError> {
-    match typed.trim().trim_start_matches('-') {
-        "" => Err(CommandError::Empty),
-        name => Ok(name.to_owned()),
-    }
 }
 
 /// The devices of this host, or of any where the engine runs elsewhere.

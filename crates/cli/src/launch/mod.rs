@@ -10,4 +10,4 @@ mod launcher;
 
 pub use arguments::EngineArguments;
 pub use launched::{EngineFailure, LaunchedEngine};
-pub use launcher::{Flags, Launcher, flag_name};
+pub use launcher::{CARDS, Flags, Launcher};

@@ -3,7 +3,7 @@
 
 use super::plan::{PlannedRhythm, measured_phase};
 use super::{Measured, Point, fold};
-use crate::launch::Launcher;
+use crate::launch::{CARDS, Launcher};
 use crate::{host, work};
 use anyhow::{Context, bail};
 use inferometer_catalog::device::Device;
@@ -120,16 +120,20 @@ pub fn simulate(
     })
 }
 
-/// The engine that `sim` would be with the same command, or without one.
-fn launch(connection: &Connection, launcher: Option<&Launcher>) -> anyhow::Result<Launch> {
-    let name = connection.sim_device.as_deref().unwrap_or(USUAL_DEVICE);
-    let device = Device::named(name).with_context(|| {
+/// The device of a computed engine.
+pub fn device(name: Option<&str>) -> anyhow::Result<&'static Device> {
+    let name = name.unwrap_or(USUAL_DEVICE);
+    Device::named(name).with_context(|| {
         let known = names(Device::presets().iter().map(|device| device.name.as_str()));
         format!("--sim-device {name} is not known; choose one of: {known}")
-    })?;
+    })
+}
+
+/// The engine that `sim` would be with the same command, or without one.
+fn launch(connection: &Connection, launcher: Option<&Launcher>) -> anyhow::Result<Launch> {
     let host = Host {
-        device: device.clone(),
-        cards: 8,
+        device: device(connection.sim_device.as_deref())?.clone(),
+        cards: CARDS,
         version: None,
         timing: None,
         stamp: host::log_time(),

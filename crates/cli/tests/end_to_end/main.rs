@@ -14,6 +14,7 @@ mod faults;
 mod hostile;
 mod interruption;
 mod language;
+mod launch;
 mod load;
 mod preflight;
 mod progress;
