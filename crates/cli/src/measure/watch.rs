@@ -50,9 +50,10 @@ impl MetricsSearch {
         keys: &Keys,
     ) -> anyhow::Result<Option<MetricsSearch>> {
         let access = keys.access(connection)?;
-        // What several servers say cannot be told apart from what one says.
+        // What several servers say cannot be told apart from what one says, and a server behind
+        // a proxy is not to be asked past it.
         let only = match targets {
-            [only] => Some(only.clone()),
+            [only] if connection.proxy.is_none() => Some(only.clone()),
             _ => None,
         };
         let (sender, found) = mpsc::channel();
