@@ -8,6 +8,7 @@ use crate::command::compare::CompareArguments;
 use crate::command::from::FromArguments;
 use crate::command::import::ImportArguments;
 use crate::command::sweep::SweepArguments;
+use crate::launch::EngineArguments;
 use anyhow::Context;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use inferometer_core::message::Lang;
@@ -37,7 +38,7 @@ pub struct Cli {
 pub enum Command {
     /// Measure one load point
     #[command(
-        after_help = "Example: inferometer run http://localhost:8000 --concurrency 32 --requests 500 \\\n         --input-tokens 512 --output-tokens 128 --slo ttft.p99=1s\nWithout a URL, the simulated engine is started and measured."
+        after_help = "Example: inferometer run http://localhost:8000 --concurrency 32 --requests 500 \\\n         --input-tokens 512 --output-tokens 128 --slo ttft.p99=1s\nStart the engine, too: inferometer run --requests 500 -- vllm serve MODEL --port {port}\nWithout a URL or a command, the simulated engine is started and measured."
     )]
     Run(Box<RunArguments>),
     /// Measure a grid of load points: every option that holds a list is an axis
@@ -106,9 +107,8 @@ pub struct RunArguments {
     /// Say nothing while it runs
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
-    /// An engine's command line, after --
-    #[arg(last = true, value_name = "ENGINE COMMAND", hide = true)]
-    pub engine: Vec<String>,
+    #[command(flatten)]
+    pub engine: EngineArguments,
 }
 
 /// The options of a measurement, from flags and from a file.

@@ -10,6 +10,7 @@ mod engine_defaults;
 mod folder;
 mod host;
 mod keys;
+mod launch;
 mod measure;
 mod output;
 mod progress;
@@ -21,6 +22,7 @@ mod work;
 use arguments::{Cli, Command};
 use clap::{CommandFactory, FromArgMatches};
 use inferometer_core::guard::is_guarded;
+use inferometer_engine::{SUPERVISOR_WORD, supervise};
 use std::process::ExitCode;
 
 /// How a command ended. Errors are the fourth way: 2.
@@ -37,6 +39,15 @@ pub enum Exit {
 }
 
 fn main() -> ExitCode {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == SUPERVISOR_WORD)
+    {
+        return match supervise(std::io::stdin(), std::io::stdout()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::from(2),
+        };
+    }
     // What is caught is told as an error; its trace would only frighten.
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -30,7 +30,7 @@ use crate::summary::Summary;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 const SCENARIO: &str = "scenario.toml";
@@ -56,8 +56,8 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Makes a new run directory, and the folders above it. An empty folder is taken; one that
-    /// holds anything is refused.
+    /// Makes a new run directory, and the folders above it. An empty folder is taken, or one with
+    /// nothing but the log of an engine that was started for the run; any other is refused.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, StorageError> {
         let path = path.into();
         fs::create_dir_all(&path).map_err(|e| StorageError::io("create", &path, e))?;
@@ -69,8 +69,10 @@ impl RunDir {
 
     /// Whether `create` would take this path, before anything is done for the run.
     pub fn check(path: &Path) -> Result<(), StorageError> {
+        let is_server =
+            |entry: io::Result<fs::DirEntry>| entry.is_ok_and(|entry| entry.file_name() == SERVER);
         let empty = match fs::read_dir(path) {
-            Ok(mut content) => content.next().is_none(),
+            Ok(mut content) => content.all(is_server),
             Err(error) if error.kind() == ErrorKind::NotFound => true,
             Err(error) => return Err(StorageError::io("read", path, error)),
         };

@@ -5,6 +5,7 @@ mod continuation;
 mod definitions;
 mod latency;
 mod numbers;
+mod server;
 mod setup;
 mod trouble;
 mod work;
@@ -99,6 +100,7 @@ pub fn compose(report: &RunReport<'_>) -> Doc {
         sections.extend(numbers);
     }
     sections.push(trouble::drift(report));
+    sections.push(server::section(report));
     if report.detail == Detail::Definitions {
         sections.push(Some(definitions::section(report)));
     }
@@ -228,6 +230,10 @@ fn stored(report: &RunReport<'_>) -> Option<Section> {
     for header in &report.scenario.connection.headers {
         // Values of headers are never stored, so the reader has to give them again.
         words.push(format!("--header {}", shell_word(&format!("{header}=…"))));
+    }
+    if let Some(engine) = &report.environment.engine {
+        words.push("--".to_owned());
+        words.extend(engine.command.iter().map(|word| shell_word(word)));
     }
     Some(Section::plain(vec![
         Block::Pairs(vec![Pair::new(

@@ -7,6 +7,7 @@ use crate::number;
 use inferometer_core::compare::Point;
 use inferometer_core::message::Lang;
 use inferometer_core::message::numbers::NumbersText;
+use inferometer_core::message::server::ServerText;
 use inferometer_core::message::setup::SetupText;
 use inferometer_core::message::sweep::SweepText;
 use inferometer_core::message::verdict::VerdictText;
@@ -15,6 +16,7 @@ use inferometer_core::statistics::batch_means;
 use inferometer_core::summary::{SloOutcome, Summary};
 use inferometer_core::sweep_dir::{SweepPlan, Trial, TrialState};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Axes that are climbed.
@@ -109,6 +111,7 @@ pub fn json(report: &SweepReport<'_>) -> String {
                 "state": visited.trial.state,
                 "directory": visited.trial.directory,
                 "reason": visited.trial.reason,
+                "class": visited.trial.class,
                 "summary": visited.summary,
             })
         })
@@ -264,6 +267,15 @@ fn pairs(report: &SweepReport<'_>) -> Vec<Pair> {
     };
     let varied = format!("{axes} ({})", size.with(lang, &values));
     pairs.push(Pair::new(SweepText::Axes.text(lang), varied));
+    if !plan.engine.is_empty() {
+        let command = plan.engine.join(" ");
+        pairs.push(Pair::new(ServerText::Command.text(lang), command));
+    }
+    for (a, b) in confounded(plan) {
+        let values = [("a", a.to_owned()), ("b", b.to_owned())];
+        let text = SweepText::ChangesWith.with(lang, &values);
+        pairs.push(Pair::new(SweepText::Confounded.text(lang), text));
+    }
     let in_state = |state| count(report, |visited| visited.trial.state == state).to_string();
     let measured = count(report, |visited| visited.summary.is_some());
     let valid = count(report, is_valid);
@@ -280,6 +292,28 @@ fn pairs(report: &SweepReport<'_>) -> Vec<Pair> {
     );
     pairs.push(Pair::new(SweepText::Measured.text(lang), tally));
     pairs
+}
+
+/// Axes of which the second has one value for each value of the first.
+fn confounded(plan: &SweepPlan) -> Vec<(&str, &str)> {
+    let value = |point: &Point, axis: &str| point.0.get(axis).map(ToString::to_string);
+    let is_determined = |a: &str, b: &str| {
+        let mut seen = BTreeMap::new();
+        (plan.points.iter()).all(|planned| {
+            let (a, b) = (value(&planned.point, a), value(&planned.point, b));
+            *seen.entry(a).or_insert_with(|| b.clone()) == b
+        })
+    };
+    let axes = plan.axes.iter().map(String::as_str);
+    let mut found: Vec<(&str, &str)> = Vec::new();
+    for a in axes.clone() {
+        for b in axes.clone().filter(|b| *b != a) {
+            if is_determined(a, b) && !found.contains(&(b, a)) {
+                found.push((a, b));
+            }
+        }
+    }
+    found
 }
 
 /// One table for each combination of the other axes, where load is climbed; else one for all.

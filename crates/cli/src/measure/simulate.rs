@@ -3,9 +3,11 @@
 
 use super::plan::{PlannedRhythm, measured_phase};
 use super::{Measured, Point, fold};
+use crate::launch::{CARDS, Launcher};
 use crate::{host, work};
 use anyhow::{Context, bail};
 use inferometer_catalog::device::Device;
+use inferometer_catalog::engine::EngineKind;
 use inferometer_core::content::Content;
 use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe};
 use inferometer_core::fold::RunContext;
@@ -27,8 +29,13 @@ use virtual_time::{Keep, Run, Served};
 /// Tokens of an answer whose length nobody asked for.
 const USUAL_ANSWER: u32 = 128;
 
-/// Computes one load point and keeps it in `out`.
-pub fn simulate(point: Point, out: &Path, lang: Lang) -> anyhow::Result<Measured> {
+/// Computes one load point and keeps it in `out`: on the engine of a command, or the usual one.
+pub fn simulate(
+    point: Point,
+    launcher: Option<&Launcher>,
+    out: &Path,
+    lang: Lang,
+) -> anyhow::Result<Measured> {
     let Point { scenario, data, .. } = point;
     if scenario.work.conversation.is_some() {
         bail!("--sim-clock virtual knows no conversations; leave out --turns, or the option");
@@ -37,7 +44,7 @@ pub fn simulate(point: Point, out: &Path, lang: Lang) -> anyhow::Result<Measured
         bail!("--sim-clock virtual does not know --until; give --requests instead");
     }
     RunDir::check(out)?;
-    let launch = launch(&scenario.connection)?;
+    let launch = launch(&scenario.connection, launcher)?;
     let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
     let workload = work::open(&scenario, data.as_deref(), nonce)?;
     let planned = measured_phase(&scenario, &workload);
@@ -80,6 +87,7 @@ pub fn simulate(point: Point, out: &Path, lang: Lang) -> anyhow::Result<Measured
         distinct_prompts: workload.prompts.distinct(),
         host: host::host(),
         server: probe(&launch),
+        engine: launcher.map(|launcher| launcher.described(&launch.version.to_string())),
         notes,
         ..Environment::default()
     };
@@ -119,20 +127,31 @@ pub fn simulate(point: Point, out: &Path, lang: Lang) -> anyhow::Result<Measured
     })
 }
 
-/// The engine that a bare `sim` would be.
-fn launch(connection: &Connection) -> anyhow::Result<Launch> {
-    let name = connection.sim_device.as_deref().unwrap_or(USUAL_DEVICE);
-    let device = Device::named(name).with_context(|| {
+/// The device of a computed engine.
+pub fn device(name: Option<&str>) -> anyhow::Result<&'static Device> {
+    let name = name.unwrap_or(USUAL_DEVICE);
+    Device::named(name).with_context(|| {
         let known = names(Device::presets().iter().map(|device| device.name.as_str()));
         format!("--sim-device {name} is not known; choose one of: {known}")
-    })?;
+    })
+}
+
+/// The engine that `sim` would be with the same command, or without one.
+fn launch(connection: &Connection, launcher: Option<&Launcher>) -> anyhow::Result<Launch> {
     let host = Host {
-        device: device.clone(),
-        cards: 8,
+        device: device(connection.sim_device.as_deref())?.clone(),
+        cards: CARDS,
         version: None,
         timing: None,
         stamp: host::log_time(),
     };
+    if let Some(launcher) = launcher {
+        let engine = launcher.engine();
+        if engine.kind() == EngineKind::Custom {
+            bail!("--sim-clock virtual computes known engines only: vllm, sglang or llama-server");
+        }
+        return Ok(Launch::of_command(&engine.command().to_words(), &host)?);
+    }
     let model = connection.sim_model.as_deref().unwrap_or(USUAL_MODEL);
     let words = ["vllm", "serve", model].map(str::to_owned);
     Ok(Launch::of_command(&words, &host)?)

@@ -16,6 +16,7 @@ mod foreign;
 mod hostile;
 mod interruption;
 mod language;
+mod launch;
 mod load;
 mod preflight;
 mod progress;
