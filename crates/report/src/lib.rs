@@ -10,6 +10,7 @@ pub mod dialect;
 pub mod doc;
 pub mod doctor;
 pub mod figure;
+pub mod findings;
 pub mod json;
 pub mod markdown;
 mod number;

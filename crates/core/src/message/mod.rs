@@ -11,6 +11,7 @@ pub mod data;
 pub mod doctor;
 pub mod doubts;
 pub mod figures;
+pub mod findings;
 pub mod metric;
 pub mod notes;
 pub mod numbers;
