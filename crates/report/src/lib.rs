@@ -16,5 +16,6 @@ pub mod markdown;
 mod number;
 pub mod run;
 pub mod runs;
+pub mod site;
 pub mod sweep;
 pub mod text;

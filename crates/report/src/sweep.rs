@@ -1,20 +1,37 @@
-//! A sweep as a document: a table a ladder, and what follows from them.
+//! A sweep as a document: a table a ladder, and what the marks in it mean.
 
+pub(crate) mod ladder;
 mod notes;
-pub(crate) mod row;
-mod table;
 
-use crate::doc::{Block, Doc, Pair, Section, Tone, Verdict};
-use crate::{findings, number};
+pub use notes::compose_for_notes;
+
+use crate::doc::{
+    Block, Cell, Column, Doc, Number, Pair, Section, Support, Table, Tone, Unit, Verdict,
+};
+use crate::findings;
+use crate::number;
+use inferometer_core::compare::Point;
 use inferometer_core::message::Lang;
+use inferometer_core::message::numbers::NumbersText;
 use inferometer_core::message::setup::SetupText;
 use inferometer_core::message::sweep::SweepText;
 use inferometer_core::message::verdict::VerdictText;
-use inferometer_core::summary::Summary;
+use inferometer_core::quantile::least_samples;
+use inferometer_core::statistics::batch_means;
+use inferometer_core::summary::{SloOutcome, Summary};
 use inferometer_core::sweep_dir::{SweepPlan, Trial, TrialState};
-use row::{Ladder, Row, ladders, rows};
 use serde_json::{Value, json};
 use std::path::Path;
+
+/// Axes that are climbed.
+const LOAD: [&str; 2] = ["concurrency", "rate"];
+
+/// Footnotes of marked points, at most.
+const MOST_REASONS: usize = 12;
+
+/// The percentile of the tail, and its place among the figures.
+const TAIL: f64 = 99.0;
+const TAIL_COLUMN: usize = 3;
 
 /// A visit and what it showed.
 #[derive(Clone, Debug)]
@@ -36,6 +53,52 @@ pub struct SweepReport<'a> {
     pub directory: &'a Path,
     /// In which language.
     pub lang: Lang,
+}
+
+/// All that is known of one point.
+#[derive(Clone)]
+pub(crate) struct Row<'a> {
+    pub(crate) point: &'a Point,
+    trials: Vec<&'a Visited>,
+}
+
+impl<'a> Row<'a> {
+    pub(crate) fn summaries(&self) -> impl Iterator<Item = &'a Summary> {
+        self.trials
+            .iter()
+            .filter_map(|visited| visited.summary.as_ref())
+    }
+
+    /// Numbers to show: of the valid measurements, else of any.
+    fn shown(&self) -> Vec<&'a Summary> {
+        let valid: Vec<&Summary> = self.summaries().filter(|summary| summary.valid).collect();
+        match valid.is_empty() {
+            true => self.summaries().collect(),
+            false => valid,
+        }
+    }
+
+    fn mean(&self, of: impl Fn(&Summary) -> Option<f64>) -> Option<f64> {
+        let values: Vec<f64> = self.shown().into_iter().filter_map(of).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    fn tokens_per_s(&self) -> Option<f64> {
+        self.mean(|summary| summary.throughput.output_tokens_per_s)
+    }
+
+    fn meets(&self) -> Option<bool> {
+        let met = |summary: &Summary| {
+            summary
+                .slo
+                .as_ref()
+                .map(|slo| slo.outcome() == SloOutcome::Met)
+        };
+        let outcomes: Option<Vec<bool>> = self.shown().into_iter().map(met).collect();
+        outcomes
+            .filter(|all| !all.is_empty())
+            .map(|all| all.into_iter().all(|met| met))
+    }
 }
 
 /// The JSON form `inferometer.sweep/1`.
@@ -63,64 +126,52 @@ pub fn json(report: &SweepReport<'_>) -> String {
         "axes": report.plan.axes,
         "planned": report.plan.visits.len(),
         "points": points,
-        "findings": findings::of_sweep(report),
     });
     format!("{object:#}\n")
 }
 
-/// The sweep as a document: a table a ladder, a row a point.
+/// The sweep as a document.
 pub fn compose(report: &SweepReport<'_>) -> Doc {
-    document(report, |ladder| {
-        let axes = std::slice::from_ref(ladder.axis);
-        vec![Block::Table(table::table(report, axes, &ladder.rows))]
-    })
-}
-
-/// The same for notes: under the table of each ladder, a row a metric and a column a load.
-pub fn compose_for_notes(report: &SweepReport<'_>) -> Doc {
-    document(report, |ladder| {
-        let axes = std::slice::from_ref(ladder.axis);
-        let table = table::table(report, axes, &ladder.rows);
-        vec![
-            Block::Table(table),
-            Block::Table(notes::table(ladder, report.lang)),
-        ]
-    })
-}
-
-fn document(report: &SweepReport<'_>, blocks: impl Fn(&Ladder<'_>) -> Vec<Block>) -> Doc {
-    let lang = report.lang;
     let rows = rows(report);
-    let ladders = ladders(report, &rows);
     let mut sections = vec![
         Section::plain(vec![Block::Verdict(verdict(report))]),
         Section::plain(vec![Block::Pairs(pairs(report))]),
     ];
-    let heading = |name: &str| match name {
-        "" => SweepText::Table.text(lang).to_owned(),
-        name => name.to_owned(),
-    };
-    sections.extend(
-        (ladders.iter()).map(|ladder| Section::headed(&heading(&ladder.name), blocks(ladder))),
-    );
-    if ladders.is_empty() {
-        let table = table::table(report, &report.plan.axes, &rows);
-        sections.push(Section::headed(&heading(""), vec![Block::Table(table)]));
-    }
-    sections.extend(findings::section(&findings::of_sweep(report), lang));
+    sections.extend(ladders(report, &rows));
     let best = best(report, &rows);
     if !best.is_empty() {
         let blocks = best.into_iter().map(Block::Paragraph).collect();
-        sections.push(Section::headed(SweepText::Best.text(lang), blocks));
+        sections.push(Section::headed(SweepText::Best.text(report.lang), blocks));
     }
-    let path = report.directory.display().to_string();
-    let mut end = vec![Pair::new(SweepText::Saved.text(lang), path.clone())];
+    let mut end = vec![Pair::new(
+        SweepText::Saved.text(report.lang),
+        report.directory.display().to_string(),
+    )];
     if unfinished(report) > 0 {
-        let how = SweepText::GoOnHow.with(lang, &[("path", path)]);
-        end.push(Pair::new(SweepText::GoOn.text(lang), how));
+        let path = report.directory.display().to_string();
+        let how = SweepText::GoOnHow.with(report.lang, &[("path", path)]);
+        end.push(Pair::new(SweepText::GoOn.text(report.lang), how));
     }
+    sections.extend(findings::section(&findings::of_sweep(report), report.lang));
     sections.push(Section::plain(vec![Block::Pairs(end)]));
     Doc { sections }
+}
+
+pub(crate) fn rows<'a>(report: &SweepReport<'a>) -> Vec<Row<'a>> {
+    let of = |id: &str| {
+        report
+            .visited
+            .iter()
+            .filter(|visited| visited.trial.id == id)
+            .collect()
+    };
+    (report.plan.points.iter())
+        .map(|planned| Row {
+            point: &planned.point,
+            trials: of(&planned.id),
+        })
+        .filter(|row| !row.trials.is_empty())
+        .collect()
 }
 
 fn count(report: &SweepReport<'_>, test: impl Fn(&Visited) -> bool) -> usize {
@@ -237,6 +288,222 @@ fn pairs(report: &SweepReport<'_>) -> Vec<Pair> {
     );
     pairs.push(Pair::new(SweepText::Measured.text(lang), tally));
     pairs
+}
+
+/// One table for each combination of the other axes, where load is climbed; else one for all.
+fn ladders(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Section> {
+    let lang = report.lang;
+    let axes = &report.plan.axes;
+    let climbed = axes.iter().find(|axis| LOAD.contains(&axis.as_str()));
+    let Some(climbed) = climbed.filter(|_| axes.len() > 1) else {
+        let table = table(report, axes, rows.iter().collect());
+        let heading = SweepText::Table.text(lang);
+        return vec![Section::headed(heading, vec![Block::Table(table)])];
+    };
+    let mut sections: Vec<(String, Vec<&Row<'_>>)> = Vec::new();
+    for row in rows {
+        let others = axes.iter().filter(|axis| *axis != climbed);
+        let name: Vec<String> = others
+            .map(|axis| format!("{axis}={}", shown(row.point.0.get(axis))))
+            .collect();
+        let name = name.join(", ");
+        match sections.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, rows)) => rows.push(row),
+            None => sections.push((name, vec![row])),
+        }
+    }
+    let climbed = std::slice::from_ref(climbed);
+    (sections.into_iter())
+        .map(|(name, rows)| {
+            Section::headed(&name, vec![Block::Table(table(report, climbed, rows))])
+        })
+        .collect()
+}
+
+fn table(report: &SweepReport<'_>, axes: &[String], rows: Vec<&Row<'_>>) -> Table {
+    let lang = report.lang;
+    let repeated = report.plan.repeat > 1;
+    let mut columns: Vec<Column> = axes.iter().map(|axis| Column::right(axis)).collect();
+    columns.extend(
+        [
+            "req/s", "tok/s", "TTFT p50", "TTFT p99", "TPOT p50", "E2E p50",
+        ]
+        .map(Column::right),
+    );
+    columns.push(Column::right(SweepText::Failed.text(lang)));
+    if repeated {
+        columns.push(Column::right(SweepText::Repeats.text(lang)));
+        columns.push(Column::right(SweepText::Spread.text(lang)));
+    }
+    let marked = rows.iter().any(|row| mark(row, lang).is_some());
+    if marked {
+        columns.push(Column::left(""));
+    }
+    let cells = |row: &&Row<'_>| {
+        let mut cells: Vec<Cell> = axes
+            .iter()
+            .map(|axis| Cell::text(shown(row.point.0.get(axis))))
+            .collect();
+        cells.extend(figures(row));
+        if repeated {
+            cells.push(Cell::count(row.shown().len() as u64));
+            cells.push(Cell::number(spread(row), Unit::Count, 1));
+        }
+        if marked {
+            cells.push(match mark(row, lang) {
+                Some(word) => Cell::Toned(word.to_owned(), Tone::Bad),
+                None => Cell::blank(),
+            });
+        }
+        cells
+    };
+    Table {
+        columns,
+        rows: rows.iter().map(cells).collect(),
+        footnotes: footnotes(report, axes, &rows),
+    }
+}
+
+/// A value of an axis.
+fn shown(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+        None => number::ABSENT.to_owned(),
+    }
+}
+
+fn figures(row: &Row<'_>) -> Vec<Cell> {
+    let millis = |value: Option<f64>| {
+        let decimals = match value {
+            Some(value) if value < 100.0 => 1,
+            _ => 0,
+        };
+        Cell::number(value, Unit::Milliseconds, decimals)
+    };
+    let failed: u64 = row
+        .shown()
+        .iter()
+        .map(|summary| summary.requests.failed)
+        .sum();
+    let requests = row.mean(|summary| summary.throughput.requests_per_s);
+    vec![
+        Cell::number(requests, Unit::RequestsPerSecond, 2),
+        Cell::number(row.tokens_per_s(), Unit::TokensPerSecond, 1),
+        millis(row.mean(|summary| summary.latency.ttft_ms.map(|ttft| ttft.p50))),
+        tail(
+            row,
+            millis(row.mean(|summary| summary.latency.ttft_ms.map(|ttft| ttft.p99))),
+        ),
+        millis(row.mean(|summary| summary.latency.tpot_ms.map(|tpot| tpot.p50))),
+        millis(row.mean(|summary| summary.latency.e2e_ms.map(|e2e| e2e.p50))),
+        match row.shown().is_empty() {
+            true => Cell::Absent,
+            false => Cell::count(failed),
+        },
+    ]
+}
+
+/// A p99 that some of the measurements cannot bear is marked.
+fn tail(row: &Row<'_>, cell: Cell) -> Cell {
+    let bears = |summary: &&Summary| {
+        let n = summary.latency.ttft_ms.map_or(0, |ttft| ttft.n);
+        least_samples(TAIL).is_some_and(|least| n >= least)
+    };
+    match cell {
+        Cell::Number(number) if !row.shown().iter().all(bears) => Cell::Number(Number {
+            support: Support::TooFew,
+            ..number
+        }),
+        cell => cell,
+    }
+}
+
+/// Half of the interval of the throughput over repeats, in percent.
+fn spread(row: &Row<'_>) -> Option<f64> {
+    let values: Vec<f64> = (row.shown().into_iter())
+        .filter_map(|summary| summary.throughput.output_tokens_per_s)
+        .collect();
+    let known = batch_means(&values, values.len())?;
+    Some((known.interval[1] - known.mean) / known.mean * 100.0).filter(|share| share.is_finite())
+}
+
+fn mark(row: &Row<'_>, lang: Lang) -> Option<&'static str> {
+    let text = match row
+        .trials
+        .iter()
+        .map(|visited| visited.trial.state)
+        .next_back()?
+    {
+        _ if row.summaries().any(|summary| !summary.valid) => SweepText::Invalid,
+        TrialState::Done => return None,
+        TrialState::Failed => SweepText::NotRun,
+        TrialState::Skipped => SweepText::Skipped,
+        TrialState::Interrupted => SweepText::Interrupted,
+    };
+    Some(text.text(lang))
+}
+
+/// Why a point is marked: the codes of its grave doubts, or the reason of the trial.
+fn why(row: &Row<'_>) -> Option<String> {
+    let grave = row.summaries().flat_map(|summary| &summary.doubts);
+    let mut codes: Vec<&str> = grave
+        .filter(|doubt| doubt.severity == inferometer_core::doubt::Severity::Invalid)
+        .map(|doubt| doubt.code.word())
+        .collect();
+    codes.dedup();
+    let reasons = row
+        .trials
+        .iter()
+        .filter_map(|visited| visited.trial.reason.as_deref());
+    let reason = reasons
+        .last()
+        .map(|reason| inferometer_core::hostile::printable(reason, 300));
+    match codes.is_empty() {
+        true => reason,
+        false => Some(codes.join(", ")),
+    }
+}
+
+fn footnotes(report: &SweepReport<'_>, axes: &[String], rows: &[&Row<'_>]) -> Vec<String> {
+    let lang = report.lang;
+    let mut notes = Vec::new();
+    notes.extend(notes::mean_lengths(rows.iter().copied(), lang));
+    let starred = |row: &&&Row<'_>| {
+        let cell = figures(row).swap_remove(TAIL_COLUMN);
+        matches!(
+            cell,
+            Cell::Number(Number {
+                support: Support::TooFew,
+                ..
+            })
+        )
+    };
+    if let Some(least) = least_samples(TAIL).filter(|_| rows.iter().any(|row| starred(&row))) {
+        let least = format!("p{TAIL}: {least}");
+        notes.push(NumbersText::TooFew.with(lang, &[("least", least)]));
+    }
+    if report.plan.repeat > 1 {
+        notes.push(SweepText::SpreadMeans.text(lang).to_owned());
+    }
+    let reasons: Vec<(String, String)> = (rows.iter())
+        .filter(|row| mark(row, lang).is_some())
+        .filter_map(|row| {
+            let name: Vec<String> = axes
+                .iter()
+                .map(|axis| format!("{axis}={}", shown(row.point.0.get(axis))))
+                .collect();
+            Some((name.join(", "), why(row)?))
+        })
+        .collect();
+    notes.extend(reasons.iter().take(MOST_REASONS).map(|(point, why)| {
+        SweepText::Because.with(lang, &[("point", point.clone()), ("why", why.clone())])
+    }));
+    if reasons.len() > MOST_REASONS {
+        let more = (reasons.len() - MOST_REASONS).to_string();
+        notes.push(SweepText::MoreReasons.with(lang, &[("count", more)]));
+    }
+    notes
 }
 
 /// The best of the valid points.

@@ -21,6 +21,7 @@ pub mod punctuation;
 pub mod runs;
 pub mod server;
 pub mod setup;
+pub mod site;
 pub mod sweep;
 pub mod verdict;
 

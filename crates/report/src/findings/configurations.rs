@@ -4,7 +4,8 @@ use super::estimate::{Compared, Estimate};
 use super::grid::is_length;
 use super::{Finding, FindingKind, some};
 use crate::number;
-use crate::sweep::row::{Row, groups, is_load};
+use crate::sweep::Row;
+use crate::sweep::ladder::{groups, is_load};
 use inferometer_core::message::Lang;
 use inferometer_core::message::findings::FindingText as Text;
 use inferometer_core::message::punctuation::PunctuationText;
@@ -59,14 +60,14 @@ pub(super) fn settings(axes: &[String], rows: &[Row<'_>], lang: Lang) -> Vec<Fin
     if varied.is_empty() {
         return Vec::new();
     }
-    let fields = groups(rows, |row| row.name(fixed.iter().copied()));
+    let fields = groups(rows, |row| row.name(&fixed));
     let contest = |compared: Compared, (point, rows): &(String, Vec<Row<'_>>)| {
         // In an open loop throughput follows the plan of arrivals.
         let given =
             compared == Compared::Throughput && rows.iter().any(|row| row.point.is_open_loop());
         let mut ranked: Vec<(String, Estimate)> = (rows.iter())
             .filter_map(|row| {
-                let name = row.name(varied.iter().copied());
+                let name = row.name(&varied);
                 Some((name, Estimate::of(row, compared)?))
             })
             .collect();

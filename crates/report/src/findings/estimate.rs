@@ -1,6 +1,6 @@
 //! A figure of a point with the interval that it lies in.
 
-use crate::sweep::row::Row;
+use crate::sweep::Row;
 use inferometer_core::compare::Settings;
 use inferometer_core::statistics::batch_means;
 use inferometer_core::summary::Summary;

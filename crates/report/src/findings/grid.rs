@@ -3,7 +3,8 @@
 use super::estimate::{Compared, Estimate};
 use super::{Finding, FindingKind};
 use crate::number;
-use crate::sweep::row::{Row, groups};
+use crate::sweep::Row;
+use crate::sweep::ladder::groups;
 use inferometer_core::message::Lang;
 use inferometer_core::message::findings::FindingText as Text;
 use inferometer_core::message::punctuation::PunctuationText;
@@ -27,7 +28,7 @@ pub(super) fn is_length(axis: &str) -> bool {
 pub(super) fn least(axes: &[String], rows: &[Row<'_>], lang: Lang) -> Option<Finding> {
     let side = |known: &[&str]| axes.iter().find(|axis| known.contains(&axis.as_str()));
     let sides = [side(&INPUT)?, side(&OUTPUT)?];
-    let mut cells: Vec<(String, Estimate)> = groups(rows, |row| row.name(sides))
+    let mut cells: Vec<(String, Estimate)> = groups(rows, |row| row.name(&sides))
         .into_iter()
         .filter_map(|(name, rows)| {
             let best = (rows.iter())

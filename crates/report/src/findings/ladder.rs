@@ -3,7 +3,8 @@
 use super::knee::{KneeBasis, knee};
 use super::{Finding, FindingKind, some};
 use crate::number;
-use crate::sweep::row::{Ladder, Row};
+use crate::sweep::Row;
+use crate::sweep::ladder::Ladder;
 use inferometer_core::message::Lang;
 use inferometer_core::message::findings::FindingText as Text;
 use inferometer_core::message::punctuation::PunctuationText;

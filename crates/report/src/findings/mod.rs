@@ -11,8 +11,8 @@ mod run;
 pub use knee::{Knee, KneeBasis, knee};
 
 use crate::doc::{Block, Pair, Section};
-use crate::sweep::SweepReport;
-use crate::sweep::row::{ladders, rows};
+use crate::sweep::ladder::ladders;
+use crate::sweep::{SweepReport, rows};
 use inferometer_core::message::Lang;
 use inferometer_core::message::findings::FindingText as Text;
 use inferometer_core::message::punctuation::PunctuationText;

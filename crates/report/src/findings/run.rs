@@ -2,7 +2,7 @@
 
 use super::{Finding, FindingKind};
 use crate::number;
-use crate::sweep::row::Row;
+use crate::sweep::Row;
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::judge::Thresholds;
 use inferometer_core::message::Lang;

@@ -1,12 +1,13 @@
 //! A ladder as people keep it in their notes: a row a metric, a column a load.
 
-use super::row::{Ladder, Row, shown};
-use super::table::mean_lengths;
-use crate::doc::{Cell, Column, Table, Unit};
+use super::ladder::{Ladder, ladders};
+use super::{Row, SweepReport, compose, rows, shown};
+use crate::doc::{Block, Cell, Column, Doc, Table, Unit};
 use crate::number;
 use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText;
 use inferometer_core::message::numbers::NumbersText;
+use inferometer_core::message::sweep::SweepText;
 use inferometer_core::summary::{Distribution, Latencies, Summary};
 
 /// A latency and its name, the same in every language.
@@ -28,8 +29,28 @@ const PERCENTILES: [Figure; 3] = [
     ("p99", |sample| sample.p99),
 ];
 
+/// The sweep as a document for notes: under the table of each ladder, a row a metric and a
+/// column a load.
+pub fn compose_for_notes(report: &SweepReport<'_>) -> Doc {
+    let mut doc = compose(report);
+    for ladder in ladders(report, &rows(report)) {
+        let heading = match ladder.name.as_str() {
+            "" => SweepText::Table.text(report.lang),
+            name => name,
+        };
+        let section =
+            (doc.sections.iter_mut()).find(|section| section.heading.as_deref() == Some(heading));
+        if let Some(section) = section {
+            section
+                .blocks
+                .push(Block::Table(table(&ladder, report.lang)));
+        }
+    }
+    doc
+}
+
 /// The table of one ladder, with the mean lengths under it.
-pub(super) fn table(ladder: &Ladder<'_>, lang: Lang) -> Table {
+fn table(ladder: &Ladder<'_>, lang: Lang) -> Table {
     let rows = &ladder.rows;
     let title = match ladder.axis.as_str() {
         "concurrency" => FigureText::Concurrency.text(lang),
@@ -95,7 +116,7 @@ pub(super) fn table(ladder: &Ladder<'_>, lang: Lang) -> Table {
     Table {
         columns,
         rows: lines,
-        footnotes: mean_lengths(rows, lang).into_iter().collect(),
+        footnotes: mean_lengths(rows.iter(), lang).into_iter().collect(),
     }
 }
 
@@ -125,4 +146,23 @@ fn means(
         Cell::number(value, unit, value.map_or(0, number::decimals))
     }));
     line
+}
+
+/// Mean lengths of the prompts and answers of some points.
+pub(super) fn mean_lengths<'r, 'a: 'r>(
+    rows: impl Iterator<Item = &'r Row<'a>>,
+    lang: Lang,
+) -> Option<String> {
+    let summaries: Vec<&Summary> = rows.flat_map(Row::shown).collect();
+    let mean = |tokens: fn(&Summary) -> Option<u64>| {
+        let counted = || (summaries.iter()).filter(|summary| tokens(summary).is_some());
+        let requests: u64 = counted().map(|summary| summary.requests.ok).sum();
+        let total: u64 = counted().filter_map(|summary| tokens(summary)).sum();
+        (requests > 0).then(|| number::grouped(total as f64 / requests as f64, 1))
+    };
+    let values = [
+        ("input", mean(|summary| summary.tokens.input)?),
+        ("output", mean(|summary| summary.tokens.output)?),
+    ];
+    Some(SweepText::MeanLengths.with(lang, &values))
 }
