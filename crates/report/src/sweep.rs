@@ -21,6 +21,7 @@ use inferometer_core::statistics::batch_means;
 use inferometer_core::summary::{SloOutcome, Summary};
 use inferometer_core::sweep_dir::{SweepPlan, Trial, TrialState};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Axes that are climbed.
@@ -158,17 +159,14 @@ pub fn compose(report: &SweepReport<'_>) -> Doc {
 }
 
 pub(crate) fn rows<'a>(report: &SweepReport<'a>) -> Vec<Row<'a>> {
-    let of = |id: &str| {
-        report
-            .visited
-            .iter()
-            .filter(|visited| visited.trial.id == id)
-            .collect()
-    };
+    let mut trials: HashMap<&str, Vec<&Visited>> = HashMap::new();
+    for visited in report.visited {
+        trials.entry(&visited.trial.id).or_default().push(visited);
+    }
     (report.plan.points.iter())
         .map(|planned| Row {
             point: &planned.point,
-            trials: of(&planned.id),
+            trials: trials.remove(planned.id.as_str()).unwrap_or_default(),
         })
         .filter(|row| !row.trials.is_empty())
         .collect()

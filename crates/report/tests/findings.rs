@@ -329,6 +329,12 @@ fn lost_requests_and_a_busy_client_are_told_with_their_counts() {
     assert_eq!(lost.evidence, "143 ok, 0 failed, 0 cut, 0 not sent");
     assert_eq!(client.kind, FindingKind::ClientBottleneck);
     assert!(client.evidence.contains("97 %"), "{}", client.evidence);
+    // A client that was only late was not at its limit.
+    summary.doubts[0].code = DoubtCode::ClientLate;
+    summary.client.lag_p99_ms = Some(12.0);
+    let late = of_run(&summary, Lang::En).pop().unwrap();
+    assert!(late.text.contains("sent late"), "{}", late.text);
+    assert!(late.evidence.contains("12.0 ms") && !late.evidence.contains("97 %"));
     summary.doubts.clear();
     summary.requests.planned = 143;
     assert!(of_run(&summary, Lang::En).is_empty());

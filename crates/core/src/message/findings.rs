@@ -77,7 +77,9 @@ crate::texts! {
         Lost => "{lost} of {planned} requests are in no account", "{planned} 个请求中有 {lost} 个下落不明";
         /// The accounts.
         LostEvidence => "{ok} ok, {failed} failed, {cut} cut, {unsent} not sent", "成功 {ok}，失败 {failed}，截断 {cut}，未发送 {unsent}";
-        /// The client.
+        /// The client sent late.
+        ClientLate => "the client sent late, so latencies counted from planned times hold its own delay", "客户端发送滞后，从计划时刻起算的时延包含客户端自身的延迟";
+        /// The client was busy.
         Client => "the client was near its own limit, so the server may be faster than these numbers", "客户端已接近自身上限，服务端的真实性能可能高于这些数字";
     }
 }

@@ -33,13 +33,13 @@ pub(super) fn lost(summary: &Summary, lang: Lang) -> Option<Finding> {
 
 /// A client that the judge found busy or late, with the numbers that say so.
 pub(super) fn client(summary: &Summary, lang: Lang) -> Option<Finding> {
-    let limited = |code| matches!(code, DoubtCode::ClientBusy | DoubtCode::ClientLate);
-    (summary.doubts.iter().any(|doubt| limited(doubt.code))).then_some(())?;
+    let has = |code| summary.doubts.iter().any(|doubt| doubt.code == code);
+    let (busy, late) = (has(DoubtCode::ClientBusy), has(DoubtCode::ClientLate));
     let client = &summary.client;
     let share = |text: NumbersText, share: Option<f64>| {
-        share.map(|share| text.with(lang, &[("share", number::percent(share))]))
+        (share.filter(|_| busy)).map(|share| text.with(lang, &[("share", number::percent(share))]))
     };
-    let lag = client.lag_p99_ms;
+    let lag = client.lag_p99_ms.filter(|_| late);
     let lag = lag.map(|lag| NumbersText::ClientLag.with(lang, &[("lag", number::millis(lag))]));
     let pieces: Vec<String> = [
         share(NumbersText::ClientCpu, client.cpu_share),
@@ -49,9 +49,13 @@ pub(super) fn client(summary: &Summary, lang: Lang) -> Option<Finding> {
     .into_iter()
     .flatten()
     .collect();
+    let text = match busy {
+        true => Text::Client,
+        false => Text::ClientLate,
+    };
     (!pieces.is_empty()).then(|| Finding {
         kind: FindingKind::ClientBottleneck,
-        text: Text::Client.text(lang).to_owned(),
+        text: text.text(lang).to_owned(),
         evidence: PunctuationText::Comma.join(lang, &pieces),
     })
 }
