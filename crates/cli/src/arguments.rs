@@ -51,12 +51,12 @@ pub enum Command {
         after_help = "Example: inferometer capacity http://localhost:8000 --slo ttft.p99=1s --slo tpot.p99=50ms \\\n         --input-tokens 512 --output-tokens 128\nWithout a URL, the simulated engine is started and searched."
     )]
     Capacity(Box<CapacityArguments>),
-    /// Show a stored run again, in any format, dialect or with other objectives
+    /// Show a stored run or sweep again, in any format, dialect or with other objectives
     #[command(
-        after_help = "Example: inferometer report --dialect vllm\nWithout a path, the latest run in inferometer-runs."
+        after_help = "Example: inferometer report --dialect vllm\nWithout a path, the latest run, sweep or search in inferometer-runs.\nAn index of many: inferometer report inferometer-runs -o site"
     )]
     Report(ReportArguments),
-    /// List the stored runs
+    /// List the stored runs, sweeps and searches
     #[command(after_help = "Example: inferometer runs")]
     Runs(RunsArguments),
     /// Compare runs, sweeps and imports with a baseline
@@ -234,8 +234,10 @@ pub fn lang(text: &str) -> Result<Lang, String> {
 /// `inferometer report`.
 #[derive(Args)]
 pub struct ReportArguments {
-    /// A run directory [the latest]
-    pub path: Option<PathBuf>,
+    /// A run, sweep or search [the latest]; several, or a folder of many, with -o DIR make an
+    /// index in that folder
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub output: OutputOptions,
     /// Judge by these objectives instead of the run's own (repeatable)

@@ -17,7 +17,8 @@ mod error;
 mod list;
 
 pub use error::StorageError;
-pub use list::{ListedRun, latest, list};
+pub(crate) use list::instant;
+pub use list::{ListedRun, list};
 
 use crate::environment::{EndCause, Ending, Environment};
 use crate::journal::{self, Damage, Header, JournalRecords, JournalWriter};

@@ -11,7 +11,7 @@ mod trouble;
 mod work;
 
 use crate::doc::{Block, Command, Doc, Pair, Section, Tone, Verdict};
-use crate::number;
+use crate::{findings, number};
 use inferometer_core::doubt::Severity;
 use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::message::punctuation::PunctuationText;
@@ -84,6 +84,7 @@ pub fn compose(report: &RunReport<'_>) -> Doc {
     let doubts = trouble::doubts(report);
     let setup = setup::section(report);
     let failures = trouble::failures(report);
+    let findings = findings::section(&findings::of_run(report.summary, report.lang), report.lang);
     let numbers = [
         Some(numbers::section(report)),
         continuation::section(report),
@@ -94,9 +95,9 @@ pub fn compose(report: &RunReport<'_>) -> Doc {
     if report.summary.valid {
         sections.push(Some(setup));
         sections.extend(numbers);
-        sections.extend([failures, doubts]);
+        sections.extend([findings, failures, doubts]);
     } else {
-        sections.extend([doubts, failures, Some(setup)]);
+        sections.extend([doubts, findings, failures, Some(setup)]);
         sections.extend(numbers);
     }
     sections.push(trouble::drift(report));

@@ -1,8 +1,14 @@
 //! A sweep as a document: a table a ladder, and what the marks in it mean.
 
+pub(crate) mod ladder;
+mod notes;
+
+pub use notes::compose_for_notes;
+
 use crate::doc::{
     Block, Cell, Column, Doc, Number, Pair, Section, Support, Table, Tone, Unit, Verdict,
 };
+use crate::findings;
 use crate::number;
 use inferometer_core::compare::Point;
 use inferometer_core::message::Lang;
@@ -17,6 +23,7 @@ use inferometer_core::summary::{SloOutcome, Summary};
 use inferometer_core::sweep_dir::{SweepPlan, Trial, TrialState};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Axes that are climbed.
@@ -52,13 +59,14 @@ pub struct SweepReport<'a> {
 }
 
 /// All that is known of one point.
-struct Row<'a> {
-    point: &'a Point,
+#[derive(Clone)]
+pub(crate) struct Row<'a> {
+    pub(crate) point: &'a Point,
     trials: Vec<&'a Visited>,
 }
 
 impl<'a> Row<'a> {
-    fn summaries(&self) -> impl Iterator<Item = &'a Summary> {
+    pub(crate) fn summaries(&self) -> impl Iterator<Item = &'a Summary> {
         self.trials
             .iter()
             .filter_map(|visited| visited.summary.as_ref())
@@ -148,22 +156,20 @@ pub fn compose(report: &SweepReport<'_>) -> Doc {
         let how = SweepText::GoOnHow.with(report.lang, &[("path", path)]);
         end.push(Pair::new(SweepText::GoOn.text(report.lang), how));
     }
+    sections.extend(findings::section(&findings::of_sweep(report), report.lang));
     sections.push(Section::plain(vec![Block::Pairs(end)]));
     Doc { sections }
 }
 
-fn rows<'a>(report: &SweepReport<'a>) -> Vec<Row<'a>> {
-    let of = |id: &str| {
-        report
-            .visited
-            .iter()
-            .filter(|visited| visited.trial.id == id)
-            .collect()
-    };
+pub(crate) fn rows<'a>(report: &SweepReport<'a>) -> Vec<Row<'a>> {
+    let mut trials: HashMap<&str, Vec<&Visited>> = HashMap::new();
+    for visited in report.visited {
+        trials.entry(&visited.trial.id).or_default().push(visited);
+    }
     (report.plan.points.iter())
         .map(|planned| Row {
             point: &planned.point,
-            trials: of(&planned.id),
+            trials: trials.remove(planned.id.as_str()).unwrap_or_default(),
         })
         .filter(|row| !row.trials.is_empty())
         .collect()
@@ -494,23 +500,7 @@ fn why(row: &Row<'_>) -> Option<String> {
 fn footnotes(report: &SweepReport<'_>, axes: &[String], rows: &[&Row<'_>]) -> Vec<String> {
     let lang = report.lang;
     let mut notes = Vec::new();
-    let mean = |tokens: fn(&Summary) -> Option<u64>| {
-        let counted = || {
-            rows.iter()
-                .flat_map(|row| row.shown())
-                .filter(|s| tokens(s).is_some())
-        };
-        let requests: u64 = counted().map(|summary| summary.requests.ok).sum();
-        let total: u64 = counted().filter_map(tokens).sum();
-        (requests > 0).then(|| number::grouped(total as f64 / requests as f64, 1))
-    };
-    if let (Some(input), Some(output)) = (
-        mean(|summary| summary.tokens.input),
-        mean(|summary| summary.tokens.output),
-    ) {
-        let values = [("input", input), ("output", output)];
-        notes.push(SweepText::MeanLengths.with(lang, &values));
-    }
+    notes.extend(notes::mean_lengths(rows.iter().copied(), lang));
     let starred = |row: &&&Row<'_>| {
         let cell = figures(row).swap_remove(TAIL_COLUMN);
         matches!(

@@ -112,6 +112,12 @@ pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exi
     Ok(Exit::Fine)
 }
 
+/// An import that was kept, as text.
+pub fn stored_text(folder: &Path, lang: Lang) -> anyhow::Result<String> {
+    let stored = Stored::open(folder)?;
+    render(&[(&stored, None)], TableFormat::Text, lang)
+}
+
 fn write(to: Option<&Path>, rendered: &str) -> anyhow::Result<()> {
     match to.filter(|to| *to != Path::new("-")) {
         None => print(rendered),

@@ -12,4 +12,5 @@ pub mod report;
 pub mod run;
 pub mod runs;
 pub mod sim;
+pub mod site;
 pub mod sweep;

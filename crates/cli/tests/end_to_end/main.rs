@@ -21,6 +21,7 @@ mod load;
 mod preflight;
 mod progress;
 mod proxy;
+mod publish;
 mod secrets;
 mod stored_runs;
 mod support;

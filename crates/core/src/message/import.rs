@@ -59,7 +59,5 @@ crate::texts! {
         Lines => "lines", "行";
         /// Title of a column.
         Doubts => "doubts", "疑点";
-        /// In the list of runs: an import of so many results.
-        InList => "import of {count}", "导入 {count} 个结果";
     }
 }

@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod doubts;
 pub mod figures;
 pub mod import;
+pub mod findings;
 pub mod metric;
 pub mod notes;
 pub mod numbers;
@@ -22,6 +23,7 @@ pub mod punctuation;
 pub mod runs;
 pub mod server;
 pub mod setup;
+pub mod site;
 pub mod sweep;
 pub mod verdict;
 

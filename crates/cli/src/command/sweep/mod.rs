@@ -1,6 +1,7 @@
 //! `inferometer sweep`: a grid of load points, one after the other, kept in one directory.
 
 mod flags;
+mod dialect;
 mod plan;
 mod table;
 mod typed;
@@ -29,7 +30,7 @@ use inferometer_core::units::Span;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
 use inferometer_report::run::{Detail, RunReport};
-use inferometer_report::sweep::{SweepReport, Visited, compose, json};
+use inferometer_report::sweep::{SweepReport, Visited, compose, compose_for_notes, json};
 use inferometer_report::{csv, markdown, text};
 use plan::{Planned, plan};
 use std::num::NonZeroU32;
@@ -146,6 +147,9 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
 
 /// Shows a stored sweep.
 pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
+    if let Some(foreign) = options.dialect.foreign() {
+        return dialect::show(sweep, foreign, options);
+    }
     let visited = read(sweep)?;
     let report = SweepReport {
         plan: sweep.plan(),
@@ -156,7 +160,7 @@ pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
     deliver(options, sweep.path(), |format| {
         Ok(match format {
             Format::Text => text::render(&compose(&report), style()),
-            Format::Md => markdown::render(&compose(&report)),
+            Format::Md => markdown::render(&compose_for_notes(&report)),
             Format::Json => json(&report),
             Format::Csv => csv(sweep, &visited, report.lang)?,
         })
