@@ -1,7 +1,7 @@
 //! `inferometer sweep`: a grid of load points, one after the other, kept in one directory.
 
-mod flags;
 mod dialect;
+mod flags;
 mod plan;
 mod table;
 mod typed;
