@@ -2,19 +2,22 @@
 
 mod objective;
 mod shown;
+mod verify;
 
 pub use objective::Objectives;
 pub use shown::{SCHEMA, to_json};
+pub use verify::{VerifyError, on_simulated};
 
 use crate::calibrate::{Beyond, Calibration, requests};
 use crate::cores::on_all;
 use crate::device::{BadDevice, Card, Timed};
 use crate::flags::{Flag, value};
 use crate::observation::Load;
-use crate::predict::{Metric, Subject, Work, settled, simulate};
+use crate::predict::{Metric, Sizes, Subject, Work, settled, simulate};
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_core::summary::Distribution;
 use inferometer_sim::engine::virtual_time::{Run, Served};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Settings to try: every combination of devices, flags and loads.
@@ -32,6 +35,8 @@ pub struct Question<'a> {
     pub input: Lengths,
     /// Tokens of answers.
     pub output: Lengths,
+    /// Requests of a trace, in place of drawn lengths.
+    pub trace: Option<Arc<[Sizes]>>,
     /// Requests of each simulation; absent: as many as were measured, or four a stream.
     pub requests: Option<u32>,
     /// What must be met.
@@ -254,6 +259,7 @@ fn outcome(
             input: question.input,
             output: calibration.workload.output(question.output),
             requests: question.requests.unwrap_or_else(|| requests(load, known)),
+            trace: question.trace.clone(),
         };
         let run = simulate(config.clone(), &work, SEED);
         (work, run)

@@ -93,6 +93,8 @@ crate::texts! {
         Envelope => "May be trusted within", "可信范围";
         /// The file.
         Written => "written to {file}", "已写入 {file}";
+        /// A measurement that the card cannot have made.
+        TooFast => "{point}: a token took {token} ms, and {device} needs {weights} ms to read the weights once; check the card, the model and its precision", "{point}：每 token {token} ms，而 {device} 读一遍权重至少需 {weights} ms；请核对设备、模型与精度";
         /// Heading of a what-if.
         WhatIf => "Predictions", "预测";
         /// Column: flags.
@@ -135,6 +137,24 @@ crate::texts! {
         Uncalibrated => "{metrics} were not measured: predicted from the shipped profile, without an interval", "{metrics} 未实测：按内置参数预测，无区间";
         /// Intervals.
         IntervalNote => "± is the error that 9 of 10 predictions stay below, from points that were held out; it widens outside the envelope", "± 为留出点误差：九成预测不超过此值；超出可信范围时放宽";
+        /// Heading: a prediction beside a measurement.
+        Verified => "Verified", "验证";
+        /// Column: the prediction.
+        Predicted => "predicted", "预测值";
+        /// Column: the measurement.
+        Measured => "measured", "实测值";
+        /// Column: the error.
+        Error => "error", "误差";
+        /// Column: whether the measurement lies in the interval.
+        Interval => "interval", "区间";
+        /// The measurement lies inside.
+        WithinBound => "inside", "区间内";
+        /// It does not.
+        BeyondBound => "outside", "区间外";
+        /// Where the error is kept.
+        VerifiedKept => "the error is kept in {file}", "误差已记入 {file}";
+        /// Where the run is.
+        VerifiedRun => "the run is {run}", "运行记录：{run}";
         /// A flag at its default.
         Usual => "default", "默认";
     }

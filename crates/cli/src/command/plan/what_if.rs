@@ -3,6 +3,8 @@
 use super::arguments::WhatIfArguments;
 use super::calibration::metric_text;
 use super::show;
+use super::trace::Trace;
+use super::verify::verify;
 use crate::Exit;
 use crate::output::language;
 use anyhow::{Context, bail};
@@ -24,21 +26,38 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
     let file = arguments.calibration.display();
     let text = std::fs::read_to_string(&arguments.calibration)
         .with_context(|| format!("cannot read --calibration {file}"))?;
-    let calibration =
+    let mut calibration =
         Calibration::from_toml(&text).with_context(|| format!("--calibration {file}"))?;
     let flags = arguments
         .flag
         .iter()
         .map(|text| axis(text))
         .collect::<anyhow::Result<_>>()?;
+    let lang = language(arguments.view.lang);
+    let trace = match &arguments.data {
+        Some(location) => Some(Trace::read(location, lang)?),
+        None => None,
+    };
     let workload = &calibration.workload;
+    let (input, output) = match &trace {
+        Some(trace) => trace.means(),
+        None => (
+            lengths(arguments.input_tokens, &workload.input_tokens)?,
+            lengths(arguments.output_tokens, &workload.output_tokens)?,
+        ),
+    };
+    let mut loads = loads(arguments)?;
+    if loads.is_empty() && arguments.slo.is_empty() {
+        loads.extend(trace.as_ref().and_then(Trace::load));
+    }
     let question = Question {
         calibration: &calibration,
         cards: arguments.device.clone(),
         flags,
-        loads: loads(arguments)?,
-        input: lengths(arguments.input_tokens, &workload.input_tokens)?,
-        output: lengths(arguments.output_tokens, &workload.output_tokens)?,
+        loads,
+        input,
+        output,
+        trace: trace.map(|trace| trace.sizes),
         requests: arguments.requests,
         objectives: Objectives {
             slos: arguments.slo.clone(),
@@ -49,12 +68,29 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         watts: arguments.watts,
     };
     let answers = ask(&question)?;
-    let lang = language(arguments.view.lang);
-    show(
-        &arguments.view,
-        || to_json(&answers),
-        || sections(&answers, lang),
-    )?;
+    let verified = match &arguments.verify {
+        Some(bench) => {
+            let file = &arguments.calibration;
+            Some(verify(bench, file, &mut calibration, &answers, lang)?)
+        }
+        None => None,
+    };
+    let json = || {
+        let mut all = to_json(&answers);
+        if let Some(verified) = &verified {
+            all["verified"] = verified.json();
+        }
+        all
+    };
+    show(&arguments.view, json, || {
+        let verified = verified
+            .as_ref()
+            .map(|verified| verified.section(&arguments.calibration, lang));
+        sections(&answers, lang)
+            .into_iter()
+            .chain(verified)
+            .collect()
+    })?;
     Ok(match answers.recommended {
         Some(_) => Exit::Fine,
         None => Exit::Doubtful,
@@ -194,6 +230,17 @@ fn flags(setting: &Setting) -> String {
     shown.collect::<Vec<_>>().join(" ")
 }
 
+/// A setting on one line.
+pub(super) fn setting_text(setting: &Setting, load: Load, lang: Lang) -> String {
+    let parts = [
+        setting.device.clone(),
+        flags(setting),
+        load_text(load, lang),
+    ];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" · ")
+}
+
 fn load_text(load: Load, lang: Lang) -> String {
     match load {
         Load::Closed(streams) => Text::LoadStreams.with(lang, &[("n", streams.to_string())]),
@@ -209,7 +256,7 @@ fn brief_load(load: Load) -> String {
 }
 
 /// About three digits.
-fn brief(value: f64) -> String {
+pub(super) fn brief(value: f64) -> String {
     match value.abs() {
         size if size >= 99.95 => format!("{value:.0}"),
         size if size >= 9.995 => format!("{value:.1}"),
@@ -320,18 +367,9 @@ fn recommendation(answers: &Answers, lang: Lang) -> Section {
     let chosen = answers.recommended.map(|index| &answers.settings[index]);
     let said = match chosen.and_then(|chosen| Some((&chosen.0, of(chosen)?))) {
         Some((setting, prediction)) => {
-            let parts = [
-                setting.device.clone(),
-                flags(setting),
-                load_text(prediction.work.load, lang),
-                format!(
-                    "{} {}",
-                    brief(prediction.output_tokens_per_s),
-                    Text::Throughput.text(lang)
-                ),
-            ];
-            let parts = parts.into_iter().filter(|part| !part.is_empty());
-            parts.collect::<Vec<_>>().join(" · ")
+            let setting = setting_text(setting, prediction.work.load, lang);
+            let rate = brief(prediction.output_tokens_per_s);
+            format!("{setting} · {rate} {}", Text::Throughput.text(lang))
         }
         None => Text::NothingMeets.text(lang).to_owned(),
     };
