@@ -506,3 +506,21 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
         "{streams}"
     );
 }
+
+#[test]
+fn a_point_that_the_card_cannot_have_made_is_named() {
+    let measured_on = subject("qwen2.5-7b", "h200");
+    let points: Vec<Observation> = [1, 4, 16]
+        .into_iter()
+        .map(|streams| measured(&measured_on, streams, 64, u64::from(streams)))
+        .collect();
+    let doubt = |device: &str| {
+        let said = subject("qwen2.5-7b", device);
+        let calibration = calibrate(&said, device, &points, Doubtful::Refuse).expect("as set up");
+        calibration.too_fast
+    };
+    assert_eq!(doubt("h200"), None);
+    let doubt = doubt("l20").expect("an L20 needs 17 ms to read the weights");
+    assert!(doubt.token_ms < doubt.weights_ms, "{doubt:?}");
+    assert_eq!(doubt.point, points[0].name);
+}

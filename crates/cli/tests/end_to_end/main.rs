@@ -15,6 +15,7 @@ mod hostile;
 mod interruption;
 mod language;
 mod load;
+mod plan;
 mod preflight;
 mod progress;
 mod proxy;

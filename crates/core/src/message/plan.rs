@@ -81,6 +81,8 @@ crate::texts! {
         Requests => "req/s", "每秒请求";
         /// Metric: tokens a second.
         Throughput => "output tok/s", "输出吞吐量 tok/s";
+        /// Column: the same, where there is little room.
+        Tokens => "tok/s", "tok/s";
         /// Metric: TTFT.
         Ttft => "TTFT", "首 token 时延 TTFT";
         /// Metric: TPOT.
@@ -136,7 +138,7 @@ crate::texts! {
         /// Metrics without held-out points.
         Uncalibrated => "{metrics} were not measured: predicted from the shipped profile, without an interval", "{metrics} 未实测：按内置参数预测，无区间";
         /// Intervals.
-        IntervalNote => "± is the error that 9 of 10 predictions stay below, from points that were held out; it widens outside the envelope", "± 为留出点误差：九成预测不超过此值；超出可信范围时放宽";
+        IntervalNote => "± is the error of tok/s that 9 of 10 predictions stay below, from points that were held out. Inside the envelope: {bounds}; outside, all grow alike", "± 为 tok/s 的误差上限：按留出点估计，九成预测不超过此值。可信范围内：{bounds}；范围外同比放宽";
         /// Heading: a prediction beside a measurement.
         Verified => "Verified", "验证";
         /// Column: the prediction.

@@ -15,6 +15,7 @@ use inferometer_plan::model::KnownModel;
 use inferometer_plan::observation::{Assumed, read_sources};
 use inferometer_plan::predict::{Metric, Subject};
 use inferometer_report::doc::{Block, Cell, Column, Pair, Section, Table};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Fits, writes and shows a calibration.
@@ -93,7 +94,17 @@ fn sections(calibration: &Calibration, written: &str, lang: Lang) -> Vec<Section
     for known in held_out {
         columns.push(Column::right(metric_text(known.metric).text(lang)));
     }
-    columns.push(Column::wrapped(Text::Source.text(lang)));
+    let sources: BTreeSet<&str> = (calibration.points.iter())
+        .map(|point| point.name.as_str())
+        .collect();
+    let several = sources.len() > 1;
+    if several {
+        columns.push(Column::wrapped(Text::Source.text(lang)));
+    }
+    let mut footnotes = vec![Text::HeldOutNote.text(lang).to_owned()];
+    if let (false, Some(only)) = (several, sources.first()) {
+        footnotes.push(format!("{}: {only}", Text::Source.text(lang)));
+    }
     let rows = calibration.points.iter().map(|point| {
         let mut cells = vec![Cell::text(&point.load)];
         for known in held_out {
@@ -102,13 +113,15 @@ fn sections(calibration: &Calibration, written: &str, lang: Lang) -> Vec<Section
                 Cell::text(format!("{:+.1} %", error * 100.0))
             }));
         }
-        cells.push(Cell::text(&point.name));
+        if several {
+            cells.push(Cell::text(&point.name));
+        }
         cells
     });
     let points = Table {
         columns,
         rows: rows.collect(),
-        footnotes: vec![Text::HeldOutNote.text(lang).to_owned()],
+        footnotes,
     };
     let stated = Table {
         columns: vec![
@@ -166,7 +179,11 @@ fn envelope(calibration: &Calibration, lang: Lang) -> Vec<Pair> {
         .into_iter()
         .filter_map(|(name, range)| {
             let [low, high] = range?;
-            Some(Pair::new(name, format!("{low} – {high}")))
+            let range = match low == high {
+                true => format!("{low}"),
+                false => format!("{low} – {high}"),
+            };
+            Some(Pair::new(name, range))
         })
         .collect();
     for (name, values) in &envelope.flags {

@@ -171,7 +171,8 @@ fn sections(answers: &Answers, lang: Lang) -> Vec<Section> {
     for title in [
         Text::Load.text(lang),
         Text::Requests.text(lang),
-        Text::Throughput.text(lang),
+        Text::Tokens.text(lang),
+        "±",
         "TTFT ms",
         "p99",
         "TPOT ms",
@@ -255,6 +256,10 @@ fn brief_load(load: Load) -> String {
     }
 }
 
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
 /// About three digits.
 pub(super) fn brief(value: f64) -> String {
     match value.abs() {
@@ -265,32 +270,16 @@ pub(super) fn brief(value: f64) -> String {
 }
 
 fn row(prediction: &Prediction, optional: &[(Text, bool); 4], lang: Lang, cells: &mut Vec<Cell>) {
-    let with_error = |metric: Metric, value: f64| {
-        let bound = prediction.bounds.iter().find(|(known, _)| *known == metric);
-        match bound.and_then(|(_, bound)| *bound) {
-            Some(bound) => Cell::text(format!("{} ±{:.0}%", brief(value), bound * 100.0)),
-            None => Cell::text(brief(value)),
-        }
-    };
     let plain = |value: Option<f64>| value.map_or(Cell::Absent, |value| Cell::text(brief(value)));
-    let latency =
-        |metric, mean: Option<f64>| mean.map_or(Cell::Absent, |mean| with_error(metric, mean));
+    let bound = prediction.bound(Metric::Throughput);
     cells.push(Cell::text(brief_load(prediction.work.load)));
     cells.push(plain(Some(prediction.requests_per_s)));
-    cells.push(with_error(
-        Metric::Throughput,
-        prediction.output_tokens_per_s,
-    ));
-    cells.push(latency(
-        Metric::Ttft,
-        prediction.ttft_ms.map(|ttft| ttft.mean),
-    ));
+    cells.push(plain(Some(prediction.output_tokens_per_s)));
+    cells.push(bound.map_or(Cell::Absent, |bound| Cell::text(percent(bound))));
+    cells.push(plain(prediction.ttft_ms.map(|ttft| ttft.mean)));
     cells.push(plain(prediction.ttft_ms.map(|ttft| ttft.p99)));
-    cells.push(latency(
-        Metric::Tpot,
-        prediction.tpot_ms.map(|tpot| tpot.mean),
-    ));
-    cells.push(latency(Metric::E2e, prediction.e2e_ms.map(|e2e| e2e.mean)));
+    cells.push(plain(prediction.tpot_ms.map(|tpot| tpot.mean)));
+    cells.push(plain(prediction.e2e_ms.map(|e2e| e2e.mean)));
     let values = [
         prediction.met.map(|met| match met {
             true => Cell::Toned(Text::Met.text(lang).to_owned(), Tone::Good),
@@ -316,8 +305,16 @@ fn row(prediction: &Prediction, optional: &[(Text, bool); 4], lang: Lang, cells:
 }
 
 fn footnotes(answers: &Answers, predicted: &[&Prediction], lang: Lang) -> Vec<String> {
-    let mut notes = vec![Text::IntervalNote.text(lang).to_owned()];
+    let mut notes = Vec::new();
     if let Some(first) = predicted.first() {
+        let known = Metric::ALL.into_iter().filter_map(|metric| {
+            let bound = percent(first.bound_inside(metric)?);
+            Some(format!("{} {bound}", metric_text(metric).text(lang)))
+        });
+        let known = known.collect::<Vec<_>>().join(", ");
+        if !known.is_empty() {
+            notes.push(Text::IntervalNote.with(lang, &[("bounds", known)]));
+        }
         let unknown: Vec<&str> = first
             .bounds
             .iter()
