@@ -292,7 +292,7 @@ impl RunDir {
 }
 
 /// Writes a file under another name and renames it, so that it is whole or not there.
-pub(crate) fn write_whole(folder: &Path, name: &str, text: &str) -> Result<(), StorageError> {
+pub fn write_whole(folder: &Path, name: &str, text: &str) -> Result<(), StorageError> {
     let path = folder.join(name);
     let partial = folder.join(format!("{name}.partial"));
     let written = File::create(&partial)

@@ -18,6 +18,7 @@ mod interruption;
 mod language;
 mod launch;
 mod load;
+mod plan;
 mod preflight;
 mod progress;
 mod proxy;
