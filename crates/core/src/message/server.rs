@@ -7,7 +7,7 @@ crate::texts! {
     /// What reports say of the server's view.
     pub enum ServerText {
         /// Heading.
-        View => "server's own view", "服务端视角";
+        View => "Server's own view", "服务端视角";
         /// Key: requests that run.
         Running => "Running", "运行中的请求";
         /// Key: requests that wait.
