@@ -64,6 +64,16 @@ impl Servers {
         })
     }
 
+    /// Servers that others started.
+    pub fn of_others() -> Servers {
+        Servers {
+            launcher: None,
+            logs: PathBuf::new(),
+            kept: None,
+            failed: BTreeMap::new(),
+        }
+    }
+
     /// Why the engine of a point would not start, as far as that is known without a try.
     pub fn objection(&self, flags: &Flags) -> Option<EngineFailure> {
         self.launcher.as_ref()?.with_flags(flags).objection()

@@ -151,7 +151,7 @@ fn row(run: &RunLine, lang: Lang) -> Vec<Cell> {
         RunState::Valid => (VerdictText::Valid.text(lang).to_owned(), Tone::Plain),
         RunState::Invalid => (VerdictText::Invalid.text(lang).to_owned(), Tone::Bad),
         RunState::Unfinished => (VerdictText::Unfinished.text(lang).to_owned(), Tone::Caution),
-        RunState::Foreign => (String::new(), Tone::Plain),
+        RunState::Foreign => (VerdictText::Foreign.text(lang).to_owned(), Tone::Plain),
     };
     let rate =
         |value: Option<f64>, unit| Cell::number(value, unit, value.map_or(0, number::decimals));

@@ -177,6 +177,7 @@ fn state(entry: &Entry) -> (VerdictText, &'static str) {
         RunState::Valid => (VerdictText::Valid, "valid"),
         RunState::Invalid => (VerdictText::Invalid, "invalid"),
         RunState::Unfinished => (VerdictText::Unfinished, "unfinished"),
+        RunState::Foreign => (VerdictText::Foreign, "foreign"),
     }
 }
 

@@ -109,7 +109,7 @@ fn measured_run(url: &str, work: &Work, lang: Lang) -> anyhow::Result<PathBuf> {
     let out = new_folder(Some("verify"), "run");
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
-    let measured = Servers::default().measure(point, &out, &control, &mut progress);
+    let measured = Servers::of_others().measure(point, &out, &control, &mut progress);
     progress.end();
     let measured = measured?;
     if measured.ending.cause == EndCause::Signal {
