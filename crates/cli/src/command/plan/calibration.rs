@@ -180,7 +180,7 @@ fn envelope(calibration: &Calibration, lang: Lang) -> Vec<Pair> {
         .filter_map(|(name, range)| {
             let [low, high] = range?;
             let range = match low == high {
-                true => format!("{low}"),
+                true => low.to_string(),
                 false => format!("{low} – {high}"),
             };
             Some(Pair::new(name, range))
