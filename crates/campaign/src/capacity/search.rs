@@ -185,16 +185,15 @@ impl Search {
         let bracket = self.bracket(tier);
         let test = |&(at, share): &(usize, f64)| {
             let belief = bracket.map(|ends| Belief::of(&self.history, at, share, ends));
-            Test::new(at, share, belief.map_or(UNKNOWN_EFFECT, |belief| belief.effect))
+            Test::new(
+                at,
+                share,
+                belief.map_or(UNKNOWN_EFFECT, |belief| belief.effect),
+            )
         };
         let tests = tier.targets.iter().map(test).collect();
         let targets = self.settings.targets.len();
-        Ok(Probe::new(
-            (level, purpose),
-            (length, most),
-            targets,
-            tests,
-        ))
+        Ok(Probe::new((level, purpose), (length, most), targets, tests))
     }
 
     fn level(&self, level: f64) -> f64 {
@@ -234,7 +233,8 @@ impl Search {
             let lengths = (tier.shortest(), self.left());
             return self.at(tier, next, lengths, Purpose::Bracket);
         }
-        let clear = |outcome: &&Outcome| outcome.level == next && outcome.verdict == Verdict::Misses;
+        let clear =
+            |outcome: &&Outcome| outcome.level == next && outcome.verdict == Verdict::Misses;
         if !up && (tier.confirmation.is_some() || all.iter().any(|outcome| clear(&outcome))) {
             return Err(Ending::NeverMet);
         }
