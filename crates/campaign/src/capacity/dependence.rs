@@ -6,7 +6,7 @@ const GRAIN: usize = 8;
 /// Fewest batches of a probe that show how they differ.
 const LEAST_BATCHES: usize = 4;
 /// Fewest differences, over all probes, that a length of batches is judged by.
-const LEAST_DIFFERENCES: f64 = 24.0;
+const LEAST_DIFFERENCES: f64 = 12.0;
 
 /// Misses of one target in the order of sending, by small batches.
 #[derive(Clone, Debug, Default, PartialEq)]

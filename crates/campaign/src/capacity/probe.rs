@@ -230,18 +230,26 @@ impl Probe {
             return Step::Stop(Verdict::Misses);
         }
         let ended = self.counted >= self.length || self.observed >= self.most_requests;
-        let trusted = match self.purpose {
-            Purpose::Bracket => true,
-            Purpose::Bisect | Purpose::Confirm => self.counted >= self.length / TRUSTED_PART,
-        };
+        // Just at the capacity a test of "clearly good or clearly bad" is a toss-up, so a long
+        // run goes to its end.
+        if self.purpose == Purpose::Confirm {
+            return match ended {
+                true => Step::Stop(self.claim()),
+                false => Step::Continue,
+            };
+        }
+        let trusted =
+            self.purpose == Purpose::Bracket || self.counted >= self.length / TRUSTED_PART;
         let bad = || (self.tests.iter()).any(|test| test.says(SprtVerdict::Bad));
         let good = || (self.tests.iter()).all(|test| test.says(SprtVerdict::Good));
-        match self.purpose {
-            _ if trusted && bad() => Step::Stop(Verdict::Misses),
-            Purpose::Confirm if ended => Step::Stop(self.claim()),
-            Purpose::Bracket | Purpose::Bisect if trusted && good() => Step::Stop(Verdict::Meets),
-            _ if ended => Step::Stop(Verdict::Near),
-            _ => Step::Continue,
+        if trusted && bad() {
+            Step::Stop(Verdict::Misses)
+        } else if trusted && good() {
+            Step::Stop(Verdict::Meets)
+        } else if ended {
+            Step::Stop(Verdict::Near)
+        } else {
+            Step::Continue
         }
     }
 

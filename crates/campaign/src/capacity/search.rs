@@ -235,7 +235,7 @@ impl Search {
         }
         let clear =
             |outcome: &&Outcome| outcome.level == next && outcome.verdict == Verdict::Misses;
-        if !up && (tier.confirmation.is_some() || all.iter().any(|outcome| clear(&outcome))) {
+        if !up && (tier.confirmation.is_some() || all.iter().any(|outcome| clear(outcome))) {
             return Err(Ending::NeverMet);
         }
         match tier.confirmation {

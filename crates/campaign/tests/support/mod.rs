@@ -1,4 +1,6 @@
-//! The simulated engine as a server whose capacity is looked for, in virtual time.
+//! The simulated engine as a server whose capacity is looked for, in virtual time. The test and
+//! the benchmark each use a part of it.
+#![allow(dead_code)]
 
 use std::ops::ControlFlow;
 
