@@ -66,7 +66,7 @@
 //! ```
 
 mod answer;
-mod belief;
+mod curve;
 mod dependence;
 mod overload;
 mod probe;
