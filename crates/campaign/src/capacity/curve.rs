@@ -21,6 +21,9 @@ const LEAST_WEIGHT: f64 = 0.01;
 const NEAR: f64 = 0.1;
 /// How likely it is that a level was overloaded, or hopeless, by chance.
 const FALSE_ALARM: f64 = 0.03;
+/// Distance, in logarithms, from the capacity to where overload is likely to show: a level at
+/// the capacity itself shows it every other time, since its queue swings widely.
+const OVERLOAD_REACH: f64 = 0.02;
 /// How likely it is that a probe says nothing of its level, for a hiccup of the server.
 const FLUKE: f64 = 0.005;
 /// A server may miss some requests at any load: fewer misses than this part of those allowed
@@ -233,8 +236,10 @@ impl Telling {
 
     fn log_likelihood(&self, share: f64, capacity: f64, steepness: f64) -> f64 {
         match *self {
-            Telling::Beyond(level) if capacity < level => (1.0 - FALSE_ALARM).ln(),
-            Telling::Beyond(_) => FALSE_ALARM.ln(),
+            Telling::Beyond(level) => {
+                let shows = 1.0 / (1.0 + ((capacity - level) / OVERLOAD_REACH).exp());
+                (FALSE_ALARM + (1.0 - FALSE_ALARM) * shows).ln()
+            }
             Telling::Shares {
                 level,
                 met,

@@ -181,7 +181,9 @@ impl Probe {
         while let Some((in_flight, ttft_s, within)) = self.early.remove(&self.observed) {
             self.observed += 1;
             self.course.observe(in_flight, ttft_s);
-            if self.observed.is_multiple_of(16) && self.course.is_overloaded() {
+            // At lengths that grow by an eighth: many looks would find a trend by chance.
+            let look = (self.observed / 16).next_power_of_two().max(16);
+            if self.observed.is_multiple_of(look) && self.course.is_overloaded() {
                 return self.overload();
             }
             if self.is_settled() {

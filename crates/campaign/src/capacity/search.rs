@@ -154,16 +154,16 @@ impl Search {
         let free = self.left().saturating_sub(2 * kept);
         if let Some(confirmation) = tier.confirmation {
             let moved = (answer / confirmation.level).ln().abs() > self.settings.tolerance;
-            match () {
-                () if narrow && !moved => {
-                    return Err(match confirmation.requests >= tier.least() {
-                        true => Ending::Confirmed,
-                        false => Ending::TooFewSamples,
-                    });
-                }
-                () if tier.confirmations >= MOST_CONFIRMATIONS => return Err(Ending::Unconfirmed),
-                () if free == 0 => return Err(Ending::BudgetSpent),
-                () => {}
+            let carried = confirmation.requests >= tier.least();
+            if narrow && !moved && carried {
+                return Err(Ending::Confirmed);
+            }
+            if tier.confirmations >= MOST_CONFIRMATIONS || free == 0 {
+                return Err(match carried {
+                    false => Ending::TooFewSamples,
+                    true if free == 0 => Ending::BudgetSpent,
+                    true => Ending::Unconfirmed,
+                });
             }
         }
         let near = |outcome: &&Outcome| (outcome.level / answer).ln().abs() <= NEAR;
