@@ -86,7 +86,7 @@ impl Curve {
         let (first, factor, count) = STEEPNESS;
         let steepnesses: Vec<f64> = (0..count).map(|k| first * factor.powi(k as i32)).collect();
         let telling: Vec<Telling> = (history.iter())
-            .filter_map(|outcome| Telling::of(outcome, at, weight(outcome) / effect))
+            .filter_map(|outcome| Telling::of(outcome, at, share, weight(outcome) / effect))
             .collect();
         let step = (high - low).max(1e-6) / (POINTS - 1) as f64;
         let mut logs = Vec::with_capacity(POINTS * count);
@@ -213,10 +213,12 @@ enum Telling {
 
 impl Telling {
     /// Nothing, where no request was counted.
-    fn of(outcome: &Outcome, at: usize, weight: f64) -> Option<Self> {
+    fn of(outcome: &Outcome, at: usize, share: f64, weight: f64) -> Option<Self> {
         let level = outcome.level.ln();
-        // While a queue grows, its first requests are still in time, so they do not count.
-        if outcome.is_beyond(at) {
+        // While a queue grows, its first requests are still in time, so they do not count. Where
+        // most are missed, how many says nothing of where the capacity is.
+        let few = (outcome.met[at] as f64) < share / 2.0 * outcome.requests as f64;
+        if few || outcome.is_beyond(at) {
             return Some(Telling::Beyond(level));
         }
         let met = weight * outcome.met[at] as f64;

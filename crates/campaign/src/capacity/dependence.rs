@@ -127,11 +127,11 @@ mod tests {
 
     #[test]
     fn requests_that_share_their_fate_tell_as_much_as_one() {
-        let alone = effect(1, 40_000).unwrap();
+        let alone = effect(1, 400_000).unwrap();
         assert!((0.6..1.5).contains(&alone), "{alone}");
-        let tenfold = effect(10, 40_000).unwrap();
+        let tenfold = effect(10, 400_000).unwrap();
         assert!((7.0..14.0).contains(&tenfold), "{tenfold}");
-        let fiftyfold = effect(50, 80_000).unwrap();
+        let fiftyfold = effect(50, 400_000).unwrap();
         assert!((35.0..65.0).contains(&fiftyfold), "{fiftyfold}");
     }
 

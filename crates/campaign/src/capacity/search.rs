@@ -148,7 +148,7 @@ impl Search {
         let [low, high] = curve.interval();
         let answer = self.held(curve.median());
         let narrow = (high / low).ln() <= 2.0 * self.settings.tolerance
-            || (self.settings.whole && self.held(high) - self.held(low) <= 1.0);
+            || (self.settings.whole && self.held(high) == self.held(low));
         // Requests for the confirmation are kept back.
         let kept = tier.least().max(2 * tier.shortest());
         let free = self.left().saturating_sub(2 * kept);
@@ -166,13 +166,18 @@ impl Search {
                 });
             }
         }
+        // Where the last confirmation was overloaded, the next one keeps away from the edge.
+        let confirmed_at = match tier.confirmation {
+            Some(last) if last.requests < tier.least() => self.held(low),
+            _ => answer,
+        };
         let near = |outcome: &&Outcome| (outcome.level / answer).ln().abs() <= NEAR;
         let near = self.history.iter().filter(near);
         let seen: u64 = near.clone().map(|outcome| outcome.requests).sum();
         // A narrow interval of few requests is narrow by chance.
         if (narrow && seen >= tier.longest()) || free == 0 {
             let length = if free == 0 { kept } else { tier.longest() };
-            return self.at(tier, answer, (length, self.left()), Purpose::Confirm);
+            return self.at(tier, confirmed_at, (length, self.left()), Purpose::Confirm);
         }
         // Each near probe told too little: the next is longer. Levels on both sides of the
         // middle, half a standard deviation away, show how steep the curve is.
