@@ -19,7 +19,7 @@ const REACH: f64 = 0.25;
 const LEAST_WEIGHT: f64 = 0.01;
 /// Distance within which probes show how they scatter and how their requests depend.
 const NEAR: f64 = 0.1;
-/// How likely it is that a level was overloaded, or hopeless, by chance.
+/// How likely it is that a level far below the capacity seems overloaded by chance.
 const FALSE_ALARM: f64 = 0.03;
 /// Distance, in logarithms, from the capacity to where overload is likely to show: a level at
 /// the capacity itself shows it every other time, since its queue swings widely.
@@ -200,8 +200,10 @@ fn share_at(level: f64, share: f64, capacity: f64, steepness: f64) -> f64 {
 
 /// What one probe tells of one target.
 enum Telling {
-    /// The level, in logarithms, cannot be held.
-    Beyond(f64),
+    /// The queue grew at this level, in logarithms.
+    Overloaded(f64),
+    /// Nearly all requests missed at this level.
+    Hopeless(f64),
     /// So many independent requests would tell as much.
     Shares {
         level: f64,
@@ -216,10 +218,13 @@ impl Telling {
     fn of(outcome: &Outcome, at: usize, share: f64, weight: f64) -> Option<Self> {
         let level = outcome.level.ln();
         // While a queue grows, its first requests are still in time, so they do not count. Where
-        // most are missed, how many says nothing of where the capacity is.
-        let few = (outcome.met[at] as f64) < share / 2.0 * outcome.requests as f64;
+        // nearly all are missed, how many says nothing of where the capacity is.
+        let few = (outcome.met[at] as f64) < share / 8.0 * outcome.requests as f64;
+        if outcome.overloaded {
+            return Some(Telling::Overloaded(level));
+        }
         if few || outcome.is_beyond(at) {
-            return Some(Telling::Beyond(level));
+            return Some(Telling::Hopeless(level));
         }
         let met = weight * outcome.met[at] as f64;
         let missed = weight * outcome.misses[at].total() as f64;
@@ -238,7 +243,9 @@ impl Telling {
 
     fn log_likelihood(&self, share: f64, capacity: f64, steepness: f64) -> f64 {
         match *self {
-            Telling::Beyond(level) => {
+            Telling::Hopeless(level) if capacity < level => 0.0,
+            Telling::Hopeless(_) => FLUKE.ln(),
+            Telling::Overloaded(level) => {
                 let shows = 1.0 / (1.0 + ((capacity - level) / OVERLOAD_REACH).exp());
                 (FALSE_ALARM + (1.0 - FALSE_ALARM) * shows).ln()
             }
