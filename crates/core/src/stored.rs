@@ -161,6 +161,7 @@ mod tests {
             schema: PLAN_SCHEMA.to_owned(),
             label: None,
             tags: Vec::new(),
+            engine: Vec::new(),
             axes: Vec::new(),
             repeat: 1,
             visits: Vec::new(),
