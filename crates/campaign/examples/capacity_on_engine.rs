@@ -5,6 +5,8 @@
 //! bisection at fixed lengths, of which the shortest that is right in nine of ten is the one to
 //! compare with; `[FIRST] [SEEDS]` searches.
 
+#![allow(clippy::print_stdout, reason = "an example prints its figures")]
+
 #[path = "../tests/support/mod.rs"]
 mod support;
 
@@ -86,13 +88,13 @@ fn close(value: f64, at: usize) -> bool {
 
 fn plain(server: &EngineServer, (first, seeds): (u64, u64), lengths: &[u64]) {
     for &length in lengths {
-        for at in 0..2 {
+        for (at, (name, _)) in TARGETS.into_iter().enumerate() {
             let all: Vec<(f64, u64)> = (first..first + seeds)
                 .map(|seed| plain_bisection(server, at, (length, 1.05), seed))
                 .collect();
             let right = all.iter().filter(|(value, _)| close(*value, at)).count();
             let spent = all.iter().map(|(_, spent)| spent).sum::<u64>() / seeds;
-            println!("{} {length}: {right}/{seeds}, {spent}", TARGETS[at].0);
+            println!("{name} {length}: {right}/{seeds}, {spent}");
         }
     }
 }

@@ -32,9 +32,9 @@ const BASE_MISSES: f64 = 0.05;
 /// As few may still be met far above the capacity.
 const BASE_MET: f64 = 0.02;
 /// Steepness, from slopes to cliffs: the first, the factor to the next, and how many.
-const STEEPNESS: (f64, f64, usize) = (2.0, 1.6, 12);
+const STEEPNESS: (f64, f64, usize) = (2.0, 1.8, 12);
 /// Steepness is most likely this, in logarithms, and spread so much.
-const USUAL_STEEPNESS: (f64, f64) = (2.7, 1.2);
+const USUAL_STEEPNESS: (f64, f64) = (2.7, 2.0);
 /// A cliff has lost half of what was met after this, in logarithms of the level.
 const CLIFF: f64 = 0.05;
 /// Fewest near probes whose scatter is a measure of their precision.

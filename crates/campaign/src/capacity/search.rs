@@ -43,7 +43,7 @@ struct Tier {
     /// Numbers of its targets, with their shares.
     targets: Vec<(usize, f64)>,
     confirmations: u32,
-    /// The last one.
+    /// The last one that carries a claim, if any does.
     confirmation: Option<Confirmation>,
     ending: Option<Ending>,
 }
@@ -123,7 +123,12 @@ impl Search {
                 requests: outcome.requests,
                 met: met.unwrap_or_default(),
             };
-            tier.confirmation = Some(confirmation);
+            // One that carries a claim stands, whatever ended a later one.
+            let least = tier.least();
+            let stands = (tier.confirmation).is_some_and(|earlier| earlier.requests >= least);
+            if confirmation.requests >= least || !stands {
+                tier.confirmation = Some(confirmation);
+            }
         }
         self.history.push(outcome);
     }
@@ -166,10 +171,12 @@ impl Search {
                 });
             }
         }
-        // Where the last confirmation was overloaded, the next one keeps away from the edge.
-        let confirmed_at = match tier.confirmation {
-            Some(last) if last.requests < tier.least() => self.held(low),
-            _ => answer,
+        // Where a confirmation was overloaded, the next one keeps away from the edge.
+        let failed =
+            |last: &&Outcome| last.purpose == Purpose::Confirm && last.requests < tier.least();
+        let confirmed_at = match self.history.last().filter(failed) {
+            Some(last) => self.held(low.min(last.level * (1.0 - self.settings.tolerance))),
+            None => answer,
         };
         let near = |outcome: &&Outcome| (outcome.level / answer).ln().abs() <= NEAR;
         let near = self.history.iter().filter(near);
