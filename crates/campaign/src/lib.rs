@@ -1,6 +1,11 @@
-//! Campaigns as pure data: the points of a sweep in their order, and the search for the
-//! highest load that meets the objectives. Whoever drives them measures; nothing here does.
+//! Campaigns as pure data: the points of a sweep in their order, the search for the highest
+//! load that meets the objectives, and the search for the best launch flags. Whoever drives
+//! them measures; nothing here does.
 
 pub mod axes;
 pub mod capacity;
 pub mod ladder;
+pub mod search;
+pub mod space;
+pub mod study;
+pub mod trial;

@@ -4,7 +4,11 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 use crate::command::capacity::CapacityArguments;
+use crate::command::compare::CompareArguments;
+use crate::command::from::FromArguments;
+use crate::command::import::ImportArguments;
 use crate::command::sweep::SweepArguments;
+use crate::launch::EngineArguments;
 use anyhow::Context;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use inferometer_core::message::Lang;
@@ -35,7 +39,7 @@ pub struct Cli {
 pub enum Command {
     /// Measure one load point
     #[command(
-        after_help = "Example: inferometer run http://localhost:8000 --concurrency 32 --requests 500 \\\n         --input-tokens 512 --output-tokens 128 --slo ttft.p99=1s\nWithout a URL, the simulated engine is started and measured."
+        after_help = "Example: inferometer run http://localhost:8000 --concurrency 32 --requests 500 \\\n         --input-tokens 512 --output-tokens 128 --slo ttft.p99=1s\nStart the engine, too: inferometer run --requests 500 -- vllm serve MODEL --port {port}\nWithout a URL or a command, the simulated engine is started and measured."
     )]
     Run(Box<RunArguments>),
     /// Measure a grid of load points: every option that holds a list is an axis
@@ -48,14 +52,27 @@ pub enum Command {
         after_help = "Example: inferometer capacity http://localhost:8000 --slo ttft.p99=1s --slo tpot.p99=50ms \\\n         --input-tokens 512 --output-tokens 128\nWithout a URL, the simulated engine is started and searched."
     )]
     Capacity(Box<CapacityArguments>),
-    /// Show a stored run again, in any format, dialect or with other objectives
+    /// Show a stored run or sweep again, in any format, dialect or with other objectives
     #[command(
-        after_help = "Example: inferometer report --dialect vllm\nWithout a path, the latest run in inferometer-runs."
+        after_help = "Example: inferometer report --dialect vllm\nWithout a path, the latest run, sweep or search in inferometer-runs.\nAn index of many: inferometer report inferometer-runs -o site"
     )]
     Report(ReportArguments),
-    /// List the stored runs
+    /// List the stored runs, sweeps and searches
     #[command(after_help = "Example: inferometer runs")]
     Runs(RunsArguments),
+    /// Compare runs, sweeps and imports with a baseline
+    #[command(
+        after_help = "Example: inferometer compare before/ after/ --fail-on worse\nEach folder may hold several runs of one setting: repeats make the verdict surer."
+    )]
+    Compare(CompareArguments),
+    /// Read results of other tools, from files or notes, and keep them as runs
+    #[command(after_help = "Example: inferometer import notes.md benchmark_data.db --format md")]
+    Import(ImportArguments),
+    /// Translate the command line of another benchmark
+    #[command(
+        after_help = "Example: inferometer from 'vllm bench serve --model Qwen/Qwen2.5-7B-Instruct --dataset-name random --request-rate 4'\nWithout quotes, after --: inferometer from -- evalscope perf --parallel 8 16 --number 80 160"
+    )]
+    From(FromArguments),
     /// Look at a data set: its format, lengths and bad lines; convert it
     #[command(
         after_help = "Example: inferometer data ShareGPT_V3.json --filter vllm --to custom -o prompts.jsonl"
@@ -94,9 +111,8 @@ pub struct RunArguments {
     /// Say nothing while it runs
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
-    /// An engine's command line, after --
-    #[arg(last = true, value_name = "ENGINE COMMAND", hide = true)]
-    pub engine: Vec<String>,
+    #[command(flatten)]
+    pub engine: EngineArguments,
 }
 
 /// The options of a measurement, from flags and from a file.
@@ -234,15 +250,18 @@ fn theme(text: &str) -> Result<Theme, String> {
     }
 }
 
-fn lang(text: &str) -> Result<Lang, String> {
+/// A language by its word.
+pub fn lang(text: &str) -> Result<Lang, String> {
     Lang::from_word(text).ok_or_else(|| "choose en or zh".into())
 }
 
 /// `inferometer report`.
 #[derive(Args)]
 pub struct ReportArguments {
-    /// A run directory [the latest]
-    pub path: Option<PathBuf>,
+    /// A run, sweep or search [the latest]; several, or a folder of many, with -o DIR make an
+    /// index in that folder
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub output: OutputOptions,
     /// Judge by these objectives instead of the run's own (repeatable)

@@ -4,21 +4,26 @@ mod arguments;
 mod cache;
 mod certificate;
 mod command;
+mod comparand;
 mod embedded;
+mod engine_defaults;
 mod folder;
 mod host;
 mod keys;
+mod launch;
 mod measure;
 mod output;
 mod pictures;
 mod progress;
 mod servers;
 mod signals;
+mod translate;
 mod work;
 
 use arguments::{Cli, Command};
 use clap::{CommandFactory, FromArgMatches};
 use inferometer_core::guard::is_guarded;
+use inferometer_engine::{SUPERVISOR_WORD, supervise};
 use std::process::ExitCode;
 
 /// How a command ended. Errors are the fourth way: 2.
@@ -35,6 +40,15 @@ pub enum Exit {
 }
 
 fn main() -> ExitCode {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == SUPERVISOR_WORD)
+    {
+        return match supervise(std::io::stdin(), std::io::stdout()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::from(2),
+        };
+    }
     // What is caught is told as an error; its trace would only frighten.
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -52,6 +66,9 @@ fn main() -> ExitCode {
         Command::Capacity(arguments) => command::capacity::run(*arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Runs(arguments) => command::runs::run(&arguments),
+        Command::Compare(arguments) => command::compare::run(&arguments),
+        Command::Import(arguments) => command::import::run(&arguments),
+        Command::From(arguments) => command::from::run(&arguments),
         Command::Data(arguments) => command::data::run(&arguments),
         Command::Plan(arguments) => command::plan::run(&arguments),
         Command::Sim(arguments) => command::sim::run(*arguments),

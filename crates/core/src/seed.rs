@@ -24,6 +24,8 @@ pub enum Dimension {
     Turns = 7,
     /// Which prompts share a beginning.
     PrefixGroup = 8,
+    /// Which settings a search tries.
+    Search = 9,
 }
 
 /// The generator of item `index` in a dimension. Equal arguments, equal numbers, on every

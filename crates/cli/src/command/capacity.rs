@@ -3,6 +3,7 @@
 use crate::Exit;
 use crate::arguments::{Format, MeasurementOptions, OutputOptions};
 use crate::folder::new_folder;
+use crate::launch::{EngineArguments, Flags};
 use crate::measure::{Measured, Point, PrefixCache};
 use crate::output::{Rendered, check_output, deliver, keep, language, style};
 use crate::progress::Progress;
@@ -86,9 +87,8 @@ pub struct CapacityArguments {
         help_heading = "Capacity"
     )]
     pub budget: Count,
-    /// An engine's command line, after --
-    #[arg(last = true, value_name = "ENGINE COMMAND", hide = true)]
-    pub engine: Vec<String>,
+    #[command(flatten)]
+    pub engine: EngineArguments,
 }
 
 /// What is raised.
@@ -137,9 +137,6 @@ impl std::str::FromStr for Tier {
 
 /// Searches and shows the answer.
 pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
-    if !arguments.engine.is_empty() {
-        bail!("this version does not start engines; start the server yourself and give its URL");
-    }
     check_output(&arguments.output)?;
     let lang = language(arguments.output.lang);
     let mut options = arguments.measurement.layered()?;
@@ -171,6 +168,13 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     let label = options.run.label.clone();
     let out = (arguments.out).unwrap_or_else(|| new_folder(label.as_deref(), "capacity"));
     RunDir::check(&out)?;
+    let servers = Servers::given(
+        &arguments.engine,
+        &options,
+        &Flags::new(),
+        out.join("server"),
+        &mut progress,
+    )?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
     let mut driver = Driver {
@@ -179,12 +183,14 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
         watched,
         out: out.clone(),
         control,
-        servers: Servers::default(),
+        servers,
         lines: Vec::new(),
         confirmed: None,
     };
-    let (answers, spent) = driver.search(search, &mut progress)?;
+    let found = driver.search(search, &mut progress);
+    driver.servers.stop(&progress);
     progress.end();
+    let (answers, spent) = found?;
     let found = Capacity {
         schema: SCHEMA.to_owned(),
         label,

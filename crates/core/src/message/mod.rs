@@ -6,11 +6,14 @@
 //! English or lost a `{name}`.
 
 pub mod capacity;
+pub mod compare;
 mod complete;
 pub mod data;
 pub mod doctor;
 pub mod doubts;
 pub mod figures;
+pub mod findings;
+pub mod import;
 pub mod metric;
 pub mod notes;
 pub mod numbers;
@@ -21,6 +24,7 @@ pub mod punctuation;
 pub mod runs;
 pub mod server;
 pub mod setup;
+pub mod site;
 pub mod sweep;
 pub mod verdict;
 

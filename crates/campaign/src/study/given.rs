@@ -1,0 +1,367 @@
+//! A study as it is written in TOML.
+
+use super::{Budget, Direction, Engine, Goal, LastStage, Objective, SearcherName, Study};
+use crate::search::Halving;
+use crate::space::{GivenDomain, Space, SpaceError};
+use crate::trial::Level;
+use inferometer_catalog::engine::command::CommandError;
+use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version};
+use inferometer_core::options::{LoadOptions, WorkOptions};
+use inferometer_core::slo::Slo;
+use inferometer_core::units::Span;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A text that is no study.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StudyError {
+    /// Not TOML, or a key that no study has.
+    #[error("{}", one_line(.0))]
+    Toml(String),
+    /// The command is none.
+    #[error("[engine] command: {0}")]
+    Command(#[from] CommandError),
+    /// The space is none.
+    #[error("[space] {0}")]
+    Space(#[from] SpaceError),
+    /// No load, or two.
+    #[error("[load] says {0}; give concurrency = [64] or capacity = true")]
+    Load(&'static str),
+    /// Nothing to reach.
+    #[error("[goal] has no objective; give maximize = \"throughput.output_tokens_per_s\"")]
+    NoObjective,
+    /// The capacity search needs a limit.
+    #[error("[load] capacity = true needs a limit; give [goal] slo = [\"ttft.p99=1s\"]")]
+    CapacityWithoutSlo,
+    /// A number that makes no sense.
+    #[error("{what} is {given}; give {wanted}")]
+    Number {
+        /// Table and key.
+        what: &'static str,
+        /// As given.
+        given: String,
+        /// What would do.
+        wanted: &'static str,
+    },
+    /// No such searcher.
+    #[error(
+        "there is no searcher '{0}'; there are grid, random, halving, tpe, and any program by searcher = [\"python3\", \"my-searcher.py\"]"
+    )]
+    UnknownSearcher(String),
+    /// Rungs that do not rise.
+    #[error("[search] rungs: {0}")]
+    Rungs(#[from] crate::search::HalvingError),
+}
+
+fn one_line(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" ")
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenStudy {
+    engine: GivenEngine,
+    space: GivenSpace,
+    #[serde(default)]
+    work: WorkOptions,
+    load: GivenLoad,
+    goal: GivenGoal,
+    budget: GivenBudget,
+    #[serde(default)]
+    search: GivenSearch,
+    #[serde(default, rename = "last-stage")]
+    last_stage: GivenLastStage,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct GivenEngine {
+    command: String,
+    config: Option<PathBuf>,
+    version: Option<String>,
+    url: Option<String>,
+    stop: Option<String>,
+    start_timeout: Option<Span>,
+}
+
+#[derive(Deserialize)]
+struct GivenSpace {
+    #[serde(default)]
+    preset: Names,
+    #[serde(flatten)]
+    flags: BTreeMap<String, GivenDomain>,
+}
+
+/// The load of a run but for its levels, which a study gives as a list.
+#[derive(Deserialize)]
+struct GivenLoad {
+    #[serde(default)]
+    concurrency: Vec<u32>,
+    #[serde(default)]
+    capacity: bool,
+    #[serde(flatten)]
+    other: toml::Table,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenGoal {
+    #[serde(default)]
+    maximize: Names,
+    #[serde(default)]
+    minimize: Names,
+    #[serde(default)]
+    slo: Vec<Slo>,
+    attainment: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenBudget {
+    trials: u64,
+    hours: Option<f64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct GivenSearch {
+    searcher: Option<Names>,
+    seed: u64,
+    rungs: Option<Vec<Span>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct GivenLastStage {
+    best: Option<usize>,
+    repeats: Option<usize>,
+}
+
+/// One name or several.
+#[derive(Clone, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "write one name in quotes, or several in brackets"
+)]
+enum Names {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Names::Several(Vec::new())
+    }
+}
+
+impl Names {
+    fn list(&self) -> &[String] {
+        match self {
+            Names::One(name) => std::slice::from_ref(name),
+            Names::Several(names) => names,
+        }
+    }
+}
+
+/// A start takes minutes; beyond this it hangs.
+const START_TIMEOUT: Span = Span(Duration::from_secs(15 * 60));
+/// Most starts of one study.
+const MOST_TRIALS: u64 = 100_000;
+
+impl std::str::FromStr for Study {
+    type Err = StudyError;
+
+    fn from_str(text: &str) -> Result<Self, StudyError> {
+        let given: GivenStudy =
+            toml::from_str(text).map_err(|error| StudyError::Toml(error.to_string()))?;
+        let engine = given.engine.engine()?;
+        let version = engine.version.unwrap_or(engine.kind().newest());
+        let space = Space::of_study(
+            engine.kind(),
+            version,
+            given.space.preset.list(),
+            &given.space.flags,
+        )?;
+        let names = space
+            .dimensions()
+            .iter()
+            .map(|d| &d.name)
+            .chain(space.derived().iter().map(|d| &d.name));
+        for name in names {
+            if engine.kind() != EngineKind::Mindie && engine.command.flag(name).is_some() {
+                return Err(SpaceError::Fixed(name.clone()).into());
+            }
+        }
+        let goal = given.goal.goal()?;
+        let (load, levels) = given.load.load()?;
+        if levels.contains(&Level::Capacity) && goal.slos.is_empty() {
+            return Err(StudyError::CapacityWithoutSlo);
+        }
+        Ok(Study {
+            engine,
+            space,
+            work: given.work,
+            load,
+            levels,
+            goal,
+            budget: given.budget.budget()?,
+            seed: given.search.seed,
+            searcher: given.search.name()?,
+            last_stage: given.last_stage.last_stage()?,
+        })
+    }
+}
+
+impl GivenEngine {
+    fn engine(self) -> Result<Engine, StudyError> {
+        let version = (self.version.as_deref())
+            .map(|text| {
+                text.parse::<Version>().map_err(|_| StudyError::Number {
+                    what: "[engine] version",
+                    given: format!("'{text}'"),
+                    wanted: "one such as \"0.11.0\"",
+                })
+            })
+            .transpose()?;
+        Ok(Engine {
+            command: LaunchCommand::parse_line(&self.command)?,
+            config: self.config,
+            version,
+            url: self.url,
+            stop: self.stop,
+            start_timeout: self.start_timeout.unwrap_or(START_TIMEOUT),
+        })
+    }
+}
+
+impl GivenLoad {
+    fn load(self) -> Result<(LoadOptions, Vec<Level>), StudyError> {
+        let levels = match (self.concurrency.as_slice(), self.capacity) {
+            ([], false) => return Err(StudyError::Load("nothing")),
+            ([_, ..], true) => return Err(StudyError::Load("both concurrency and capacity")),
+            ([], true) => vec![Level::Capacity],
+            (streams, false) if streams.contains(&0) => {
+                return Err(StudyError::Number {
+                    what: "[load] concurrency",
+                    given: "0".to_owned(),
+                    wanted: "at least 1 stream",
+                });
+            }
+            (streams, false) => streams
+                .iter()
+                .map(|&count| Level::Concurrency(count))
+                .collect(),
+        };
+        let other = LoadOptions::deserialize(self.other);
+        let other = other.map_err(|error| StudyError::Toml(format!("[load] {error}")))?;
+        if other.rate.is_some() {
+            return Err(StudyError::Load("a rate, which a study does not take"));
+        }
+        Ok((other, levels))
+    }
+}
+
+impl GivenGoal {
+    fn goal(self) -> Result<Goal, StudyError> {
+        let towards = |names: &Names, direction| -> Vec<Objective> {
+            let objective = |path: &String| Objective {
+                path: path.clone(),
+                direction,
+            };
+            names.list().iter().map(objective).collect()
+        };
+        let mut objectives = towards(&self.maximize, Direction::Maximize);
+        objectives.extend(towards(&self.minimize, Direction::Minimize));
+        if objectives.is_empty() {
+            return Err(StudyError::NoObjective);
+        }
+        let attainment = self.attainment.unwrap_or(1.0);
+        if !(attainment > 0.0 && attainment <= 1.0) {
+            return Err(StudyError::Number {
+                what: "[goal] attainment",
+                given: attainment.to_string(),
+                wanted: "a share above 0 and up to 1, as in 0.95",
+            });
+        }
+        Ok(Goal {
+            objectives,
+            slos: self.slo,
+            attainment,
+        })
+    }
+}
+
+impl GivenBudget {
+    fn budget(self) -> Result<Budget, StudyError> {
+        if !(1..=MOST_TRIALS).contains(&self.trials) {
+            return Err(StudyError::Number {
+                what: "[budget] trials",
+                given: self.trials.to_string(),
+                wanted: "between 1 and 100000 trials",
+            });
+        }
+        if let Some(hours) = self.hours
+            && !(hours > 0.0 && hours.is_finite())
+        {
+            return Err(StudyError::Number {
+                what: "[budget] hours",
+                given: hours.to_string(),
+                wanted: "a time above 0, or leave it out",
+            });
+        }
+        Ok(Budget {
+            trials: self.trials,
+            hours: self.hours,
+        })
+    }
+}
+
+impl GivenSearch {
+    fn name(self) -> Result<SearcherName, StudyError> {
+        let halving = match self.rungs {
+            Some(rungs) => Halving::new(rungs)?,
+            None => Halving::default(),
+        };
+        match self.searcher {
+            None => Ok(SearcherName::Tpe),
+            Some(Names::Several(words)) if !words.is_empty() => Ok(SearcherName::External(words)),
+            Some(Names::Several(_)) => Err(StudyError::UnknownSearcher(String::new())),
+            Some(Names::One(name)) => match name.as_str() {
+                "grid" => Ok(SearcherName::Grid),
+                "random" => Ok(SearcherName::Random),
+                "halving" => Ok(SearcherName::Halving(halving)),
+                "tpe" => Ok(SearcherName::Tpe),
+                _ => Err(StudyError::UnknownSearcher(name)),
+            },
+        }
+    }
+}
+
+impl GivenLastStage {
+    fn last_stage(self) -> Result<LastStage, StudyError> {
+        let usual = LastStage::default();
+        let last_stage = LastStage {
+            best: self.best.unwrap_or(usual.best),
+            repeats: self.repeats.unwrap_or(usual.repeats),
+        };
+        let number = |what, given: usize, wanted| StudyError::Number {
+            what,
+            given: given.to_string(),
+            wanted,
+        };
+        match (last_stage.best, last_stage.repeats) {
+            (best @ (0 | 21..), _) => {
+                Err(number("[last-stage] best", best, "between 1 and 20 trials"))
+            }
+            (_, repeats @ (0 | 1 | 101..)) => Err(number(
+                "[last-stage] repeats",
+                repeats,
+                "between 2 and 100 fresh starts",
+            )),
+            _ => Ok(last_stage),
+        }
+    }
+}

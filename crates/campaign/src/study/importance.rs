@@ -1,0 +1,253 @@
+//! Which flags matter, and which way: a small forest of regression trees learns the objective
+//! from the trials, and each flag is worth the variance that it explains by itself.
+
+use crate::search::{Observation, Outcome};
+use crate::space::{Coordinate, Space, Value};
+use inferometer_core::seed::{Dimension, rng};
+use rand::{Rng, RngExt};
+use serde::{Deserialize, Serialize};
+
+/// Trees of the forest.
+const TREES: u64 = 64;
+/// Trials without which no forest says anything.
+const LEAST_TRIALS: usize = 8;
+/// Fewest trials on each side of a split.
+const LEAST_LEAF: usize = 2;
+const DEEPEST: usize = 8;
+/// A curve that rises or falls by less than this share of its range is level.
+const LEVEL: f64 = 0.8;
+
+/// What one flag does to the first objective.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Importance {
+    /// The flag.
+    pub flag: String,
+    /// Share of what all flags by themselves explain, from 0 to 1.
+    pub share: f64,
+    /// Which way.
+    pub effect: Effect,
+    /// The value at which the objective is best, all else alike.
+    pub best_at: Value,
+}
+
+/// Which way a flag moves the objective, towards better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// The larger the better.
+    Rises,
+    /// The smaller the better.
+    Falls,
+    /// Best in between, or without a direction.
+    Mixed,
+    /// One of several words is best.
+    Choice,
+}
+
+/// The flags by importance, the most important first; empty with too few trials. Only trials
+/// that were measured count, whether they met the SLOs or not.
+pub fn importance(space: &Space, past: &[Observation], seed: u64) -> Vec<Importance> {
+    let rows: Vec<Row> = (past.iter())
+        .filter_map(|observation| match &observation.outcome {
+            Outcome::Measured { objectives, .. } => Some(Row {
+                at: numbers(&space.coordinates(&observation.point)?),
+                value: *objectives.first()?,
+            }),
+            Outcome::Dominated | Outcome::Failed => None,
+        })
+        .collect();
+    if rows.len() < LEAST_TRIALS {
+        return Vec::new();
+    }
+    let forest: Vec<Tree> = (0..TREES)
+        .map(|tree| {
+            let mut random = rng(seed, Dimension::Bootstrap, tree);
+            let drawn: Vec<&Row> = (0..rows.len())
+                .map(|_| &rows[random.random_range(0..rows.len())])
+                .collect();
+            Tree::grow(space, &drawn, DEEPEST, &mut random)
+        })
+        .collect();
+    let curves: Vec<(Vec<Value>, Vec<f64>)> = (0..space.dimensions().len())
+        .map(|flag| curve(space, &forest, &rows, flag))
+        .collect();
+    let variances: Vec<f64> = curves.iter().map(|(_, curve)| variance(curve)).collect();
+    let total: f64 = variances.iter().sum();
+    let mut found: Vec<Importance> = (space.dimensions().iter().zip(curves).zip(variances))
+        .map(|((dimension, (values, curve)), variance)| {
+            let best = (0..curve.len())
+                .max_by(|&a, &b| curve[a].total_cmp(&curve[b]))
+                .unwrap_or(0);
+            Importance {
+                flag: dimension.name.clone(),
+                share: if total > 0.0 { variance / total } else { 0.0 },
+                effect: effect(&curve, dimension.domain.is_unordered()),
+                best_at: values[best].clone(),
+            }
+        })
+        .collect();
+    found.sort_by(|a, b| {
+        b.share
+            .total_cmp(&a.share)
+            .then_with(|| a.flag.cmp(&b.flag))
+    });
+    found
+}
+
+struct Row {
+    at: Vec<f64>,
+    value: f64,
+}
+
+fn numbers(coordinates: &[Coordinate]) -> Vec<f64> {
+    let number = |coordinate: &Coordinate| match coordinate {
+        Coordinate::Ordered(share) => *share,
+        Coordinate::Category(place) => *place as f64,
+    };
+    coordinates.iter().map(number).collect()
+}
+
+/// The mean prediction at each level of a flag, over the other flags as they were tried.
+fn curve(space: &Space, forest: &[Tree], rows: &[Row], flag: usize) -> (Vec<Value>, Vec<f64>) {
+    let domain = &space.dimensions()[flag].domain;
+    let levels = domain.levels();
+    let mean_at = |level: &Value| {
+        let set = domain
+            .coordinate(level)
+            .map(|at| numbers(&[at])[0])
+            .unwrap_or_default();
+        let predicted = rows.iter().map(|row| {
+            let mut at = row.at.clone();
+            at[flag] = set;
+            forest.iter().map(|tree| tree.predict(&at)).sum::<f64>() / forest.len() as f64
+        });
+        predicted.sum::<f64>() / rows.len() as f64
+    };
+    let curve = levels.iter().map(mean_at).collect();
+    (levels, curve)
+}
+
+fn variance(curve: &[f64]) -> f64 {
+    let mean = curve.iter().sum::<f64>() / curve.len() as f64;
+    curve
+        .iter()
+        .map(|value| (value - mean).powi(2))
+        .sum::<f64>()
+        / curve.len() as f64
+}
+
+fn effect(curve: &[f64], unordered: bool) -> Effect {
+    let up: f64 = curve
+        .windows(2)
+        .map(|pair| (pair[1] - pair[0]).max(0.0))
+        .sum();
+    let down: f64 = curve
+        .windows(2)
+        .map(|pair| (pair[0] - pair[1]).max(0.0))
+        .sum();
+    // Off and on have an order too.
+    match (unordered && curve.len() > 2, up + down) {
+        (true, _) => Effect::Choice,
+        (_, all) if all > 0.0 && up / all >= LEVEL => Effect::Rises,
+        (_, all) if all > 0.0 && down / all >= LEVEL => Effect::Falls,
+        _ => Effect::Mixed,
+    }
+}
+
+enum Tree {
+    Leaf(f64),
+    Split {
+        flag: usize,
+        test: Test,
+        yes: Box<Tree>,
+        no: Box<Tree>,
+    },
+}
+
+/// What a split asks of one flag.
+#[derive(Clone, Copy)]
+enum Test {
+    AtMost(f64),
+    Is(f64),
+}
+
+impl Test {
+    fn holds(self, value: f64) -> bool {
+        match self {
+            Test::AtMost(limit) => value <= limit,
+            Test::Is(category) => value == category,
+        }
+    }
+}
+
+impl Tree {
+    fn grow(space: &Space, rows: &[&Row], depth: usize, random: &mut impl Rng) -> Tree {
+        let mean = rows.iter().map(|row| row.value).sum::<f64>() / rows.len().max(1) as f64;
+        let spread = |part: &[&Row]| {
+            let mean = part.iter().map(|row| row.value).sum::<f64>() / part.len().max(1) as f64;
+            part.iter()
+                .map(|row| (row.value - mean).powi(2))
+                .sum::<f64>()
+        };
+        let whole = spread(rows);
+        if depth == 0 || rows.len() < 2 * LEAST_LEAF || whole <= 0.0 {
+            return Tree::Leaf(mean);
+        }
+        let mut best: Option<(f64, usize, Test)> = None;
+        for (flag, dimension) in space.dimensions().iter().enumerate() {
+            // Each split sees two flags of three, so that the strongest cannot hide the others.
+            if random.random_range(0..3) == 0 && space.dimensions().len() > 1 {
+                continue;
+            }
+            let mut values: Vec<f64> = rows.iter().map(|row| row.at[flag]).collect();
+            values.sort_unstable_by(f64::total_cmp);
+            values.dedup();
+            let tests = values
+                .windows(2)
+                .map(|pair| match dimension.domain.is_unordered() {
+                    true => Test::Is(pair[1]),
+                    false => Test::AtMost((pair[0] + pair[1]) / 2.0),
+                });
+            for test in tests {
+                let (yes, no): (Vec<&Row>, Vec<&Row>) =
+                    rows.iter().partition(|row| test.holds(row.at[flag]));
+                if yes.len() < LEAST_LEAF || no.len() < LEAST_LEAF {
+                    continue;
+                }
+                let left = spread(&yes) + spread(&no);
+                if best.is_none_or(|(least, ..)| left < least) {
+                    best = Some((left, flag, test));
+                }
+            }
+        }
+        let Some((_, flag, test)) = best.filter(|(left, ..)| *left < whole) else {
+            return Tree::Leaf(mean);
+        };
+        let (yes, no): (Vec<&Row>, Vec<&Row>) =
+            rows.iter().partition(|row| test.holds(row.at[flag]));
+        Tree::Split {
+            flag,
+            test,
+            yes: Box::new(Tree::grow(space, &yes, depth - 1, random)),
+            no: Box::new(Tree::grow(space, &no, depth - 1, random)),
+        }
+    }
+
+    fn predict(&self, at: &[f64]) -> f64 {
+        match self {
+            Tree::Leaf(value) => *value,
+            Tree::Split {
+                flag,
+                test,
+                yes,
+                no,
+            } => {
+                if test.holds(at[*flag]) {
+                    yes.predict(at)
+                } else {
+                    no.predict(at)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What a study found, as `inferometer tune --format json` prints it.
+
+use super::{Gain, Importance, Study, importance, observations};
+use crate::search::{Outcome, dominates};
+use crate::space::Point;
+use crate::trial::{Measurement, Origin, State, Trial};
+use serde::Serialize;
+use serde_json::Value as Json;
+
+/// Name and version of the form.
+pub const SCHEMA: &str = "inferometer.study/1";
+
+/// All that a study found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StudyResult {
+    /// `inferometer.study/1`.
+    pub schema: &'static str,
+    /// Every trial, in the order of their ids.
+    pub trials: Vec<TrialRow>,
+    /// The best configuration: by the last stage, or by its one trial while there is none.
+    pub best: Option<Best>,
+    /// The best against the default; absent without a last stage, or where the default is best.
+    pub gain: Option<Gain>,
+    /// Trials that no other beats in every objective, where there are several.
+    pub pareto: Vec<u64>,
+    /// The flags, the most important first.
+    pub importance: Vec<Importance>,
+    /// Failed trials by class, the most frequent first.
+    pub failures: Vec<FailureCount>,
+}
+
+/// One trial.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrialRow {
+    /// Counts from 0, the default.
+    pub id: u64,
+    /// Why it was tried.
+    pub origin: Origin,
+    /// The flags that were added to the command.
+    pub flags: Point,
+    /// How it ended.
+    pub state: State,
+    /// The class of a failure.
+    pub class: Option<String>,
+    /// The engine's words about it, or about the point that this one was moved from.
+    pub evidence: Option<String>,
+    /// The first objective, as it was measured.
+    pub objective: Option<f64>,
+    /// All objectives, where there are several.
+    pub objectives: Vec<Option<f64>>,
+    /// By how much the SLOs were missed; 0 where they were met, absent where nothing was measured.
+    pub violation: Option<f64>,
+    /// Device memory in use.
+    pub device_memory_gib: Option<f64>,
+    /// The summary of the first load level.
+    pub summary: Option<Json>,
+    /// All load levels, where there are several.
+    pub levels: Vec<Measurement>,
+}
+
+/// The best configuration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Best {
+    /// The trial that found it.
+    pub trial: u64,
+    /// Its flags.
+    pub flags: Point,
+    /// The command, ready to paste.
+    pub command: String,
+    /// Fresh starts in the last stage decided; otherwise it is the best of noisy trials.
+    pub confirmed: bool,
+}
+
+/// Failures of one class.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FailureCount {
+    /// The class.
+    pub class: String,
+    /// How many.
+    pub count: usize,
+}
+
+impl Study {
+    /// What the trials so far show.
+    pub fn result(&self, trials: &[Trial]) -> StudyResult {
+        let mut ordered: Vec<&Trial> = trials.iter().collect();
+        ordered.sort_by_key(|trial| trial.proposal.id);
+        let verdict = self.last_stage.verdict(trials, &self.goal);
+        let observed = observations(trials, &self.goal);
+        let searched: Vec<&Trial> = (trials.iter())
+            .filter(|trial| !matches!(trial.proposal.origin, Origin::Confirm { .. }))
+            .collect();
+        let feasible = |at: &usize| matches!(observed[*at].outcome, Outcome::Measured { violation, .. } if violation <= 0.0);
+        let unconfirmed = crate::search::ranking(&observed).into_iter().find(feasible);
+        let unconfirmed = unconfirmed.map(|at| searched[at].proposal.id);
+        let best = verdict.winner.or(unconfirmed).and_then(|id| {
+            let trial = trials.iter().find(|trial| trial.proposal.id == id)?;
+            Some(Best {
+                trial: id,
+                flags: trial.proposal.flags.clone(),
+                command: self.engine.command_line(&trial.proposal.flags),
+                confirmed: verdict.winner.is_some(),
+            })
+        });
+        StudyResult {
+            schema: SCHEMA,
+            trials: ordered.iter().map(|trial| self.row(trial)).collect(),
+            best,
+            gain: verdict.gain,
+            pareto: self.pareto(&searched, &observed),
+            importance: importance(&self.space, &observed, self.seed),
+            failures: failures(trials),
+        }
+    }
+
+    fn row(&self, trial: &Trial) -> TrialRow {
+        let ending = &trial.ending;
+        let objectives: Vec<Option<f64>> = self
+            .goal
+            .objectives
+            .iter()
+            .map(|objective| objective.of(ending))
+            .collect();
+        let measured = !ending.measurements.is_empty();
+        TrialRow {
+            id: trial.proposal.id,
+            origin: trial.proposal.origin.clone(),
+            flags: trial.proposal.flags.clone(),
+            state: ending.state,
+            class: ending.class.clone(),
+            evidence: ending
+                .evidence
+                .clone()
+                .or_else(|| trial.proposal.repaired.clone()),
+            objective: objectives.first().copied().flatten(),
+            objectives,
+            violation: measured.then(|| self.goal.violation(ending)),
+            device_memory_gib: ending.device_memory_gib,
+            summary: ending
+                .measurements
+                .first()
+                .map(|measurement| measurement.summary.clone()),
+            levels: match ending.measurements.len() {
+                0 | 1 => Vec::new(),
+                _ => ending.measurements.clone(),
+            },
+        }
+    }
+
+    fn pareto(&self, searched: &[&Trial], observed: &[crate::search::Observation]) -> Vec<u64> {
+        let good: Vec<(u64, &[f64])> = (searched.iter().zip(observed))
+            .filter_map(|(trial, observation)| match &observation.outcome {
+                Outcome::Measured {
+                    objectives,
+                    violation,
+                } if *violation <= 0.0 => Some((trial.proposal.id, objectives.as_slice())),
+                _ => None,
+            })
+            .collect();
+        if self.goal.objectives.len() < 2 {
+            return Vec::new();
+        }
+        let beaten = |own: &[f64]| good.iter().any(|(_, other)| dominates(other, own));
+        let mut front: Vec<u64> = (good.iter())
+            .filter(|(_, own)| !beaten(own))
+            .map(|(id, _)| *id)
+            .collect();
+        front.sort_unstable();
+        front
+    }
+}
+
+fn failures(trials: &[Trial]) -> Vec<FailureCount> {
+    let mut found: Vec<FailureCount> = Vec::new();
+    for class in trials
+        .iter()
+        .filter_map(|trial| trial.ending.class.as_ref())
+    {
+        match found.iter_mut().find(|count| count.class == *class) {
+            Some(known) => known.count += 1,
+            None => found.push(FailureCount {
+                class: class.clone(),
+                count: 1,
+            }),
+        }
+    }
+    found.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.class.cmp(&b.class)));
+    found
+}

@@ -1,0 +1,85 @@
+//! What to start next: the default, the presets, then the searcher's choice.
+
+use super::Study;
+use crate::search::{Ask, Searcher};
+use crate::space::{Point, Rules, openings};
+use crate::trial::{Origin, Proposal, Trial};
+
+impl Study {
+    /// The next proposal, from the log alone: the default first, then presets, then what the
+    /// searcher chooses. Absent once nothing is left. `next_id` is that of the log.
+    pub fn propose(
+        &self,
+        searcher: &dyn Searcher,
+        rules: &dyn Rules,
+        trials: &[Trial],
+        pending: &[Proposal],
+        next_id: u64,
+    ) -> Option<Proposal> {
+        let had = |wanted: &Origin| {
+            let ended = trials.iter().map(|trial| &trial.proposal.origin);
+            ended
+                .chain(pending.iter().map(|proposal| &proposal.origin))
+                .any(|origin| origin == wanted)
+        };
+        if !had(&Origin::Default) {
+            return Some(Proposal {
+                id: next_id,
+                origin: Origin::Default,
+                flags: Point::default(),
+                point: rules.defaults(&self.space),
+                repaired: None,
+            });
+        }
+        let tried = |point: &Point| {
+            let ended = trials.iter().map(|trial| &trial.proposal.point);
+            let mut all = ended.chain(pending.iter().map(|proposal| &proposal.point));
+            all.any(|other| other.same(point))
+        };
+        for opening in openings(&self.space, rules) {
+            let origin = Origin::Preset(opening.name.to_owned());
+            if !had(&origin) && !tried(&opening.point) {
+                return self.proposal(next_id, origin, opening.point);
+            }
+        }
+        let past = super::observations(trials, &self.goal);
+        let pending: Vec<Point> = pending
+            .iter()
+            .map(|proposal| proposal.point.clone())
+            .collect();
+        let point = searcher.next(&Ask {
+            space: &self.space,
+            rules,
+            past: &past,
+            pending: &pending,
+            seed: self.seed,
+        })?;
+        self.proposal(next_id, Origin::Search, point)
+    }
+
+    /// A fresh start of an earlier trial.
+    pub fn repeat(&self, of: &Trial, next_id: u64) -> Proposal {
+        Proposal {
+            id: next_id,
+            origin: Origin::Confirm { of: of.proposal.id },
+            ..of.proposal.clone()
+        }
+    }
+
+    /// A point that an outside searcher chose; absent if it is not in the space, or refused.
+    pub fn admit(&self, rules: &dyn Rules, point: Point, next_id: u64) -> Option<Proposal> {
+        let point = Some(point).filter(|point| self.space.contains(point))?;
+        let point = rules.admit(&self.space, point).point()?;
+        self.proposal(next_id, Origin::Search, point)
+    }
+
+    fn proposal(&self, id: u64, origin: Origin, point: Point) -> Option<Proposal> {
+        Some(Proposal {
+            id,
+            origin,
+            flags: self.space.flags(&point).ok()?,
+            point,
+            repaired: None,
+        })
+    }
+}

@@ -1,0 +1,427 @@
+use super::*;
+use crate::space::{NoRules, Value};
+use crate::trial::{Ending, Measurement, Proposal};
+use serde_json::json;
+
+const STUDY: &str = r#"
+[engine]
+command = "vllm serve Qwen/Qwen2.5-7B-Instruct --port {port}"
+[space]
+max-num-seqs = { int = [16, 1024], log = true }
+max-num-batched-tokens = { int = [256, 16384], log = true }
+enable-prefix-caching = { bool = true }
+block-size = { choice = [16, 32] }
+[work]
+input-tokens = "normal(512,100)"
+output-tokens = "128"
+[load]
+concurrency = [64]            # or: capacity = true
+[goal]
+maximize = "throughput.output_tokens_per_s"
+slo = ["ttft.p99=1s", "tpot.p99=50ms"]
+[budget]
+trials = 30
+hours = 3
+"#;
+
+fn study() -> Study {
+    STUDY.parse().unwrap()
+}
+
+/// The error of the study with one text in place of another.
+fn error(old: &str, new: &str) -> String {
+    assert!(STUDY.contains(old), "{old}");
+    STUDY
+        .replace(old, new)
+        .parse::<Study>()
+        .unwrap_err()
+        .to_string()
+}
+
+#[test]
+fn the_study_of_the_manual_is_read() {
+    let study = study();
+    assert_eq!(study.engine.kind(), EngineKind::Vllm);
+    assert_eq!(study.space.dimensions().len(), 4);
+    assert_eq!(study.levels, [Level::Concurrency(64)]);
+    assert_eq!(study.goal.slos.len(), 2);
+    assert_eq!((study.budget.trials, study.budget.hours), (30, Some(3.0)));
+    assert_eq!(study.searcher, SearcherName::Tpe);
+    assert!(
+        study.budget.allows(29, 2.9)
+            && !study.budget.allows(30, 0.0)
+            && !study.budget.allows(0, 3.0)
+    );
+}
+
+#[test]
+fn presets_and_derived_flags_make_a_space() {
+    let text = STUDY.replace(
+        "max-num-seqs = { int = [16, 1024], log = true }",
+        "preset = \"vllm-scheduler\"\nmax-num-seqs = \"min(256, max-num-batched-tokens)\"",
+    );
+    let study: Study = text.parse().unwrap();
+    assert_eq!(study.space.derived()[0].name, "max-num-seqs");
+    let names: Vec<&str> = study
+        .space
+        .dimensions()
+        .iter()
+        .map(|d| d.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "block-size",
+            "enable-chunked-prefill",
+            "enable-prefix-caching",
+            "max-num-batched-tokens"
+        ]
+    );
+}
+
+#[test]
+fn what_is_wrong_is_named_with_a_remedy() {
+    for (old, new, expected) in [
+        (
+            "max-num-seqs =",
+            "max-nun-seqs =",
+            "did you mean max-num-seqs",
+        ),
+        (
+            "[16, 1024]",
+            "[1024, 16]",
+            "'max-num-seqs': the bounds [1024, 16] are reversed; write [16, 1024]",
+        ),
+        ("{ bool = true }", "{ bool = false }", "has no range"),
+        ("{ bool = true }", "{ boole = true }", "write {"),
+        (
+            "{ bool = true }",
+            "\"min(1, nothing)\"",
+            "depends on 'nothing'",
+        ),
+        ("choice = [16, 32]", "choice = []", "at least one value"),
+        (
+            "concurrency = [64]",
+            "capacity = true\nconcurrency = [1]",
+            "both",
+        ),
+        ("concurrency = [64]", "", "[load] says nothing"),
+        (
+            "concurrency = [64]",
+            "concurrency = [64]\nswiftness = 1",
+            "swiftness",
+        ),
+        (
+            "maximize = \"throughput.output_tokens_per_s\"",
+            "",
+            "no objective",
+        ),
+        ("ttft.p99=1s", "ttft.p99=1", "no objective"),
+        ("trials = 30", "trials = 0", "between 1 and"),
+        ("hours = 3", "hours = -1", "above 0"),
+        ("hours = 3", "hour = 3", "hour"),
+        (
+            "--port {port}",
+            "--port {port} --max-num-seqs 4",
+            "in the command and in the space",
+        ),
+        (
+            "[budget]",
+            "[search]\nsearcher = \"magic\"\n[budget]",
+            "tpe",
+        ),
+        (
+            "[budget]",
+            "[last-stage]\nrepeats = 1\n[budget]",
+            "between 2 and 100",
+        ),
+        ("command = \"vllm", "command = \"'", "[engine] command"),
+    ] {
+        let message = error(old, new);
+        assert!(message.contains(expected), "{old} → {new}: {message}");
+        assert!(!message.contains('\n'), "{message}");
+    }
+    let space = STUDY.find("max-num-seqs").unwrap()..STUDY.find("[work]").unwrap();
+    let mut empty = STUDY.to_owned();
+    empty.replace_range(space, "");
+    assert!(
+        empty
+            .parse::<Study>()
+            .unwrap_err()
+            .to_string()
+            .contains("the space is empty")
+    );
+    let capacity = STUDY.replace("concurrency = [64]", "capacity = true");
+    assert_eq!(capacity.parse::<Study>().unwrap().levels, [Level::Capacity]);
+    let unlimited = capacity.replace(r#"slo = ["ttft.p99=1s", "tpot.p99=50ms"]"#, "");
+    assert!(
+        unlimited
+            .parse::<Study>()
+            .unwrap_err()
+            .to_string()
+            .contains("needs a limit")
+    );
+}
+
+#[test]
+fn the_template_of_every_engine_is_a_study() {
+    for line in [
+        "vllm serve Qwen/Qwen2.5-7B-Instruct --max-num-seqs 64",
+        "python -m sglang.launch_server --model-path m",
+        "llama-server -m model.gguf",
+        "./bin/mindieservice_daemon",
+        "my-engine --say \"a b\"",
+    ] {
+        let command = LaunchCommand::parse_line(line).unwrap();
+        let text = template(&command, command.engine.newest());
+        let study: Study = text
+            .parse()
+            .unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(study.engine.command, command, "{text}");
+        assert!(
+            !study
+                .space
+                .dimensions()
+                .iter()
+                .any(|dimension| dimension.name == "max-num-seqs")
+        );
+    }
+}
+
+fn point(seqs: i64) -> Point {
+    [
+        ("max-num-seqs", Value::Int(seqs)),
+        ("max-num-batched-tokens", Value::Int(1024)),
+        ("enable-prefix-caching", Value::Bool(true)),
+        ("block-size", Value::Int(16)),
+    ]
+    .into_iter()
+    .collect()
+}
+
+fn served(rate: f64, ttft: f64) -> Ending {
+    Ending::done(vec![Measurement {
+        load: Level::Concurrency(64),
+        summary: json!({"throughput": {"output_tokens_per_s": rate},
+            "latency": {"ttft_ms": {"p99": ttft}, "tpot_ms": {"p99": 10.0}}}),
+        seconds: None,
+    }])
+}
+
+fn trial(id: u64, origin: Origin, ending: Ending) -> Trial {
+    let point = point(16 + id as i64);
+    let flags = if origin == Origin::Default {
+        Point::default()
+    } else {
+        point.clone()
+    };
+    Trial {
+        proposal: Proposal {
+            id,
+            origin,
+            flags,
+            point,
+            repaired: None,
+        },
+        ending,
+    }
+}
+
+#[test]
+fn the_default_comes_first_and_presets_before_the_search() {
+    let study = study();
+    let mut trials: Vec<Trial> = Vec::new();
+    let mut origins = Vec::new();
+    for id in 0..5 {
+        let proposal = study.propose(&Tpe, &NoRules, &trials, &[], id).unwrap();
+        origins.push(proposal.origin.clone());
+        trials.push(Trial {
+            proposal,
+            ending: served(1.0, 1.0),
+        });
+    }
+    assert_eq!(origins[0], Origin::Default);
+    assert_eq!(origins[1], Origin::Preset("throughput".into()));
+    assert_eq!(origins[2], Origin::Preset("latency".into()));
+    assert_eq!(origins[3], Origin::Search);
+    assert!(trials[0].proposal.flags.0.is_empty());
+    // A pending trial is not proposed again.
+    let pending = study.propose(&Tpe, &NoRules, &trials, &[], 5).unwrap();
+    let next = study
+        .propose(&Tpe, &NoRules, &trials, std::slice::from_ref(&pending), 6)
+        .unwrap();
+    assert!(!next.point.same(&pending.point));
+}
+
+/// Searched trials, then repeats of the default and of the best three with these rates.
+fn confirmed(rates: [[f64; 4]; 4]) -> Vec<Trial> {
+    let mut trials = vec![trial(0, Origin::Default, served(100.0, 500.0))];
+    for (id, rate) in [(1, 130.0), (2, 120.0), (3, 110.0), (4, 90.0)] {
+        trials.push(trial(id, Origin::Search, served(rate, 500.0)));
+    }
+    let crash = Ending::failed(State::Crashed, "no-room-for-kv-cache", None);
+    trials.push(trial(5, Origin::Search, crash));
+    trials.push(trial(6, Origin::Search, served(999.0, 5000.0)));
+    let plan = study().last_stage.plan(&trials, &study().goal);
+    for (at, one) in plan.iter().enumerate() {
+        let ending = served(rates[one.of as usize][one.round], 500.0);
+        trials.push(trial(7 + at as u64, Origin::Confirm { of: one.of }, ending));
+    }
+    trials
+}
+
+#[test]
+fn the_last_stage_takes_turns_and_is_resumed() {
+    let trials = confirmed([[1.0; 4]; 4]);
+    let study = study();
+    let plan = study.last_stage.plan(&trials[..7], &study.goal);
+    let order: Vec<u64> = plan.iter().map(|one| one.of).collect();
+    assert_eq!(order, [0, 1, 2, 3, 1, 2, 3, 0, 2, 3, 0, 1, 3, 0, 1, 2]);
+    let left = study.last_stage.left(&trials[..7 + 6], &study.goal);
+    assert_eq!(left, plan[6..], "six were done");
+    assert!(study.last_stage.left(&trials, &study.goal).is_empty());
+}
+
+#[test]
+fn a_gain_that_repeats_show_is_certified_with_its_interval() {
+    let trials = confirmed([
+        [100.0, 101.0, 99.0, 100.0],
+        [104.0, 103.0, 105.0, 104.0],
+        [120.0, 121.0, 119.0, 120.0],
+        [110.0, 110.0, 111.0, 109.0],
+    ]);
+    let result = study().result(&trials);
+    let best = result.best.unwrap();
+    assert_eq!(
+        (best.trial, best.confirmed),
+        (2, true),
+        "repeats decide, not the search"
+    );
+    let gain = result.gain.unwrap();
+    assert!(
+        gain.certified && (gain.value - 0.2).abs() < 0.002,
+        "{gain:?}"
+    );
+    assert!(gain.low > 0.15 && gain.high < 0.25, "{gain:?}");
+}
+
+#[test]
+fn the_best_of_noise_is_no_gain() {
+    let mut state = 1u64;
+    let mut noise = || {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        100.0 * (1.0 + 0.05 * ((state >> 33) as f64 / (1u64 << 31) as f64 - 0.5))
+    };
+    let mut certified = 0;
+    for _ in 0..200 {
+        let rates = [(); 4].map(|()| [(); 4].map(|()| noise()));
+        certified += usize::from(
+            study()
+                .result(&confirmed(rates))
+                .gain
+                .is_some_and(|gain| gain.certified),
+        );
+    }
+    assert!(
+        certified <= 12,
+        "{certified} of 200 at a risk of 1 in 20, one-sided"
+    );
+}
+
+#[test]
+fn the_result_has_the_command_and_the_failures_by_class() {
+    let trials = confirmed([[100.0; 4], [130.0; 4], [120.0; 4], [110.0; 4]]);
+    let result = study().result(&trials);
+    let best = result.best.as_ref().unwrap();
+    assert!(
+        best.command
+            .starts_with("vllm serve Qwen/Qwen2.5-7B-Instruct --port"),
+        "{}",
+        best.command
+    );
+    assert!(
+        best.command.contains("--max-num-seqs 17"),
+        "{}",
+        best.command
+    );
+    assert_eq!(
+        result.failures,
+        [FailureCount {
+            class: "no-room-for-kv-cache".into(),
+            count: 1
+        }]
+    );
+    let json = serde_json::to_value(&result).unwrap();
+    assert_eq!(json["schema"], "inferometer.study/1");
+    assert_eq!(json["trials"][5]["state"], "crashed");
+    assert_eq!(json["trials"][5]["objective"], serde_json::Value::Null);
+    assert_eq!(json["trials"][1]["objective"], 130.0);
+    assert_eq!(json["gain"]["certified"], true);
+}
+
+#[test]
+fn the_front_holds_what_nothing_beats_in_everything() {
+    let text = STUDY
+        .replace("[budget]", "minimize = \"latency.ttft_ms.p99\"\n[budget]")
+        .replace(r#"slo = ["ttft.p99=1s", "tpot.p99=50ms"]"#, "");
+    let study: Study = text.parse().unwrap();
+    let figures = [
+        (100.0, 50.0),
+        (120.0, 80.0),
+        (110.0, 90.0),
+        (130.0, 200.0),
+        (90.0, 60.0),
+    ];
+    let trials: Vec<Trial> = (figures.iter().enumerate())
+        .map(|(id, &(rate, ttft))| trial(id as u64, Origin::Search, served(rate, ttft)))
+        .collect();
+    assert_eq!(study.result(&trials).pareto, [0, 1, 3]);
+}
+
+#[test]
+fn importance_finds_the_flags_of_a_known_function() {
+    let study = study();
+    let mut past = Vec::new();
+    for seed in 0..60 {
+        let ask = crate::search::Ask {
+            space: &study.space,
+            rules: &NoRules,
+            past: &past,
+            pending: &[],
+            seed,
+        };
+        let point = Random.next(&ask).unwrap();
+        let log = |flag: &str| point.get(flag).and_then(Value::number).unwrap().log2();
+        let caching = f64::from(point.get("enable-prefix-caching") == Some(&Value::Bool(true)));
+        // Tokens matter most and have a best place in the middle; seqs should be few.
+        let value =
+            100.0 - 6.0 * (log("max-num-batched-tokens") - 11.0).abs() - 2.0 * log("max-num-seqs")
+                + 3.0 * caching;
+        past.push(Observation {
+            point,
+            outcome: Outcome::Measured {
+                objectives: vec![value],
+                violation: 0.0,
+            },
+        });
+    }
+    let found = importance(&study.space, &past, 1);
+    let order: Vec<&str> = found.iter().map(|one| one.flag.as_str()).collect();
+    assert_eq!(
+        order[..2],
+        ["max-num-batched-tokens", "max-num-seqs"],
+        "{found:?}"
+    );
+    let of = |flag: &str| found.iter().find(|one| one.flag == flag).unwrap();
+    assert_eq!(of("max-num-batched-tokens").effect, Effect::Mixed);
+    assert!(matches!(
+        of("max-num-batched-tokens").best_at,
+        Value::Int(1024..=4096)
+    ));
+    assert_eq!(of("max-num-seqs").effect, Effect::Falls);
+    assert_eq!(of("enable-prefix-caching").effect, Effect::Rises);
+    assert!(of("block-size").share < 0.05, "{found:?}");
+    assert!(importance(&study.space, &past[..3], 1).is_empty());
+}

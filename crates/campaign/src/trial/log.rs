@@ -1,0 +1,278 @@
+//! `trials.jsonl`: proposals and endings in the order in which they happened, the only truth of
+//! a study. A line is written whole or not at all; a last line that a kill cut off is dropped.
+
+use super::{Ending, Proposal, Trial};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Write};
+
+/// Name and version of the form.
+pub const FORM: &str = "inferometer.trials/1";
+/// Longest line that is read: a summary has some ten kilobytes.
+const LONGEST_LINE: u64 = 64 << 20;
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// `inferometer.trials/1`.
+    pub form: String,
+    /// The study's text, so that another one is not continued by mistake.
+    pub study: String,
+}
+
+impl Header {
+    /// For a study.
+    pub fn new(study: &str) -> Self {
+        Header {
+            form: FORM.to_owned(),
+            study: study.to_owned(),
+        }
+    }
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Event {
+    /// The first line.
+    Study(Header),
+    /// A trial is about to start.
+    Proposed(Proposal),
+    /// It ended.
+    Ended {
+        /// The trial.
+        id: u64,
+        /// How.
+        #[serde(flatten)]
+        ending: Ending,
+    },
+}
+
+/// All that happened so far.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrialLog {
+    /// Which study it is.
+    pub header: Header,
+    /// Trials that ended, in the order of their ends.
+    pub trials: Vec<Trial>,
+    /// Trials that were proposed and did not end: they were under way when the study was
+    /// killed, and are to be run again.
+    pub pending: Vec<Proposal>,
+    /// Bytes of whole lines. Whoever goes on writing cuts the file here first.
+    pub whole_bytes: u64,
+}
+
+/// A file that is no log of trials.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// It cannot be read.
+    #[error("the trials cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// It begins with something else.
+    #[error("this is no log of trials: it must begin with a line of the form {FORM}")]
+    NoHeader,
+    /// It is of another version.
+    #[error(
+        "the trials have the form '{0}', and this version reads {FORM}; use the version that wrote them"
+    )]
+    OtherForm(String),
+    /// A line in the middle is damaged.
+    #[error(
+        "line {line} of the trials is damaged ({why}); the lines before it are intact: cut the file there to go on"
+    )]
+    Damaged {
+        /// Counted from 1.
+        line: u64,
+        /// Why.
+        why: String,
+    },
+}
+
+/// Writes one line, whole: the caller flushes it to disk.
+pub fn append(mut writer: impl Write, event: &Event) -> io::Result<()> {
+    let mut line = serde_json::to_vec(event)?;
+    line.push(b'\n');
+    writer.write_all(&line)?;
+    writer.flush()
+}
+
+impl TrialLog {
+    /// Reads what there is. `None` for an empty file, also for one whose first line was cut off.
+    pub fn read(mut reader: impl BufRead) -> Result<Option<Self>, LogError> {
+        let mut log: Option<TrialLog> = None;
+        let mut proposed: BTreeMap<u64, Proposal> = BTreeMap::new();
+        let (mut text, mut whole_bytes, mut line) = (Vec::new(), 0, 0);
+        loop {
+            text.clear();
+            line += 1;
+            let count = io::Read::take(&mut reader, LONGEST_LINE).read_until(b'\n', &mut text)?;
+            let damaged = |why: String| LogError::Damaged { line, why };
+            if !text.ends_with(b"\n") {
+                if count as u64 >= LONGEST_LINE {
+                    return Err(damaged("too long".to_owned()));
+                }
+                break; // the end, or what a kill left of a line
+            }
+            whole_bytes += count as u64;
+            let event: Result<Event, _> = serde_json::from_slice(&text);
+            let Some(log) = &mut log else {
+                let Ok(Event::Study(header)) = event else {
+                    return Err(LogError::NoHeader);
+                };
+                if header.form != FORM {
+                    return Err(LogError::OtherForm(header.form));
+                }
+                log = Some(TrialLog {
+                    header,
+                    trials: Vec::new(),
+                    pending: Vec::new(),
+                    whole_bytes: 0,
+                });
+                continue;
+            };
+            match event.map_err(|error| damaged(error.to_string()))? {
+                Event::Study(_) => return Err(damaged("a second beginning".to_owned())),
+                Event::Proposed(proposal) => {
+                    let ended = log
+                        .trials
+                        .iter()
+                        .any(|trial| trial.proposal.id == proposal.id);
+                    if ended || proposed.contains_key(&proposal.id) {
+                        return Err(damaged(format!("trial {} is proposed twice", proposal.id)));
+                    }
+                    proposed.insert(proposal.id, proposal);
+                }
+                Event::Ended { id, ending } => {
+                    let Some(proposal) = proposed.remove(&id) else {
+                        return Err(damaged(format!("trial {id} ends and was not proposed")));
+                    };
+                    log.trials.push(Trial { proposal, ending });
+                }
+            }
+        }
+        Ok(log.map(|log| TrialLog {
+            pending: proposed.into_values().collect(),
+            whole_bytes,
+            ..log
+        }))
+    }
+
+    /// The id of the next proposal.
+    pub fn next_id(&self) -> u64 {
+        let ended = self.trials.iter().map(|trial| trial.proposal.id);
+        let all = ended.chain(self.pending.iter().map(|proposal| proposal.id));
+        all.max().map_or(0, |id| id.saturating_add(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Level, Measurement, Origin, State};
+    use super::*;
+    use crate::space::{Point, Value};
+    use proptest::prelude::*;
+
+    fn proposal(id: u64) -> Proposal {
+        let flags: Point = [("max-num-seqs", Value::Int(16 << id))]
+            .into_iter()
+            .collect();
+        Proposal {
+            id,
+            origin: if id == 0 {
+                Origin::Default
+            } else {
+                Origin::Search
+            },
+            point: flags.clone(),
+            flags,
+            repaired: None,
+        }
+    }
+
+    fn written() -> (Vec<u8>, Vec<Event>) {
+        let measured = Measurement {
+            load: Level::Concurrency(64),
+            summary: serde_json::json!({"throughput": {"output_tokens_per_s": 1234.5}}),
+            seconds: Some(60.0),
+        };
+        let crashed = Ending::failed(
+            State::Crashed,
+            "no-room-for-kv-cache",
+            Some("ValueError".into()),
+        );
+        let events = vec![
+            Event::Study(Header::new("[engine]")),
+            Event::Proposed(proposal(0)),
+            Event::Proposed(proposal(1)),
+            Event::Ended {
+                id: 1,
+                ending: crashed,
+            },
+            Event::Proposed(proposal(2)),
+            Event::Ended {
+                id: 0,
+                ending: Ending::done(vec![measured]),
+            },
+        ];
+        let mut bytes = Vec::new();
+        for event in &events {
+            append(&mut bytes, event).unwrap();
+        }
+        (bytes, events)
+    }
+
+    #[test]
+    fn a_log_reads_back_with_what_was_under_way() {
+        let (bytes, _) = written();
+        let log = TrialLog::read(&bytes[..]).unwrap().unwrap();
+        let ids: Vec<u64> = log.trials.iter().map(|trial| trial.proposal.id).collect();
+        assert_eq!(ids, [1, 0]);
+        assert_eq!(
+            log.trials[0].ending.class.as_deref(),
+            Some("no-room-for-kv-cache")
+        );
+        let figure = log.trials[1].ending.measurements[0].figure("throughput.output_tokens_per_s");
+        assert_eq!(figure, Some(1234.5));
+        assert_eq!(log.pending, [proposal(2)]);
+        assert_eq!((log.next_id(), log.whole_bytes), (3, bytes.len() as u64));
+    }
+
+    #[test]
+    fn a_log_cut_anywhere_is_what_was_written_whole_before() {
+        let (bytes, events) = written();
+        for cut in 0..=bytes.len() {
+            let read = TrialLog::read(&bytes[..cut]).unwrap();
+            let whole = bytes[..cut].iter().filter(|&&byte| byte == b'\n').count();
+            let seen = read.map_or(0, |log| {
+                assert!(bytes[..log.whole_bytes as usize].ends_with(b"\n"));
+                1 + 2 * log.trials.len() + log.pending.len()
+            });
+            assert_eq!(seen, whole.min(events.len()), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn other_files_are_refused_with_the_reason() {
+        let message = |text: &str| TrialLog::read(text.as_bytes()).unwrap_err().to_string();
+        assert!(message("{\"a\":1}\n").contains(FORM));
+        assert!(
+            message("{\"study\":{\"form\":\"inferometer.trials/2\",\"study\":\"\"}}\n")
+                .contains("trials/2")
+        );
+        let (mut bytes, _) = written();
+        let second = bytes.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+        bytes[second] = b'#';
+        assert!(message(&String::from_utf8(bytes).unwrap()).contains("line 2"));
+        assert!(TrialLog::read(&b""[..]).unwrap().is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let (mut all, _) = written();
+            let _ = TrialLog::read(&bytes[..]);
+            all.extend(bytes);
+            let _ = TrialLog::read(&all[..]);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! One start of the engine and what was measured on it.
+
+mod log;
+
+pub use log::{Event, FORM, Header, LogError, TrialLog, append};
+
+use crate::space::Point;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+/// What is to be started. Stored before it is, so that a killed study knows what it was at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// Counts from 0, the default configuration.
+    pub id: u64,
+    /// Why it is tried.
+    pub origin: Origin,
+    /// The flags that are added to the command; none for the default.
+    pub flags: Point,
+    /// The values of the searched flags as the searcher sees them: those of `flags`, or the
+    /// engine's own where that is known.
+    pub point: Point,
+    /// The engine's words about the point that this one was moved from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repaired: Option<String>,
+}
+
+/// Why a configuration is tried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// The command as given.
+    Default,
+    /// A known setting.
+    Preset(String),
+    /// The searcher's choice.
+    Search,
+    /// A fresh start of an earlier trial, for the last stage.
+    Confirm {
+        /// The trial.
+        of: u64,
+    },
+}
+
+/// How a trial ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Measured to the end.
+    Done,
+    /// The engine refused its flags.
+    Refused,
+    /// The engine did not start, or died.
+    Crashed,
+    /// It took longer than was allowed.
+    Timeout,
+    /// Given up early: others were better.
+    Stopped,
+}
+
+/// A trial that ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// What was started.
+    #[serde(flatten)]
+    pub proposal: Proposal,
+    /// How it ended.
+    #[serde(flatten)]
+    pub ending: Ending,
+}
+
+/// What came of a proposal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ending {
+    /// How it ended.
+    pub state: State,
+    /// The class of a failure, by the catalogue's word: `no-room-for-kv-cache`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// The line of the engine's log that says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
+    /// One for each load level, in the order in which they were measured on this one start.
+    #[serde(default)]
+    pub measurements: Vec<Measurement>,
+    /// Device memory in use while serving.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_memory_gib: Option<f64>,
+    /// Time from the start to readiness.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_s: Option<f64>,
+    /// Time of the whole trial, the start included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_s: Option<f64>,
+}
+
+impl Ending {
+    /// Measured at these levels.
+    pub fn done(measurements: Vec<Measurement>) -> Self {
+        Ending {
+            measurements,
+            ..Self::of(State::Done)
+        }
+    }
+
+    /// Failed with a class and the evidence for it.
+    pub fn failed(state: State, class: &str, evidence: Option<String>) -> Self {
+        Ending {
+            class: Some(class.to_owned()),
+            evidence,
+            ..Self::of(state)
+        }
+    }
+
+    fn of(state: State) -> Self {
+        Ending {
+            state,
+            class: None,
+            evidence: None,
+            measurements: Vec::new(),
+            device_memory_gib: None,
+            start_s: None,
+            total_s: None,
+        }
+    }
+}
+
+/// What was measured at one load level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// The level.
+    pub load: Level,
+    /// `summary.json`'s object, or that of a capacity search.
+    pub summary: Json,
+    /// How long it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+}
+
+/// A load level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// So many streams.
+    Concurrency(u32),
+    /// Whatever the SLOs allow.
+    Capacity,
+}
+
+impl Measurement {
+    /// A number by its path in the summary: `throughput.output_tokens_per_s`.
+    pub fn figure(&self, path: &str) -> Option<f64> {
+        let found = path
+            .split('.')
+            .try_fold(&self.summary, |json, key| json.get(key));
+        found?.as_f64().filter(|number| number.is_finite())
+    }
+}
