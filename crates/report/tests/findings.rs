@@ -31,6 +31,7 @@ impl MadeUp {
         for (at, (point, runs)) in points.into_iter().enumerate() {
             let id = format!("p{at}");
             planned.push(PlannedPoint {
+                flags: Default::default(),
                 id: id.clone(),
                 point: serde_json::from_value::<Point>(point).unwrap(),
                 options: Default::default(),
@@ -39,6 +40,7 @@ impl MadeUp {
                 visits.push((at, repeat as u32));
                 visited.push(Visited {
                     trial: Trial {
+                        class: None,
                         id: id.clone(),
                         repeat: repeat as u32,
                         state: TrialState::Done,
@@ -52,6 +54,7 @@ impl MadeUp {
         }
         MadeUp {
             plan: SweepPlan {
+                engine: Vec::new(),
                 schema: PLAN_SCHEMA.to_owned(),
                 label: None,
                 tags: Vec::new(),

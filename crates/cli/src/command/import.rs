@@ -102,6 +102,9 @@ pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exi
             Format::Md => TableFormat::Markdown,
             Format::Json => TableFormat::Json,
             Format::Csv => TableFormat::Csv,
+            Format::Html | Format::Svg | Format::Png => {
+                bail!("an import is shown as text, md, csv or json; compare it for more")
+            }
         };
         let shown = [(&stored, Some(folder.to_owned()))];
         write(

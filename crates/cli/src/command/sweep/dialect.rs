@@ -2,7 +2,7 @@
 
 use crate::arguments::{Format, OutputOptions};
 use crate::measure::records;
-use crate::output::deliver;
+use crate::output::{Rendered, deliver};
 use anyhow::bail;
 use inferometer_core::run_dir::RunDir;
 use inferometer_core::sweep_dir::SweepDir;
@@ -21,9 +21,9 @@ pub fn show(sweep: &SweepDir, dialect: Foreign, options: &OutputOptions) -> anyh
     deliver(options, sweep.path(), |format| {
         let points = points.clone();
         match format {
-            Format::Text => Ok(points.text()),
-            Format::Json => Ok(points.json_lines()),
-            Format::Md | Format::Csv => {
+            Format::Text => Ok(Rendered::Whole(points.text())),
+            Format::Json => Ok(Rendered::Whole(points.json_lines())),
+            Format::Md | Format::Csv | Format::Html | Format::Svg | Format::Png => {
                 bail!("a dialect has text and json only; leave out --dialect")
             }
         }
