@@ -60,7 +60,7 @@ impl Glossary {
     }
 
     /// The same, with the meanings that a document gives itself: those of an open loop differ.
-    pub(super) fn as_defined_in(mut self, doc: &Doc) -> Self {
+    pub(super) fn with_definitions_of(mut self, doc: &Doc) -> Self {
         let blocks = doc.sections.iter().flat_map(|section| &section.blocks);
         let pairs = blocks.filter_map(|block| match block {
             Block::Pairs(pairs) => Some(pairs),

@@ -131,7 +131,7 @@ struct Parts {
 
 impl Parts {
     fn of(edition: &Edition) -> Self {
-        let glossary = Glossary::new(edition.lang).as_defined_in(&edition.doc);
+        let glossary = Glossary::new(edition.lang).with_definitions_of(&edition.doc);
         let leads = |section: &&Section| {
             let speaks = |block: &Block| matches!(block, Block::Verdict(_) | Block::Notes(_));
             section.blocks.iter().any(speaks)
@@ -157,7 +157,7 @@ impl Parts {
 /// Places for the charts; the page's script draws in them.
 fn figures(editions: &[Edition; 2]) -> String {
     let [en, zh] = editions;
-    let glossaries = [en, zh].map(|it| Glossary::new(it.lang).as_defined_in(&it.doc));
+    let glossaries = [en, zh].map(|it| Glossary::new(it.lang).with_definitions_of(&it.doc));
     let mut out = String::new();
     for (number, pair) in en.figures.iter().zip(&zh.figures).enumerate() {
         let of = |text: fn(&Figure) -> String| [text(pair.0), text(pair.1)];

@@ -138,6 +138,7 @@ fn small(concurrency: u32) -> Summary {
 fn sweep_page(label: &str, axes: &[&str], points: Vec<(Point, Summary)>) -> Page {
     let id = |place: usize| format!("p{place}");
     let plan = SweepPlan {
+        engine: Vec::new(),
         schema: PLAN_SCHEMA.to_owned(),
         label: Some(label.to_owned()),
         tags: Vec::new(),
@@ -146,6 +147,7 @@ fn sweep_page(label: &str, axes: &[&str], points: Vec<(Point, Summary)>) -> Page
         visits: (0..points.len()).map(|place| (place, 0)).collect(),
         points: (points.iter().enumerate())
             .map(|(place, (point, _))| PlannedPoint {
+                flags: Default::default(),
                 id: id(place),
                 point: point.clone(),
                 options: Options::default(),
@@ -155,6 +157,7 @@ fn sweep_page(label: &str, axes: &[&str], points: Vec<(Point, Summary)>) -> Page
     let visited: Vec<Visited> = (points.into_iter().enumerate())
         .map(|(place, (_, summary))| Visited {
             trial: Trial {
+                class: None,
                 id: id(place),
                 repeat: 0,
                 state: TrialState::Done,
