@@ -4,8 +4,12 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 use crate::command::capacity::CapacityArguments;
+use crate::command::compare::CompareArguments;
+use crate::command::from::FromArguments;
+use crate::command::import::ImportArguments;
 use crate::command::sweep::SweepArguments;
 use crate::command::tune::TuneArguments;
+use crate::launch::EngineArguments;
 use anyhow::Context;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use inferometer_core::message::Lang;
@@ -17,6 +21,7 @@ use inferometer_core::slo::Slo;
 use inferometer_core::units::Span;
 use inferometer_core::work::{Filter, PromptLength, TokenizerName};
 use inferometer_report::dialect::Dialect;
+use inferometer_report::figure::theme::Theme;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -35,7 +40,7 @@ pub struct Cli {
 pub enum Command {
     /// Measure one load point
     #[command(
-        after_help = "Example: inferometer run http://localhost:8000 --concurrency 32 --requests 500 \\\n         --input-tokens 512 --output-tokens 128 --slo ttft.p99=1s\nWithout a URL, the simulated engine is started and measured."
+        after_help = "Example: inferometer run http://localhost:8000 --concurrency 32 --requests 500 \\\n         --input-tokens 512 --output-tokens 128 --slo ttft.p99=1s\nStart the engine, too: inferometer run --requests 500 -- vllm serve MODEL --port {port}\nWithout a URL or a command, the simulated engine is started and measured."
     )]
     Run(Box<RunArguments>),
     /// Measure a grid of load points: every option that holds a list is an axis
@@ -53,14 +58,27 @@ pub enum Command {
         after_help = "Example: inferometer tune --init -- vllm serve Qwen/Qwen2.5-7B-Instruct --port '{port}' > study.toml\n         inferometer tune study.toml --out tuned\nThe same command with the same --out goes on where it was stopped.\nWithout an engine: inferometer tune study.toml --sim-clock virtual --sim-device h100"
     )]
     Tune(Box<TuneArguments>),
-    /// Show a stored run again, in any format, dialect or with other objectives
+    /// Show a stored run or sweep again, in any format, dialect or with other objectives
     #[command(
-        after_help = "Example: inferometer report --dialect vllm\nWithout a path, the latest run in inferometer-runs."
+        after_help = "Example: inferometer report --dialect vllm\nWithout a path, the latest run, sweep or search in inferometer-runs.\nAn index of many: inferometer report inferometer-runs -o site"
     )]
     Report(ReportArguments),
-    /// List the stored runs
+    /// List the stored runs, sweeps and searches
     #[command(after_help = "Example: inferometer runs")]
     Runs(RunsArguments),
+    /// Compare runs, sweeps and imports with a baseline
+    #[command(
+        after_help = "Example: inferometer compare before/ after/ --fail-on worse\nEach folder may hold several runs of one setting: repeats make the verdict surer."
+    )]
+    Compare(CompareArguments),
+    /// Read results of other tools, from files or notes, and keep them as runs
+    #[command(after_help = "Example: inferometer import notes.md benchmark_data.db --format md")]
+    Import(ImportArguments),
+    /// Translate the command line of another benchmark
+    #[command(
+        after_help = "Example: inferometer from 'vllm bench serve --model Qwen/Qwen2.5-7B-Instruct --dataset-name random --request-rate 4'\nWithout quotes, after --: inferometer from -- evalscope perf --parallel 8 16 --number 80 160"
+    )]
+    From(FromArguments),
     /// Look at a data set: its format, lengths and bad lines; convert it
     #[command(
         after_help = "Example: inferometer data ShareGPT_V3.json --filter vllm --to custom -o prompts.jsonl"
@@ -93,12 +111,14 @@ pub struct RunArguments {
     /// Folder for everything that is kept of the run [inferometer-runs/TIME-LABEL]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
+    /// Do not write the page report.html
+    #[arg(long, help_heading = "Output")]
+    pub no_html: bool,
     /// Say nothing while it runs
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
-    /// An engine's command line, after --
-    #[arg(last = true, value_name = "ENGINE COMMAND", hide = true)]
-    pub engine: Vec<String>,
+    #[command(flatten)]
+    pub engine: EngineArguments,
 }
 
 /// The options of a measurement, from flags and from a file.
@@ -166,8 +186,8 @@ impl MeasurementOptions {
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Output")]
 pub struct OutputOptions {
-    /// Format, text unless given (repeatable); md and csv go into the run directory unless -o says otherwise
-    #[arg(long, value_name = "text|md|json|csv")]
+    /// Format, text unless given (repeatable); md, csv, html and pictures go into the run directory unless -o says otherwise
+    #[arg(long, value_name = "text|md|json|csv|html|svg|png")]
     pub format: Vec<Format>,
     /// Whose definitions to use
     #[arg(long, value_name = "ours|vllm|sglang|evalscope-2024|evalscope|mindie|grid-log|aiperf|guidellm", default_value = "ours", hide_default_value = true, value_parser = dialect)]
@@ -175,9 +195,12 @@ pub struct OutputOptions {
     /// Language of the report [from the locale]
     #[arg(long, value_name = "en|zh", value_parser = lang)]
     pub lang: Option<Lang>,
-    /// Where to write instead
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    /// Where to write instead; pictures, of which there may be several, into a folder
+    #[arg(short = 'o', long = "output", value_name = "FILE|DIR")]
     pub to: Option<PathBuf>,
+    /// Colours of svg and png [light]
+    #[arg(long, value_name = "light|dark", value_parser = theme)]
+    pub theme: Option<Theme>,
     /// Show each metric's definition beside it
     #[arg(long)]
     pub definitions: bool,
@@ -194,6 +217,12 @@ pub enum Format {
     Json,
     /// One row, for spreadsheets.
     Csv,
+    /// A page that opens anywhere.
+    Html,
+    /// Pictures to scale.
+    Svg,
+    /// Pictures to paste.
+    Png,
 }
 
 impl std::str::FromStr for Format {
@@ -204,7 +233,10 @@ impl std::str::FromStr for Format {
             "md" => Ok(Format::Md),
             "json" => Ok(Format::Json),
             "csv" => Ok(Format::Csv),
-            _ => Err("choose text, md, json or csv".into()),
+            "html" => Ok(Format::Html),
+            "svg" => Ok(Format::Svg),
+            "png" => Ok(Format::Png),
+            _ => Err("choose text, md, json, csv, html, svg or png".into()),
         }
     }
 }
@@ -216,15 +248,26 @@ fn dialect(text: &str) -> Result<Dialect, String> {
     })
 }
 
-fn lang(text: &str) -> Result<Lang, String> {
+fn theme(text: &str) -> Result<Theme, String> {
+    match text {
+        "light" => Ok(Theme::Light),
+        "dark" => Ok(Theme::Dark),
+        _ => Err("choose light or dark".into()),
+    }
+}
+
+/// A language by its word.
+pub fn lang(text: &str) -> Result<Lang, String> {
     Lang::from_word(text).ok_or_else(|| "choose en or zh".into())
 }
 
 /// `inferometer report`.
 #[derive(Args)]
 pub struct ReportArguments {
-    /// A run directory [the latest]
-    pub path: Option<PathBuf>,
+    /// A run, sweep or search [the latest]; several, or a folder of many, with -o DIR make an
+    /// index in that folder
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub output: OutputOptions,
     /// Judge by these objectives instead of the run's own (repeatable)

@@ -4,8 +4,11 @@
 use anyhow::{Context, bail};
 use inferometer_core::hostile::Secrets;
 use inferometer_core::options::Options;
+use inferometer_core::scenario::Connection;
+use inferometer_engine::Access;
 use inferometer_load::connect::base64;
 use inferometer_load::http::Target;
+use std::path::PathBuf;
 
 /// Headers with their secrets, and what must never be written.
 pub struct Keys {
@@ -52,6 +55,23 @@ impl Keys {
             keys.secrets.add(&key);
         }
         Ok(keys)
+    }
+
+    /// What opens the servers' doors for questions beside the measured requests.
+    pub fn access(&self, connection: &Connection) -> anyhow::Result<Access> {
+        let read = |file: &PathBuf| {
+            std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
+        };
+        let identity = connection.client_cert.as_ref();
+        let identity = identity.zip(connection.client_key.as_ref());
+        Ok(Access {
+            headers: self.headers.clone(),
+            insecure: connection.insecure,
+            authorities_pem: connection.ca.as_ref().map(read).transpose()?,
+            identity_pem: identity
+                .map(|(cert, key)| anyhow::Ok((read(cert)?, read(key)?)))
+                .transpose()?,
+        })
     }
 
     /// A server may repeat the password alone.

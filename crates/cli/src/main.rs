@@ -4,15 +4,20 @@ mod arguments;
 mod cache;
 mod certificate;
 mod command;
+mod comparand;
 mod embedded;
+mod engine_defaults;
 mod folder;
 mod host;
 mod keys;
+mod launch;
 mod measure;
 mod output;
+mod pictures;
 mod progress;
 mod servers;
 mod signals;
+mod translate;
 mod work;
 
 use arguments::{Cli, Command};
@@ -35,11 +40,13 @@ pub enum Exit {
 }
 
 fn main() -> ExitCode {
-    // Called by ourselves, between us and an engine.
-    if std::env::args().nth(1).as_deref() == Some(SUPERVISOR_WORD) {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == SUPERVISOR_WORD)
+    {
         return match supervise(std::io::stdin(), std::io::stdout()) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
+            Err(_) => ExitCode::from(2),
         };
     }
     // What is caught is told as an error; its trace would only frighten.
@@ -60,6 +67,9 @@ fn main() -> ExitCode {
         Command::Tune(arguments) => command::tune::run(*arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Runs(arguments) => command::runs::run(&arguments),
+        Command::Compare(arguments) => command::compare::run(&arguments),
+        Command::Import(arguments) => command::import::run(&arguments),
+        Command::From(arguments) => command::from::run(&arguments),
         Command::Data(arguments) => command::data::run(&arguments),
         Command::Plan(arguments) => command::plan::run(&arguments),
         Command::Sim(arguments) => command::sim::run(*arguments),

@@ -3,18 +3,26 @@
 use crate::Exit;
 use crate::arguments::{Format, OutputOptions};
 use crate::measure::records;
+use crate::pictures::{self, Kind};
 use anyhow::{Context, bail};
 use inferometer_core::environment::{Ending, Environment};
+use inferometer_core::fold::{Folded, RunContext, fold};
 use inferometer_core::message::Lang;
 use inferometer_core::run_dir::RunDir;
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::{SloOutcome, Summary};
 use inferometer_report::dialect::Source;
+use inferometer_report::figure::course::Course;
+use inferometer_report::figure::{self, Figure};
+use inferometer_report::html::run::RunPage;
 use inferometer_report::run::{Detail, RunReport, compose};
 use inferometer_report::text::{Paint, TextStyle};
-use inferometer_report::{csv, dialect, json, markdown, text};
+use inferometer_report::{csv, dialect, html, json, markdown, text};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+
+/// The page's file.
+const PAGE: &str = "report.html";
 
 /// A run to be shown.
 pub struct Shown<'a> {
@@ -37,27 +45,62 @@ pub fn show(run: &Shown<'_>, options: &OutputOptions) -> anyhow::Result<()> {
     })
 }
 
+/// Writes the page of a run into its folder.
+pub fn keep_page(run: &Shown<'_>, options: &OutputOptions) {
+    keep(options, run.directory.path(), || page_of(run, options));
+}
+
+/// A report in one format.
+pub enum Rendered {
+    /// As one text.
+    Whole(String),
+    /// As figures, which become pictures.
+    Figures(Vec<Figure>),
+}
+
 /// Makes every format that was asked for and brings it where it belongs.
 pub fn deliver(
     options: &OutputOptions,
     folder: &Path,
-    render: impl Fn(Format) -> anyhow::Result<String>,
+    render: impl Fn(Format) -> anyhow::Result<Rendered>,
 ) -> anyhow::Result<()> {
     let formats: &[Format] = match options.format.as_slice() {
         [] => &[Format::Text],
         formats => formats,
     };
-    for format in formats {
-        let rendered = render(*format)?;
-        match target(folder, options, *format, formats.len()) {
-            None => print(&rendered)?,
-            Some(file) => {
-                std::fs::write(&file, rendered)
-                    .with_context(|| format!("cannot write {}", file.display()))?;
+    for &format in formats {
+        match render(format)? {
+            Rendered::Figures(figures) => {
+                let theme = options.theme.unwrap_or_default();
+                let kind = match format {
+                    Format::Svg => Kind::Svg,
+                    _ => Kind::Png,
+                };
+                let to = options.to.as_deref();
+                pictures::write(&figures, kind, theme, to, folder)?;
             }
+            Rendered::Whole(text) => match target(folder, options, format, formats.len()) {
+                None => print(&text)?,
+                Some(file) => std::fs::write(&file, text)
+                    .with_context(|| format!("cannot write {}", file.display()))?,
+            },
         }
     }
     Ok(())
+}
+
+/// Writes a page beside what it shows, unless one was asked for by name. A measurement does not
+/// fail for want of its page.
+pub fn keep(options: &OutputOptions, folder: &Path, page: impl FnOnce() -> anyhow::Result<String>) {
+    if options.format.contains(&Format::Html) {
+        return;
+    }
+    let file = folder.join(PAGE);
+    let written = page().and_then(|page| Ok(std::fs::write(&file, page)?));
+    if let Err(error) = written {
+        let why = crate::with_causes(&error);
+        eprintln!("warning: {} was not written: {why}", file.display());
+    }
 }
 
 /// The exit of a run: fine only if it is valid and every objective is met. One that cannot be
@@ -72,12 +115,22 @@ pub fn verdict(summary: &Summary) -> Exit {
 
 /// What cannot be shown or written is said before the work is done.
 pub fn check_output(options: &OutputOptions) -> anyhow::Result<()> {
-    let ours = [(Format::Csv, "csv"), (Format::Md, "md")];
+    let ours = [
+        (Format::Csv, "csv"),
+        (Format::Md, "md"),
+        (Format::Html, "html"),
+        (Format::Svg, "svg"),
+        (Format::Png, "png"),
+    ];
     let ours = ours.iter().find(|(it, _)| options.format.contains(it));
     if let Some((_, format)) = ours.filter(|_| options.dialect.foreign().is_some()) {
         bail!(
             "--format {format} has our own numbers only; leave out --dialect, or use --format text or json"
         );
+    }
+    let drawn = |format: &Format| matches!(format, Format::Svg | Format::Png);
+    if options.to.as_deref() == Some(Path::new("-")) && options.format.iter().any(drawn) {
+        bail!("-o -: pictures cannot go to standard output; name a folder");
     }
     let folder = options
         .to
@@ -106,17 +159,25 @@ fn target(
         Format::Md => "report.md",
         Format::Json => "report.json",
         Format::Csv => "report.csv",
+        Format::Html | Format::Svg | Format::Png => PAGE,
     };
     match &options.to {
         Some(to) if to == Path::new("-") => None,
         Some(to) if to.is_dir() || formats > 1 => Some(to.join(name)),
         Some(to) => Some(to.clone()),
-        None if matches!(format, Format::Md | Format::Csv) => Some(folder.join(name)),
+        None if matches!(format, Format::Md | Format::Csv | Format::Html) => {
+            Some(folder.join(name))
+        }
         None => None,
     }
 }
 
-fn render(run: &Shown<'_>, options: &OutputOptions, format: Format) -> anyhow::Result<String> {
+fn render(run: &Shown<'_>, options: &OutputOptions, format: Format) -> anyhow::Result<Rendered> {
+    match format {
+        Format::Html => return Ok(Rendered::Whole(page_of(run, options)?)),
+        Format::Svg | Format::Png => return Ok(Rendered::Figures(figures_of(run, options)?)),
+        Format::Text | Format::Md | Format::Json | Format::Csv => {}
+    }
     let report = RunReport {
         summary: run.summary,
         scenario: run.scenario,
@@ -137,19 +198,59 @@ fn render(run: &Shown<'_>, options: &OutputOptions, format: Format) -> anyhow::R
             environment: run.environment,
             ending: run.ending,
         };
-        return Ok(match format {
-            Format::Text => dialect::text(foreign, &source)?,
+        return Ok(Rendered::Whole(match format {
             Format::Json => dialect::json(foreign, &source)? + "\n",
-            Format::Md => markdown::render(&compose(&report)),
-            Format::Csv => csv::render(&report),
-        });
+            _ => dialect::text(foreign, &source)?,
+        }));
     }
-    Ok(match format {
-        Format::Text => text::render(&compose(&report), style()),
+    Ok(Rendered::Whole(match format {
         Format::Md => markdown::render(&compose(&report)),
         Format::Json => json::render(run.summary),
         Format::Csv => csv::render(&report),
-    })
+        _ => text::render(&compose(&report), style()),
+    }))
+}
+
+/// What pages and pictures need of the records, in one pass over them.
+fn gathered(run: &Shown<'_>, lang: Lang) -> anyhow::Result<(Folded, Course)> {
+    let context = RunContext {
+        scenario: run.scenario,
+        environment: run.environment,
+        ending: run.ending,
+        lang,
+    };
+    let mut course = Course::new(&run.scenario.objectives.thresholds);
+    let mut trouble = None;
+    let records = run.directory.records()?.map_while(|record| {
+        let record = record.map_err(|error| trouble = Some(error)).ok()?;
+        course.add(&record);
+        Some(record)
+    });
+    let folded = fold(&context, records).with_server(run.summary.server.clone());
+    match trouble {
+        Some(error) => Err(error.into()),
+        None => Ok((folded, course)),
+    }
+}
+
+fn page_of(run: &Shown<'_>, options: &OutputOptions) -> anyhow::Result<String> {
+    let lang = language(options.lang);
+    let (folded, course) = gathered(run, lang)?;
+    let page = RunPage {
+        folded: &folded,
+        course: &course,
+        scenario: run.scenario,
+        environment: run.environment,
+        ending: run.ending,
+        directory: run.directory.path(),
+    };
+    Ok(html::render(&html::run::compose_page(&page, lang)))
+}
+
+fn figures_of(run: &Shown<'_>, options: &OutputOptions) -> anyhow::Result<Vec<Figure>> {
+    let lang = language(options.lang);
+    let (folded, course) = gathered(run, lang)?;
+    Ok(figure::run::all(&folded.summary(lang), &course, lang))
 }
 
 /// Colours on a terminal, unless the user wants none.

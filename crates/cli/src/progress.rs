@@ -104,6 +104,19 @@ impl Progress {
         }
     }
 
+    /// Something takes its time, and this is where it stands.
+    pub fn wait(&mut self, text: impl FnOnce() -> String) {
+        let every = match self.mode {
+            Mode::Live => LIVE_EVERY,
+            Mode::Plain => PLAIN_EVERY,
+            Mode::Quiet => return,
+        };
+        if self.shown.elapsed() >= every {
+            self.shown = Instant::now();
+            self.say(&text());
+        }
+    }
+
     /// A phase begins.
     pub fn begin(
         &mut self,

@@ -1,84 +1,242 @@
-//! The servers of measurements that follow one another: those that were named, or the embedded
-//! engine, which lives as long as it is asked for with the same settings.
+//! The servers of measurements that follow one another: those that were named, an engine that
+//! is started by its command and restarted where its flags change, or the embedded engine. Each
+//! lives as long as it is asked for with the same settings.
 
 use crate::embedded::EmbeddedServer;
-use crate::measure::{Measured, Point, measure, simulate, usual_launch};
+use crate::launch::{EngineArguments, EngineFailure, Flags, LaunchedEngine, Launcher};
+use crate::measure::{Measured, Point, computed, device, measure, refold, simulate};
 use crate::progress::Progress;
+use inferometer_core::environment::Health;
+use inferometer_core::options::Options;
 use inferometer_core::scenario::{Connection, SimClock};
+use inferometer_engine::Failure;
 use inferometer_load::http::Target;
 use inferometer_load::instrument::Control;
 use inferometer_sim::launch::Launch;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// Servers by need.
-#[derive(Default)]
 pub struct Servers {
-    embedded: Option<Embedded>,
-    /// What computed points run on, where it is not the usual engine.
+    launcher: Option<Launcher>,
+    logs: PathBuf,
+    kept: Option<Kept>,
+    /// Flags with which it failed to start; another try would cost as much and say the same.
+    failed: BTreeMap<Flags, EngineFailure>,
+    /// What computed points run on, where it is neither a command's nor the usual engine.
     computed: Option<Box<Launch>>,
 }
 
-struct Embedded {
-    model: Option<String>,
-    device: Option<String>,
-    server: EmbeddedServer,
+/// A server that is up.
+enum Kept {
+    Embedded {
+        model: Option<String>,
+        device: Option<String>,
+        server: EmbeddedServer,
+    },
+    Launched {
+        launcher: Box<Launcher>,
+        engine: Box<LaunchedEngine>,
+    },
 }
 
 impl Servers {
     /// Points in virtual time run on this engine.
     pub fn computing(launch: Launch) -> Servers {
         Servers {
-            embedded: None,
             computed: Some(Box::new(launch)),
+            ..Servers::of_others()
         }
+    }
+
+    /// The servers that were asked for. The logs of engines that are started go to `logs`;
+    /// `flags` are those of one of the points.
+    pub fn given(
+        arguments: &EngineArguments,
+        options: &Options,
+        flags: &Flags,
+        logs: PathBuf,
+        progress: &mut Progress,
+    ) -> anyhow::Result<Servers> {
+        let connection = &options.connection;
+        let launcher = match (arguments.is_given(options)?, connection.sim_clock) {
+            (false, _) => None,
+            (true, Some(SimClock::Virtual)) => {
+                let device = device(connection.sim_device.as_deref())?;
+                Some(Launcher::of_computed(arguments, device)?)
+            }
+            (true, _) => Some(Launcher::new(arguments, flags, progress)?),
+        };
+        Ok(Servers {
+            launcher,
+            logs,
+            kept: None,
+            failed: BTreeMap::new(),
+            computed: None,
+        })
+    }
+
+    /// Servers that others started.
+    pub fn of_others() -> Servers {
+        Servers {
+            launcher: None,
+            logs: PathBuf::new(),
+            kept: None,
+            failed: BTreeMap::new(),
+            computed: None,
+        }
+    }
+
+    /// Why the engine of a point would not start, as far as that is known without a try.
+    pub fn objection(&self, flags: &Flags) -> Option<EngineFailure> {
+        self.launcher.as_ref()?.with_flags(flags).objection()
     }
 
     /// Measures a point, or computes it in virtual time, and keeps it in `out`.
     pub fn measure(
         &mut self,
-        point: Point,
+        mut point: Point,
         out: &Path,
         control: &Control,
         progress: &mut Progress,
     ) -> anyhow::Result<Measured> {
-        match point.scenario.connection.sim_clock {
-            SimClock::Virtual => {
-                let lang = progress.lang();
-                match &self.computed {
-                    Some(launch) => simulate(point, launch, out, lang),
-                    None => {
-                        let launch = usual_launch(&point.scenario.connection)?;
-                        simulate(point, &launch, out, lang)
-                    }
-                }
-            }
-            SimClock::Real => {
-                let targets = self.of(&point)?;
-                measure(point, targets, out, progress.lang(), control, progress)
-            }
+        if point.scenario.connection.sim_clock == SimClock::Virtual {
+            return self.compute(point, out, progress);
         }
+        let targets = self.of(&mut point, progress)?;
+        let measured = measure(point, targets, out, progress.lang(), control, progress);
+        match (self.death(), measured) {
+            (None, measured) => measured,
+            (Some(failure), Ok(measured)) => died(measured, &failure, progress),
+            // Nobody answers a client whose server is gone; that is not the client's news.
+            (Some(failure), Err(_)) => Err(EngineFailure::Failed(Box::new(failure)).into()),
+        }
+    }
+
+    /// Computes a point on the given engine, a command's, or the usual one.
+    fn compute(&self, point: Point, out: &Path, progress: &Progress) -> anyhow::Result<Measured> {
+        if let Some(launch) = &self.computed {
+            return simulate(point, launch, None, out, progress.lang());
+        }
+        let launcher = self.launcher.as_ref();
+        let launcher = launcher.map(|launcher| launcher.with_flags(&point.flags));
+        let launch = computed(&point.scenario.connection, launcher.as_ref())?;
+        let about = launcher.map(|launcher| launcher.described(&launch.version.to_string()));
+        simulate(point, &launch, about, out, progress.lang())
+    }
+
+    /// Stops what is up.
+    pub fn stop(&mut self, progress: &Progress) {
+        match self.kept.take() {
+            Some(Kept::Launched { engine, .. }) => engine.stop(progress),
+            Some(Kept::Embedded { server, .. }) => server.stop(),
+            None => {}
+        }
+    }
+
+    /// Why the engine ended by itself, if it did.
+    fn death(&mut self) -> Option<Failure> {
+        let Some(Kept::Launched { engine, .. }) = &mut self.kept else {
+            return None;
+        };
+        let failure = engine.died()?;
+        self.kept = None;
+        Some(failure)
     }
 
     /// Where to send the requests of a point.
-    fn of(&mut self, point: &Point) -> anyhow::Result<Vec<Target>> {
+    fn of(&mut self, point: &mut Point, progress: &mut Progress) -> anyhow::Result<Vec<Target>> {
         if !point.targets.is_empty() {
             return Ok(point.targets.clone());
         }
-        let wanted = &point.scenario.connection;
-        let fits = |embedded: &Embedded| {
-            embedded.model == wanted.sim_model && embedded.device == wanted.sim_device
+        let url = match &self.launcher {
+            Some(launcher) => {
+                let launcher = launcher.with_flags(&point.flags);
+                self.engine(launcher, point, progress)?
+            }
+            None => self.embedded(&point.scenario.connection)?,
         };
-        let embedded = match self.embedded.take().filter(fits) {
-            Some(embedded) => embedded,
-            None => start(wanted)?,
+        Ok(vec![Target::parse(&url)?])
+    }
+
+    /// The engine with the flags of a point; the one that runs, if it has these.
+    fn engine(
+        &mut self,
+        wanted: Launcher,
+        point: &mut Point,
+        progress: &mut Progress,
+    ) -> anyhow::Result<String> {
+        let fits = |kept: &Kept| match kept {
+            Kept::Launched { launcher, .. } => launcher.flags() == wanted.flags(),
+            Kept::Embedded { .. } => false,
         };
-        let target = Target::parse(&embedded.server.url)?;
-        self.embedded = Some(embedded);
-        Ok(vec![target])
+        if !self.kept.as_ref().is_some_and(fits) {
+            self.stop(progress);
+            if let Some(failure) = self.failed.get(wanted.flags()) {
+                return Err(failure.clone().into());
+            }
+            let access = point.keys.access(&point.scenario.connection)?;
+            let engine = wanted.start(&self.new_log(), access, progress);
+            let engine = engine.inspect_err(|failure| {
+                self.failed.insert(wanted.flags().clone(), failure.clone());
+            })?;
+            self.kept = Some(Kept::Launched {
+                launcher: Box::new(wanted),
+                engine: Box::new(engine),
+            });
+        }
+        let Some(Kept::Launched { engine, .. }) = &self.kept else {
+            unreachable!("it was started just now");
+        };
+        point.engine = Some(engine.about().clone());
+        Ok(engine.url().to_owned())
+    }
+
+    /// A log for each start.
+    fn new_log(&self) -> PathBuf {
+        let numbered = (2..).map(|number| format!("engine-{number}.log"));
+        std::iter::once("engine.log".to_owned())
+            .chain(numbered)
+            .map(|name| self.logs.join(name))
+            .find(|path| !path.exists())
+            .expect("numbers do not end")
+    }
+
+    fn embedded(&mut self, wanted: &Connection) -> anyhow::Result<String> {
+        if let Some(Kept::Embedded {
+            model,
+            device,
+            server,
+        }) = &self.kept
+            && *model == wanted.sim_model
+            && *device == wanted.sim_device
+        {
+            return Ok(server.url.clone());
+        }
+        self.kept = None;
+        let server = start(wanted)?;
+        let url = server.url.clone();
+        self.kept = Some(Kept::Embedded {
+            model: wanted.sim_model.clone(),
+            device: wanted.sim_device.clone(),
+            server,
+        });
+        Ok(url)
     }
 }
 
-fn start(connection: &Connection) -> anyhow::Result<Embedded> {
+/// The run of an engine that died under it says so.
+fn died(
+    mut measured: Measured,
+    failure: &Failure,
+    progress: &Progress,
+) -> anyhow::Result<Measured> {
+    measured.ending.health = Health::Dead(failure.to_string());
+    refold(&mut measured, progress.lang())?;
+    Ok(measured)
+}
+
+fn start(connection: &Connection) -> anyhow::Result<EmbeddedServer> {
     let mut arguments = vec!["sim", "--listen", "127.0.0.1:0", "--until-stdin-closes"];
     let chosen = [
         ("--model", &connection.sim_model),
@@ -89,9 +247,5 @@ fn start(connection: &Connection) -> anyhow::Result<Embedded> {
             arguments.extend([name, value]);
         }
     }
-    Ok(Embedded {
-        model: connection.sim_model.clone(),
-        device: connection.sim_device.clone(),
-        server: EmbeddedServer::start(&arguments)?,
-    })
+    EmbeddedServer::start(&arguments)
 }

@@ -5,6 +5,8 @@ use crate::note::Note;
 use crate::record::words;
 use crate::units::Offset;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Known before the first request is sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,6 +26,9 @@ pub struct Environment {
     pub host: Host,
     /// What the preflight learned of the server.
     pub server: Probe,
+    /// The engine, where it was started for the measurement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<StartedEngine>,
     /// Token events a second that one worker of this client can take, as `doctor` found.
     pub ceiling_tokens_per_s: Option<f64>,
     /// Client threads.
@@ -46,6 +51,36 @@ pub struct Host {
     pub cores: u32,
     /// Open files that this process may have.
     pub open_files: Option<u64>,
+}
+
+/// An engine that was started for a measurement, and what it told of itself meanwhile.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StartedEngine {
+    /// Which engine: `vllm`, `sglang`, `mindie`, `llama-server` or `custom`.
+    pub name: String,
+    /// Its version.
+    pub version: Option<String>,
+    /// The command, without secrets.
+    pub command: Vec<String>,
+    /// The flags of it that a sweep or a study chose.
+    pub flags: BTreeMap<String, String>,
+    /// Seconds from the start to the first good answer.
+    pub start_s: Option<f64>,
+    /// Memory of the weights on one device.
+    pub weights_gib: Option<f64>,
+    /// Memory for the KV cache on one device.
+    pub kv_gib: Option<f64>,
+    /// Tokens that the KV cache holds.
+    pub kv_tokens: Option<u64>,
+    /// How many of the longest requests fit at once.
+    pub max_concurrency: Option<f64>,
+    /// The length that it serves.
+    pub max_model_len: Option<u64>,
+    /// Seconds of the graph capture.
+    pub graphs_s: Option<f64>,
+    /// Its log.
+    pub log: PathBuf,
 }
 
 /// What the server understands, learned by the preflight and stored with the run.

@@ -28,6 +28,7 @@ pub mod server;
 pub mod slo;
 pub mod statistics;
 pub mod steady;
+pub mod stored;
 pub mod summary;
 pub mod survey;
 pub mod sweep_dir;

@@ -17,7 +17,8 @@ mod error;
 mod list;
 
 pub use error::StorageError;
-pub use list::{ListedRun, latest, list};
+pub(crate) use list::instant;
+pub use list::{ListedRun, list};
 
 use crate::environment::{EndCause, Ending, Environment};
 use crate::journal::{self, Damage, Header, JournalRecords, JournalWriter};
@@ -30,7 +31,7 @@ use crate::summary::Summary;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 const SCENARIO: &str = "scenario.toml";
@@ -56,8 +57,8 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Makes a new run directory, and the folders above it. An empty folder is taken; one that
-    /// holds anything is refused.
+    /// Makes a new run directory, and the folders above it. An empty folder is taken, or one with
+    /// nothing but the log of an engine that was started for the run; any other is refused.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, StorageError> {
         let path = path.into();
         fs::create_dir_all(&path).map_err(|e| StorageError::io("create", &path, e))?;
@@ -69,8 +70,10 @@ impl RunDir {
 
     /// Whether `create` would take this path, before anything is done for the run.
     pub fn check(path: &Path) -> Result<(), StorageError> {
+        let is_server =
+            |entry: io::Result<fs::DirEntry>| entry.is_ok_and(|entry| entry.file_name() == SERVER);
         let empty = match fs::read_dir(path) {
-            Ok(mut content) => content.next().is_none(),
+            Ok(mut content) => content.all(is_server),
             Err(error) if error.kind() == ErrorKind::NotFound => true,
             Err(error) => return Err(StorageError::io("read", path, error)),
         };
@@ -289,7 +292,7 @@ impl RunDir {
 }
 
 /// Writes a file under another name and renames it, so that it is whole or not there.
-pub(crate) fn write_whole(folder: &Path, name: &str, text: &str) -> Result<(), StorageError> {
+pub fn write_whole(folder: &Path, name: &str, text: &str) -> Result<(), StorageError> {
     let path = folder.join(name);
     let partial = folder.join(format!("{name}.partial"));
     let written = File::create(&partial)

@@ -71,8 +71,24 @@ pub struct Connection {
     pub read_timeout: Span,
     /// Limit for a whole request.
     pub request_timeout: Span,
+    /// Where the server's own view is read.
+    pub server_metrics: ServerMetrics,
+    /// The engine's own profiler runs around the measured part.
+    pub profile: bool,
     /// Client threads; chosen from the load if absent.
     pub workers: Option<u32>,
+}
+
+/// Where the server's own view is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ServerMetrics {
+    /// Beside its API, if it has metrics that we know.
+    #[default]
+    Auto,
+    /// Nowhere.
+    Off,
+    /// At this address.
+    At(String),
 }
 
 /// When to send.
@@ -355,6 +371,33 @@ impl fmt::Display for Stagger {
     }
 }
 
+impl FromStr for ServerMetrics {
+    type Err = BadValue;
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        match text.trim() {
+            "auto" => Ok(ServerMetrics::Auto),
+            "off" => Ok(ServerMetrics::Off),
+            url if url.starts_with("http://") || url.starts_with("https://") => {
+                Ok(ServerMetrics::At(url.to_owned()))
+            }
+            _ => Err(BadValue::new(
+                text,
+                "choose auto, off or an address such as http://localhost:8000/metrics",
+            )),
+        }
+    }
+}
+
+impl fmt::Display for ServerMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ServerMetrics::Auto => f.write_str("auto"),
+            ServerMetrics::Off => f.write_str("off"),
+            ServerMetrics::At(url) => f.write_str(url),
+        }
+    }
+}
+
 impl FromStr for Warmup {
     type Err = BadValue;
     fn from_str(text: &str) -> Result<Self, BadValue> {
@@ -489,6 +532,7 @@ impl fmt::Display for JsonObject {
 }
 
 serde_as_text!(Stagger);
+serde_as_text!(ServerMetrics);
 serde_as_text!(Warmup);
 serde_as_text!(Rate);
 serde_as_text!(StopWhen);

@@ -16,7 +16,7 @@ use crate::run_dir::{RunDir, StorageError};
 use crate::scenario::Tag;
 use crate::summary::Summary;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -39,6 +39,9 @@ pub struct SweepPlan {
     pub tags: Vec<Tag>,
     /// Options with more than one value, the one that changes fastest last.
     pub axes: Vec<String>,
+    /// The command of the engine that is started, without secrets; empty without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub engine: Vec<String>,
     /// How often each point is measured.
     pub repeat: u32,
     /// Order of the visits, by index of the point and number of the repeat.
@@ -54,6 +57,9 @@ pub struct PlannedPoint {
     pub id: String,
     /// Values of the axes.
     pub point: Point,
+    /// Flags of the engine that is started for it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub flags: BTreeMap<String, String>,
     /// The settings of its runs.
     pub options: Options,
 }
@@ -73,6 +79,9 @@ pub struct Trial {
     /// Why there is none, or why it was passed over.
     #[serde(default)]
     pub reason: Option<String>,
+    /// The class of the failure of an engine that was started for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
     /// Wall time of the end, RFC 3339.
     pub ended: String,
 }
@@ -339,11 +348,13 @@ fn difference(found: &SweepPlan, asked: &SweepPlan) -> Option<String> {
     if (found.repeat, &found.visits) != (asked.repeat, &asked.visits) {
         return Some("its repeats or their order are others".to_owned());
     }
+    if found.engine != asked.engine {
+        return Some("its engine's command is another".to_owned());
+    }
     let same = |a: &PlannedPoint| {
-        asked
-            .points
-            .iter()
-            .any(|b| a.id == b.id && a.options == b.options)
+        let same =
+            |b: &PlannedPoint| (&a.id, &a.options, &a.flags) == (&b.id, &b.options, &b.flags);
+        asked.points.iter().any(same)
     };
     if let Some(other) = found.points.iter().find(|point| !same(point)) {
         return Some(format!("other settings of its point {}", other.id));

@@ -1,7 +1,7 @@
 //! An engine as its command describes it: what it is, whether it would start, how it is asked to
 //! begin and to end.
 
-use crate::probe::{Installed, probe};
+use crate::probe::{Installed, is_local, probe};
 use crate::readiness::Readiness;
 use crate::rule::FlagRule;
 use crate::supervisor::StopSignal;
@@ -63,6 +63,12 @@ impl Engine {
         }
     }
 
+    /// The same installed engine, started by another command.
+    pub fn with_command(mut self, command: LaunchCommand) -> Self {
+        self.command = command;
+        self
+    }
+
     /// With rules of the user.
     pub fn with_rules(mut self, rules: Vec<FlagRule>) -> Self {
         self.rules = rules;
@@ -108,6 +114,11 @@ impl Engine {
         given
             .and_then(|text| text.parse().ok())
             .unwrap_or(self.kind().default_port())
+    }
+
+    /// Is it started on this host, without a container, another host or a queue in between?
+    pub fn is_local(&self) -> bool {
+        is_local(&self.command)
     }
 
     /// The port that a client on this host uses when the engine listens on `port`.

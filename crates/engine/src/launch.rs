@@ -362,7 +362,7 @@ impl Start<'_> {
 }
 
 /// Does anybody take connections there?
-fn is_listening(url: &str) -> bool {
+pub fn is_listening(url: &str) -> bool {
     let Some((host, port)) = host_and_port(url) else {
         return false;
     };

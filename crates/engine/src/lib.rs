@@ -35,13 +35,15 @@ pub use facts::StartFacts;
 pub use failure::Failure;
 pub use host::{CpuTimes, read_cpu_times, read_memory};
 pub use http::{Access, Client, HttpError, Reply};
-pub use launch::{Launch, Patience, Progress, StartError, Supervisor, Wrapper, free_port};
+pub use launch::{
+    Launch, Patience, Progress, StartError, Supervisor, Wrapper, free_port, is_listening,
+};
 pub use log::{LogFollower, excerpt};
 pub use metrics::{discover, engine_state};
 pub use probe::{Help, Installed, probe};
 pub use profiler::{ProfileError, Profiler};
 pub use readiness::Readiness;
-pub use registry::{Leftover, LeftoverState, leftovers};
+pub use registry::{Leftover, LeftoverState, leftovers, without_secrets};
 pub use rule::{BadRule, FlagRule};
 pub use running::{MemoryAfter, Running, Stopped};
 pub use supervisor::{SUPERVISOR_WORD, StopSignal, supervise};

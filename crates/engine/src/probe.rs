@@ -73,11 +73,7 @@ pub fn probe(
             help: None,
         };
     }
-    let is_local = command
-        .wrapper
-        .iter()
-        .all(|word| word == "env" || word.contains('='));
-    if !is_local || command.program.is_empty() {
+    if !is_local(command) || command.program.is_empty() {
         return Installed::default();
     }
     let ask = |words: Vec<String>| {
@@ -105,6 +101,12 @@ pub fn probe(
         });
     }
     installed
+}
+
+/// Nothing stands between this host and the engine but its environment.
+pub(crate) fn is_local(command: &LaunchCommand) -> bool {
+    let is_environment = |word: &String| word == "env" || word.contains('=');
+    command.container.is_none() && command.wrapper.iter().all(is_environment)
 }
 
 fn version_words(command: &LaunchCommand) -> Option<Vec<String>> {

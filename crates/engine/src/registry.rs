@@ -48,7 +48,7 @@ impl Entry {
 }
 
 /// A command as it may be stored: values of flags and variables that hold secrets are left out.
-pub(crate) fn without_secrets(words: &[String]) -> Vec<String> {
+pub fn without_secrets(words: &[String]) -> Vec<String> {
     const ENDINGS: [&str; 5] = ["key", "token", "secret", "password", "auth"];
     const LEFT_OUT: &str = "[redacted]";
     let is_secret = |name: &str| {

@@ -1,7 +1,7 @@
 //! Reasons to distrust an imported result, in the words of the judge of runs.
 
 use inferometer_core::doubt::Severity;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Kinds of doubt that an import can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +29,20 @@ pub enum Code {
 }
 
 impl Code {
+    /// All of them.
+    pub const ALL: [Code; 10] = [
+        Code::LostRequests,
+        Code::ShrunkConcurrency,
+        Code::Failures,
+        Code::FewSamples,
+        Code::OutputCapped,
+        Code::AllAtOnce,
+        Code::NotStreamed,
+        Code::NotADistribution,
+        Code::DisorderedPercentiles,
+        Code::InconsistentImport,
+    ];
+
     /// Its word in files.
     pub fn name(self) -> &'static str {
         match self {
@@ -52,8 +66,16 @@ impl Serialize for Code {
     }
 }
 
+impl<'de> Deserialize<'de> for Code {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let code = Code::ALL.into_iter().find(|code| code.name() == name);
+        code.ok_or_else(|| serde::de::Error::custom(format!("'{name}' is no doubt known here")))
+    }
+}
+
 /// A doubt about an imported result.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportDoubt {
     /// Its code.
     pub code: Code,

@@ -5,6 +5,7 @@ use crate::label::{Field, Label, Sample};
 use crate::quantity::{Quantity, Unit, convert};
 use crate::summary::{ImportedSlo, ImportedSummary, Spread, Stat};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Numbers collected so far.
@@ -193,7 +194,7 @@ impl Draft {
         let mut derive = |name, place: &mut Option<f64>, total: Option<u64>, by: Option<f64>| {
             if let (None, Some(total), Some(by)) = (*place, total, by.filter(|by| *by > 0.0)) {
                 *place = Some(total as f64 / by);
-                found.derived.push(name);
+                found.derived.push(Cow::Borrowed(name));
             }
         };
         let requests_made = ok.map(|ok| ok as f64);

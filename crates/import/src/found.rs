@@ -2,8 +2,9 @@
 
 use crate::doubt::ImportDoubt;
 use crate::summary::ImportedSummary;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -83,8 +84,16 @@ impl Serialize for Tool {
     }
 }
 
+impl<'de> Deserialize<'de> for Tool {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let tool = Tool::ALL.into_iter().find(|tool| tool.name() == name);
+        tool.ok_or_else(|| serde::de::Error::custom(format!("'{name}' is no tool known here")))
+    }
+}
+
 /// One result of another tool.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Found {
     /// Whose definition the numbers follow.
     pub tool: Tool,
@@ -102,6 +111,10 @@ pub struct Found {
     pub client_command: Option<String>,
     /// Flags of `command`; `None` if not known.
     pub flags: Option<BTreeMap<String, Value>>,
+    /// What the engine ran with where `command` is silent, by the defaults of its version;
+    /// `None` where that version is not known.
+    #[serde(default)]
+    pub defaults: Option<Defaults>,
     /// Device memory in use, where the notes give a reading.
     pub device_memory_gib: Option<f64>,
     /// The numbers; absent for a start that was refused.
@@ -109,7 +122,7 @@ pub struct Found {
     /// Why the server did not start.
     pub error: Option<String>,
     /// Values of `summary` that were not printed but follow from others by division.
-    pub derived: Vec<&'static str>,
+    pub derived: Vec<Cow<'static, str>>,
     /// What had to be assumed to read it, such as a unit that was not written.
     pub assumed: Vec<String>,
     /// Reasons to distrust it, the worst first.
@@ -127,6 +140,7 @@ impl Found {
             command: None,
             client_command: None,
             flags: None,
+            defaults: None,
             device_memory_gib: None,
             summary: None,
             error: None,
@@ -143,8 +157,19 @@ impl Found {
     }
 }
 
+/// Flags that nobody wrote.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Defaults {
+    /// The engine's version whose defaults these are.
+    pub version: String,
+    /// How that version is known: `given`, `command`, `flags` or `date`.
+    pub by: String,
+    /// Values by flag.
+    pub flags: BTreeMap<String, Value>,
+}
+
 /// All results of a text.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Imported {
     /// By line.
     pub results: Vec<Found>,

@@ -13,6 +13,7 @@ mod context;
 mod doubt;
 mod draft;
 mod evalscope;
+mod evalscope_database;
 mod exports;
 mod found;
 mod json;
@@ -24,11 +25,15 @@ mod mindie;
 mod notes;
 mod python_object;
 mod quantity;
+mod source;
+mod store;
 mod summary;
 mod table;
 
 pub use doubt::{Code, ImportDoubt};
-pub use found::{Found, Imported, SCHEMA, Tool};
+pub use found::{Defaults, Found, Imported, SCHEMA, Tool};
+pub use source::{SourceError, read_path};
+pub use store::{STORED, StoreError, Stored};
 pub use summary::{
     ImportedConcurrency, ImportedLatencies, ImportedRequests, ImportedSlo, ImportedSpeed,
     ImportedSummary, ImportedThroughput, ImportedTokens, Spread,
@@ -39,7 +44,7 @@ use notes::Notes;
 
 /// What is looked for, to say of a file in which nothing was found.
 pub const LOOKED_FOR: &str = "vLLM or SGLang serving benchmark (text, JSON), EvalScope summary \
-    (2024 text, today's tables and JSON), MindIE tables or CSV, GuideLLM benchmarks.json, AIPerf \
+    (2024 text, today's tables, JSON and benchmark_data.db), MindIE tables or CSV, GuideLLM benchmarks.json, AIPerf \
     profile_export_aiperf.json, length-grid log, trial log, Markdown table by concurrency";
 
 /// Lines between the two tables of one MindIE result.
@@ -54,7 +59,14 @@ pub fn read(name: &str, text: &str) -> Imported {
     results.sort_by_key(|found| found.lines);
     let fruitless = context::attach(&mut results, &mut notes);
     context::name(&mut results, &notes);
-    for found in &mut results {
+    conclude(name, &mut results);
+    let unread = unread(&notes, fruitless);
+    Imported { results, unread }
+}
+
+/// Says where results are from and what is to be doubted of them.
+fn conclude(name: &str, results: &mut [Found]) {
+    for found in results.iter_mut() {
         found.file = name.to_owned();
         let infinite = found.point.get("rate").is_some_and(|rate| rate == "inf");
         if let Some(summary) = &found.summary {
@@ -62,8 +74,8 @@ pub fn read(name: &str, text: &str) -> Imported {
         }
         found.doubts.extend(across::heading_doubt(found));
     }
-    across::judge(&mut results);
-    for found in &mut results {
+    across::judge(results);
+    for found in results {
         found
             .doubts
             .sort_by_key(|doubt| std::cmp::Reverse(doubt.severity));
@@ -76,8 +88,6 @@ pub fn read(name: &str, text: &str) -> Imported {
                 .any(|doubt| doubt.severity == Severity::Invalid);
         }
     }
-    let unread = unread(&notes, fruitless);
-    Imported { results, unread }
 }
 
 /// Completes an EvalScope summary with the percentiles of its other file.

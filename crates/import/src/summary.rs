@@ -2,15 +2,16 @@
 
 use crate::doubt::ImportDoubt;
 use crate::quantity::convert;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The numbers of one result, in the units of `summary.json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedSummary {
     /// `inferometer.summary/1`.
-    pub schema: &'static str,
+    pub schema: Cow<'static, str>,
     /// Name of the result.
     pub label: Option<String>,
     /// Always empty: an import has no tags of its own.
@@ -52,7 +53,7 @@ pub struct ImportedSummary {
 impl Default for ImportedSummary {
     fn default() -> Self {
         ImportedSummary {
-            schema: inferometer_core::summary::SCHEMA,
+            schema: inferometer_core::summary::SCHEMA.into(),
             label: None,
             tags: BTreeMap::new(),
             valid: true,
@@ -76,7 +77,7 @@ impl Default for ImportedSummary {
 }
 
 /// Counts of requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedRequests {
     /// Expected.
     pub planned: Option<u64>,
@@ -91,7 +92,7 @@ pub struct ImportedRequests {
 }
 
 /// Work done a second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedThroughput {
     /// Complete answers.
     pub requests_per_s: Option<f64>,
@@ -108,7 +109,7 @@ pub struct ImportedThroughput {
 }
 
 /// Requests under way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedConcurrency {
     /// As asked for.
     pub configured: Option<u64>,
@@ -119,7 +120,7 @@ pub struct ImportedConcurrency {
 }
 
 /// Latencies in milliseconds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedLatencies {
     /// Time to first token.
     pub ttft_ms: Option<Spread>,
@@ -157,7 +158,7 @@ impl ImportedLatencies {
 }
 
 /// Tokens a second as one user gets them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedSpeed {
     /// Output tokens over latency.
     pub per_user_tokens_per_s: Option<Spread>,
@@ -166,14 +167,14 @@ pub struct ImportedSpeed {
 }
 
 /// Tokens.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedTokens {
     /// Prompt tokens in all.
     pub input: Option<u64>,
     /// Output tokens in all.
     pub output: Option<u64>,
     /// Other tools do not say where their counts come from.
-    pub source: Option<&'static str>,
+    pub source: Option<Cow<'static, str>>,
     /// Mean prompt length.
     pub input_mean: Option<f64>,
     /// Mean output length.
@@ -189,7 +190,7 @@ pub struct ImportedTokens {
 }
 
 /// Objectives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedSlo {
     /// Not printed by other tools.
     pub attainment: Option<f64>,
@@ -198,7 +199,7 @@ pub struct ImportedSlo {
 }
 
 /// What is known of a sample.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// Sample size.
     pub n: Option<u64>,

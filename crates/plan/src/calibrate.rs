@@ -5,10 +5,12 @@ mod file;
 mod fit;
 mod held_out;
 mod parameters;
+mod roofline;
 
 pub use envelope::{Beyond, Envelope};
 pub use file::{Calibration, CalibrationError, FittedPoint, SCHEMA, Verified, Workload};
 pub use held_out::HeldOut;
+pub use roofline::TooFast;
 
 use crate::observation::{Load, Observation};
 use crate::predict::{Metric, Subject, Work, settled};
@@ -116,7 +118,8 @@ pub fn calibrate(
     if loads.len() < LEAST_POINTS {
         return Err(CalibrateError::FewPoints(loads.len()));
     }
-    let base = Timing::shipped(&subject.device);
+    let version = subject.version.or(observations[0].version);
+    let base = parameters::before_measuring(subject, version);
     let targets = observations
         .iter()
         .map(|observation| target(subject, observation, &base))
@@ -133,12 +136,13 @@ pub fn calibrate(
         device: device.to_owned(),
         cards: subject.cards,
         engine: subject.engine,
-        version: subject.version.or(first.version),
+        version,
         flags: flags.collect(),
         workload: workload(observations),
         timing: parameters::applied(&base, &fitted.at),
         model: subject.model.clone(),
         envelope: Envelope::of(&targets),
+        too_fast: roofline::too_fast(&targets),
         held_out: held_out::stated(&targets, &errors),
         points: points(observations, &errors),
         verified: Vec::new(),
@@ -231,6 +235,7 @@ fn target<'a>(
             input,
             output,
             requests: requests(observation.load, observation.requests),
+            trace: None,
         },
     })
 }

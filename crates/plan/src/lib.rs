@@ -2,8 +2,9 @@
 //!
 //! [`memory`] divides a card before anyone starts a server. [`calibrate`] fits the timing of the
 //! simulated engine to measured load points and says how wrong it may be. [`what_if`] asks the
-//! calibrated engine about settings that nobody has measured. A prediction is always a run of the
-//! simulated engine in virtual time: whatever has no queue and no scheduler cannot tell TTFT.
+//! calibrated engine about settings that nobody has measured, and [`rank`] orders a tuner's
+//! candidates by it. A prediction is always a run of the simulated engine in virtual time:
+//! whatever has no queue and no scheduler cannot tell TTFT.
 
 pub mod calibrate;
 mod cores;
@@ -13,4 +14,5 @@ pub mod memory;
 pub mod model;
 pub mod observation;
 pub mod predict;
+pub mod rank;
 pub mod what_if;

@@ -2,6 +2,7 @@
 
 mod found;
 mod runs;
+mod stragglers;
 
 pub use runs::read_sources;
 
@@ -82,7 +83,7 @@ pub enum ObservationError {
     },
     /// Nothing in it.
     #[error(
-        "{path} holds no load point with a concurrency or rate and a throughput or latency; a run, a folder of runs, or a file that `import` reads is needed"
+        "{path} holds no load point with a concurrency or rate and a throughput or latency; a run, a sweep, a folder of runs, or a file that `import` reads is needed"
     )]
     Nothing {
         /// The source.

@@ -12,6 +12,7 @@ use inferometer_sim::engine::{Engine, EngineConfig, Policy, Request};
 use inferometer_sim::launch::{Host, Launch, LaunchError};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::sync::Arc;
 
 /// What is asked about: a model on a card under an engine.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +73,30 @@ pub struct Work {
     pub output: Lengths,
     /// How many requests.
     pub requests: u32,
+    /// Lengths of one request after another, over and over, in place of drawn ones.
+    pub trace: Option<Arc<[Sizes]>>,
+}
+
+/// Lengths of one request of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Tokens of the prompt.
+    pub input: u32,
+    /// Tokens of the answer.
+    pub output: u32,
+}
+
+impl Work {
+    /// The lengths of a request.
+    fn sizes(&self, id: u32, rng: &mut impl Rng) -> Sizes {
+        match self.trace.as_deref() {
+            Some(trace) if !trace.is_empty() => trace[id as usize % trace.len()],
+            _ => Sizes {
+                input: self.input.sample(rng),
+                output: self.output.sample(rng),
+            },
+        }
+    }
 }
 
 /// Serves the work; the same seed gives the same answer.
@@ -80,8 +105,8 @@ pub fn simulate(config: EngineConfig, work: &Work, seed: u64) -> Run {
     let longest = config.max_model_len.saturating_sub(1).max(1);
     let requests: Vec<Request> = (0..work.requests)
         .map(|id| {
-            let input = work.input.sample(&mut rng).min(longest);
-            Request::new(u64::from(id), input, work.output.sample(&mut rng))
+            let sizes = work.sizes(id, &mut rng);
+            Request::new(u64::from(id), sizes.input.min(longest), sizes.output)
         })
         .collect();
     let mut engine = Engine::new(config, seed);
@@ -202,6 +227,7 @@ mod tests {
             input: Lengths::Fixed(128),
             output: Lengths::Fixed(32),
             requests: 2000,
+            trace: None,
         };
         let open = Figures::of(&simulate(config.clone(), &work(Load::Open(5.0)), 1));
         let rate = open.requests_per_s.unwrap();
@@ -209,6 +235,23 @@ mod tests {
         let closed = Figures::of(&simulate(config, &work(Load::Closed(8)), 1));
         let (rate, latency) = (closed.requests_per_s.unwrap(), closed.e2e_ms.unwrap() / 1e3);
         assert!((rate * latency / 8.0 - 1.0).abs() < 0.02);
+    }
+
+    #[test]
+    fn the_requests_of_a_trace_are_served_one_after_another() {
+        let subject = subject();
+        let config = subject.start(&[], &Timing::shipped(&subject.device));
+        let sizes = |output| Sizes { input: 100, output };
+        let work = Work {
+            load: Load::Closed(1),
+            input: Lengths::Fixed(100),
+            output: Lengths::Fixed(6),
+            requests: 5,
+            trace: Some(Arc::new([sizes(2), sizes(10)])),
+        };
+        let run = simulate(config.unwrap(), &work, 1);
+        let served: Vec<u32> = run.served.iter().map(|served| served.tokens).collect();
+        assert_eq!(served, [2, 10, 2, 10, 2]);
     }
 
     #[test]

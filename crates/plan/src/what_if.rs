@@ -2,19 +2,22 @@
 
 mod objective;
 mod shown;
+mod verify;
 
 pub use objective::Objectives;
 pub use shown::{SCHEMA, to_json};
+pub use verify::{VerifyError, on_simulated};
 
 use crate::calibrate::{Beyond, Calibration, requests};
 use crate::cores::on_all;
 use crate::device::{BadDevice, Card, Timed};
 use crate::flags::{Flag, value};
 use crate::observation::Load;
-use crate::predict::{Metric, Subject, Work, settled, simulate};
+use crate::predict::{Metric, Sizes, Subject, Work, settled, simulate};
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_core::summary::Distribution;
 use inferometer_sim::engine::virtual_time::{Run, Served};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Settings to try: every combination of devices, flags and loads.
@@ -32,6 +35,8 @@ pub struct Question<'a> {
     pub input: Lengths,
     /// Tokens of answers.
     pub output: Lengths,
+    /// Requests of a trace, in place of drawn lengths.
+    pub trace: Option<Arc<[Sizes]>>,
     /// Requests of each simulation; absent: as many as were measured, or four a stream.
     pub requests: Option<u32>,
     /// What must be met.
@@ -254,6 +259,7 @@ fn outcome(
             input: question.input,
             output: calibration.workload.output(question.output),
             requests: question.requests.unwrap_or_else(|| requests(load, known)),
+            trace: question.trace.clone(),
         };
         let run = simulate(config.clone(), &work, SEED);
         (work, run)
@@ -333,11 +339,19 @@ fn prediction(
     let cards = size("tensor-parallel-size").saturating_mul(size("pipeline-parallel-size"));
     let (requests_per_s, output_tokens_per_s) =
         (run.requests_per_second(), run.tokens_per_second());
-    let far: f64 = beyond.iter().map(|beyond| beyond.doublings).sum();
+    let far = widening(&beyond);
+    let held_out = |metric: Metric| {
+        let mut known = question.calibration.held_out.iter();
+        known.find(|known| known.metric == metric)
+    };
     let bounds = Metric::ALL.map(|metric| {
-        let held_out = question.calibration.held_out.iter();
-        let known = held_out.clone().find(|held_out| held_out.metric == metric);
-        (metric, known.map(|known| known.bound * (1.0 + far)))
+        // Requests and tokens of the same work are as sure as each other.
+        let known = held_out(metric).or_else(|| match metric {
+            Metric::Requests => held_out(Metric::Throughput),
+            Metric::Throughput => held_out(Metric::Requests),
+            Metric::Ttft | Metric::Tpot | Metric::E2e => None,
+        });
+        (metric, known.map(|known| known.bound * far))
     });
     let positive = output_tokens_per_s > 0.0;
     Prediction {
@@ -377,7 +391,23 @@ fn prediction(
     }
 }
 
+/// How much wider bounds are outside the envelope than inside.
+fn widening(beyond: &[Beyond]) -> f64 {
+    1.0 + beyond.iter().map(|beyond| beyond.doublings).sum::<f64>()
+}
+
 impl Prediction {
+    /// The share by which a metric may be off here.
+    pub fn bound(&self, metric: Metric) -> Option<f64> {
+        let (_, bound) = self.bounds.iter().find(|(known, _)| *known == metric)?;
+        *bound
+    }
+
+    /// The same inside the envelope.
+    pub fn bound_inside(&self, metric: Metric) -> Option<f64> {
+        Some(self.bound(metric)? / widening(&self.beyond))
+    }
+
     /// Whether all of it was measured near by.
     pub fn inside(&self) -> bool {
         self.beyond.is_empty()
@@ -385,8 +415,7 @@ impl Prediction {
 
     /// The interval of a value of a metric, which may be off by `factor` times its bound.
     pub fn interval(&self, metric: Metric, value: f64, factor: f64) -> Option<[f64; 2]> {
-        let (_, bound) = self.bounds.iter().find(|(known, _)| *known == metric)?;
-        let bound = 1.0 + (*bound)? * factor;
+        let bound = 1.0 + self.bound(metric)? * factor;
         Some([value / bound, value * bound])
     }
 }

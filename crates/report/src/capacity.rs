@@ -1,7 +1,11 @@
 //! A search for capacity as a document: the answer first, then how it was found.
 
 use crate::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Tone, Unit, Verdict};
+use crate::figure::curve::throughput_latency;
+use crate::figure::ladder::{self, Ladder, LadderSeries};
+use crate::figure::{Figure, Level, Shown};
 use crate::number;
+use crate::sweep::tradeoff;
 use inferometer_core::capacity::{Capacity, Edge, SearchEnding, TierCapacity};
 use inferometer_core::message::Lang;
 use inferometer_core::message::capacity::CapacityText;
@@ -39,6 +43,38 @@ pub fn compose(found: &Capacity, directory: &Path, lang: Lang) -> Doc {
     );
     sections.push(Section::plain(vec![Block::Pairs(vec![saved])]));
     Doc { sections }
+}
+
+/// The probes of a search as a ladder: six panels, and latency over throughput.
+pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<Figure> {
+    let mut points: Vec<(Level, &Summary)> = (probes.iter())
+        .map(|(level, summary)| (Level::Number(*level), summary))
+        .collect();
+    if points.is_empty() {
+        return Vec::new();
+    }
+    points.sort_by(|a, b| match (&a.0, &b.0) {
+        (Level::Number(a), Level::Number(b)) => a.total_cmp(b),
+        _ => std::cmp::Ordering::Equal,
+    });
+    let ladder = Ladder {
+        axis: found.over.clone(),
+        series: vec![LadderSeries {
+            label: found.label.clone().unwrap_or_default(),
+            points,
+        }],
+        // Probes above the capacity are overloaded, which is the point of them.
+        shown: Shown::All,
+        knee: None,
+        capacity: found.answer.value,
+    };
+    let mut curve = tradeoff(&ladder);
+    let confirmed = found.confirmed.as_ref();
+    curve.capacity = confirmed.and_then(|summary| summary.throughput.output_tokens_per_s);
+    vec![
+        ladder::sheet(&ladder, lang),
+        throughput_latency(&curve, lang),
+    ]
 }
 
 /// The JSON form `inferometer.capacity/1`.

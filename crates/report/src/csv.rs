@@ -49,7 +49,7 @@ impl Value {
 }
 
 /// A text that a spreadsheet does not take for a formula.
-fn harmless(text: &str) -> String {
+pub(crate) fn harmless(text: &str) -> String {
     let text = inferometer_core::hostile::printable(text, usize::MAX);
     match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => format!("'{text}"),
@@ -58,7 +58,7 @@ fn harmless(text: &str) -> String {
 }
 
 /// A field, in quotes where it needs them.
-fn field(text: &str) -> String {
+pub(crate) fn field(text: &str) -> String {
     match text.contains([',', '"', '\r', '\n']) || text != text.trim() {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text.to_owned(),

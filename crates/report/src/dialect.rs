@@ -15,6 +15,7 @@ mod object;
 mod outline;
 mod python;
 pub mod sglang;
+pub mod sweep;
 pub mod vllm;
 
 use inferometer_core::environment::{Ending, Environment};

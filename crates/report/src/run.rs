@@ -5,12 +5,13 @@ mod continuation;
 mod definitions;
 mod latency;
 mod numbers;
+mod server;
 mod setup;
 mod trouble;
 mod work;
 
 use crate::doc::{Block, Command, Doc, Pair, Section, Tone, Verdict};
-use crate::number;
+use crate::{findings, number};
 use inferometer_core::doubt::Severity;
 use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::message::punctuation::PunctuationText;
@@ -83,6 +84,7 @@ pub fn compose(report: &RunReport<'_>) -> Doc {
     let doubts = trouble::doubts(report);
     let setup = setup::section(report);
     let failures = trouble::failures(report);
+    let findings = findings::section(&findings::of_run(report.summary, report.lang), report.lang);
     let numbers = [
         Some(numbers::section(report)),
         continuation::section(report),
@@ -93,12 +95,13 @@ pub fn compose(report: &RunReport<'_>) -> Doc {
     if report.summary.valid {
         sections.push(Some(setup));
         sections.extend(numbers);
-        sections.extend([failures, doubts]);
+        sections.extend([findings, failures, doubts]);
     } else {
-        sections.extend([doubts, failures, Some(setup)]);
+        sections.extend([doubts, findings, failures, Some(setup)]);
         sections.extend(numbers);
     }
     sections.push(trouble::drift(report));
+    sections.push(server::section(report));
     if report.detail == Detail::Definitions {
         sections.push(Some(definitions::section(report)));
     }
@@ -228,6 +231,10 @@ fn stored(report: &RunReport<'_>) -> Option<Section> {
     for header in &report.scenario.connection.headers {
         // Values of headers are never stored, so the reader has to give them again.
         words.push(format!("--header {}", shell_word(&format!("{header}=…"))));
+    }
+    if let Some(engine) = &report.environment.engine {
+        words.push("--".to_owned());
+        words.extend(engine.command.iter().map(|word| shell_word(word)));
     }
     Some(Section::plain(vec![
         Block::Pairs(vec![Pair::new(

@@ -1,4 +1,5 @@
-//! The list that `inferometer runs` shows: one line a run, the newest first.
+//! The list that `inferometer runs` shows: one line a run, sweep or search, the newest
+//! first.
 
 use crate::doc::{Block, Cell, Column, Doc, Section, Table, Tone, Unit};
 use crate::number;
@@ -9,7 +10,7 @@ use inferometer_core::message::setup::SetupText;
 use inferometer_core::message::verdict::VerdictText;
 use inferometer_core::scenario::Shape;
 
-/// One stored run.
+/// One stored run, sweep or search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunLine {
     /// Name of its directory.
@@ -20,14 +21,70 @@ pub struct RunLine {
     pub started: Option<String>,
     /// What came of it.
     pub state: RunState,
-    /// When requests were sent; absent where it cannot be read.
-    pub load: Option<Shape>,
+    /// What it is, and how large.
+    pub what: Listed,
     /// Complete answers a second.
     pub requests_per_s: Option<f64>,
     /// Output tokens a second.
     pub output_tokens_per_s: Option<f64>,
     /// Median time to first token.
     pub ttft_p50_ms: Option<f64>,
+}
+
+/// What a line of the list is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Listed {
+    /// A run, and when its requests were sent; absent where that cannot be read.
+    Run(Option<Shape>),
+    /// A sweep of so many points; its figures are those of its best valid one.
+    Sweep {
+        /// How many.
+        points: usize,
+    },
+    /// A search for the highest load, and what it found.
+    Capacity {
+        /// `rate` or `concurrency`.
+        over: String,
+        /// The load; absent where none can be claimed.
+        value: Option<f64>,
+    },
+    /// So many results of another tool.
+    Import {
+        /// How many.
+        results: usize,
+    },
+}
+
+impl Listed {
+    pub(crate) fn kind(&self) -> RunsText {
+        match self {
+            Listed::Run(_) => RunsText::Run,
+            Listed::Sweep { .. } => RunsText::Sweep,
+            Listed::Capacity { .. } => RunsText::Capacity,
+            Listed::Import { .. } => RunsText::Import,
+        }
+    }
+
+    /// The load in a few characters.
+    pub(crate) fn load(&self, lang: Lang) -> String {
+        match self {
+            Listed::Run(shape) => shape.as_ref().map(load).unwrap_or_default(),
+            Listed::Sweep { points } => {
+                RunsText::Points.with(lang, &[("count", points.to_string())])
+            }
+            Listed::Import { results } => {
+                RunsText::Results.with(lang, &[("count", results.to_string())])
+            }
+            Listed::Capacity { value: None, .. } => number::ABSENT.to_owned(),
+            Listed::Capacity {
+                over,
+                value: Some(value),
+            } => match over.as_str() {
+                "concurrency" => format!("≤ c{}", number::exact(*value)),
+                _ => format!("≤ {}/s", number::brief(*value)),
+            },
+        }
+    }
 }
 
 /// What came of a run.
@@ -39,6 +96,8 @@ pub enum RunState {
     Invalid,
     /// It has no summary: still running, or killed.
     Unfinished,
+    /// It is another tool's; its doubts are in its report.
+    Foreign,
 }
 
 /// The list as a document; without runs, it says so.
@@ -60,6 +119,7 @@ fn table(runs: &[RunLine], lang: Lang) -> Table {
         .any(|run| (run.label.as_ref()).is_some_and(|label| !run.name.contains(label.as_str())));
     let mut columns = vec![
         Column::left(RunsText::When.text(lang)),
+        Column::left(RunsText::Kind.text(lang)),
         Column::left(RunsText::Verdict.text(lang)),
         Column::right(&SetupText::Load.text(lang).to_lowercase()),
         Column::right(Unit::RequestsPerSecond.sign()),
@@ -88,16 +148,18 @@ fn table(runs: &[RunLine], lang: Lang) -> Table {
 
 fn row(run: &RunLine, lang: Lang) -> Vec<Cell> {
     let (state, tone) = match run.state {
-        RunState::Valid => (VerdictText::Valid, Tone::Plain),
-        RunState::Invalid => (VerdictText::Invalid, Tone::Bad),
-        RunState::Unfinished => (VerdictText::Unfinished, Tone::Caution),
+        RunState::Valid => (VerdictText::Valid.text(lang).to_owned(), Tone::Plain),
+        RunState::Invalid => (VerdictText::Invalid.text(lang).to_owned(), Tone::Bad),
+        RunState::Unfinished => (VerdictText::Unfinished.text(lang).to_owned(), Tone::Caution),
+        RunState::Foreign => (VerdictText::Foreign.text(lang).to_owned(), Tone::Plain),
     };
     let rate =
         |value: Option<f64>, unit| Cell::number(value, unit, value.map_or(0, number::decimals));
     vec![
         Cell::text(run.started.as_deref().map(minute).unwrap_or_default()),
-        Cell::Toned(state.text(lang).to_owned(), tone),
-        Cell::text(run.load.as_ref().map(load).unwrap_or_default()),
+        Cell::text(run.what.kind().text(lang)),
+        Cell::Toned(state, tone),
+        Cell::text(run.what.load(lang)),
         rate(run.requests_per_s, Unit::RequestsPerSecond),
         rate(run.output_tokens_per_s, Unit::TokensPerSecond),
         match run.ttft_p50_ms {
@@ -108,7 +170,7 @@ fn row(run: &RunLine, lang: Lang) -> Vec<Cell> {
 }
 
 /// `2026-11-15T02:23:34Z` as `11-15 02:23`: the directory's name has the rest.
-fn minute(started: &str) -> String {
+pub(crate) fn minute(started: &str) -> String {
     match (started.get(5..10), started.get(11..16)) {
         (Some(day), Some(minute)) => format!("{day} {minute}"),
         _ => started.to_owned(),

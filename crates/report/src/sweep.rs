@@ -1,12 +1,23 @@
 //! A sweep as a document: a table a ladder, and what the marks in it mean.
 
+mod figures;
+mod grid;
+pub(crate) mod ladder;
+mod notes;
+
+pub use figures::figures;
+pub(crate) use figures::tradeoff;
+pub use notes::compose_for_notes;
+
 use crate::doc::{
     Block, Cell, Column, Doc, Number, Pair, Section, Support, Table, Tone, Unit, Verdict,
 };
+use crate::findings;
 use crate::number;
 use inferometer_core::compare::Point;
 use inferometer_core::message::Lang;
 use inferometer_core::message::numbers::NumbersText;
+use inferometer_core::message::server::ServerText;
 use inferometer_core::message::setup::SetupText;
 use inferometer_core::message::sweep::SweepText;
 use inferometer_core::message::verdict::VerdictText;
@@ -15,6 +26,8 @@ use inferometer_core::statistics::batch_means;
 use inferometer_core::summary::{SloOutcome, Summary};
 use inferometer_core::sweep_dir::{SweepPlan, Trial, TrialState};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Axes that are climbed.
@@ -50,13 +63,14 @@ pub struct SweepReport<'a> {
 }
 
 /// All that is known of one point.
-struct Row<'a> {
-    point: &'a Point,
+#[derive(Clone)]
+pub(crate) struct Row<'a> {
+    pub(crate) point: &'a Point,
     trials: Vec<&'a Visited>,
 }
 
 impl<'a> Row<'a> {
-    fn summaries(&self) -> impl Iterator<Item = &'a Summary> {
+    pub(crate) fn summaries(&self) -> impl Iterator<Item = &'a Summary> {
         self.trials
             .iter()
             .filter_map(|visited| visited.summary.as_ref())
@@ -96,31 +110,34 @@ impl<'a> Row<'a> {
 
 /// The JSON form `inferometer.sweep/1`.
 pub fn json(report: &SweepReport<'_>) -> String {
+    format!("{:#}\n", value(report))
+}
+
+/// The same as a value.
+pub fn value(report: &SweepReport<'_>) -> Value {
+    let planned: HashMap<&str, &Point> = (report.plan.points.iter())
+        .map(|planned| (planned.id.as_str(), &planned.point))
+        .collect();
     let points: Vec<Value> = (report.visited.iter())
         .map(|visited| {
-            let planned = report
-                .plan
-                .points
-                .iter()
-                .find(|point| point.id == visited.trial.id);
             json!({
-                "point": planned.map(|planned| &planned.point),
+                "point": planned.get(visited.trial.id.as_str()),
                 "repeat": visited.trial.repeat,
                 "state": visited.trial.state,
                 "directory": visited.trial.directory,
                 "reason": visited.trial.reason,
+                "class": visited.trial.class,
                 "summary": visited.summary,
             })
         })
         .collect();
-    let object = json!({
+    json!({
         "schema": "inferometer.sweep/1",
         "label": report.plan.label,
         "axes": report.plan.axes,
         "planned": report.plan.visits.len(),
         "points": points,
-    });
-    format!("{object:#}\n")
+    })
 }
 
 /// The sweep as a document.
@@ -131,6 +148,7 @@ pub fn compose(report: &SweepReport<'_>) -> Doc {
         Section::plain(vec![Block::Pairs(pairs(report))]),
     ];
     sections.extend(ladders(report, &rows));
+    sections.extend(grid::sections(report, &rows));
     let best = best(report, &rows);
     if !best.is_empty() {
         let blocks = best.into_iter().map(Block::Paragraph).collect();
@@ -145,22 +163,20 @@ pub fn compose(report: &SweepReport<'_>) -> Doc {
         let how = SweepText::GoOnHow.with(report.lang, &[("path", path)]);
         end.push(Pair::new(SweepText::GoOn.text(report.lang), how));
     }
+    sections.extend(findings::section(&findings::of_sweep(report), report.lang));
     sections.push(Section::plain(vec![Block::Pairs(end)]));
     Doc { sections }
 }
 
-fn rows<'a>(report: &SweepReport<'a>) -> Vec<Row<'a>> {
-    let of = |id: &str| {
-        report
-            .visited
-            .iter()
-            .filter(|visited| visited.trial.id == id)
-            .collect()
-    };
+pub(crate) fn rows<'a>(report: &SweepReport<'a>) -> Vec<Row<'a>> {
+    let mut trials: HashMap<&str, Vec<&Visited>> = HashMap::new();
+    for visited in report.visited {
+        trials.entry(&visited.trial.id).or_default().push(visited);
+    }
     (report.plan.points.iter())
         .map(|planned| Row {
             point: &planned.point,
-            trials: of(&planned.id),
+            trials: trials.remove(planned.id.as_str()).unwrap_or_default(),
         })
         .filter(|row| !row.trials.is_empty())
         .collect()
@@ -264,6 +280,15 @@ fn pairs(report: &SweepReport<'_>) -> Vec<Pair> {
     };
     let varied = format!("{axes} ({})", size.with(lang, &values));
     pairs.push(Pair::new(SweepText::Axes.text(lang), varied));
+    if !plan.engine.is_empty() {
+        let command = plan.engine.join(" ");
+        pairs.push(Pair::new(ServerText::Command.text(lang), command));
+    }
+    for (a, b) in confounded(plan) {
+        let values = [("a", a.to_owned()), ("b", b.to_owned())];
+        let text = SweepText::ChangesWith.with(lang, &values);
+        pairs.push(Pair::new(SweepText::Confounded.text(lang), text));
+    }
     let in_state = |state| count(report, |visited| visited.trial.state == state).to_string();
     let measured = count(report, |visited| visited.summary.is_some());
     let valid = count(report, is_valid);
@@ -282,34 +307,73 @@ fn pairs(report: &SweepReport<'_>) -> Vec<Pair> {
     pairs
 }
 
-/// One table for each combination of the other axes, where load is climbed; else one for all.
-fn ladders(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Section> {
-    let lang = report.lang;
-    let axes = &report.plan.axes;
-    let climbed = axes.iter().find(|axis| LOAD.contains(&axis.as_str()));
-    let Some(climbed) = climbed.filter(|_| axes.len() > 1) else {
-        let table = table(report, axes, rows.iter().collect());
-        let heading = SweepText::Table.text(lang);
-        return vec![Section::headed(heading, vec![Block::Table(table)])];
+/// Axes of which the second has one value for each value of the first.
+fn confounded(plan: &SweepPlan) -> Vec<(&str, &str)> {
+    let value = |point: &Point, axis: &str| point.0.get(axis).map(ToString::to_string);
+    let is_determined = |a: &str, b: &str| {
+        let mut seen = BTreeMap::new();
+        (plan.points.iter()).all(|planned| {
+            let (a, b) = (value(&planned.point, a), value(&planned.point, b));
+            *seen.entry(a).or_insert_with(|| b.clone()) == b
+        })
     };
-    let mut sections: Vec<(String, Vec<&Row<'_>>)> = Vec::new();
-    for row in rows {
-        let others = axes.iter().filter(|axis| *axis != climbed);
-        let name: Vec<String> = others
-            .map(|axis| format!("{axis}={}", shown(row.point.0.get(axis))))
-            .collect();
-        let name = name.join(", ");
-        match sections.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, rows)) => rows.push(row),
-            None => sections.push((name, vec![row])),
+    let axes = plan.axes.iter().map(String::as_str);
+    let mut found: Vec<(&str, &str)> = Vec::new();
+    for a in axes.clone() {
+        for b in axes.clone().filter(|b| *b != a) {
+            if is_determined(a, b) && !found.contains(&(b, a)) {
+                found.push((a, b));
+            }
         }
     }
+    found
+}
+
+/// One table for each combination of the other axes, where load is climbed; else one for all.
+fn ladders(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Section> {
+    let axes = &report.plan.axes;
+    let climbed = axes.iter().find(|axis| LOAD.contains(&axis.as_str()));
+    let others: Vec<&String> = axes.iter().filter(|axis| Some(*axis) != climbed).collect();
+    let ladders = grouped(rows.iter(), |row| named(&others, row.point));
+    // A load that another axis decides is not climbed.
+    let is_climbed = axes.len() > 1 && ladders.iter().any(|(_, rows)| rows.len() > 1);
+    let Some(climbed) = climbed.filter(|_| is_climbed) else {
+        let table = table(report, axes, rows.iter().collect());
+        let heading = SweepText::Table.text(report.lang);
+        return vec![Section::headed(heading, vec![Block::Table(table)])];
+    };
     let climbed = std::slice::from_ref(climbed);
-    (sections.into_iter())
+    (ladders.into_iter())
         .map(|(name, rows)| {
             Section::headed(&name, vec![Block::Table(table(report, climbed, rows))])
         })
         .collect()
+}
+
+/// Rows that have the same name, in the order of their first.
+fn grouped<'r, 'a: 'r>(
+    rows: impl Iterator<Item = &'r Row<'a>>,
+    name: impl Fn(&Row<'a>) -> String,
+) -> Vec<(String, Vec<&'r Row<'a>>)> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut groups: Vec<(String, Vec<&'r Row<'a>>)> = Vec::new();
+    for row in rows {
+        let name = name(row);
+        let place = *places.entry(name.clone()).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((_, rows)) => rows.push(row),
+            None => groups.push((name, vec![row])),
+        }
+    }
+    groups
+}
+
+/// A point by its values on some axes: `input-tokens=512, url=…`.
+fn named(axes: &[&String], point: &Point) -> String {
+    let values: Vec<String> = (axes.iter())
+        .map(|axis| format!("{axis}={}", shown(point.0.get(*axis))))
+        .collect();
+    values.join(", ")
 }
 
 fn table(report: &SweepReport<'_>, axes: &[String], rows: Vec<&Row<'_>>) -> Table {
@@ -336,7 +400,7 @@ fn table(report: &SweepReport<'_>, axes: &[String], rows: Vec<&Row<'_>>) -> Tabl
             .iter()
             .map(|axis| Cell::text(shown(row.point.0.get(axis))))
             .collect();
-        cells.extend(figures(row));
+        cells.extend(number_cells(row));
         if repeated {
             cells.push(Cell::count(row.shown().len() as u64));
             cells.push(Cell::number(spread(row), Unit::Count, 1));
@@ -365,7 +429,7 @@ fn shown(value: Option<&Value>) -> String {
     }
 }
 
-fn figures(row: &Row<'_>) -> Vec<Cell> {
+fn number_cells(row: &Row<'_>) -> Vec<Cell> {
     let millis = |value: Option<f64>| {
         let decimals = match value {
             Some(value) if value < 100.0 => 1,
@@ -444,12 +508,12 @@ fn why(row: &Row<'_>) -> Option<String> {
         .map(|doubt| doubt.code.word())
         .collect();
     codes.dedup();
-    let reasons = row
+    let mut reasons = row
         .trials
         .iter()
         .filter_map(|visited| visited.trial.reason.as_deref());
     let reason = reasons
-        .last()
+        .next_back()
         .map(|reason| inferometer_core::hostile::printable(reason, 300));
     match codes.is_empty() {
         true => reason,
@@ -460,25 +524,9 @@ fn why(row: &Row<'_>) -> Option<String> {
 fn footnotes(report: &SweepReport<'_>, axes: &[String], rows: &[&Row<'_>]) -> Vec<String> {
     let lang = report.lang;
     let mut notes = Vec::new();
-    let mean = |tokens: fn(&Summary) -> Option<u64>| {
-        let counted = || {
-            rows.iter()
-                .flat_map(|row| row.shown())
-                .filter(|s| tokens(s).is_some())
-        };
-        let requests: u64 = counted().map(|summary| summary.requests.ok).sum();
-        let total: u64 = counted().filter_map(tokens).sum();
-        (requests > 0).then(|| number::grouped(total as f64 / requests as f64, 1))
-    };
-    if let (Some(input), Some(output)) = (
-        mean(|summary| summary.tokens.input),
-        mean(|summary| summary.tokens.output),
-    ) {
-        let values = [("input", input), ("output", output)];
-        notes.push(SweepText::MeanLengths.with(lang, &values));
-    }
+    notes.extend(notes::mean_lengths(rows.iter().copied(), lang));
     let starred = |row: &&&Row<'_>| {
-        let cell = figures(row).swap_remove(TAIL_COLUMN);
+        let cell = number_cells(row).swap_remove(TAIL_COLUMN);
         matches!(
             cell,
             Cell::Number(Number {

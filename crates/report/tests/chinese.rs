@@ -10,7 +10,7 @@ use inferometer_core::judge::Doubt;
 use inferometer_core::message::Lang;
 use inferometer_core::note::Known;
 use inferometer_report::run::{Detail, compose};
-use inferometer_report::runs::{self, RunLine, RunState};
+use inferometer_report::runs::{self, Listed, RunLine, RunState};
 use inferometer_report::text::{TextStyle, render};
 use samples::Sample;
 
@@ -75,7 +75,7 @@ fn the_list_of_runs() {
         label: Some("基线".to_owned()),
         started: Some("2026-11-15T02:23:34Z".to_owned()),
         state: RunState::Invalid,
-        load: None,
+        what: Listed::Run(None),
         requests_per_s: Some(21.6),
         output_tokens_per_s: None,
         ttft_p50_ms: Some(171.0),

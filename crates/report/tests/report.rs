@@ -9,7 +9,7 @@ use inferometer_core::message::Lang;
 use inferometer_core::note::Note;
 use inferometer_core::scenario::{Arrival, Rate, Shape, Stagger};
 use inferometer_report::run::{Detail, compose};
-use inferometer_report::runs::{RunLine, RunState};
+use inferometer_report::runs::{Listed, RunLine, RunState};
 use inferometer_report::text::{Paint, TextStyle, render};
 use inferometer_report::{csv, json, markdown, runs};
 use samples::Sample;
@@ -225,7 +225,7 @@ fn the_list_of_runs_has_the_newest_first() {
         label: None,
         started: Some(started.to_owned()),
         state,
-        load: Some(load),
+        what: Listed::Run(Some(load)),
         requests_per_s: Some(21.59),
         output_tokens_per_s: Some(12_763.9),
         ttft_p50_ms: Some(171.2),

@@ -1,8 +1,9 @@
 //! The search for capacity: the highest level (rate or concurrency) at which objectives are
 //! met.
 //!
-//! Levels are doubled or halved until one is met and the next is not. Then the capacity of each
-//! objective is a distribution on a logarithmic grid, and each probe is at the middle of the
+//! Levels are doubled or halved until one is met and the next is not. Then one curve of the
+//! share met over the level is fitted to all probes of an objective; where it crosses the
+//! objective is a distribution on a logarithmic grid, and each probe is near the middle of the
 //! one that binds (probabilistic bisection). A probe is a sequential test, so that hopeless and
 //! easy levels end after tens of requests; near the boundary, where nothing is clear, probes
 //! lengthen. A long run at the answer confirms it: it joins what is known, and where it moves
@@ -14,8 +15,8 @@
 //! - Requests count in the order of sending. In the order of ending, the quick ones would
 //!   speak for those that still wait.
 //! - Requests that wait in one queue share their fate. How many of them tell as much as one
-//!   is seen from batches, over all probes near the answer, and every verdict and the interval
-//!   are as wide as that makes them.
+//!   is seen from batches and from the scatter of whole probes, over all near the answer, with
+//!   what is usual as a prior; every verdict and the interval are as wide as that makes them.
 //! - While requests under way and TTFT both grow, the level cannot be held, whatever the first
 //!   requests say: the probe ends.
 //!
@@ -66,7 +67,7 @@
 //! ```
 
 mod answer;
-mod belief;
+mod curve;
 mod dependence;
 mod overload;
 mod probe;

@@ -3,14 +3,14 @@
 use inferometer_core::statistics::rising_trend;
 
 /// Fewest requests that show a trend.
-const LEAST_REQUESTS: usize = 512;
+const LEAST_REQUESTS: usize = 128;
 /// Bins of the later half of a probe.
 const BINS: usize = 8;
 /// How unlikely a trend must be by chance. Bins of a queue depend on each other, so this is
 /// stricter than it would be for independent ones.
 const CHANCE: f64 = 1e-3;
 /// How much both must have grown over the later half. A queue that grows evenly doubles.
-const GROWTH: f64 = 1.8;
+const GROWTH: f64 = 1.6;
 /// Waves of requests that an idle server takes to fill, when both rise anyway.
 const FILLING_WAVES: usize = 6;
 

@@ -1,6 +1,6 @@
 //! One probe: a sequential test at a level, fed request by request.
 
-use super::dependence::{Misses, design_effect};
+use super::dependence::Misses;
 use super::overload::Course;
 use inferometer_core::statistics::{Sprt, SprtStep, SprtVerdict, TailClaim, tail_claim};
 use std::collections::BTreeMap;
@@ -84,6 +84,8 @@ pub struct Probe {
     misses: Vec<Misses>,
     course: Course,
     overloaded: bool,
+    /// By target.
+    hopeless: Vec<bool>,
 }
 
 /// The test of one target.
@@ -92,7 +94,7 @@ pub(super) struct Test {
     target: usize,
     share: f64,
     sprt: Option<Sprt>,
-    /// Design effect, of earlier probes or of this one.
+    /// Design effect.
     effect: f64,
     /// The last 32 requests, a bit for each that missed.
     recent: u32,
@@ -134,6 +136,15 @@ pub struct Outcome {
     /// What that says.
     pub verdict: Verdict,
     pub(super) misses: Vec<Misses>,
+    /// Targets that were missed by most requests from the first on.
+    pub(super) hopeless: Vec<bool>,
+}
+
+impl Outcome {
+    /// The level is above the capacity for a target, whatever the shares say.
+    pub(super) fn is_beyond(&self, target: usize) -> bool {
+        self.overloaded || self.hopeless[target]
+    }
 }
 
 impl Probe {
@@ -156,6 +167,7 @@ impl Probe {
             misses: vec![Misses::default(); targets],
             course: Course::default(),
             overloaded: false,
+            hopeless: vec![false; targets],
         }
     }
 
@@ -169,7 +181,9 @@ impl Probe {
         while let Some((in_flight, ttft_s, within)) = self.early.remove(&self.observed) {
             self.observed += 1;
             self.course.observe(in_flight, ttft_s);
-            if self.observed.is_multiple_of(16) && self.course.is_overloaded() {
+            // At lengths that grow by an eighth: many looks would find a trend by chance.
+            let look = (self.observed / 16).next_power_of_two().max(16);
+            if self.observed.is_multiple_of(look) && self.course.is_overloaded() {
                 return self.overload();
             }
             if self.is_settled() {
@@ -178,7 +192,7 @@ impl Probe {
                     break;
                 }
             } else if self.is_hopeless(&within) {
-                return self.overload();
+                break;
             }
         }
         self.step()
@@ -200,8 +214,9 @@ impl Probe {
         for test in &mut self.tests {
             let missed = !within.get(test.target).copied().unwrap_or(false);
             test.recent = test.recent << 1 | u32::from(missed);
+            self.hopeless[test.target] |= test.recent.count_ones() >= HOPELESS;
         }
-        (self.tests.iter()).any(|test| test.recent.count_ones() >= HOPELESS)
+        self.hopeless.contains(&true)
     }
 
     fn count(&mut self, within: &[bool]) {
@@ -210,38 +225,39 @@ impl Probe {
         for (at, misses) in self.misses.iter_mut().enumerate() {
             misses.observe(is_within(at));
         }
-        // At lengths that grow by a quarter, so that all of them cost little.
-        let n = self.counted;
-        let again = n >= 64 && n.is_multiple_of((n / 4).next_power_of_two());
         for test in &mut self.tests {
             if let Some(sprt) = &mut test.sprt {
                 sprt.observe(is_within(test.target));
-            }
-            if again {
-                let own = design_effect([(&self.misses[test.target], 1.0)].into_iter());
-                test.effect = test.effect.max(own);
             }
         }
     }
 
     /// Where the probe stands.
     pub fn step(&self) -> Step {
-        if self.overloaded {
+        if self.overloaded || self.hopeless.contains(&true) {
             return Step::Stop(Verdict::Misses);
         }
         let ended = self.counted >= self.length || self.observed >= self.most_requests;
-        let trusted = match self.purpose {
-            Purpose::Bracket => true,
-            Purpose::Bisect | Purpose::Confirm => self.counted >= self.length / TRUSTED_PART,
-        };
+        // Just at the capacity a test of "clearly good or clearly bad" is a toss-up, so a long
+        // run goes to its end.
+        if self.purpose == Purpose::Confirm {
+            return match ended {
+                true => Step::Stop(self.claim()),
+                false => Step::Continue,
+            };
+        }
+        let trusted =
+            self.purpose == Purpose::Bracket || self.counted >= self.length / TRUSTED_PART;
         let bad = || (self.tests.iter()).any(|test| test.says(SprtVerdict::Bad));
         let good = || (self.tests.iter()).all(|test| test.says(SprtVerdict::Good));
-        match self.purpose {
-            _ if trusted && bad() => Step::Stop(Verdict::Misses),
-            Purpose::Confirm if ended => Step::Stop(self.claim()),
-            Purpose::Bracket | Purpose::Bisect if trusted && good() => Step::Stop(Verdict::Meets),
-            _ if ended => Step::Stop(Verdict::Near),
-            _ => Step::Continue,
+        if trusted && bad() {
+            Step::Stop(Verdict::Misses)
+        } else if trusted && good() {
+            Step::Stop(Verdict::Meets)
+        } else if ended {
+            Step::Stop(Verdict::Near)
+        } else {
+            Step::Continue
         }
     }
 
@@ -266,10 +282,12 @@ impl Probe {
     /// The probe is over, by its own verdict or by the driver's decision, after so many
     /// requests sent.
     pub fn finish(self, sent: u64) -> Outcome {
-        let verdict = match self.step() {
+        let step = self.step();
+        // A server that answers nothing at all does not meet anything.
+        let silent = step == Step::Continue && self.counted == 0;
+        let verdict = match step {
             Step::Stop(verdict) => verdict,
-            // A server that answers nothing at all does not meet anything.
-            Step::Continue if self.counted == 0 => Verdict::Misses,
+            Step::Continue if silent => Verdict::Misses,
             Step::Continue if self.purpose == Purpose::Confirm => self.claim(),
             Step::Continue => Verdict::Near,
         };
@@ -281,9 +299,10 @@ impl Probe {
             met: (self.misses.iter())
                 .map(|misses| self.counted - misses.total())
                 .collect(),
-            overloaded: self.overloaded,
+            overloaded: self.overloaded || silent,
             verdict,
             misses: self.misses,
+            hopeless: self.hopeless,
         }
     }
 }

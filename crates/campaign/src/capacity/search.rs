@@ -1,24 +1,24 @@
 //! The search itself: where to probe next, how long, and when it is enough.
 
-use super::belief::Belief;
+use super::curve::Curve;
 use super::probe::{Outcome, Probe, Purpose, Test, Verdict};
 use super::{Answer, CapacityError, Confirmation, Ending, SCHEMA, Settings};
 use inferometer_core::quantile::least_samples;
 
 /// Misses that a level just at its objective has in the shortest probe.
-const MISSES_PER_PROBE: f64 = 8.0;
+const SHORTEST_MISSES: f64 = 6.0;
 /// Requests of the shortest probe at least.
 const SHORTEST_PROBE: u64 = 40;
-/// How much longer than the first the longest probe is.
-const LONGEST_PROBE: u64 = 12;
-/// Requests near the answer that show how much they depend on each other.
-const SHOW_DEPENDENCE: u64 = 2000;
+/// Misses that a level just at its objective has in the longest probe.
+const LONGEST_MISSES: f64 = 40.0;
+/// Requests of the longest probe at least.
+const LONGEST_PROBE: u64 = 400;
 /// Design effect that verdicts allow for while nothing is known of it.
 const UNKNOWN_EFFECT: f64 = 3.0;
 /// Distance, in logarithms, within which levels are near each other.
 const NEAR: f64 = 0.1;
 /// Long runs that may move the answer.
-const MOST_CONFIRMATIONS: u32 = 4;
+const MOST_CONFIRMATIONS: u32 = 3;
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,16 +43,27 @@ struct Tier {
     /// Numbers of its targets, with their shares.
     targets: Vec<(usize, f64)>,
     confirmations: u32,
-    /// The last one, and what it said.
-    confirmation: Option<(Confirmation, Verdict)>,
+    /// The last one that carries a claim, if any does.
+    confirmation: Option<Confirmation>,
     ending: Option<Ending>,
 }
 
 impl Tier {
     /// Requests of the shortest probe.
     fn shortest(&self) -> u64 {
-        let requests = |&(_, share): &(usize, f64)| (MISSES_PER_PROBE / (1.0 - share)).ceil();
-        (self.targets.iter().map(requests)).fold(SHORTEST_PROBE, |most, n| most.max(n as u64))
+        self.requests_for(SHORTEST_MISSES).max(SHORTEST_PROBE)
+    }
+
+    /// Requests of the longest probe.
+    fn longest(&self) -> u64 {
+        let longest = self.requests_for(LONGEST_MISSES).max(LONGEST_PROBE);
+        longest.max(self.least())
+    }
+
+    /// Requests in which every target may miss so many.
+    fn requests_for(&self, misses: f64) -> u64 {
+        let requests = |&(_, share): &(usize, f64)| (misses / (1.0 - share)).ceil() as u64;
+        self.targets.iter().map(requests).max().unwrap_or(1)
     }
 
     /// Least sample that carries a claim of all its percentiles.
@@ -61,11 +72,15 @@ impl Tier {
         self.targets.iter().filter_map(least).max().unwrap_or(1)
     }
 
-    /// Whether its objectives seem met in a probe, from the bare share.
-    fn seems_met(&self, outcome: &Outcome) -> bool {
+    /// Whether its objectives seem met in a probe, from the bare share. A probe that another
+    /// tier ended before any request counted does not say.
+    fn seems_met(&self, outcome: &Outcome) -> Option<bool> {
+        if self.targets.iter().any(|&(at, _)| outcome.is_beyond(at)) {
+            return Some(false);
+        }
         let enough =
             |&(at, share): &(usize, f64)| outcome.met[at] as f64 >= share * outcome.requests as f64;
-        !outcome.overloaded && outcome.requests > 0 && self.targets.iter().all(enough)
+        (outcome.requests > 0).then(|| self.targets.iter().all(enough))
     }
 }
 
@@ -108,7 +123,12 @@ impl Search {
                 requests: outcome.requests,
                 met: met.unwrap_or_default(),
             };
-            tier.confirmation = Some((confirmation, outcome.verdict));
+            // One that carries a claim stands, whatever ended a later one.
+            let least = tier.least();
+            let stands = (tier.confirmation).is_some_and(|earlier| earlier.requests >= least);
+            if confirmation.requests >= least || !stands {
+                tier.confirmation = Some(confirmation);
+            }
         }
         self.history.push(outcome);
     }
@@ -126,45 +146,58 @@ impl Search {
 
     /// The next probe for a tier, or why there is none.
     fn probe(&self, tier: &Tier) -> Result<Probe, Ending> {
-        let shortest = tier.shortest();
         let Some(bracket) = self.bracket(tier) else {
             return self.bracketing(tier);
         };
-        let belief = self.binding(tier, bracket).1;
-        let [low, high] = belief.interval();
-        let middle = self.level(belief.median());
+        let curve = self.binding(tier, bracket).1;
+        let [low, high] = curve.interval();
+        let answer = self.held(curve.median());
         let narrow = (high / low).ln() <= 2.0 * self.settings.tolerance
-            || (self.settings.whole && self.level(high) - self.level(low) <= 1.0);
-        let around = |outcome: &&Outcome| (outcome.level / middle).ln().abs() <= NEAR;
-        let around = self.history.iter().filter(around);
-        let shown = around.map(|outcome| outcome.requests).sum::<u64>() >= SHOW_DEPENDENCE;
+            || (self.settings.whole && self.held(high) == self.held(low));
         // Requests for the confirmation are kept back.
-        let kept = tier.least().max(2 * shortest);
+        let kept = tier.least().max(2 * tier.shortest());
         let free = self.left().saturating_sub(2 * kept);
-        if let Some((confirmation, verdict)) = &tier.confirmation {
-            let moved = (middle / confirmation.level).ln().abs() > self.settings.tolerance;
-            match () {
-                () if narrow && !moved && *verdict != Verdict::Misses => {
-                    return Err(match confirmation.requests >= tier.least() {
-                        true => Ending::Confirmed,
-                        false => Ending::TooFewSamples,
-                    });
-                }
-                () if tier.confirmations >= MOST_CONFIRMATIONS => return Err(Ending::Unconfirmed),
-                () if free == 0 => return Err(Ending::BudgetSpent),
-                () => {}
+        if let Some(confirmation) = tier.confirmation {
+            let moved = (answer / confirmation.level).ln().abs() > self.settings.tolerance;
+            let carried = confirmation.requests >= tier.least();
+            if narrow && !moved && carried {
+                return Err(Ending::Confirmed);
+            }
+            if tier.confirmations >= MOST_CONFIRMATIONS || free == 0 {
+                return Err(match carried {
+                    false => Ending::TooFewSamples,
+                    true if free == 0 => Ending::BudgetSpent,
+                    true => Ending::Unconfirmed,
+                });
             }
         }
-        // Each probe that the interval still holds told too little: the next is longer.
-        let inside = |outcome: &&Outcome| outcome.level >= low && outcome.level <= high;
-        let near = self.history.iter().filter(inside);
-        if (narrow && shown) || free == 0 {
-            let longest = near.map(|outcome| outcome.requests).max().unwrap_or(0);
-            let length = if free == 0 { kept } else { kept.max(longest) };
-            return self.at(tier, middle, (length, self.left()), Purpose::Confirm);
+        // Where a confirmation was overloaded, the next one keeps away from the edge.
+        let failed =
+            |last: &&Outcome| last.purpose == Purpose::Confirm && last.requests < tier.least();
+        let confirmed_at = match self.history.last().filter(failed) {
+            Some(last) => self.held(low.min(last.level * (1.0 - self.settings.tolerance))),
+            None => answer,
+        };
+        let near = |outcome: &&Outcome| (outcome.level / answer).ln().abs() <= NEAR;
+        let near = self.history.iter().filter(near);
+        let seen: u64 = near.clone().map(|outcome| outcome.requests).sum();
+        // A narrow interval of few requests is narrow by chance.
+        if (narrow && seen >= tier.longest()) || free == 0 {
+            let length = if free == 0 { kept } else { tier.longest() };
+            return self.at(tier, confirmed_at, (length, self.left()), Purpose::Confirm);
         }
-        let length = shortest * (1u64 << near.count().min(16)).min(LONGEST_PROBE);
-        self.at(tier, middle, (length, free), Purpose::Bisect)
+        // Each near probe told too little: the next is longer. Levels on both sides of the
+        // middle, half a standard deviation away, show how steep the curve is.
+        let told = near.count().min(16) as u32;
+        let length = (tier.shortest() << told).min(tier.longest());
+        let side = if self.history.len().is_multiple_of(2) {
+            0.5
+        } else {
+            -0.5
+        };
+        let deviation = (high / low).ln() / (2.0 * 1.645);
+        let level = self.level(curve.median() * (side * deviation).exp());
+        self.at(tier, level, (length, free), Purpose::Bisect)
     }
 
     fn left(&self) -> u64 {
@@ -184,11 +217,11 @@ impl Search {
         }
         let bracket = self.bracket(tier);
         let test = |&(at, share): &(usize, f64)| {
-            let belief = bracket.map(|ends| Belief::of(&self.history, at, share, ends));
+            let curve = bracket.map(|ends| Curve::of(&self.history, at, share, ends));
             Test::new(
                 at,
                 share,
-                belief.map_or(UNKNOWN_EFFECT, |belief| belief.effect),
+                curve.map_or(UNKNOWN_EFFECT, |curve| curve.effect),
             )
         };
         let tests = tier.targets.iter().map(test).collect();
@@ -204,63 +237,75 @@ impl Search {
         }
     }
 
+    /// The highest level that can be tried within a capacity.
+    fn held(&self, capacity: f64) -> f64 {
+        match self.settings.whole {
+            true => self.level(capacity.floor()),
+            false => self.level(capacity),
+        }
+    }
+
+    /// The levels at which the objectives of a tier seemed met, or not.
+    fn levels<'a>(&'a self, tier: &'a Tier, met: bool) -> impl Iterator<Item = f64> + 'a {
+        (self.history.iter())
+            .filter(move |outcome| tier.seems_met(outcome) == Some(met))
+            .map(|outcome| outcome.level)
+    }
+
     /// Highest level that seems met and lowest that does not, once both are known.
     fn bracket(&self, tier: &Tier) -> Option<[f64; 2]> {
-        let (met, missed): (Vec<&Outcome>, Vec<&Outcome>) =
-            (self.history.iter()).partition(|outcome| tier.seems_met(outcome));
-        let met = levels(&met).reduce(f64::max)?;
-        let missed = levels(&missed).reduce(f64::min)?;
+        let met = self.levels(tier, true).reduce(f64::max)?;
+        let missed = self.levels(tier, false).reduce(f64::min)?;
         Some([met.min(missed), met.max(missed)])
     }
 
     /// Twice the highest level so far, or half of the lowest. At either end of the levels a
     /// long run decides, since nothing beyond can correct a short one.
     fn bracketing(&self, tier: &Tier) -> Result<Probe, Ending> {
-        let all: Vec<&Outcome> = self.history.iter().collect();
-        let up = all.iter().all(|outcome| tier.seems_met(outcome));
-        let (last, next) = match up {
-            true => {
-                let last = levels(&all).reduce(f64::max);
+        let lowest_missed = self.levels(tier, false).reduce(f64::min);
+        let up = lowest_missed.is_none();
+        let (last, next) = match lowest_missed {
+            None => {
+                let last = self.levels(tier, true).reduce(f64::max);
                 (last, last.map_or(self.settings.start, |last| 2.0 * last))
             }
-            false => {
-                let last = levels(&all).reduce(f64::min);
-                (last, last.map_or(self.settings.start, |last| last / 2.0))
-            }
+            Some(last) => (Some(last), last / 2.0),
         };
         let next = self.level(next);
         if last != Some(next) {
             let lengths = (tier.shortest(), self.left());
             return self.at(tier, next, lengths, Purpose::Bracket);
         }
-        let clear =
-            |outcome: &&Outcome| outcome.level == next && outcome.verdict == Verdict::Misses;
-        if !up && (tier.confirmation.is_some() || all.iter().any(|outcome| clear(&outcome))) {
+        let clear = |outcome: &Outcome| {
+            outcome.level == next
+                && outcome.verdict == Verdict::Misses
+                && tier.seems_met(outcome) == Some(false)
+        };
+        if !up && (tier.confirmation.is_some() || self.history.iter().any(clear)) {
             return Err(Ending::NeverMet);
         }
         match tier.confirmation {
-            Some((run, _)) if run.requests < tier.least() => Err(Ending::TooFewSamples),
+            Some(run) if run.requests < tier.least() => Err(Ending::TooFewSamples),
             Some(_) => Err(Ending::AtCeiling),
             None => {
-                let length = tier.least().max(2 * tier.shortest());
+                let length = tier.longest();
                 self.at(tier, next, (length, self.left()), Purpose::Confirm)
             }
         }
     }
 
-    /// The target of a tier whose capacity is the lowest, and what is believed of it.
-    fn binding(&self, tier: &Tier, bracket: [f64; 2]) -> (usize, Belief) {
-        let belief =
-            |&(at, share): &(usize, f64)| (at, Belief::of(&self.history, at, share, bracket));
-        (tier.targets.iter().map(belief))
+    /// The target of a tier whose capacity is the lowest, and its curve.
+    fn binding(&self, tier: &Tier, bracket: [f64; 2]) -> (usize, Curve) {
+        let curve =
+            |&(at, share): &(usize, f64)| (at, Curve::of(&self.history, at, share, bracket));
+        (tier.targets.iter().map(curve))
             .min_by(|(_, a), (_, b)| a.median().total_cmp(&b.median()))
             .expect("a tier has a target, or it would not be there")
     }
 
     fn answer(&self, tier: &Tier) -> Answer {
         let ending = tier.ending.unwrap_or(Ending::BudgetSpent);
-        let confirmation = tier.confirmation.map(|(confirmation, _)| confirmation);
-        let carried = confirmation.is_some_and(|run| run.requests >= tier.least());
+        let carried = (tier.confirmation).is_some_and(|run| run.requests >= tier.least());
         let mut answer = Answer {
             schema: SCHEMA,
             over: self.settings.over.clone(),
@@ -271,7 +316,7 @@ impl Search {
             binding: None,
             edge: None,
             requests_spent: self.spent(),
-            confirmation,
+            confirmation: tier.confirmation,
             needs: (!carried && ending != Ending::NeverMet).then(|| tier.least()),
             ending,
         };
@@ -279,22 +324,15 @@ impl Search {
             answer.value = Some(self.level(self.settings.ceiling));
             answer.low = answer.value;
         } else if let Some(bracket) = self.bracket(tier) {
-            let (target, belief) = self.binding(tier, bracket);
-            let [low, high] = belief.interval();
+            let (target, curve) = self.binding(tier, bracket);
+            let [low, high] = curve.interval();
             answer.low = Some(low);
             answer.high = Some(high);
             answer.binding = Some(self.settings.targets[target].name.clone());
-            answer.edge = Some(belief.edge());
+            answer.edge = Some(curve.edge());
             // Without a long run that can carry it, a claim about a tail is not made.
-            answer.value = carried.then(|| match self.settings.whole {
-                true => belief.median().floor().max(1.0),
-                false => belief.median(),
-            });
+            answer.value = carried.then(|| self.held(curve.median()));
         }
         answer
     }
-}
-
-fn levels<'a>(outcomes: &'a [&Outcome]) -> impl Iterator<Item = f64> + 'a {
-    outcomes.iter().map(|outcome| outcome.level)
 }

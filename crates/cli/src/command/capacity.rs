@@ -3,8 +3,9 @@
 use crate::Exit;
 use crate::arguments::{Format, MeasurementOptions, OutputOptions};
 use crate::folder::new_folder;
+use crate::launch::{EngineArguments, Flags};
 use crate::measure::{Measured, Point, PrefixCache};
-use crate::output::{check_output, deliver, language, style};
+use crate::output::{Rendered, check_output, deliver, keep, language, style};
 use crate::progress::Progress;
 use crate::servers::Servers;
 use crate::signals::interrupt_on_signals;
@@ -17,6 +18,7 @@ use inferometer_core::capacity::{
     Capacity, Edge, FILE, ProbeLine, SCHEMA, SearchEnding, TierCapacity,
 };
 use inferometer_core::environment::EndCause;
+use inferometer_core::message::Lang;
 use inferometer_core::options::{Count, Options, Positive};
 use inferometer_core::record::Record;
 use inferometer_core::run_dir::RunDir;
@@ -25,8 +27,9 @@ use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::Summary;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
-use inferometer_report::capacity::{compose, json};
-use inferometer_report::{markdown, text};
+use inferometer_report::capacity::{compose, figures, json};
+use inferometer_report::html::capacity::CapacityPage;
+use inferometer_report::{html, markdown, text};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -45,6 +48,9 @@ pub struct CapacityArguments {
     /// Folder for the search and its probes [inferometer-runs/TIME-LABEL]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
+    /// Do not write the page report.html
+    #[arg(long, help_heading = "Output")]
+    pub no_html: bool,
     /// Say nothing while it runs
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
@@ -86,9 +92,8 @@ pub struct CapacityArguments {
         help_heading = "Capacity"
     )]
     pub budget: Count,
-    /// An engine's command line, after --
-    #[arg(last = true, value_name = "ENGINE COMMAND", hide = true)]
-    pub engine: Vec<String>,
+    #[command(flatten)]
+    pub engine: EngineArguments,
 }
 
 /// What is raised.
@@ -137,9 +142,6 @@ impl std::str::FromStr for Tier {
 
 /// Searches and shows the answer.
 pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
-    if !arguments.engine.is_empty() {
-        bail!("this version does not start engines; start the server yourself and give its URL");
-    }
     check_output(&arguments.output)?;
     let lang = language(arguments.output.lang);
     let mut options = arguments.measurement.layered()?;
@@ -169,11 +171,23 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     )?;
     let out = (arguments.out).unwrap_or_else(|| new_folder(label.as_deref(), "capacity"));
     RunDir::check(&out)?;
+    let servers = Servers::given(
+        &arguments.engine,
+        &sought.options,
+        &Flags::new(),
+        out.join("server"),
+        &mut progress,
+    )?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
-    let found = sought.find(&out, control, Servers::default(), &mut progress)?;
+    let found = sought.find(&out, control, servers, &mut progress)?;
     progress.end();
     show(&found, &out, &arguments.output)?;
+    if !arguments.no_html {
+        keep(&arguments.output, &out, || {
+            Ok(page(&found, &out, language(arguments.output.lang)))
+        });
+    }
     Ok(match found.answer.ending {
         SearchEnding::Interrupted => Exit::Interrupted,
         _ => exit(&found),
@@ -243,7 +257,9 @@ impl Sought {
             lines: Vec::new(),
             confirmed: None,
         };
-        let (answers, spent) = driver.search(self.search, progress)?;
+        let found = driver.search(self.search, progress);
+        driver.servers.stop(progress);
+        let (answers, spent) = found?;
         let found = Capacity {
             schema: SCHEMA.to_owned(),
             label,
@@ -269,13 +285,45 @@ impl Sought {
 pub fn show(found: &Capacity, folder: &Path, options: &OutputOptions) -> anyhow::Result<()> {
     let lang = language(options.lang);
     deliver(options, folder, |format| {
-        Ok(match format {
+        Ok(Rendered::Whole(match format {
             Format::Text => text::render(&compose(found, folder, lang), style()),
             Format::Md => markdown::render(&compose(found, folder, lang)),
             Format::Json => json(found),
             Format::Csv => bail!("a capacity is no table; use --format text or json"),
-        })
+            Format::Html => page(found, folder, lang),
+            Format::Svg | Format::Png => {
+                let drawn = figures(found, &probed(found, folder), lang);
+                return Ok(Rendered::Figures(drawn));
+            }
+        }))
     })
+}
+
+/// The levels of the probes whose runs can be read, and their numbers.
+fn probed(found: &Capacity, folder: &Path) -> Vec<(f64, Summary)> {
+    let probes = found.probes.iter();
+    probes
+        .filter_map(|probe| {
+            let run = RunDir::open(folder.join(&probe.directory)).ok()?;
+            Some((probe.level, run.summary().ok()?))
+        })
+        .collect()
+}
+
+fn page(found: &Capacity, folder: &Path, lang: Lang) -> String {
+    let probes = probed(found, folder);
+    let mut runs = found.probes.iter();
+    let environment = runs.find_map(|probe| {
+        let run = RunDir::open(folder.join(&probe.directory)).ok()?;
+        run.environment().ok()
+    });
+    let page = CapacityPage {
+        found,
+        probes: &probes,
+        environment: environment.as_ref(),
+        directory: folder,
+    };
+    html::render(&html::capacity::compose_page(&page, lang))
 }
 
 /// The stored search of a folder.

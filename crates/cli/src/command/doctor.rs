@@ -75,7 +75,7 @@ fn look_at_server(
     let learned = runtime.block_on(look_at(&scenario, targets, &keys))?;
     match format {
         Format::Json => print(&(serde_json::to_string_pretty(&learned.probe)? + "\n"))?,
-        Format::Text | Format::Md | Format::Csv => {
+        _ => {
             let doc = doctor::server(&learned.probe, &learned.notes, lang);
             print(&text::render(&doc, style()))?;
         }
@@ -110,7 +110,7 @@ fn measure_host(format: Format, lang: Lang) -> anyhow::Result<Exit> {
     let kept = certificate::store(&certificate).context("the certificate cannot be kept")?;
     match format {
         Format::Json => print(&(serde_json::to_string_pretty(&certificate)? + "\n"))?,
-        Format::Text | Format::Md | Format::Csv => {
+        _ => {
             let kept = kept.map(|path| path.display().to_string());
             let doc = doctor::certificate(&certificate, kept.as_deref(), lang);
             print(&text::render(&doc, style()))?;

@@ -3,6 +3,8 @@
 pub mod arguments;
 mod calibration;
 mod memory;
+mod trace;
+mod verify;
 mod what_if;
 
 use crate::Exit;

@@ -1,53 +1,51 @@
-//! `inferometer report`: a stored run again.
+//! `inferometer report`: a stored run, sweep or search again.
 
 use crate::Exit;
 use crate::arguments::ReportArguments;
-use crate::command::{capacity, sweep, tune};
+use crate::command::{capacity, import, site, sweep, tune};
 use crate::measure::fold;
 use crate::output::{Shown, check_output, language, show, verdict};
 use anyhow::bail;
-use inferometer_core::capacity::FILE;
 use inferometer_core::fold::RunContext;
 use inferometer_core::note::Known;
-use inferometer_core::run_dir::{RunDir, latest};
+use inferometer_core::run_dir::{RunDir, StorageError};
 use inferometer_core::slo::SloScope;
+use inferometer_core::stored::{Kind, Stored, latest, list};
 use inferometer_core::sweep_dir::SweepDir;
 
-/// Reads a run directory and shows it.
+/// Shows a stored result, or makes an index of many.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
-    if let Some(path) = arguments
-        .path
-        .as_deref()
-        .filter(|path| SweepDir::is_at(path))
-    {
-        let sweep = SweepDir::open(path)?;
-        check_output(&arguments.output)?;
-        sweep::show(&sweep, &arguments.output)?;
-        return Ok(sweep::exit(&sweep::read(&sweep)?));
-    }
-    if let Some(path) = arguments
-        .path
-        .as_deref()
-        .filter(|path| path.join(FILE).is_file())
-    {
-        let found = capacity::read(path)?;
-        check_output(&arguments.output)?;
-        capacity::show(&found, path, &arguments.output)?;
-        return Ok(capacity::exit(&found));
-    }
-    if let Some(path) = arguments
-        .path
-        .as_deref()
-        .filter(|path| tune::is_study(path))
-    {
-        check_output(&arguments.output)?;
-        return tune::show_stored(path, &arguments.output);
-    }
-    let directory = match &arguments.path {
-        Some(path) => RunDir::open(path)?,
-        None => latest(&arguments.runs)?,
+    let stored = match arguments.paths.as_slice() {
+        [] => latest(&arguments.runs)?,
+        [path] => match Stored::at(path) {
+            Some(stored) => stored,
+            None if tune::is_study(path) => return tune::show_stored(path, &arguments.output),
+            None if path.is_dir() && !list(path)?.is_empty() => return site::publish(arguments),
+            None => {
+                let path = path.clone();
+                return Err(StorageError::NotARun { path }.into());
+            }
+        },
+        _ => return site::publish(arguments),
     };
     check_output(&arguments.output)?;
+    match stored.kind {
+        Kind::Run => show_run(RunDir::open(&stored.path)?, arguments),
+        Kind::Sweep => {
+            let sweep = SweepDir::open(&stored.path)?;
+            sweep::show(&sweep, &arguments.output)?;
+            Ok(sweep::exit(&sweep::read(&sweep)?))
+        }
+        Kind::Capacity => {
+            let found = capacity::read(&stored.path)?;
+            capacity::show(&found, &stored.path, &arguments.output)?;
+            Ok(capacity::exit(&found))
+        }
+        Kind::Import => import::show_stored(&stored.path, &arguments.output),
+    }
+}
+
+fn show_run(directory: RunDir, arguments: &ReportArguments) -> anyhow::Result<Exit> {
     let mut scenario = directory.scenario()?;
     if let Some(bad) = arguments
         .attainment

@@ -3,31 +3,36 @@
 use crate::Exit;
 use crate::arguments::RunArguments;
 use crate::folder::new_folder;
+use crate::launch::Flags;
 use crate::measure::{Measured, Point, PrefixCache};
-use crate::output::{Shown, check_output, language, show, verdict};
+use crate::output::{Shown, check_output, keep_page, language, show, verdict};
 use crate::progress::Progress;
 use crate::servers::Servers;
 use crate::signals::interrupt_on_signals;
-use anyhow::bail;
 use inferometer_core::environment::EndCause;
 use inferometer_core::run_dir::RunDir;
 use inferometer_load::instrument::Control;
 
 /// Measures and shows the report.
 pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
-    if !arguments.engine.is_empty() {
-        bail!("this version does not start engines; start the server yourself and give its URL");
-    }
     let options = arguments.measurement.layered()?;
     check_output(&arguments.output)?;
     let lang = language(arguments.output.lang);
     let mut progress = Progress::new(arguments.quiet, lang);
-    let point = Point::prepare(options, PrefixCache::Kept, &mut progress)?;
+    let point = Point::prepare(options.clone(), PrefixCache::Kept, &mut progress)?;
     let out = (arguments.out).unwrap_or_else(|| new_folder(point.scenario.label.as_deref(), "run"));
     RunDir::check(&out)?;
+    let mut servers = Servers::given(
+        &arguments.engine,
+        &options,
+        &Flags::new(),
+        out.join("server"),
+        &mut progress,
+    )?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
-    let measured = Servers::default().measure(point, &out, &control, &mut progress);
+    let measured = servers.measure(point, &out, &control, &mut progress);
+    servers.stop(&progress);
     progress.end();
     let Measured {
         directory,
@@ -44,6 +49,9 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
         summary: &summary,
     };
     show(&shown, &arguments.output)?;
+    if !arguments.no_html {
+        keep_page(&shown, &arguments.output);
+    }
     Ok(match ending.cause {
         EndCause::Signal => Exit::Interrupted,
         _ => verdict(&summary),

@@ -2,14 +2,21 @@
 
 use crate::Exit;
 use crate::arguments::RunsArguments;
+use crate::command::{capacity, sweep};
 use crate::output::{language, print, style};
-use inferometer_core::run_dir::{ListedRun, RunDir, list};
-use inferometer_report::runs::{RunLine, RunState, compose};
+use inferometer_core::run_dir::RunDir;
+use inferometer_core::scenario::Tag;
+use inferometer_core::stored::{Kind, Stored, list};
+use inferometer_core::summary::Summary;
+use inferometer_core::sweep_dir::{SweepDir, TrialState};
+use inferometer_report::runs::{Listed, RunLine, RunState, compose};
+use inferometer_report::sweep::Visited;
 use inferometer_report::text;
+use std::collections::BTreeMap;
 
-/// Lists the runs of a folder.
+/// Lists the runs, sweeps and searches of a folder.
 pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
-    let lines: Vec<RunLine> = list(&arguments.folder)?.into_iter().map(line).collect();
+    let lines: Vec<RunLine> = list(&arguments.folder)?.iter().map(line).collect();
     print(&text::render(
         &compose(&lines, language(arguments.lang)),
         style(),
@@ -17,38 +24,164 @@ pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn line(run: ListedRun) -> RunLine {
-    let directory = RunDir::open(&run.path).ok();
-    let summary = directory
-        .as_ref()
-        .and_then(|directory| directory.summary().ok());
-    let scenario = directory
-        .as_ref()
-        .and_then(|directory| directory.scenario().ok());
+/// What a list says of a stored result; what cannot be read is absent.
+fn line(stored: &Stored) -> RunLine {
+    let known = Known::of(stored);
+    let figures = known.figures.as_ref();
     RunLine {
-        name: run
-            .path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned(),
-        label: run.label,
-        started: run.started,
-        state: match run.valid {
-            Some(true) => RunState::Valid,
-            Some(false) => RunState::Invalid,
-            None => RunState::Unfinished,
-        },
-        load: scenario.map(|scenario| scenario.load.shape),
-        requests_per_s: summary
-            .as_ref()
-            .and_then(|summary| summary.throughput.requests_per_s),
-        output_tokens_per_s: summary
-            .as_ref()
-            .and_then(|summary| summary.throughput.output_tokens_per_s),
-        ttft_p50_ms: summary
-            .as_ref()
+        name: name(stored),
+        label: known.label,
+        started: stored.started.clone(),
+        state: known.state,
+        what: known.what,
+        requests_per_s: figures.and_then(|summary| summary.throughput.requests_per_s),
+        output_tokens_per_s: figures.and_then(|summary| summary.throughput.output_tokens_per_s),
+        ttft_p50_ms: figures
             .and_then(|summary| summary.latency.ttft_ms)
             .map(|ttft| ttft.p50),
+    }
+}
+
+/// The name of its directory.
+pub fn name(stored: &Stored) -> String {
+    let name = stored.path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// What is known of a result, whatever its kind.
+pub struct Known {
+    /// The user's name for it.
+    pub label: Option<String>,
+    /// The user's facts.
+    pub tags: BTreeMap<String, String>,
+    /// What came of it.
+    pub state: RunState,
+    /// What it is.
+    pub what: Listed,
+    /// Where its figures were measured, if it is a sweep.
+    pub point: Option<String>,
+    /// Its figures: of a sweep its best point's, of a search the confirmed run's.
+    pub figures: Option<Summary>,
+}
+
+impl Known {
+    /// Reads a result; what cannot be read is absent.
+    pub fn of(stored: &Stored) -> Self {
+        match stored.kind {
+            Kind::Run => run_of(stored),
+            Kind::Sweep => sweep_of(stored),
+            Kind::Capacity => capacity_of(stored),
+            Kind::Import => import_of(stored),
+        }
+    }
+}
+
+fn by_key(tags: &[Tag]) -> BTreeMap<String, String> {
+    let pairs = tags.iter().map(|tag| (tag.key.clone(), tag.value.clone()));
+    pairs.collect()
+}
+
+/// The figures of one result can stand in a line; of several, the report shows them.
+fn import_of(stored: &Stored) -> Known {
+    let import = inferometer_import::Stored::open(&stored.path).ok();
+    let results = import.map(|import| import.results).unwrap_or_default();
+    Known {
+        label: None,
+        tags: BTreeMap::new(),
+        state: RunState::Foreign,
+        what: Listed::Import {
+            results: results.len(),
+        },
+        point: None,
+        figures: None,
+    }
+}
+
+fn run_of(stored: &Stored) -> Known {
+    let run = RunDir::open(&stored.path).ok();
+    let scenario = run.as_ref().and_then(|run| run.scenario().ok());
+    let summary = run.as_ref().and_then(|run| run.summary().ok());
+    let asked = scenario.as_ref();
+    Known {
+        label: asked.and_then(|scenario| scenario.label.clone()),
+        tags: asked.map_or_else(BTreeMap::new, |scenario| by_key(&scenario.tags)),
+        state: match &summary {
+            Some(summary) if summary.valid => RunState::Valid,
+            Some(_) => RunState::Invalid,
+            None => RunState::Unfinished,
+        },
+        what: Listed::Run(scenario.map(|scenario| scenario.load.shape)),
+        point: None,
+        figures: summary,
+    }
+}
+
+fn sweep_of(stored: &Stored) -> Known {
+    let opened = SweepDir::open(&stored.path).ok();
+    let visited = (opened.as_ref())
+        .and_then(|dir| sweep::read(dir).ok())
+        .unwrap_or_default();
+    let plan = opened.as_ref().map(SweepDir::plan);
+    let state = state(&visited, plan.map_or(0, |plan| plan.visits.len()));
+    let best = best(visited);
+    let point = best.as_ref().and_then(|(id, _)| {
+        let planned = plan?.points.iter().find(|point| point.id == *id)?;
+        Some(planned.point.to_string())
+    });
+    Known {
+        label: plan.and_then(|plan| plan.label.clone()),
+        tags: plan.map_or_else(BTreeMap::new, |plan| by_key(&plan.tags)),
+        state,
+        what: Listed::Sweep {
+            points: plan.map_or(0, |plan| plan.points.len()),
+        },
+        point,
+        figures: best.map(|(_, summary)| summary),
+    }
+}
+
+/// A sweep is valid if all of its measurements are made and are.
+fn state(visited: &[Visited], planned: usize) -> RunState {
+    let open = |visited: &&Visited| visited.trial.state == TrialState::Interrupted;
+    let fine = |visited: &Visited| match (&visited.summary, visited.trial.state) {
+        (_, TrialState::Skipped) => true,
+        (Some(summary), _) => summary.valid,
+        (None, _) => false,
+    };
+    match visited.len() - visited.iter().filter(open).count() < planned {
+        true => RunState::Unfinished,
+        false if visited.iter().all(fine) => RunState::Valid,
+        false => RunState::Invalid,
+    }
+}
+
+/// The valid measurement with the most output tokens a second, by the id of its point.
+fn best(visited: Vec<Visited>) -> Option<(String, Summary)> {
+    let rate = |summary: &Summary| summary.throughput.output_tokens_per_s.unwrap_or(0.0);
+    (visited.into_iter())
+        .filter_map(|visited| Some((visited.trial.id, visited.summary?)))
+        .filter(|(_, summary)| summary.valid)
+        .max_by(|(_, a), (_, b)| rate(a).total_cmp(&rate(b)))
+}
+
+fn capacity_of(stored: &Stored) -> Known {
+    let found = capacity::read(&stored.path).ok();
+    let known = found.as_ref();
+    Known {
+        label: known.and_then(|found| found.label.clone()),
+        tags: known
+            .and_then(|found| found.confirmed.as_ref())
+            .map_or_else(BTreeMap::new, |summary| summary.tags.clone()),
+        state: match known.map(capacity::exit) {
+            Some(Exit::Fine) => RunState::Valid,
+            Some(_) => RunState::Invalid,
+            None => RunState::Unfinished,
+        },
+        what: Listed::Capacity {
+            over: known.map_or_else(String::new, |found| found.over.clone()),
+            value: known.and_then(|found| found.answer.value),
+        },
+        point: None,
+        figures: found.and_then(|found| found.confirmed),
     }
 }

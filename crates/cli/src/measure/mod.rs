@@ -3,17 +3,19 @@
 mod plan;
 mod reach;
 mod simulate;
+mod watch;
 
 pub use reach::look_at;
-pub use simulate::{simulate, simulated_host, usual_launch};
+pub use simulate::{computed, device, simulate, simulated_host};
 
 use crate::certificate;
 use crate::host;
 use crate::keys::Keys;
+use crate::launch::Flags;
 use crate::progress::Progress;
 use crate::work::{self, WorkJobs};
 use anyhow::{Context, bail};
-use inferometer_core::environment::{EndCause, Ending, Environment, Health};
+use inferometer_core::environment::{EndCause, Ending, Environment, Health, StartedEngine};
 use inferometer_core::fold::{RunContext, summarize};
 use inferometer_core::hostile::Secrets;
 use inferometer_core::journal::Header;
@@ -23,9 +25,10 @@ use inferometer_core::note::{Known, Note};
 use inferometer_core::options::Options;
 use inferometer_core::record::Record;
 use inferometer_core::run_dir::RunDir;
-use inferometer_core::scenario::{Connection, Scenario, Shape, Stagger};
+use inferometer_core::scenario::{Connection, Scenario, ServerMetrics, Shape, Stagger};
 use inferometer_core::summary::Summary;
 use inferometer_core::work::{History, PromptSource, Work};
+use inferometer_engine::Profiler;
 use inferometer_load::api::CHAT;
 use inferometer_load::clock::Clock;
 use inferometer_load::connect::Network;
@@ -45,6 +48,7 @@ use reach::{health_timeouts, look, timeouts};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use watch::{MetricsSearch, server_view};
 
 /// What is to be measured.
 pub struct Point {
@@ -60,6 +64,10 @@ pub struct Point {
     pub cache: PrefixCache,
     /// Who wants to see each record when it is complete.
     pub watch: Option<Watch>,
+    /// Flags of the engine that is started for it, in place of its command's own.
+    pub flags: Flags,
+    /// The engine that was started for it.
+    pub engine: Option<StartedEngine>,
 }
 
 /// The server's prefix cache before a measurement.
@@ -99,6 +107,8 @@ impl Point {
             keys,
             cache,
             watch: None,
+            flags: Flags::new(),
+            engine: None,
         })
     }
 }
@@ -133,6 +143,8 @@ pub fn measure(
         keys,
         cache,
         watch,
+        flags: _,
+        engine,
     } = point;
     let mut notes: Vec<Note> = Vec::new();
     let raised = host::raise_open_files(most_streams(&scenario)).map_err(anyhow::Error::msg)?;
@@ -149,6 +161,15 @@ pub fn measure(
         .enable_all()
         .build()?;
     progress.attempt(&ProgressText::Preflight.with(lang, &[("url", join(&targets))]));
+    let search = MetricsSearch::begin(&scenario.connection, &targets, &keys)?;
+    let profiler = match (scenario.connection.profile, targets.as_slice()) {
+        (false, _) => None,
+        (true, [target]) => {
+            let access = keys.access(&scenario.connection)?;
+            Some(Profiler::new(&target.to_string(), access)?)
+        }
+        (true, _) => bail!("--profile needs a single server"),
+    };
     let sample = jobs.job(measured.spare_session() + warmup_requests(&scenario), 0);
     let learned = runtime.block_on(look(&scenario, targets, &keys, sample))?;
     notes.extend(learned.notes.iter().cloned());
@@ -185,6 +206,7 @@ pub fn measure(
         distinct_prompts: distinct,
         host: host::host(),
         server: learned.probe.clone(),
+        engine,
         ceiling_tokens_per_s: certificate::stored().map(|found| found.ceiling_tokens_per_s),
         workers,
         notes,
@@ -193,6 +215,8 @@ pub fn measure(
     directory.write_scenario(&scenario)?;
     directory.write_environment(&environment)?;
 
+    let server_watch =
+        search.and_then(|search| search.watch(&directory, environment.origin_monotonic_ns));
     let journal = directory.start_journal(&Header::new(measured.requests))?;
     let count = (workload.tokenizer.clone())
         .map(|tokenizer| Arc::new(move |text: &str| tokenizer.count(text)) as TokenCount);
@@ -228,8 +252,16 @@ pub fn measure(
     );
     drop(entries);
 
-    let report = drive(&mut instrument, &scenario, measured, &learned, progress);
+    let report = drive(
+        &mut instrument,
+        &scenario,
+        measured,
+        &learned,
+        profiler.as_ref(),
+        progress,
+    );
     instrument.finish();
+    drop(server_watch);
     let health = match report.phase.cause {
         EndCause::Watchdog => Default::default(),
         _ => runtime.block_on(learned.health(health_timeouts(&scenario.connection))),
@@ -270,6 +302,20 @@ pub fn measure(
     })
 }
 
+/// Stores an ending that turned out otherwise, and judges the run by it.
+pub fn refold(measured: &mut Measured, lang: Lang) -> anyhow::Result<()> {
+    measured.directory.write_ending(&measured.ending)?;
+    let context = RunContext {
+        scenario: &measured.scenario,
+        environment: &measured.environment,
+        ending: &measured.ending,
+        lang,
+    };
+    (measured.summary, _) = fold(&measured.directory, &context)?;
+    measured.directory.write_summary(&measured.summary)?;
+    Ok(())
+}
+
 /// Folds the stored records of a run; says how many lines of a journal could not be read.
 pub fn fold(directory: &RunDir, context: &RunContext<'_>) -> anyhow::Result<(Summary, u64)> {
     // An error in the middle must not pass for the end of the records.
@@ -277,11 +323,13 @@ pub fn fold(directory: &RunDir, context: &RunContext<'_>) -> anyhow::Result<(Sum
     let mut records = directory.records()?;
     let sound =
         (&mut records).map_while(|record| record.map_err(|error| trouble = Some(error)).ok());
-    let summary = summarize(context, sound);
-    match trouble {
-        Some(error) => Err(error.into()),
-        None => Ok((summary, records.damage().lines)),
+    let mut summary = summarize(context, sound);
+    if let Some(error) = trouble {
+        return Err(error.into());
     }
+    let lines = records.damage().lines;
+    summary.server = server_view(directory, context.ending, &summary)?;
+    Ok((summary, lines))
 }
 
 /// All stored records of a run.
@@ -300,6 +348,7 @@ fn drive(
     scenario: &Scenario,
     measured: Planned,
     learned: &Learned,
+    profiler: Option<&Profiler>,
     progress: &mut Progress,
 ) -> Driven {
     let connection = &scenario.connection;
@@ -349,9 +398,15 @@ fn drive(
         duration,
         drain,
     };
+    if let Some(Err(error)) = profiler.map(Profiler::start) {
+        progress.keep(&format!("the profiler does not run: {error}"));
+    }
     let title = ProgressText::Measuring.text(progress.lang());
     progress.begin(title, requests, duration);
     let phase = instrument.run_phase(phase, &watchfulness, |now| progress.show(now));
+    if let Some(Err(error)) = profiler.map(Profiler::stop) {
+        progress.keep(&format!("the profiler did not end well: {error}"));
+    }
     Driven { phase, stagger }
 }
 
@@ -397,6 +452,9 @@ async fn empty_cache(learned: &Learned, connection: &Connection) -> Option<Note>
 fn without_password(mut scenario: Scenario) -> anyhow::Result<Scenario> {
     if let Some(proxy) = &mut scenario.connection.proxy {
         *proxy = Target::parse(proxy)?.to_string();
+    }
+    if let ServerMetrics::At(url) = &mut scenario.connection.server_metrics {
+        *url = Target::parse(url)?.to_string();
     }
     Ok(scenario)
 }

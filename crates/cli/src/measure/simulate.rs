@@ -3,20 +3,22 @@
 
 use super::plan::{PlannedRhythm, measured_phase};
 use super::{Measured, Point, fold};
+use crate::launch::{CARDS, Launcher};
 use crate::{host, work};
 use anyhow::{Context, bail};
 use inferometer_catalog::device::Device;
-use inferometer_catalog::engine::Version;
+use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::content::Content;
-use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe};
+use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe, StartedEngine};
 use inferometer_core::fold::RunContext;
 use inferometer_core::journal::{Entry, Header};
 use inferometer_core::message::Lang;
 use inferometer_core::note::{Known, Note};
 use inferometer_core::record::{Chunks, Failure, FailureClass, Outcome, Phase, Record, Usage};
 use inferometer_core::run_dir::RunDir;
-use inferometer_core::scenario::{Connection, Scenario};
+use inferometer_core::scenario::{Connection, Scenario, Stagger};
 use inferometer_core::units::Offset;
+use inferometer_load::setup::WARMUP_SESSION;
 use inferometer_sim::engine::{Engine, Request, virtual_time};
 use inferometer_sim::launch::{Host, Launch, USUAL_DEVICE, USUAL_MODEL, names};
 use inferometer_workload::{Prompt, Workload};
@@ -27,8 +29,15 @@ use virtual_time::{Keep, Run, Served};
 /// Tokens of an answer whose length nobody asked for.
 const USUAL_ANSWER: u32 = 128;
 
-/// Computes one load point on a started engine and keeps it in `out`.
-pub fn simulate(point: Point, launch: &Launch, out: &Path, lang: Lang) -> anyhow::Result<Measured> {
+/// Computes one load point on an engine, of which `about` tells where it has a command, and
+/// keeps it in `out`.
+pub fn simulate(
+    point: Point,
+    launch: &Launch,
+    about: Option<StartedEngine>,
+    out: &Path,
+    lang: Lang,
+) -> anyhow::Result<Measured> {
     let Point { scenario, data, .. } = point;
     if scenario.work.conversation.is_some() {
         bail!("--sim-clock virtual knows no conversations; leave out --turns, or the option");
@@ -47,13 +56,18 @@ pub fn simulate(point: Point, launch: &Launch, out: &Path, lang: Lang) -> anyhow
         steps: false,
     };
     let request = |session: u64| request(session, &workload.prompt(session, 0), block);
+    let mut stagger_ns = None;
     let run = match &planned.rhythm {
-        PlannedRhythm::Closed { streams, .. } => {
+        PlannedRhythm::Closed { streams, stagger } => {
             let Some(requests) = planned.requests else {
                 bail!("--sim-clock virtual needs a number of requests: give --requests");
             };
-            let streams = *streams as usize;
-            virtual_time::closed_loop(&mut engine, (0..requests).map(request), streams, keep)
+            let spread = spread(launch, *streams, *stagger, &workload);
+            let starts: Vec<u64> = (0..u64::from(*streams))
+                .map(|stream| spread / u64::from(*streams) * stream)
+                .collect();
+            stagger_ns = Some(spread).filter(|_| *stagger != Stagger::None && *streams > 1);
+            virtual_time::staggered_loop(&mut engine, (0..requests).map(request), &starts, keep)
         }
         PlannedRhythm::Open { due, .. } => {
             let arrivals = due
@@ -74,6 +88,7 @@ pub fn simulate(point: Point, launch: &Launch, out: &Path, lang: Lang) -> anyhow
         distinct_prompts: workload.prompts.distinct(),
         host: host::host(),
         server: probe(launch),
+        engine: about,
         notes,
         ..Environment::default()
     };
@@ -86,6 +101,7 @@ pub fn simulate(point: Point, launch: &Launch, out: &Path, lang: Lang) -> anyhow
             .map(|served| Offset(served.arrived))
             .max()
             .unwrap_or_default(),
+        stagger_ns,
         health: Health::Alive,
         ..Ending::default()
     };
@@ -112,28 +128,63 @@ pub fn simulate(point: Point, launch: &Launch, out: &Path, lang: Lang) -> anyhow
     })
 }
 
-/// The engine that a bare `sim` would be.
-pub fn usual_launch(connection: &Connection) -> anyhow::Result<Launch> {
-    let model = connection.sim_model.as_deref().unwrap_or(USUAL_MODEL);
-    let words = ["vllm", "serve", model].map(str::to_owned);
-    let host = simulated_host(connection.sim_device.as_deref(), None)?;
-    Ok(Launch::of_command(&words, &host)?)
+/// The device of a computed engine.
+pub fn device(name: Option<&str>) -> anyhow::Result<&'static Device> {
+    let name = name.unwrap_or(USUAL_DEVICE);
+    Device::named(name).with_context(|| {
+        let known = names(Device::presets().iter().map(|device| device.name.as_str()));
+        format!("--sim-device {name} is not known; choose one of: {known}")
+    })
 }
 
 /// A host with the cards of `--sim-device`.
-pub fn simulated_host(device: Option<&str>, version: Option<Version>) -> anyhow::Result<Host> {
-    let name = device.unwrap_or(USUAL_DEVICE);
-    let device = Device::named(name).with_context(|| {
-        let known = names(Device::presets().iter().map(|device| device.name.as_str()));
-        format!("--sim-device {name} is not known; choose one of: {known}")
-    })?;
+pub fn simulated_host(name: Option<&str>, version: Option<Version>) -> anyhow::Result<Host> {
     Ok(Host {
-        device: device.clone(),
-        cards: 8,
+        device: device(name)?.clone(),
+        cards: CARDS,
         version,
         timing: None,
         stamp: host::log_time(),
     })
+}
+
+/// The engine that `sim` would be with the same command, or without one.
+pub fn computed(connection: &Connection, launcher: Option<&Launcher>) -> anyhow::Result<Launch> {
+    let host = simulated_host(connection.sim_device.as_deref(), None)?;
+    if let Some(launcher) = launcher {
+        let engine = launcher.engine();
+        if engine.kind() == EngineKind::Custom {
+            bail!("--sim-clock virtual computes known engines only: vllm, sglang or llama-server");
+        }
+        return Ok(Launch::of_command(&engine.command().to_words(), &host)?);
+    }
+    let model = connection.sim_model.as_deref().unwrap_or(USUAL_MODEL);
+    let words = ["vllm", "serve", model].map(str::to_owned);
+    Ok(Launch::of_command(&words, &host)?)
+}
+
+/// Time over which the streams begin, in nanoseconds: one mean latency, as a warm-up would
+/// show it.
+fn spread(launch: &Launch, streams: u32, stagger: Stagger, workload: &Workload) -> u64 {
+    match stagger {
+        Stagger::None => 0,
+        Stagger::Over(span) => Offset::after(span.0).0,
+        Stagger::Auto => {
+            let mut engine = Engine::new(launch.config.clone(), 0);
+            let block = launch.config.block_size;
+            let wave = (0..u64::from(streams)).map(|session| {
+                let place = WARMUP_SESSION + session;
+                Request {
+                    id: session,
+                    ..request(place, &workload.prompt(place, 0), block)
+                }
+            });
+            let run =
+                virtual_time::closed_loop(&mut engine, wave, streams as usize, Keep::default());
+            run.mean(Served::latency_ms)
+                .map_or(0, |ms| (ms * 1e6) as u64)
+        }
+    }
 }
 
 /// A prompt's words stand for its tokens, as they do for the server.

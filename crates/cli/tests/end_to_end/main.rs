@@ -7,17 +7,23 @@
 #![allow(clippy::unwrap_used)]
 
 mod bad_input;
+mod capacity;
 mod data;
 mod doubts;
 mod engine;
 mod faults;
+mod foreign;
 mod hostile;
 mod interruption;
 mod language;
+mod launch;
 mod load;
+mod pages;
+mod plan;
 mod preflight;
 mod progress;
 mod proxy;
+mod publish;
 mod secrets;
 mod stored_runs;
 mod support;

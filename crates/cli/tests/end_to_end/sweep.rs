@@ -380,3 +380,51 @@ fn contradictory_axes_are_refused_before_anything_is_made() {
         assert!(!place.path("sweep").exists(), "{options:?}");
     }
 }
+
+#[test]
+fn a_grid_is_computed_in_virtual_time_and_the_same_twice() {
+    let place = Place::new();
+    let options = [
+        "sweep",
+        "--lang",
+        "en",
+        "--quiet",
+        "--sim-clock",
+        "virtual",
+        "--input-tokens",
+        "64,512",
+        "--output-tokens",
+        "16,64",
+        "--concurrency",
+        "16",
+        "--requests",
+        "100",
+        "--no-cache-nonce",
+        "--format",
+        "json",
+        "--out",
+    ];
+    let points = |out: &str| {
+        let ended = place.run(&[&options[..], &[out]].concat());
+        json(&ended)["points"].as_array().unwrap().clone()
+    };
+    let (first, second) = (points("first"), points("second"));
+    assert_eq!(first.len(), 4);
+    for (a, b) in first.iter().zip(&second) {
+        assert_eq!(a["summary"]["latency"], b["summary"]["latency"]);
+        assert_eq!(a["summary"]["requests"]["ok"], 100);
+    }
+    let rate = |point: &Value| {
+        point["summary"]["throughput"]["output_tokens_per_s"]
+            .as_f64()
+            .unwrap()
+    };
+    let find = |input: u64, output: u64| {
+        let at = |point: &&Value| {
+            point["point"]["input-tokens"] == input && point["point"]["output-tokens"] == output
+        };
+        rate(first.iter().find(at).unwrap())
+    };
+    // Long prompts with short answers are the least efficient cell.
+    assert!(find(512, 16) < find(64, 64));
+}

@@ -45,18 +45,21 @@ pub(crate) struct Permuted {
 
 struct Side {
     logs: Vec<f64>,
+    /// The value of the last run.
+    last: Option<f64>,
     /// Mean variance within a run; absent if one run cannot say.
     within: Option<f64>,
 }
 
 impl Side {
     fn of(runs: &[&RunSample], metric: Metric, seed: u64) -> Self {
-        let mut logs = Vec::new();
+        let (mut logs, mut last) = (Vec::new(), None);
         let mut within = Some(0.0);
         for (at, run) in runs.iter().enumerate() {
             let value = metric.of(&run.summary).filter(|&value| value > 0.0);
             let Some(value) = value else { continue };
             logs.push(value.ln());
+            last = Some(value);
             let series = run.series.as_ref();
             let own = series.and_then(|s| s.log_variance(metric, seed.wrapping_add(at as u64)));
             within = within.zip(own).map(|(sum, own)| sum + own);
@@ -65,12 +68,21 @@ impl Side {
         Side {
             within: within.map(|sum| sum / count).filter(|_| count > 0.0),
             logs,
+            last,
         }
     }
 
     fn mean(&self) -> Option<f64> {
         let n = self.logs.len() as f64;
         (n > 0.0).then(|| self.logs.iter().sum::<f64>() / n)
+    }
+
+    /// Geometric mean; of one run its value to the last digit, as its report has it.
+    fn center(&self) -> Option<f64> {
+        match self.logs.len() {
+            1 => self.last,
+            _ => self.mean().map(f64::exp),
+        }
     }
 
     fn squares(&self) -> f64 {
@@ -90,8 +102,8 @@ impl Contrast {
         let side_b = Side::of(b, metric, settings.seed.wrapping_add(1 << 32));
         let (n, m) = (side_a.logs.len(), side_b.logs.len());
         let mut contrast = Contrast {
-            a: side_a.mean().map(f64::exp),
-            b: side_b.mean().map(f64::exp),
+            a: side_a.center(),
+            b: side_b.center(),
             difference: None,
             permuted: None,
             per_run: 0.0,

@@ -13,11 +13,12 @@ mod tests;
 mod timeline;
 
 use crate::environment::{EndCause, Ending, Environment};
-use crate::judge::{self, Evidence};
+use crate::judge::{self, Doubt, Evidence};
 use crate::message::Lang;
 use crate::quantile::{quantile, sort};
 use crate::record::{Record, TokenSource};
 use crate::scenario::{Extent, Scenario, Shape};
+use crate::server::ServerSummary;
 use crate::slo::SloMetric;
 use crate::statistics::Bootstrap;
 use crate::steady::{self, Steady};
@@ -41,8 +42,36 @@ pub struct RunContext<'a> {
     pub lang: Lang,
 }
 
+/// A summary, and its doubts before they are words.
+#[derive(Clone, Debug)]
+pub struct Folded {
+    summary: Summary,
+    doubts: Vec<Doubt>,
+}
+
+impl Folded {
+    /// The same with the server's own view, which no record holds.
+    pub fn with_server(mut self, server: Option<ServerSummary>) -> Self {
+        self.summary.server = server;
+        self
+    }
+
+    /// The summary with its doubts in a language.
+    pub fn summary(&self, lang: Lang) -> Summary {
+        Summary {
+            doubts: self.doubts.iter().map(|doubt| doubt.state(lang)).collect(),
+            ..self.summary.clone()
+        }
+    }
+}
+
 /// Folds the records of a run, in any order, to its summary.
 pub fn summarize(context: &RunContext<'_>, records: impl IntoIterator<Item = Record>) -> Summary {
+    fold(context, records).summary(context.lang)
+}
+
+/// Folds the records of a run, in any order, for reports in several languages.
+pub fn fold(context: &RunContext<'_>, records: impl IntoIterator<Item = Record>) -> Folded {
     let thresholds = &context.scenario.objectives.thresholds;
     let mut tally = Tally::new(context.scenario, thresholds);
     for record in records {
@@ -106,14 +135,10 @@ pub fn summarize(context: &RunContext<'_>, records: impl IntoIterator<Item = Rec
     };
     let mut doubts = judge::judge(context, thresholds, &summary, &evidence);
     doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.severity()));
-    summary.doubts = doubts
-        .iter()
-        .map(|doubt| doubt.state(context.lang))
-        .collect();
     summary.valid = doubts
         .iter()
         .all(|doubt| doubt.severity() < crate::doubt::Severity::Invalid);
-    summary
+    Folded { summary, doubts }
 }
 
 /// planned = ok + failed + cut + unsent. A run that was killed left no ending: what its

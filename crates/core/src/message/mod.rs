@@ -6,20 +6,25 @@
 //! English or lost a `{name}`.
 
 pub mod capacity;
+pub mod compare;
 mod complete;
 pub mod data;
 pub mod doctor;
 pub mod doubts;
 pub mod figures;
+pub mod findings;
+pub mod import;
 pub mod metric;
 pub mod notes;
 pub mod numbers;
+pub mod page;
 pub mod plan;
 pub mod progress;
 pub mod punctuation;
 pub mod runs;
 pub mod server;
 pub mod setup;
+pub mod site;
 pub mod study;
 pub mod sweep;
 pub mod verdict;

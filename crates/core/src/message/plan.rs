@@ -81,6 +81,8 @@ crate::texts! {
         Requests => "req/s", "每秒请求";
         /// Metric: tokens a second.
         Throughput => "output tok/s", "输出吞吐量 tok/s";
+        /// Column: the same, where there is little room.
+        Tokens => "tok/s", "tok/s";
         /// Metric: TTFT.
         Ttft => "TTFT", "首 token 时延 TTFT";
         /// Metric: TPOT.
@@ -93,6 +95,8 @@ crate::texts! {
         Envelope => "May be trusted within", "可信范围";
         /// The file.
         Written => "written to {file}", "已写入 {file}";
+        /// A measurement that the card cannot have made.
+        TooFast => "{point}: a token took {token} ms, and {device} needs {weights} ms to read the weights once; check the card, the model and its precision", "{point}：每 token {token} ms，而 {device} 读一遍权重至少需 {weights} ms；请核对设备、模型与精度";
         /// Heading of a what-if.
         WhatIf => "Predictions", "预测";
         /// Column: flags.
@@ -134,7 +138,25 @@ crate::texts! {
         /// Metrics without held-out points.
         Uncalibrated => "{metrics} were not measured: predicted from the shipped profile, without an interval", "{metrics} 未实测：按内置参数预测，无区间";
         /// Intervals.
-        IntervalNote => "± is the error that 9 of 10 predictions stay below, from points that were held out; it widens outside the envelope", "± 为留出点误差：九成预测不超过此值；超出可信范围时放宽";
+        IntervalNote => "± is the error of tok/s that 9 of 10 predictions stay below, from points that were held out. Inside the envelope: {bounds}; outside, all grow alike", "± 为 tok/s 的误差上限：按留出点估计，九成预测不超过此值。可信范围内：{bounds}；范围外同比放宽";
+        /// Heading: a prediction beside a measurement.
+        Verified => "Verified", "验证";
+        /// Column: the prediction.
+        Predicted => "predicted", "预测值";
+        /// Column: the measurement.
+        Measured => "measured", "实测值";
+        /// Column: the error.
+        Error => "error", "误差";
+        /// Column: whether the measurement lies in the interval.
+        Interval => "interval", "区间";
+        /// The measurement lies inside.
+        WithinBound => "inside", "区间内";
+        /// It does not.
+        BeyondBound => "outside", "区间外";
+        /// Where the error is kept.
+        VerifiedKept => "the error is kept in {file}", "误差已记入 {file}";
+        /// Where the run is.
+        VerifiedRun => "the run is {run}", "运行记录：{run}";
         /// A flag at its default.
         Usual => "default", "默认";
     }

@@ -7,7 +7,55 @@ crate::texts! {
     /// What reports say of the server's view.
     pub enum ServerText {
         /// Heading.
-        View => "server's own view", "服务端视角";
+        View => "Server's own view", "服务端视角";
+        /// Key: requests that run.
+        Running => "Running", "运行中的请求";
+        /// Key: requests that wait.
+        WaitingRequests => "Waiting", "等待中的请求";
+        /// Key: share of the KV cache in use.
+        KvUse => "KV cache in use", "KV cache 占用";
+        /// Key: requests thrown back.
+        Preempted => "Preemptions", "抢占次数";
+        /// Key: share of prompt tokens found in the prefix cache.
+        PrefixHits => "Prefix cache hits", "前缀缓存命中率";
+        /// Key: requests in a step.
+        BatchSize => "Requests in a step", "每步请求数";
+        /// Key: tokens of a step.
+        StepTokens => "Tokens in a step", "每步 token 数";
+        /// Key: mean times by the server's clock.
+        MeanTimes => "Mean times", "平均耗时";
+        /// Mean time in the queue, `{time}`.
+        QueueMean => "queue {time}", "排队 {time}";
+        /// Mean time of the prefill, `{time}`.
+        PrefillMean => "prefill {time}", "预填充 {time}";
+        /// Mean time of the decode, `{time}`.
+        DecodeMean => "decode {time}", "解码 {time}";
+        /// `{mean}` and `{max}`.
+        MeanAndMax => "mean {mean}, max {max}", "平均 {mean}，最大 {max}";
+        /// Share of time in which a device works, `{share}`.
+        Busy => "busy: {share}", "利用率：{share}";
+        /// Memory in use, `{used}` of `{total}` GiB.
+        MemoryOf => "memory: {used} of {total} GiB", "显存：{used}/{total} GiB";
+        /// Memory in use, `{used}` GiB.
+        Memory => "memory: {used} GiB", "内存：{used} GiB";
+        /// Power, `{watts}`.
+        Power => "power: {watts} W", "功耗：{watts} W";
+        /// Key: the host of the client.
+        ClientHost => "Client's host", "客户端主机";
+        /// CPU of a host, `{share}`.
+        HostCpu => "CPU: {share}", "CPU 占用：{share}";
+        /// A part of an explanation: `{share}` and `{time}`.
+        ShareAndTime => "{share}, {time}", "占 {share}，{time}";
+        /// Key: the engine that was started.
+        Engine => "Engine", "引擎";
+        /// Time to readiness, `{time}`.
+        StartedIn => "ready after {time}", "启动耗时 {time}";
+        /// Memory of the weights, `{gib}`.
+        Weights => "weights {gib} GiB", "权重 {gib} GiB";
+        /// Tokens of the KV cache, `{tokens}`.
+        KvTokens => "KV cache of {tokens} tokens", "KV cache 容量 {tokens} token";
+        /// Key: the command of the engine.
+        Command => "Command", "启动命令";
         /// Heading of an explanation: `{of}`, `{p}`, `{n}`, `{ms}`.
         Slowest => "where the time of the slowest went: {of} at or above p{p} ({n} requests, mean {ms} ms)", "最慢请求的时间去向：{of} 不低于 p{p} 的 {n} 个请求，平均 {ms} ms";
         /// Cause.

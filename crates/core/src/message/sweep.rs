@@ -11,6 +11,10 @@ crate::texts! {
         PointsRepeated => "{count} points, each measured {repeat} times", "{count} 个测点，每个测 {repeat} 次";
         /// `{count}` points.
         Points => "points: {count}", "测点：{count}";
+        /// Key: axes that cannot be told apart.
+        Confounded => "Confounded", "混杂";
+        /// `{b}` never changes without `{a}`.
+        ChangesWith => "{b} changes only together with {a}: what differs cannot be ascribed to one of them", "{b} 只随 {a} 一起变化：差异无法归因于其中某一项";
         /// Key: the points that were measured.
         Measured => "Measured", "已测";
         /// What became of the visits.

@@ -11,6 +11,8 @@ texts! {
         Invalid => "INVALID", "无效";
         /// What `runs` says of a run that has no ending.
         Unfinished => "no end", "未结束";
+        /// What is said of another tool's results.
+        Foreign => "as given", "原样";
         /// The reason of a verdict without any doubt.
         NoDoubts => "nothing speaks against these numbers", "没有发现可疑之处";
         /// One warning, in the verdict.

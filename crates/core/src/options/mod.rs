@@ -125,6 +125,18 @@ pub struct ConnectionOptions {
     /// Limit for a whole request [10m]
     #[arg(long, value_name = "TIME")]
     pub request_timeout: Option<Span>,
+    /// Where the server's own view is read while it is measured: its /metrics, another address,
+    /// or nowhere [auto]
+    #[arg(long, value_name = "auto|URL|off", help_heading = "Server side")]
+    pub server_metrics: Option<ServerMetrics>,
+    /// Run the engine's own profiler around the measured part
+    #[arg(
+        long,
+        num_args = 0,
+        default_missing_value = "true",
+        help_heading = "Server side"
+    )]
+    pub profile: Option<bool>,
     /// Client threads [one for each 256 streams, at most one a core]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub workers: Option<Count>,

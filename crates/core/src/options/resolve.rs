@@ -126,6 +126,8 @@ fn resolve_connection(options: ConnectionOptions) -> Result<Connection, OptionEr
             options.read_timeout,
             Duration::from_secs(120),
         )?,
+        server_metrics: options.server_metrics.unwrap_or_default(),
+        profile: options.profile.unwrap_or(false),
         request_timeout: timeout(
             "--request-timeout",
             options.request_timeout,

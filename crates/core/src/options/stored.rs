@@ -36,6 +36,9 @@ impl Scenario {
                 connect_timeout: Some(connection.connect_timeout),
                 read_timeout: Some(connection.read_timeout),
                 request_timeout: Some(connection.request_timeout),
+                server_metrics: Some(connection.server_metrics.clone())
+                    .filter(|metrics| *metrics != ServerMetrics::Auto),
+                profile: connection.profile.then_some(true),
                 workers: connection.workers.map(|count| Count(u64::from(count))),
             },
             load: self.load.options(),

@@ -47,17 +47,6 @@ pub fn list(folder: &Path) -> Result<Vec<ListedRun>, StorageError> {
     Ok(runs.into_iter().map(|(_, run)| run).collect())
 }
 
-/// The newest run of a folder that can be read.
-pub fn latest(folder: &Path) -> Result<RunDir, StorageError> {
-    let newest = list(folder)?.into_iter().find(|run| run.error.is_none());
-    match newest {
-        Some(run) => RunDir::open(run.path),
-        None => Err(StorageError::NoRuns {
-            folder: folder.to_owned(),
-        }),
-    }
-}
-
 /// The part of a summary that a list needs; the rest may be of any version.
 #[derive(Deserialize)]
 struct Verdict {
@@ -110,7 +99,7 @@ fn began(run: &ListedRun) -> Option<i128> {
 
 /// An RFC 3339 time in nanoseconds since 1970. Runs of one folder may come from places with
 /// different clocks, so the text itself does not sort.
-fn instant(text: &str) -> Option<i128> {
+pub(crate) fn instant(text: &str) -> Option<i128> {
     let number = |range: std::ops::Range<usize>| -> Option<i128> {
         let digits = text.get(range)?;
         let all_digits = digits.bytes().all(|b| b.is_ascii_digit());

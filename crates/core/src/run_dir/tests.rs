@@ -3,6 +3,7 @@
 use super::*;
 use crate::journal::{Entry, Progress};
 use crate::record::{Chunks, Outcome};
+use crate::stored::latest;
 use crate::units::Offset;
 
 const SETTINGS: &str = "
@@ -186,7 +187,7 @@ fn runs_are_listed_newest_first_and_a_damaged_one_with_its_error() {
     assert_eq!(runs[1].error, None);
     assert_eq!(runs[1].cause, Some(EndCause::Killed));
     assert_eq!(runs[1].valid, None);
-    assert_eq!(latest(folder.path()).unwrap().path(), runs[1].path);
+    assert_eq!(latest(folder.path()).unwrap().path, runs[1].path);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The server's view in numbers, over the measured part of a run.
 
+use super::explain::Explanation;
 use super::{DeviceState, EngineState, Sample, Total};
 use crate::units::Offset;
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,8 @@ pub struct ServerSummary {
     pub devices: Vec<DeviceSummary>,
     /// The host of the client.
     pub host: Option<HostSummary>,
+    /// Where the time of the slowest requests went, as far as it can be told.
+    pub slowest: Vec<Explanation>,
 }
 
 /// A GPU or NPU over the measured part.
@@ -141,6 +144,7 @@ pub fn summarize(samples: &[Sample], from: Offset, to: Offset) -> Option<ServerS
                 cpu: of_host(|host| host.cpu),
                 memory_used_mib: of_host(|host| host.memory_used_mib),
             }),
+        slowest: Vec::new(),
     })
 }
 

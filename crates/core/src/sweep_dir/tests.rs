@@ -4,6 +4,7 @@ fn plan(concurrencies: &[u64]) -> SweepPlan {
     let point = |value: &u64| PlannedPoint {
         id: format!("concurrency_{value}"),
         point: Point([("concurrency".to_owned(), (*value).into())].into()),
+        flags: BTreeMap::new(),
         options: Options::from_toml(&format!("[load]\nconcurrency = {value}\n")).unwrap(),
     };
     SweepPlan {
@@ -11,6 +12,7 @@ fn plan(concurrencies: &[u64]) -> SweepPlan {
         label: None,
         tags: Vec::new(),
         axes: vec!["concurrency".to_owned()],
+        engine: Vec::new(),
         repeat: 1,
         visits: (0..concurrencies.len()).map(|point| (point, 0)).collect(),
         points: concurrencies.iter().map(point).collect(),
@@ -24,6 +26,7 @@ fn trial(id: &str, state: TrialState) -> Trial {
         state,
         directory: Some(format!("points/{id}")),
         reason: None,
+        class: None,
         ended: "2026-11-15T08:00:00Z".to_owned(),
     }
 }

@@ -1,6 +1,6 @@
 //! The calibration as a file that `sim --timing` and `plan what-if` read.
 
-use super::{Envelope, HeldOut};
+use super::{Envelope, HeldOut, TooFast};
 use crate::device::{BadDevice, Card};
 use crate::flags::Flag;
 use crate::predict::Subject;
@@ -46,6 +46,8 @@ pub struct Calibration {
     pub model: Model,
     /// Where it may be trusted.
     pub envelope: Envelope,
+    /// A point that the card cannot have made.
+    pub too_fast: Option<TooFast>,
     /// How wrong it was at points that it had not seen.
     #[serde(default)]
     pub held_out: Vec<HeldOut>,

@@ -1,5 +1,7 @@
 //! What is fitted: factors on the shipped coefficients, as logarithms with a prior around 0.
 
+use crate::predict::Subject;
+use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_catalog::timing::Timing;
 
 /// One factor.
@@ -11,25 +13,35 @@ pub(super) struct Parameter {
     apply: fn(&mut Timing, f64),
 }
 
-/// All factors. Those of the roofline are narrow; those of the host are wide.
-pub(super) const PARAMETERS: [Parameter; 10] = [
+/// All factors. A card as a whole may be slower or faster than its preset says; what its kernels
+/// reach of its peaks hardly differs between arithmetic and memory. Those of the host are wide.
+pub(super) const PARAMETERS: [Parameter; 11] = [
     Parameter {
-        deviation: 0.3,
+        deviation: 0.5,
+        apply: |timing, factor| {
+            timing.linear *= factor;
+            timing.attention *= factor;
+            timing.weights *= factor;
+            timing.kv *= factor;
+        },
+    },
+    Parameter {
+        deviation: 0.15,
         apply: |timing, factor| {
             timing.linear *= factor;
             timing.attention *= factor;
         },
     },
     Parameter {
-        deviation: 0.3,
+        deviation: 0.15,
         apply: |timing, factor| timing.weights *= factor,
     },
     Parameter {
-        deviation: 0.5,
+        deviation: 0.3,
         apply: |timing, factor| timing.kv *= factor,
     },
     Parameter {
-        deviation: 0.6,
+        deviation: 0.5,
         apply: |timing, factor| timing.layer_us *= factor,
     },
     Parameter {
@@ -69,6 +81,22 @@ pub(super) const COUNT: usize = PARAMETERS.len();
 
 /// Logarithms of the factors.
 pub(super) type Logarithms = [f64; COUNT];
+
+/// Releases of vLLM before this one scheduled, sampled and detokenised in the loop of the steps.
+const LEAN_HOST: Version = Version::new(0, 8, 0);
+/// What that cost more, for each step and for each sequence.
+const FORMER_HOST: (f64, f64) = (5.0, 4.5);
+
+/// Where the fit begins: the shipped coefficients, with the host's share of the engine's time.
+pub(super) fn before_measuring(subject: &Subject, version: Option<Version>) -> Timing {
+    let mut timing = Timing::shipped(&subject.device);
+    let former = version.is_some_and(|version| version < LEAN_HOST);
+    if subject.engine == EngineKind::Vllm && former {
+        timing.step_us *= FORMER_HOST.0;
+        timing.sequence_us *= FORMER_HOST.1;
+    }
+    timing
+}
 
 /// Bound on each logarithm: a factor of 150 is beyond any card of the same family.
 const MOST: f64 = 5.0;

@@ -1,5 +1,6 @@
 //! Other tools' results as observations.
 
+use super::runs::named;
 use super::{Load, Observation, Origin};
 use crate::flags::Flag;
 use crate::predict::Figures;
@@ -16,16 +17,7 @@ pub(super) fn observation(found: &Found) -> Option<Observation> {
     let summary = found.summary.as_ref()?;
     let requests = requests(summary);
     let load = load(found, requests)?;
-    let mut figures = figures(found, summary);
-    if let (Some(rate), Some(tokens), Some(mean)) = (
-        figures.requests_per_s,
-        figures.output_tokens_per_s,
-        summary.tokens.output_mean,
-    ) && (tokens / (rate * mean) - 1.0).abs() > 0.1
-    {
-        // One straggler spoils requests over time; tokens a second were counted otherwise.
-        figures.requests_per_s = None;
-    }
+    let figures = figures(found, summary);
     if figures == Figures::default() {
         return None;
     }
@@ -57,7 +49,7 @@ fn invalid(summary: &ImportedSummary) -> Vec<String> {
         .doubts
         .iter()
         .filter(|doubt| doubt.severity == inferometer_core::doubt::Severity::Invalid);
-    invalid.map(|doubt| doubt.code.name().to_owned()).collect()
+    named(invalid.map(|doubt| doubt.code.name().to_owned()))
 }
 
 fn requests(summary: &ImportedSummary) -> Option<u32> {

@@ -1,6 +1,7 @@
 //! Our own runs as observations, and the sources that users name.
 
 use super::found::{self, observation, spread_around};
+use super::stragglers::without_spoilt_rates;
 use super::{Assumed, Load, Observation, ObservationError, Origin};
 use crate::predict::Figures;
 use inferometer_core::doubt::Severity;
@@ -8,6 +9,7 @@ use inferometer_core::length::{Distribution as Lengths, LengthSpec};
 use inferometer_core::run_dir::{RunDir, list};
 use inferometer_core::scenario::Shape;
 use inferometer_core::summary::Summary;
+use inferometer_core::sweep_dir::{SweepDir, TrialState};
 use inferometer_core::work::{Output, PromptSource, SyntheticLengths};
 use inferometer_import::Tool;
 use std::path::Path;
@@ -17,7 +19,7 @@ const LARGEST_FILE: u64 = 256 << 20;
 /// Figures of one measurement that is told twice differ by rounding alone.
 const SAME: f64 = 1.02;
 
-/// All observations of runs, folders of runs and files of other tools; what they do not say is
+/// All observations of runs, sweeps, folders of runs and files of other tools; what they do not say is
 /// filled in.
 pub fn read_sources(
     sources: &[impl AsRef<Path>],
@@ -37,6 +39,7 @@ pub fn read_sources(
     share_spread(&mut all);
     for observation in &mut all {
         fill(observation, assumed);
+        without_spoilt_rates(observation);
     }
     Ok(without_repetition(all))
 }
@@ -93,6 +96,9 @@ fn read_source(path: &Path) -> Result<Vec<Observation>, ObservationError> {
     if let Ok(run) = RunDir::open(path) {
         return Ok(of_run(&run).map_err(failed)?.into_iter().collect());
     }
+    if SweepDir::is_at(path) {
+        return of_sweep(path);
+    }
     if path.is_dir() {
         let runs = list(path).map_err(|error| failed(error.to_string()))?;
         let mut all = Vec::new();
@@ -127,6 +133,25 @@ fn read_source(path: &Path) -> Result<Vec<Observation>, ObservationError> {
             ..observed
         })
         .collect())
+}
+
+/// The runs of a sweep, in the order of its plan. A visit that came to nothing has none.
+fn of_sweep(path: &Path) -> Result<Vec<Observation>, ObservationError> {
+    let failed = |reason: String| ObservationError::Read {
+        path: path.to_owned(),
+        reason,
+    };
+    let sweep = SweepDir::open(path).map_err(|error| failed(error.to_string()))?;
+    let trials = sweep.results().map_err(|error| failed(error.to_string()))?;
+    let done = trials
+        .iter()
+        .filter(|trial| trial.state == TrialState::Done);
+    let mut all = Vec::new();
+    for run in done.filter_map(|trial| sweep.run_path(trial)) {
+        let run = RunDir::open(run).map_err(|error| failed(error.to_string()))?;
+        all.extend(of_run(&run).map_err(failed)?);
+    }
+    Ok(all)
 }
 
 /// A table above the blocks that it sums up tells each measurement twice; the richer stays.
@@ -181,7 +206,8 @@ fn of_run(run: &RunDir) -> Result<Option<Observation>, String> {
     let invalid = summary
         .doubts
         .iter()
-        .filter(|doubt| doubt.severity == Severity::Invalid);
+        .filter(|doubt| doubt.severity == Severity::Invalid)
+        .map(|doubt| doubt.code.to_string());
     Ok(Some(Observation {
         name: run.path().display().to_string(),
         load,
@@ -195,9 +221,18 @@ fn of_run(run: &RunDir) -> Result<Option<Observation>, String> {
         origin: Origin::Run,
         invalid: match summary.valid {
             true => Vec::new(),
-            false => invalid.map(|doubt| doubt.code.to_string()).collect(),
+            false => named(invalid),
         },
     }))
+}
+
+/// Codes of doubts; a run may be marked without any.
+pub(super) fn named(codes: impl Iterator<Item = String>) -> Vec<String> {
+    let mut codes: Vec<String> = codes.collect();
+    if codes.is_empty() {
+        codes.push("marked INVALID".to_owned());
+    }
+    codes
 }
 
 fn drawn(spec: &LengthSpec) -> Option<Lengths> {

@@ -80,11 +80,16 @@ fn at(ms: f64) -> Offset {
 
 /// The records of a closed loop.
 pub fn records(engine: &Engine, load: Load) -> Vec<Record> {
+    stream(engine, load).collect()
+}
+
+/// The same, one after the other.
+pub fn stream(engine: &Engine, load: Load) -> impl Iterator<Item = Record> {
     let streams = load.concurrency as usize;
     let mut free: Vec<f64> = (0..streams)
         .map(|stream| 600.0 * stream as f64 / streams as f64)
         .collect();
-    let record = |index: u64| {
+    let record = move |index: u64| {
         let next = (0..streams)
             .min_by(|&a, &b| free[a].total_cmp(&free[b]))
             .unwrap_or_default();
@@ -92,7 +97,7 @@ pub fn records(engine: &Engine, load: Load) -> Vec<Record> {
         free[next] = record.end.unwrap_or_default().0 as f64 / 1e6 + 0.1;
         record
     };
-    (0..load.requests).map(record).collect()
+    (0..load.requests).map(record)
 }
 
 fn request(engine: &Engine, load: Load, index: u64, sent: f64) -> Record {

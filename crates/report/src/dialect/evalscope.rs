@@ -8,6 +8,8 @@
 //! - Without a stream, TTFT is the latency and TPOT 0.
 //! - `Avg Decoded Tok/Iter` is the tokens a message, of those answers where it is above 1.
 
+pub(super) mod overview;
+
 use super::object::Object;
 use super::outline::{Side, outline};
 use super::python::{mean, rounded};

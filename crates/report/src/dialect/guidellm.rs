@@ -227,67 +227,23 @@ impl Numbers {
         found.map(|(_, values)| values)
     }
 
-    /// The latency table. A title over two columns leaves an empty cell, as the tool's does.
+    /// The latency table.
     pub fn text(&self) -> String {
-        let mut values = vec![format!(" {} ", self.strategy)];
-        let mut widths = vec![values[0].len().max(" Benchmark ".len())];
-        for (group, _, key) in COLUMNS {
-            let pair = [0.5, 0.95].map(|share| match self.metric(key) {
+        table(&[self.row()])
+    }
+
+    /// The cells of its row in the latency table.
+    pub(super) fn row(&self) -> Vec<String> {
+        let mut cells = vec![format!(" {} ", self.strategy)];
+        for (_, _, key) in COLUMNS {
+            cells.extend([0.5, 0.95].map(|share| match self.metric(key) {
                 Some(sample) if !sample.values.is_empty() => {
                     format!(" {:.1} ", sample.percentile(share))
                 }
                 _ => " 0.0 ".to_owned(),
-            });
-            let mut pair_widths = pair.each_ref().map(|text| text.len().max(" Mdn ".len()));
-            // A title that is too long widens its columns from the left.
-            let lacking = (group.len() + 2).saturating_sub(pair_widths.iter().sum());
-            pair_widths[0] += lacking.div_ceil(2);
-            pair_widths[1] += lacking / 2;
-            values.extend(pair);
-            widths.extend(pair_widths);
+            }));
         }
-        let row = |cells: &[String], widths: &[usize]| {
-            let cells = cells.iter().zip(widths);
-            let cells: Vec<String> = cells
-                .map(|(cell, &width)| format!("{cell:<width$}"))
-                .collect();
-            format!("|{}|\n", cells.join("|"))
-        };
-        let rule = |sign: &str| {
-            let cells: Vec<String> = widths.iter().map(|&width| sign.repeat(width)).collect();
-            format!("|{}|\n", cells.join("|"))
-        };
-        // Merged cells: the first takes the room of both, the second has none.
-        let mut merged = vec![widths[0]];
-        for pair in widths[1..].chunks(2) {
-            merged.extend([pair.iter().sum(), 0]);
-        }
-        let spanning = |first: &str, name: &dyn Fn(&(&str, &str, &str)) -> String| {
-            let mut cells = vec![format!(" {first} ")];
-            for column in &COLUMNS {
-                cells.extend([format!(" {} ", name(column)), String::new()]);
-            }
-            cells
-        };
-        let groups = spanning("Benchmark", &|column| column.0.to_owned());
-        let units = spanning("Strategy", &|column| column.1.to_owned());
-        let mut kinds = vec![String::new()];
-        kinds.extend(
-            COLUMNS
-                .iter()
-                .flat_map(|_| [" Mdn ", " p95 "].map(str::to_owned)),
-        );
-        [
-            "ℹ Request Latency Statistics (Completed Requests)\n".to_owned(),
-            rule("="),
-            row(&groups, &merged),
-            row(&units, &merged),
-            row(&kinds, &widths),
-            rule("-"),
-            row(&values, &widths),
-            rule("="),
-        ]
-        .concat()
+        cells
     }
 
     /// The metrics of the report file, successes only.
@@ -325,6 +281,67 @@ impl Numbers {
         report.nest_all("benchmarks", [benchmark]);
         report.finished()
     }
+}
+
+/// The latency table, a row a benchmark. A title over two columns leaves an empty cell, as the
+/// tool's does.
+pub(super) fn table(rows: &[Vec<String>]) -> String {
+    let widest = |column: usize, head: &str| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(String::len).max().unwrap_or(0).max(head.len())
+    };
+    let mut widths = vec![widest(0, " Benchmark ")];
+    for (at, (group, ..)) in COLUMNS.iter().enumerate() {
+        let mut pair = [1, 2].map(|side| widest(2 * at + side, " Mdn "));
+        // A title that is too long widens its columns from the left.
+        let lacking = (group.len() + 2).saturating_sub(pair.iter().sum());
+        pair[0] += lacking.div_ceil(2);
+        pair[1] += lacking / 2;
+        widths.extend(pair);
+    }
+    let line = |cells: &[String], widths: &[usize]| {
+        let cells = cells.iter().zip(widths);
+        let cells: Vec<String> = cells
+            .map(|(cell, &width)| format!("{cell:<width$}"))
+            .collect();
+        format!("|{}|\n", cells.join("|"))
+    };
+    let rule = |sign: &str| {
+        let cells: Vec<String> = widths.iter().map(|&width| sign.repeat(width)).collect();
+        format!("|{}|\n", cells.join("|"))
+    };
+    // Merged cells: the first takes the room of both, the second has none.
+    let mut merged = vec![widths[0]];
+    for pair in widths[1..].chunks(2) {
+        merged.extend([pair.iter().sum(), 0]);
+    }
+    let spanning = |first: &str, name: &dyn Fn(&(&str, &str, &str)) -> String| {
+        let mut cells = vec![format!(" {first} ")];
+        for column in &COLUMNS {
+            cells.extend([format!(" {} ", name(column)), String::new()]);
+        }
+        cells
+    };
+    let groups = spanning("Benchmark", &|column| column.0.to_owned());
+    let units = spanning("Strategy", &|column| column.1.to_owned());
+    let mut kinds = vec![String::new()];
+    kinds.extend(
+        COLUMNS
+            .iter()
+            .flat_map(|_| [" Mdn ", " p95 "].map(str::to_owned)),
+    );
+    let values: String = rows.iter().map(|row| line(row, &widths)).collect();
+    [
+        "ℹ Request Latency Statistics (Completed Requests)\n".to_owned(),
+        rule("="),
+        line(&groups, &merged),
+        line(&units, &merged),
+        line(&kinds, &widths),
+        rule("-"),
+        values,
+        rule("="),
+    ]
+    .concat()
 }
 
 #[cfg(test)]

@@ -86,3 +86,52 @@ pub(super) fn heavy_head(title: &str, heads: &[String], rows: &[Vec<String>]) ->
     out.push_str(&rule(["└", "─", "┴", "┘"]));
     out
 }
+
+/// The same with rules between its sections, no blank at its edges, and one column set to the
+/// left.
+pub(super) fn heavy_sections(
+    title: &str,
+    heads: &[String],
+    sections: &[Vec<Vec<String>>],
+    left_column: Option<usize>,
+) -> String {
+    let rows: Vec<Vec<String>> = sections.concat();
+    let widths = widths(heads, &rows);
+    let line = |cells: &[String], bar: &str| {
+        let cells = cells.iter().zip(&widths).enumerate();
+        let cells = cells.map(|(column, (cell, &width))| {
+            let side = match left_column == Some(column) {
+                true => Side::Left,
+                false => Side::Right,
+            };
+            padded(cell, width, side)
+        });
+        let cells = cells.collect::<Vec<_>>().join(&format!(" {bar} "));
+        format!("{bar}{cells}{bar}\n")
+    };
+    let last = widths.len().saturating_sub(1);
+    let rule = |[left, dash, middle, right]: [&str; 4]| {
+        let dashes = widths.iter().enumerate().map(|(column, width)| {
+            let edges = usize::from(column == 0) + usize::from(column == last);
+            dash.repeat(width + 2 - edges)
+        });
+        format!("{left}{}{right}\n", dashes.collect::<Vec<_>>().join(middle))
+    };
+    let whole = (widths.iter().sum::<usize>() + 3 * widths.len()).saturating_sub(1);
+    let room = whole.saturating_sub(title.width());
+    let (before, after) = (" ".repeat(room / 2), " ".repeat(room - room / 2));
+    let mut out = format!("{before}{title}{after}\n");
+    out.push_str(&rule(["┏", "━", "┳", "┓"]));
+    out.push_str(&line(heads, "┃"));
+    out.push_str(&rule(["┡", "━", "╇", "┩"]));
+    for (at, section) in sections.iter().enumerate() {
+        if at > 0 {
+            out.push_str(&rule(["├", "─", "┼", "┤"]));
+        }
+        for row in section {
+            out.push_str(&line(row, "│"));
+        }
+    }
+    out.push_str(&rule(["└", "─", "┴", "┘"]));
+    out
+}

@@ -5,7 +5,7 @@ use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText as Text;
 
 /// The name of a metric of the summary.
-pub(super) fn metric_name(metric: Metric, lang: Lang) -> String {
+pub(crate) fn metric_name(metric: Metric, lang: Lang) -> String {
     let of = |base: Text, p: Option<&str>| match p {
         None => Text::MeanOf.with(lang, &[("metric", base.text(lang).to_owned())]),
         Some(p) => {
@@ -32,7 +32,7 @@ pub(super) fn metric_name(metric: Metric, lang: Lang) -> String {
 }
 
 /// Whether a metric is a time, in milliseconds; else its unit.
-pub(super) fn unit_of(metric: Metric) -> MetricUnit {
+pub(crate) fn unit_of(metric: Metric) -> MetricUnit {
     match metric {
         Metric::OutputTokensPerS | Metric::TotalTokensPerS => MetricUnit::Sign("tok/s"),
         Metric::RequestsPerS | Metric::Goodput => MetricUnit::Sign("req/s"),
@@ -42,7 +42,7 @@ pub(super) fn unit_of(metric: Metric) -> MetricUnit {
 
 /// The unit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MetricUnit {
+pub(crate) enum MetricUnit {
     /// Milliseconds, or seconds where they read better.
     Time,
     /// A fixed one.

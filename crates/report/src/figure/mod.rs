@@ -15,7 +15,7 @@ pub mod grid;
 pub mod ladder;
 mod left_out;
 mod level;
-mod metric_name;
+pub(crate) mod metric_name;
 pub mod png;
 pub mod run;
 mod scale;

@@ -1,9 +1,11 @@
 //! What was done: server, model, load, work, extent; only what matters.
 
-use super::RunReport;
+use super::{RunReport, shell_word};
 use crate::doc::{Block, Pair, Section};
 use crate::number;
 use inferometer_core::environment::EndCause;
+use inferometer_core::message::Text;
+use inferometer_core::message::server::ServerText;
 use inferometer_core::message::setup::SetupText;
 use inferometer_core::note::{Known, Note};
 use inferometer_core::scenario::{Arrival, Extent, Load, Ramp, RampCurve, Shape, Stagger, Warmup};
@@ -11,18 +13,27 @@ use inferometer_core::work::{PromptSource, Window};
 use std::time::Duration;
 
 pub(super) fn section(report: &RunReport<'_>) -> Section {
-    let pair = |label, value: String| Pair::new(report.say(label), value);
+    fn pair(report: &RunReport<'_>, label: impl Text, value: String) -> Pair {
+        Pair::new(report.say(label), value)
+    }
     let mut pairs = vec![
-        pair(SetupText::Run, run(report)),
-        pair(SetupText::Server, server(report)),
-        pair(SetupText::Model, model(report)),
-        pair(SetupText::Api, api(report)),
-        pair(SetupText::Load, load(report, &report.scenario.load)),
+        pair(report, SetupText::Run, run(report)),
+        pair(report, SetupText::Server, server(report)),
+        pair(report, ServerText::Engine, engine(report)),
+        pair(report, ServerText::Command, command(report)),
+        pair(report, SetupText::Model, model(report)),
+        pair(report, SetupText::Api, api(report)),
+        pair(report, SetupText::Load, load(report, &report.scenario.load)),
         pair(
+            report,
             SetupText::Work,
             super::work::said(report, &report.scenario.work),
         ),
-        pair(SetupText::Extent, extent(report, &report.scenario.load)),
+        pair(
+            report,
+            SetupText::Extent,
+            extent(report, &report.scenario.load),
+        ),
     ];
     // The template's size stands beside the lengths that it adds to.
     let told = |note: &&Note| {
@@ -30,7 +41,7 @@ pub(super) fn section(report: &RunReport<'_>) -> Section {
         !(apart && matches!(note, Note::Known(Known::Template { .. })))
     };
     let notes = report.environment.notes.iter().filter(told);
-    pairs.extend(notes.map(|note| pair(SetupText::Note, note.text(report.lang))));
+    pairs.extend(notes.map(|note| pair(report, SetupText::Note, note.text(report.lang))));
     pairs.retain(|pair| !pair.value.is_empty());
     Section::plain(vec![Block::Pairs(pairs)])
 }
@@ -55,13 +66,45 @@ fn server(report: &RunReport<'_>) -> String {
         false => &probed.endpoints,
     };
     let mut text = endpoints.join(", ");
-    if report.scenario.connection.urls.is_empty() {
+    if report.scenario.connection.urls.is_empty() && report.environment.engine.is_none() {
         text = report.fill(SetupText::SimulatedEngine, &[("address", text)]);
     }
     match &probed.software {
         Some(software) => format!("{text} ({software})"),
         None => text,
     }
+}
+
+/// What was started, and what it told of itself.
+fn engine(report: &RunReport<'_>) -> String {
+    let Some(engine) = &report.environment.engine else {
+        return String::new();
+    };
+    let name = match &engine.version {
+        Some(version) => format!("{} {version}", engine.name),
+        None => engine.name.clone(),
+    };
+    let started = engine.start_s.map(number::seconds);
+    let gib = |gib: f64| number::exact((gib * 100.0).round() / 100.0);
+    let facts = [
+        (ServerText::StartedIn, "time", started),
+        (ServerText::Weights, "gib", engine.weights_gib.map(gib)),
+        (
+            ServerText::KvTokens,
+            "tokens",
+            engine.kv_tokens.map(number::count),
+        ),
+    ];
+    let facts = (facts.into_iter())
+        .filter_map(|(label, key, value)| Some(report.fill(label, &[(key, value?)])));
+    let parts: Vec<String> = std::iter::once(name).chain(facts).collect();
+    report.list(&parts)
+}
+
+fn command(report: &RunReport<'_>) -> String {
+    let engine = report.environment.engine.as_ref();
+    let words = engine.map(|engine| engine.command.iter().map(|word| shell_word(word)));
+    words.map_or(String::new(), |words| words.collect::<Vec<_>>().join(" "))
 }
 
 fn model(report: &RunReport<'_>) -> String {

@@ -77,7 +77,7 @@ fn doubt(code: DoubtCode, severity: Severity, text: &str, remedy: &str) -> State
     }
 }
 
-fn empty_summary() -> Summary {
+pub fn empty_summary() -> Summary {
     Summary {
         schema: SCHEMA.to_owned(),
         label: None,

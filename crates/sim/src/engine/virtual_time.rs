@@ -131,10 +131,20 @@ pub fn closed_loop(
     streams: usize,
     keep: Keep,
 ) -> Run {
+    staggered_loop(engine, requests, &vec![0; streams], keep)
+}
+
+/// The same with a client for each of the times, who begins then.
+pub fn staggered_loop(
+    engine: &mut Engine,
+    requests: impl IntoIterator<Item = Request>,
+    starts: &[Nanos],
+    keep: Keep,
+) -> Run {
     let mut requests = requests.into_iter();
     let mut driver = Driver::new(keep);
-    for request in requests.by_ref().take(streams) {
-        driver.schedule(0, request);
+    for (&start, request) in starts.iter().zip(requests.by_ref()) {
+        driver.schedule(start, request);
     }
     driver.drive(engine, |driver, at| {
         if let Some(request) = requests.next() {

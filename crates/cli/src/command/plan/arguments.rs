@@ -1,5 +1,6 @@
 //! The options of `inferometer plan`.
 
+use super::verify::Bench;
 use crate::arguments::DataView;
 use clap::{Args, Subcommand};
 use inferometer_catalog::engine::{EngineKind, Version};
@@ -88,7 +89,7 @@ pub struct ViewArguments {
 /// `inferometer plan calibrate`.
 #[derive(Args)]
 pub struct CalibrateArguments {
-    /// Runs, folders of runs, or files that `import` reads
+    /// Runs, sweeps, folders of runs, or files that `import` reads
     #[arg(value_name = "SOURCE", required = true)]
     pub source: Vec<PathBuf>,
     /// Model: a preset, a config.json, a model folder or a URL of these
@@ -144,6 +145,9 @@ pub struct WhatIfArguments {
     /// Requests a second of open loops
     #[arg(long, value_name = "LIST")]
     pub rate: Option<String>,
+    /// Lengths from a trace (mooncake, burstgpt, azure); without a load, at its mean rate
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["input_tokens", "output_tokens"])]
+    pub data: Option<String>,
     /// Prompt tokens [as calibrated]
     #[arg(long, value_name = "SPEC")]
     pub input_tokens: Option<Distribution>,
@@ -165,6 +169,10 @@ pub struct WhatIfArguments {
     /// Requests a second to count replicas for
     #[arg(long, value_name = "RATE", value_parser = positive)]
     pub traffic: Option<f64>,
+    /// Measure the recommended setting, on the simulated engine or on a server that was started
+    /// with its flags, and keep the error in the calibration
+    #[arg(long, value_name = "sim|URL")]
+    pub verify: Option<Bench>,
     /// Power of a card under load, W
     #[arg(long, value_name = "W", value_parser = positive)]
     pub watts: Option<f64>,

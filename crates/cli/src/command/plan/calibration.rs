@@ -8,12 +8,15 @@ use anyhow::{Context, bail};
 use inferometer_catalog::engine::EngineKind;
 use inferometer_core::message::Lang;
 use inferometer_core::message::plan::PlanText as Text;
+use inferometer_core::run_dir::write_whole;
 use inferometer_plan::calibrate::{Calibration, Doubtful, calibrate, word};
 use inferometer_plan::device::{Card, Timed};
 use inferometer_plan::model::KnownModel;
 use inferometer_plan::observation::{Assumed, read_sources};
 use inferometer_plan::predict::{Metric, Subject};
 use inferometer_report::doc::{Block, Cell, Column, Pair, Section, Table};
+use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Fits, writes and shows a calibration.
 pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Exit> {
@@ -48,7 +51,7 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Exit> {
         false => Doubtful::Refuse,
     };
     let calibration = calibrate(&subject, &arguments.device, &observations, doubtful)?;
-    std::fs::write(&arguments.output, calibration.to_toml())
+    write(&arguments.output, &calibration)
         .with_context(|| format!("cannot write -o {}", arguments.output.display()))?;
     let lang = language(arguments.view.lang);
     let json = || serde_json::to_value(&calibration).unwrap_or_default();
@@ -57,6 +60,17 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Exit> {
         sections(&calibration, &written, lang)
     })?;
     Ok(Exit::Fine)
+}
+
+/// Writes a calibration, whole or not at all.
+pub(super) fn write(file: &Path, calibration: &Calibration) -> anyhow::Result<()> {
+    let name = file.file_name().context("it is no file name")?;
+    let folder = match file.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    write_whole(folder, &name.to_string_lossy(), &calibration.to_toml())?;
+    Ok(())
 }
 
 /// A metric in words.
@@ -80,7 +94,17 @@ fn sections(calibration: &Calibration, written: &str, lang: Lang) -> Vec<Section
     for known in held_out {
         columns.push(Column::right(metric_text(known.metric).text(lang)));
     }
-    columns.push(Column::wrapped(Text::Source.text(lang)));
+    let sources: BTreeSet<&str> = (calibration.points.iter())
+        .map(|point| point.name.as_str())
+        .collect();
+    let several = sources.len() > 1;
+    if several {
+        columns.push(Column::wrapped(Text::Source.text(lang)));
+    }
+    let mut footnotes = vec![Text::HeldOutNote.text(lang).to_owned()];
+    if let (false, Some(only)) = (several, sources.first()) {
+        footnotes.push(format!("{}: {only}", Text::Source.text(lang)));
+    }
     let rows = calibration.points.iter().map(|point| {
         let mut cells = vec![Cell::text(&point.load)];
         for known in held_out {
@@ -89,13 +113,15 @@ fn sections(calibration: &Calibration, written: &str, lang: Lang) -> Vec<Section
                 Cell::text(format!("{:+.1} %", error * 100.0))
             }));
         }
-        cells.push(Cell::text(&point.name));
+        if several {
+            cells.push(Cell::text(&point.name));
+        }
         cells
     });
     let points = Table {
         columns,
         rows: rows.collect(),
-        footnotes: vec![Text::HeldOutNote.text(lang).to_owned()],
+        footnotes,
     };
     let stated = Table {
         columns: vec![
@@ -115,7 +141,19 @@ fn sections(calibration: &Calibration, written: &str, lang: Lang) -> Vec<Section
             .collect(),
         footnotes: Vec::new(),
     };
-    vec![
+    let too_fast = calibration.too_fast.as_ref().map(|broken| {
+        let said = Text::TooFast.with(
+            lang,
+            &[
+                ("point", broken.point.clone()),
+                ("token", format!("{:.1}", broken.token_ms)),
+                ("weights", format!("{:.1}", broken.weights_ms)),
+                ("device", calibration.device.clone()),
+            ],
+        );
+        Section::plain(vec![Block::Paragraph(said)])
+    });
+    let sections = [
         Section::headed(Text::Calibration.text(lang), vec![Block::Table(points)]),
         Section::headed(Text::HeldOut.text(lang), vec![Block::Table(stated)]),
         Section::headed(
@@ -125,7 +163,8 @@ fn sections(calibration: &Calibration, written: &str, lang: Lang) -> Vec<Section
         Section::plain(vec![Block::Paragraph(
             Text::Written.with(lang, &[("file", written.to_owned())]),
         )]),
-    ]
+    ];
+    too_fast.into_iter().chain(sections).collect()
 }
 
 fn envelope(calibration: &Calibration, lang: Lang) -> Vec<Pair> {
@@ -140,7 +179,11 @@ fn envelope(calibration: &Calibration, lang: Lang) -> Vec<Pair> {
         .into_iter()
         .filter_map(|(name, range)| {
             let [low, high] = range?;
-            Some(Pair::new(name, format!("{low} – {high}")))
+            let range = match low == high {
+                true => low.to_string(),
+                false => format!("{low} – {high}"),
+            };
+            Some(Pair::new(name, range))
         })
         .collect();
     for (name, values) in &envelope.flags {

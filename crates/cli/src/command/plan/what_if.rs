@@ -3,6 +3,8 @@
 use super::arguments::WhatIfArguments;
 use super::calibration::metric_text;
 use super::show;
+use super::trace::Trace;
+use super::verify::verify;
 use crate::Exit;
 use crate::output::language;
 use anyhow::{Context, bail};
@@ -24,21 +26,38 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
     let file = arguments.calibration.display();
     let text = std::fs::read_to_string(&arguments.calibration)
         .with_context(|| format!("cannot read --calibration {file}"))?;
-    let calibration =
+    let mut calibration =
         Calibration::from_toml(&text).with_context(|| format!("--calibration {file}"))?;
     let flags = arguments
         .flag
         .iter()
         .map(|text| axis(text))
         .collect::<anyhow::Result<_>>()?;
+    let lang = language(arguments.view.lang);
+    let trace = match &arguments.data {
+        Some(location) => Some(Trace::read(location, lang)?),
+        None => None,
+    };
     let workload = &calibration.workload;
+    let (input, output) = match &trace {
+        Some(trace) => trace.means(),
+        None => (
+            lengths(arguments.input_tokens, &workload.input_tokens)?,
+            lengths(arguments.output_tokens, &workload.output_tokens)?,
+        ),
+    };
+    let mut loads = loads(arguments)?;
+    if loads.is_empty() && arguments.slo.is_empty() {
+        loads.extend(trace.as_ref().and_then(Trace::load));
+    }
     let question = Question {
         calibration: &calibration,
         cards: arguments.device.clone(),
         flags,
-        loads: loads(arguments)?,
-        input: lengths(arguments.input_tokens, &workload.input_tokens)?,
-        output: lengths(arguments.output_tokens, &workload.output_tokens)?,
+        loads,
+        input,
+        output,
+        trace: trace.map(|trace| trace.sizes),
         requests: arguments.requests,
         objectives: Objectives {
             slos: arguments.slo.clone(),
@@ -49,12 +68,29 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         watts: arguments.watts,
     };
     let answers = ask(&question)?;
-    let lang = language(arguments.view.lang);
-    show(
-        &arguments.view,
-        || to_json(&answers),
-        || sections(&answers, lang),
-    )?;
+    let verified = match &arguments.verify {
+        Some(bench) => {
+            let file = &arguments.calibration;
+            Some(verify(bench, file, &mut calibration, &answers, lang)?)
+        }
+        None => None,
+    };
+    let json = || {
+        let mut all = to_json(&answers);
+        if let Some(verified) = &verified {
+            all["verified"] = verified.json();
+        }
+        all
+    };
+    show(&arguments.view, json, || {
+        let verified = verified
+            .as_ref()
+            .map(|verified| verified.section(&arguments.calibration, lang));
+        sections(&answers, lang)
+            .into_iter()
+            .chain(verified)
+            .collect()
+    })?;
     Ok(match answers.recommended {
         Some(_) => Exit::Fine,
         None => Exit::Doubtful,
@@ -135,7 +171,8 @@ fn sections(answers: &Answers, lang: Lang) -> Vec<Section> {
     for title in [
         Text::Load.text(lang),
         Text::Requests.text(lang),
-        Text::Throughput.text(lang),
+        Text::Tokens.text(lang),
+        "±",
         "TTFT ms",
         "p99",
         "TPOT ms",
@@ -194,6 +231,17 @@ fn flags(setting: &Setting) -> String {
     shown.collect::<Vec<_>>().join(" ")
 }
 
+/// A setting on one line.
+pub(super) fn setting_text(setting: &Setting, load: Load, lang: Lang) -> String {
+    let parts = [
+        setting.device.clone(),
+        flags(setting),
+        load_text(load, lang),
+    ];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" · ")
+}
+
 fn load_text(load: Load, lang: Lang) -> String {
     match load {
         Load::Closed(streams) => Text::LoadStreams.with(lang, &[("n", streams.to_string())]),
@@ -208,8 +256,12 @@ fn brief_load(load: Load) -> String {
     }
 }
 
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
 /// About three digits.
-fn brief(value: f64) -> String {
+pub(super) fn brief(value: f64) -> String {
     match value.abs() {
         size if size >= 99.95 => format!("{value:.0}"),
         size if size >= 9.995 => format!("{value:.1}"),
@@ -218,32 +270,16 @@ fn brief(value: f64) -> String {
 }
 
 fn row(prediction: &Prediction, optional: &[(Text, bool); 4], lang: Lang, cells: &mut Vec<Cell>) {
-    let with_error = |metric: Metric, value: f64| {
-        let bound = prediction.bounds.iter().find(|(known, _)| *known == metric);
-        match bound.and_then(|(_, bound)| *bound) {
-            Some(bound) => Cell::text(format!("{} ±{:.0}%", brief(value), bound * 100.0)),
-            None => Cell::text(brief(value)),
-        }
-    };
     let plain = |value: Option<f64>| value.map_or(Cell::Absent, |value| Cell::text(brief(value)));
-    let latency =
-        |metric, mean: Option<f64>| mean.map_or(Cell::Absent, |mean| with_error(metric, mean));
+    let bound = prediction.bound(Metric::Throughput);
     cells.push(Cell::text(brief_load(prediction.work.load)));
     cells.push(plain(Some(prediction.requests_per_s)));
-    cells.push(with_error(
-        Metric::Throughput,
-        prediction.output_tokens_per_s,
-    ));
-    cells.push(latency(
-        Metric::Ttft,
-        prediction.ttft_ms.map(|ttft| ttft.mean),
-    ));
+    cells.push(plain(Some(prediction.output_tokens_per_s)));
+    cells.push(bound.map_or(Cell::Absent, |bound| Cell::text(percent(bound))));
+    cells.push(plain(prediction.ttft_ms.map(|ttft| ttft.mean)));
     cells.push(plain(prediction.ttft_ms.map(|ttft| ttft.p99)));
-    cells.push(latency(
-        Metric::Tpot,
-        prediction.tpot_ms.map(|tpot| tpot.mean),
-    ));
-    cells.push(latency(Metric::E2e, prediction.e2e_ms.map(|e2e| e2e.mean)));
+    cells.push(plain(prediction.tpot_ms.map(|tpot| tpot.mean)));
+    cells.push(plain(prediction.e2e_ms.map(|e2e| e2e.mean)));
     let values = [
         prediction.met.map(|met| match met {
             true => Cell::Toned(Text::Met.text(lang).to_owned(), Tone::Good),
@@ -269,8 +305,16 @@ fn row(prediction: &Prediction, optional: &[(Text, bool); 4], lang: Lang, cells:
 }
 
 fn footnotes(answers: &Answers, predicted: &[&Prediction], lang: Lang) -> Vec<String> {
-    let mut notes = vec![Text::IntervalNote.text(lang).to_owned()];
+    let mut notes = Vec::new();
     if let Some(first) = predicted.first() {
+        let known = Metric::ALL.into_iter().filter_map(|metric| {
+            let bound = percent(first.bound_inside(metric)?);
+            Some(format!("{} {bound}", metric_text(metric).text(lang)))
+        });
+        let known = known.collect::<Vec<_>>().join(", ");
+        if !known.is_empty() {
+            notes.push(Text::IntervalNote.with(lang, &[("bounds", known)]));
+        }
         let unknown: Vec<&str> = first
             .bounds
             .iter()
@@ -320,18 +364,9 @@ fn recommendation(answers: &Answers, lang: Lang) -> Section {
     let chosen = answers.recommended.map(|index| &answers.settings[index]);
     let said = match chosen.and_then(|chosen| Some((&chosen.0, of(chosen)?))) {
         Some((setting, prediction)) => {
-            let parts = [
-                setting.device.clone(),
-                flags(setting),
-                load_text(prediction.work.load, lang),
-                format!(
-                    "{} {}",
-                    brief(prediction.output_tokens_per_s),
-                    Text::Throughput.text(lang)
-                ),
-            ];
-            let parts = parts.into_iter().filter(|part| !part.is_empty());
-            parts.collect::<Vec<_>>().join(" · ")
+            let setting = setting_text(setting, prediction.work.load, lang);
+            let rate = brief(prediction.output_tokens_per_s);
+            format!("{setting} · {rate} {}", Text::Throughput.text(lang))
         }
         None => Text::NothingMeets.text(lang).to_owned(),
     };

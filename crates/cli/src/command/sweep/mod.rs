@@ -1,5 +1,7 @@
 //! `inferometer sweep`: a grid of load points, one after the other, kept in one directory.
 
+mod dialect;
+mod flags;
 mod plan;
 mod table;
 mod typed;
@@ -8,12 +10,14 @@ use crate::Exit;
 use crate::arguments::{Format, OutputOptions};
 use crate::folder::new_folder;
 use crate::host;
+use crate::launch::{EngineArguments, EngineFailure};
 use crate::measure::{Measured, Point, PrefixCache};
-use crate::output::{check_output, deliver, language, style};
+use crate::output::{Rendered, check_output, deliver, keep, language, style};
 use crate::progress::Progress;
 use crate::servers::Servers;
 use crate::signals::interrupt_on_signals;
 use anyhow::bail;
+use flags::EngineFlag;
 use inferometer_campaign::ladder::{Rung, ended};
 use inferometer_core::compare::Point as Place;
 use inferometer_core::environment::{EndCause, Health};
@@ -26,8 +30,8 @@ use inferometer_core::units::Span;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
 use inferometer_report::run::{Detail, RunReport};
-use inferometer_report::sweep::{SweepReport, Visited, compose, json};
-use inferometer_report::{csv, markdown, text};
+use inferometer_report::sweep::{SweepReport, Visited, compose, compose_for_notes, figures, json};
+use inferometer_report::{csv, html, markdown, text};
 use plan::{Planned, plan};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -49,6 +53,9 @@ pub struct SweepArguments {
     /// [inferometer-runs/TIME-LABEL]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
+    /// Do not write the page report.html
+    #[arg(long, help_heading = "Output")]
+    pub no_html: bool,
     /// Say nothing while it runs
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
@@ -77,9 +84,13 @@ pub struct SweepArguments {
     /// Leave the server's prefix cache as the last point left it
     #[arg(long, help_heading = "Sweep")]
     pub keep_cache: bool,
-    /// An engine's command line, after --
-    #[arg(last = true, value_name = "ENGINE COMMAND", hide = true)]
-    pub engine: Vec<String>,
+    /// An axis of the started engine's launch flags, or one derived from others, as in
+    /// 'max-num-seqs=min(256, max-num-batched-tokens)' (repeatable); the engine is restarted
+    /// where a flag changes
+    #[arg(long, value_name = "NAME=V1,V2,…", help_heading = "Sweep")]
+    pub engine_flag: Vec<EngineFlag>,
+    #[command(flatten)]
+    pub engine: EngineArguments,
 }
 
 /// Order of repeats.
@@ -95,9 +106,6 @@ pub enum OrderName {
 
 /// Measures every point that is not measured yet, and shows the table.
 pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
-    if !arguments.engine.is_empty() {
-        bail!("this version does not start engines; start the server yourself and give its URL");
-    }
     check_output(&arguments.output)?;
     let lang = language(arguments.output.lang);
     let mut progress = Progress::of_campaign(arguments.quiet, lang);
@@ -105,6 +113,13 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
     let out = (arguments.out.clone())
         .unwrap_or_else(|| new_folder(planned.plan.label.as_deref(), "sweep"));
     let sweep = SweepDir::begin(&out, planned.plan.clone())?;
+    let servers = Servers::given(
+        &arguments.engine,
+        &planned.options[0],
+        &planned.plan.points[0].flags,
+        out.join("server"),
+        &mut progress,
+    )?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
     let mut campaign = Campaign {
@@ -112,16 +127,23 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
         sweep: &sweep,
         arguments: &arguments,
         control,
-        servers: Servers::default(),
+        servers,
         table: Table::new(&planned.plan, arguments.quiet),
         visited: read(&sweep)?,
     };
-    campaign.run(&mut progress)?;
+    let ran = campaign.run(&mut progress);
+    campaign.servers.stop(&progress);
+    ran?;
     campaign.control.renew();
     let interrupted = campaign.control.state() != Stop::Go;
     progress.end();
     show(&sweep, &arguments.output)?;
     let visited = read(&sweep)?;
+    if !arguments.no_html {
+        keep(&arguments.output, sweep.path(), || {
+            Ok(page(&sweep, &report(&sweep, &visited, &arguments.output)))
+        });
+    }
     if let Some(reason) = all_failed(&visited) {
         bail!("no point could be measured; the last said: {reason}");
     }
@@ -133,21 +155,43 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
 
 /// Shows a stored sweep.
 pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
+    if let Some(foreign) = options.dialect.foreign() {
+        return dialect::show(sweep, foreign, options);
+    }
     let visited = read(sweep)?;
-    let report = SweepReport {
-        plan: sweep.plan(),
-        visited: &visited,
-        directory: sweep.path(),
-        lang: language(options.lang),
-    };
+    let report = report(sweep, &visited, options);
     deliver(options, sweep.path(), |format| {
-        Ok(match format {
+        Ok(Rendered::Whole(match format {
             Format::Text => text::render(&compose(&report), style()),
-            Format::Md => markdown::render(&compose(&report)),
+            Format::Md => markdown::render(&compose_for_notes(&report)),
             Format::Json => json(&report),
             Format::Csv => csv(sweep, &visited, report.lang)?,
-        })
+            Format::Html => page(sweep, &report),
+            Format::Svg | Format::Png => return Ok(Rendered::Figures(figures(&report))),
+        }))
     })
+}
+
+fn report<'a>(
+    sweep: &'a SweepDir,
+    visited: &'a [Visited],
+    options: &OutputOptions,
+) -> SweepReport<'a> {
+    SweepReport {
+        plan: sweep.plan(),
+        visited,
+        directory: sweep.path(),
+        lang: language(options.lang),
+    }
+}
+
+/// The page of a sweep, with the environment of its first run.
+fn page(sweep: &SweepDir, report: &SweepReport<'_>) -> String {
+    let runs = report.visited.iter();
+    let environment = runs
+        .filter_map(|visited| sweep.run_path(&visited.trial))
+        .find_map(|path| RunDir::open(path).ok()?.environment().ok());
+    html::render(&html::sweep::compose_page(report, environment.as_ref()))
 }
 
 /// A row a measurement, the values of its axes first.
@@ -315,9 +359,12 @@ impl Campaign<'_> {
             state,
             directory,
             reason,
+            class: None,
             ended: host::now(),
         };
-        if let Some(reason) = self.passed_over(&planned.point) {
+        let foreseen = self.servers.objection(&planned.flags);
+        let passed_over = || self.passed_over(&planned.point);
+        if let Some(reason) = foreseen.map(|it| it.to_string()).or_else(passed_over) {
             return (trial(TrialState::Skipped, None, Some(reason)), None);
         }
         let directory = self.sweep.new_run(&planned.id, repeat);
@@ -338,7 +385,10 @@ impl Campaign<'_> {
             }
             Err(error) => {
                 let reason = printable(&crate::with_causes(&error), 1000);
-                (trial(TrialState::Failed, None, Some(reason)), None)
+                let failure = error.downcast_ref::<EngineFailure>();
+                let class = failure.and_then(|failure| Some(failure.class()?.to_string()));
+                let failed = trial(TrialState::Failed, None, Some(reason));
+                (Trial { class, ..failed }, None)
             }
         }
     }
@@ -354,9 +404,13 @@ impl Campaign<'_> {
             false => PrefixCache::Emptied,
         };
         let options = self.planned.options[point].clone();
-        let point = Point::prepare(options, cache, progress)?;
+        let mut prepared = Point::prepare(options, cache, progress)?;
+        prepared
+            .flags
+            .clone_from(&self.sweep.plan().points[point].flags);
         let out = self.sweep.path().join(directory);
-        self.servers.measure(point, &out, &self.control, progress)
+        self.servers
+            .measure(prepared, &out, &self.control, progress)
     }
 
     /// Why a point need not be measured: a lower load of its ladder ended it.

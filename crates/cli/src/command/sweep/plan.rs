@@ -1,15 +1,16 @@
 //! From what was typed to every point, resolved, before the first byte is sent.
 
-use super::SweepArguments;
 use super::typed::Typed;
+use super::{SweepArguments, flags};
 use crate::measure::{Point, PrefixCache};
 use crate::progress::Progress;
 use anyhow::{Context, bail};
-use inferometer_campaign::axes::{Combination, Order, Setting, settings, visits};
+use inferometer_campaign::axes::{Axis, Combination, Order, Setting, settings, visits};
 use inferometer_campaign::ladder::LadderStop;
 use inferometer_core::compare::Point as Place;
 use inferometer_core::options::Options;
 use inferometer_core::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan};
+use inferometer_engine::without_secrets;
 use std::collections::BTreeMap;
 
 /// Options that say how long a point is measured, not what.
@@ -29,11 +30,16 @@ pub struct Planned {
 pub fn plan(arguments: &SweepArguments, progress: &mut Progress) -> anyhow::Result<Planned> {
     let mut typed = arguments.typed.clone();
     let stop_when = ladder_stops(&mut typed)?;
-    let mut points = settings(&typed.axes()?, combination(arguments))?;
+    // The engine's flags change slowest, so that it is restarted as seldom as can be.
+    let all = flags::axes(&arguments.engine_flag, typed.axes()?)?;
+    if !arguments.engine_flag.is_empty() && arguments.engine.engine.is_empty() {
+        bail!("--engine-flag needs an engine to start; give its command after --");
+    }
+    let mut points = settings(&all, combination(arguments))?;
     if arguments.interleave {
         points = interleaved(&typed, points)?;
     }
-    let axes = varying(&typed, &points, arguments)?;
+    let axes = varying(all, &points, arguments);
     let mut options = Vec::new();
     let mut planned = Vec::new();
     for setting in &points {
@@ -60,6 +66,7 @@ pub fn plan(arguments: &SweepArguments, progress: &mut Progress) -> anyhow::Resu
                 false => named.id(),
             },
             point: place,
+            flags: flags::chosen(&arguments.engine_flag, setting),
             options: resolved.scenario.options(),
         });
         options.push(typed_here);
@@ -82,6 +89,7 @@ pub fn plan(arguments: &SweepArguments, progress: &mut Progress) -> anyhow::Resu
         label: first.run.label.clone(),
         tags: first.run.tag.clone().unwrap_or_default(),
         axes,
+        engine: without_secrets(&arguments.engine.engine),
         repeat,
         visits,
         points: planned,
@@ -145,12 +153,8 @@ fn interleaved(typed: &Typed, points: Vec<Setting>) -> anyhow::Result<Vec<Settin
 }
 
 /// Names of the options that differ between points, as they were typed, the load last.
-fn varying(
-    typed: &Typed,
-    points: &[Setting],
-    arguments: &SweepArguments,
-) -> anyhow::Result<Vec<String>> {
-    let mut names: Vec<String> = typed.axes()?.into_iter().map(|axis| axis.name).collect();
+fn varying(axes: Vec<Axis>, points: &[Setting], arguments: &SweepArguments) -> Vec<String> {
+    let mut names: Vec<String> = axes.into_iter().map(|axis| axis.name).collect();
     if arguments.interleave {
         names.insert(0, "url".to_owned());
     }
@@ -160,7 +164,7 @@ fn varying(
         values.any(|value| value != first)
     };
     names.retain(|name| !EXTENT.contains(&name.as_str()) && differs(name));
-    Ok(names)
+    names
 }
 
 fn of_axes(setting: &Setting, axes: &[String]) -> BTreeMap<String, String> {

@@ -8,7 +8,7 @@ use inferometer_campaign::axes::{Axis, Setting, Values};
 use inferometer_core::options::Options;
 
 /// Options whose comma is part of the value, or that may be given more than once.
-const NO_AXES: [&str; 14] = [
+const NO_AXES: [&str; 15] = [
     "prompt",
     "stop",
     "length-pairs",
@@ -23,6 +23,7 @@ const NO_AXES: [&str; 14] = [
     "until",
     "field",
     "api-key-env",
+    "server-metrics",
 ];
 
 /// Load is climbed innermost.

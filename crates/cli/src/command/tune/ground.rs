@@ -341,7 +341,7 @@ impl Site {
         });
         match started {
             Ok(running) => Ok(Up {
-                servers: Servers::default(),
+                servers: Servers::of_others(),
                 url: Some(running.url().to_owned()),
                 start_s: running.facts().ready_s,
                 running: Some(running),

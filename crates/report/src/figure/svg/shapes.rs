@@ -241,7 +241,7 @@ fn scatter(markup: &mut Markup, samples: &[Sample], colour: Colour, canvas: &Can
     }
     let hex = canvas.look.of(colour);
     markup.raw(&format!(
-        r#"<path d="{data}" fill="none" stroke="{hex}" stroke-opacity="0.5" stroke-width="3.6" stroke-linecap="round"/>"#
+        r#"<path d="{data}" fill="none" stroke="{hex}" stroke-opacity="0.65" stroke-width="3.6" stroke-linecap="round"/>"#
     ));
 }
 

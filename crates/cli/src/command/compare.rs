@@ -1,0 +1,239 @@
+//! `inferometer compare`: runs, sweeps and imports against a baseline, with a verdict.
+
+use crate::Exit;
+use crate::comparand::{Comparand, open, separate};
+use crate::output::{language, print, style};
+use anyhow::{Context, bail};
+use inferometer_core::compare::{Comparison, Group, Metric, Settings, compare};
+use inferometer_core::message::Lang;
+use inferometer_report::compare::{CompareReport, GroupLine, compose, csv};
+use inferometer_report::{markdown, text};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// `inferometer compare`.
+#[derive(clap::Args)]
+pub struct CompareArguments {
+    /// The baseline, then what to compare with it: run directories, folders of repeated runs,
+    /// sweeps, imports, or files that import reads; PATH#N is the N-th result of an import
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<String>,
+    /// Ratios within this are no difference
+    #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = margin, allow_negative_numbers = true)]
+    pub margin: f64,
+    /// The metric that decides, such as latency.ttft_ms.p99 [output tokens a second of a closed
+    /// loop; mean latency of an open one]
+    #[arg(long, value_name = "METRIC")]
+    pub primary: Option<Metric>,
+    /// Exit with 1 if any metric, or the primary one, is worse
+    #[arg(long, value_name = "worse|primary-worse")]
+    pub fail_on: Option<FailOn>,
+    /// Seed of the resampling
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// How to show it
+    #[arg(
+        long,
+        value_name = "text|md|csv|json",
+        default_value = "text",
+        hide_default_value = true
+    )]
+    pub format: TableFormat,
+    /// Language of the report [from the locale]
+    #[arg(long, value_name = "en|zh", value_parser = crate::arguments::lang)]
+    pub lang: Option<Lang>,
+    /// Where to write instead of standard output
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub to: Option<PathBuf>,
+}
+
+/// Formats of tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableFormat {
+    /// For people.
+    Text,
+    /// For notes.
+    Markdown,
+    /// For spreadsheets.
+    Csv,
+    /// For programs.
+    Json,
+}
+
+impl std::str::FromStr for TableFormat {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "text" => Ok(TableFormat::Text),
+            "md" => Ok(TableFormat::Markdown),
+            "csv" => Ok(TableFormat::Csv),
+            "json" => Ok(TableFormat::Json),
+            _ => Err("choose text, md, csv or json".into()),
+        }
+    }
+}
+
+/// What makes the comparison fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailOn {
+    /// Any metric is worse.
+    Worse,
+    /// The primary metric is worse.
+    PrimaryWorse,
+}
+
+impl std::str::FromStr for FailOn {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "worse" => Ok(FailOn::Worse),
+            "primary-worse" => Ok(FailOn::PrimaryWorse),
+            _ => Err("choose worse or primary-worse".into()),
+        }
+    }
+}
+
+/// `3%` or `0.03`.
+fn margin(text: &str) -> Result<f64, String> {
+    let number = match text.trim().strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.trim().parse(),
+    };
+    (number.ok())
+        .filter(|share| *share > 0.0 && *share < 1.0)
+        .ok_or_else(|| "give a share above 0 and below 1, such as 3% or 0.03".to_owned())
+}
+
+/// Compares and shows what was found.
+pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
+    let mut comparands = open_all(&arguments.paths)?;
+    if let [_] = comparands.as_slice() {
+        comparands = comparands
+            .into_iter()
+            .flat_map(Comparand::by_server)
+            .collect();
+    }
+    if comparands.len() < 2 {
+        bail!("there is nothing to compare with; give two paths or more, the baseline first");
+    }
+    separate(&mut comparands);
+    for left_out in comparands.iter().flat_map(|comparand| &comparand.left_out) {
+        eprintln!("left out: {left_out}");
+    }
+    let groups: Vec<Group> = comparands
+        .into_iter()
+        .map(|comparand| comparand.group)
+        .collect();
+    let settings = Settings {
+        margin: arguments.margin,
+        primary: arguments.primary,
+        seed: arguments.seed,
+        ..Settings::default()
+    };
+    let comparison = compare(&groups, &settings);
+    let rendered = render(&comparison, &groups, &settings, arguments)?;
+    match &arguments.to {
+        None => print(&rendered)?,
+        Some(file) => std::fs::write(file, rendered)
+            .with_context(|| format!("cannot write {}", file.display()))?,
+    }
+    verdict(&comparison, arguments.fail_on)
+}
+
+/// Reads everything that was named, side by side: records of large runs take their time.
+fn open_all(paths: &[String]) -> anyhow::Result<Vec<Comparand>> {
+    let mut opened: Vec<Comparand> = std::thread::scope(|scope| {
+        let readers: Vec<_> = paths
+            .iter()
+            .map(|path| scope.spawn(|| open(path)))
+            .collect();
+        let read = readers.into_iter().map(|reader| match reader.join() {
+            Ok(read) => read,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        read.collect::<anyhow::Result<_>>()
+    })?;
+    // The same path twice is two groups all the same.
+    let mut names = BTreeSet::new();
+    for comparand in &mut opened {
+        let plain = comparand.group.name.clone();
+        let mut again = 1;
+        while !names.insert(comparand.group.name.clone()) {
+            again += 1;
+            comparand.group.name = format!("{plain} ({again})");
+        }
+    }
+    Ok(opened)
+}
+
+fn render(
+    comparison: &Comparison,
+    groups: &[Group],
+    settings: &Settings,
+    arguments: &CompareArguments,
+) -> anyhow::Result<String> {
+    let lines: Vec<GroupLine> = groups.iter().map(group_line).collect();
+    let report = CompareReport {
+        comparison,
+        groups: &lines,
+        run_deviation: settings.run_deviation,
+        lang: language(arguments.lang),
+    };
+    Ok(match arguments.format {
+        TableFormat::Text => text::render(&compose(&report), style()),
+        TableFormat::Markdown => markdown::render(&compose(&report)),
+        TableFormat::Csv => csv(comparison),
+        TableFormat::Json => serde_json::to_string_pretty(comparison)? + "\n",
+    })
+}
+
+fn group_line(group: &Group) -> GroupLine {
+    let points: BTreeSet<String> = group.runs.iter().map(|run| run.point.key()).collect();
+    let tools: BTreeSet<&String> = (group.runs.iter())
+        .filter_map(|run| run.definition.tool.as_ref())
+        .collect();
+    let tools: Vec<&str> = tools.into_iter().map(String::as_str).collect();
+    GroupLine {
+        name: group.name.clone(),
+        runs: group.runs.len(),
+        points: points.len(),
+        tool: (!tools.is_empty()).then(|| tools.join(", ")),
+    }
+}
+
+fn verdict(comparison: &Comparison, fail_on: Option<FailOn>) -> anyhow::Result<Exit> {
+    let both = comparison
+        .rows
+        .iter()
+        .any(|row| row.a.is_some() && row.b.is_some());
+    if !both {
+        let reason = comparison
+            .why_not
+            .first()
+            .map_or("no metric is known of both", String::as_str);
+        bail!("nothing can be compared: {reason}");
+    }
+    let worse = match fail_on {
+        Some(FailOn::Worse) => comparison.is_worse(false),
+        Some(FailOn::PrimaryWorse) => comparison.is_worse(true),
+        None => false,
+    };
+    Ok(match worse || !comparison.comparable {
+        true => Exit::Doubtful,
+        false => Exit::Fine,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_margin_is_a_share_or_percent() {
+        assert_eq!(margin("3%"), Ok(0.03));
+        assert_eq!(margin("0.05"), Ok(0.05));
+        for bad in ["0", "-1%", "100%", "x", "NaN"] {
+            assert!(margin(bad).is_err(), "{bad}");
+        }
+    }
+}

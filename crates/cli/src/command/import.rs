@@ -1,0 +1,298 @@
+//! `inferometer import`: other tools' results as runs.
+
+use crate::Exit;
+use crate::arguments::{Format, OutputOptions, RUNS};
+use crate::command::compare::TableFormat;
+use crate::output::{language, print, style};
+use crate::{engine_defaults, host};
+use anyhow::{Context, bail};
+use inferometer_catalog::engine::Version;
+use inferometer_core::compare::Point;
+use inferometer_core::message::Lang;
+use inferometer_import::{Found, SCHEMA, Spread, Stored, read_path};
+use inferometer_report::import::{DoubtLine, ImportReport, LatencyLine, ResultLine, compose, csv};
+use inferometer_report::{markdown, text};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// `inferometer import`.
+#[derive(clap::Args)]
+pub struct ImportArguments {
+    /// Files or folders of other tools: vLLM, SGLang, EvalScope, MindIE, GuideLLM, AIPerf, notes
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Folder to keep the import in; with several files, a folder in it for each
+    /// [inferometer-runs/TIME-import-NAME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Only show what is found
+    #[arg(long, conflicts_with = "out")]
+    pub no_keep: bool,
+    /// Version of the engine that the notes are about, for the flags that they do not give
+    #[arg(long, value_name = "VERSION")]
+    pub engine_version: Option<String>,
+    /// How to show it
+    #[arg(
+        long,
+        value_name = "text|md|csv|json",
+        default_value = "text",
+        hide_default_value = true
+    )]
+    pub format: TableFormat,
+    /// Language of the report [from the locale]
+    #[arg(long, value_name = "en|zh", value_parser = crate::arguments::lang)]
+    pub lang: Option<Lang>,
+    /// Where to write the report instead of standard output
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub to: Option<PathBuf>,
+}
+
+/// Reads, keeps and shows.
+pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
+    let version = match &arguments.engine_version {
+        Some(text) => Some(
+            text.parse::<Version>()
+                .with_context(|| format!("--engine-version {text}"))?,
+        ),
+        None => None,
+    };
+    let mut imports = Vec::new();
+    for file in &arguments.files {
+        let mut imported = read_path(file)?;
+        for found in &mut imported.results {
+            engine_defaults::fill(found, version);
+        }
+        imports.push(Stored::new(
+            imported,
+            file.display().to_string(),
+            host::now(),
+        ));
+    }
+    let mut shown = Vec::new();
+    for stored in &imports {
+        let kept = match arguments.no_keep {
+            true => None,
+            false => {
+                let folder = folder(arguments, stored)?;
+                stored.write(&folder)?;
+                Some(folder)
+            }
+        };
+        shown.push((stored, kept));
+    }
+    let rendered = render(&shown, arguments.format, language(arguments.lang))?;
+    write(arguments.to.as_deref(), &rendered)?;
+    Ok(Exit::Fine)
+}
+
+/// Shows an import that was kept, as `report` was asked to.
+pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exit> {
+    let stored = Stored::open(folder)?;
+    if options.dialect.foreign().is_some() {
+        bail!("--dialect needs the records of a run, and an import has none; leave it out");
+    }
+    let formats = match options.format.as_slice() {
+        [] => &[Format::Text],
+        formats => formats,
+    };
+    for format in formats {
+        let format = match format {
+            Format::Text => TableFormat::Text,
+            Format::Md => TableFormat::Markdown,
+            Format::Json => TableFormat::Json,
+            Format::Csv => TableFormat::Csv,
+            Format::Html | Format::Svg | Format::Png => {
+                bail!("an import is shown as text, md, csv or json; compare it for more")
+            }
+        };
+        let shown = [(&stored, Some(folder.to_owned()))];
+        write(
+            options.to.as_deref(),
+            &render(&shown, format, language(options.lang))?,
+        )?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// An import that was kept, as text.
+pub fn stored_text(folder: &Path, lang: Lang) -> anyhow::Result<String> {
+    let stored = Stored::open(folder)?;
+    render(&[(&stored, None)], TableFormat::Text, lang)
+}
+
+fn write(to: Option<&Path>, rendered: &str) -> anyhow::Result<()> {
+    match to.filter(|to| *to != Path::new("-")) {
+        None => print(rendered),
+        Some(file) => std::fs::write(file, rendered)
+            .with_context(|| format!("cannot write {}", file.display())),
+    }
+}
+
+/// Where an import is kept: a folder that does not exist yet.
+fn folder(arguments: &ImportArguments, stored: &Stored) -> anyhow::Result<PathBuf> {
+    let stem = Path::new(&stored.source)
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy();
+    let name: String = (stem.chars())
+        .map(|c| {
+            if c.is_alphanumeric() || "._-".contains(c) {
+                c
+            } else {
+                '-'
+            }
+        })
+        .take(60)
+        .collect();
+    let free = |name: String, folder: PathBuf| {
+        let names = std::iter::once(name.clone()).chain((2..).map(|n| format!("{name}-{n}")));
+        let mut paths = names.map(|name| folder.join(name));
+        paths
+            .find(|path| !path.exists())
+            .expect("numbers do not end")
+    };
+    Ok(match (&arguments.out, arguments.files.len()) {
+        (Some(out), 1) => out.clone(),
+        (Some(out), _) => free(name, out.clone()),
+        (None, _) => free(
+            format!("{}-import-{name}", host::folder_time()),
+            RUNS.into(),
+        ),
+    })
+}
+
+fn render(
+    imports: &[(&Stored, Option<PathBuf>)],
+    format: TableFormat,
+    lang: Lang,
+) -> anyhow::Result<String> {
+    if imports.is_empty() {
+        bail!("nothing was imported");
+    }
+    let reports: Vec<ImportReport> = imports
+        .iter()
+        .map(|(stored, kept)| report(stored, kept.as_deref()))
+        .collect();
+    let docs = reports.iter().map(|report| compose(report, lang));
+    Ok(match format {
+        TableFormat::Json => json(imports)? + "\n",
+        TableFormat::Csv => csv(&reports),
+        TableFormat::Text => {
+            let texts: Vec<String> = docs.map(|doc| text::render(&doc, style())).collect();
+            texts.join("\n")
+        }
+        TableFormat::Markdown => {
+            let texts: Vec<String> = docs.map(|doc| markdown::render(&doc)).collect();
+            texts.join("\n")
+        }
+    })
+}
+
+/// All files in one object; `unread` is of one file, and of several `unread_of` says whose.
+fn json(imports: &[(&Stored, Option<PathBuf>)]) -> anyhow::Result<String> {
+    let results: Vec<&Found> = imports
+        .iter()
+        .flat_map(|(stored, _)| &stored.results)
+        .collect();
+    let unread: Vec<(u64, u64)> = imports
+        .iter()
+        .flat_map(|(stored, _)| stored.unread.clone())
+        .collect();
+    let unread_of: BTreeMap<&str, &Vec<(u64, u64)>> = (imports.iter())
+        .map(|(stored, _)| (stored.source.as_str(), &stored.unread))
+        .collect();
+    let kept: Vec<Option<String>> = (imports.iter())
+        .map(|(_, kept)| kept.as_ref().map(|kept| kept.display().to_string()))
+        .collect();
+    Ok(serde_json::to_string_pretty(&serde_json::json!({
+        "schema": SCHEMA,
+        "results": results,
+        "unread": unread,
+        "unread_of": unread_of,
+        "kept": kept,
+    }))?)
+}
+
+fn report(stored: &Stored, kept: Option<&Path>) -> ImportReport {
+    ImportReport {
+        source: stored.source.clone(),
+        results: stored.results.iter().map(line).collect(),
+        unread: stored.unread.clone(),
+        kept: kept.map(|kept| kept.display().to_string()),
+    }
+}
+
+fn line(found: &Found) -> ResultLine {
+    let mut line = ResultLine {
+        tool: found.tool.to_string(),
+        file: found.file.clone(),
+        lines: (!found.file.ends_with(".db")).then_some(found.lines),
+        label: found.label.clone(),
+        point: Point(found.point.clone()),
+        flags: found.flags.as_ref().map(flags),
+        defaults: (found.defaults.as_ref()).map(|defaults| {
+            [
+                flags(&defaults.flags),
+                defaults.version.clone(),
+                defaults.by.clone(),
+            ]
+        }),
+        memory_gib: found.device_memory_gib,
+        error: found.error.clone(),
+        assumed: found.assumed.clone(),
+        doubts: (found.doubts.iter())
+            .map(|doubt| DoubtLine {
+                severity: doubt.severity,
+                code: doubt.code.name().to_owned(),
+                text: doubt.text.clone(),
+                remedy: doubt.remedy.clone(),
+            })
+            .collect(),
+        ..ResultLine::default()
+    };
+    if let Some(summary) = &found.summary {
+        let requests = summary.requests;
+        line.requests = [requests.planned, requests.ok, requests.failed];
+        line.requests_per_s = summary.throughput.requests_per_s;
+        line.output_tokens_per_s = summary.throughput.output_tokens_per_s;
+        line.total_tokens_per_s = summary.throughput.total_tokens_per_s;
+        line.lengths = [summary.tokens.input_mean, summary.tokens.output_mean];
+        let latency = &summary.latency;
+        let known = [
+            ("TTFT", &latency.ttft_ms),
+            ("TPOT", &latency.tpot_ms),
+            ("ITL", &latency.itl_ms),
+            ("E2E", &latency.e2e_ms),
+            ("max gap", &latency.max_gap_ms),
+        ];
+        line.latencies = (known.into_iter())
+            .filter_map(|(name, spread)| Some(latency_line(name, spread.as_ref()?)))
+            .collect();
+    }
+    line
+}
+
+fn latency_line(name: &'static str, spread: &Spread) -> LatencyLine {
+    LatencyLine {
+        name,
+        values: [
+            spread.mean,
+            spread.p50,
+            spread.p90,
+            spread.p95,
+            spread.p99,
+            spread.max,
+        ],
+    }
+}
+
+/// `max-num-seqs=64 enable-prefix-caching`.
+fn flags(flags: &BTreeMap<String, Value>) -> String {
+    let words = flags.iter().map(|(name, value)| match value {
+        Value::Bool(true) => name.clone(),
+        Value::String(text) => format!("{name}={text}"),
+        value => format!("{name}={value}"),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}

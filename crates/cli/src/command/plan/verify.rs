@@ -1,0 +1,186 @@
+//! `plan what-if --verify`: measures the recommended setting and keeps the error.
+
+use super::calibration::{metric_text, write};
+use super::what_if::setting_text;
+use crate::folder::new_folder;
+use crate::host;
+use crate::measure::{Point, PrefixCache};
+use crate::progress::Progress;
+use crate::servers::Servers;
+use crate::signals::interrupt_on_signals;
+use anyhow::{Context, bail};
+use inferometer_core::environment::EndCause;
+use inferometer_core::length::LengthSpec;
+use inferometer_core::message::Lang;
+use inferometer_core::message::plan::PlanText as Text;
+use inferometer_core::options::{Count, Options, OutputSpec};
+use inferometer_core::scenario::{Rate, Stagger};
+use inferometer_load::instrument::Control;
+use inferometer_plan::calibrate::{Calibration, Verified};
+use inferometer_plan::observation::{Assumed, Load, read_sources};
+use inferometer_plan::predict::{Figures, Metric, Work};
+use inferometer_plan::what_if::{Answers, Outcome, Prediction, on_simulated};
+use inferometer_report::doc::{Block, Cell, Column, Section, Table, Tone};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Where the recommended setting is measured.
+#[derive(Clone, Debug)]
+pub enum Bench {
+    /// On the simulated engine, in virtual time, with noise.
+    Simulated,
+    /// On a server that was started with the recommended flags.
+    Server(String),
+}
+
+impl std::str::FromStr for Bench {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "sim" => Bench::Simulated,
+            url => Bench::Server(url.to_owned()),
+        })
+    }
+}
+
+/// A prediction beside its measurement.
+pub struct Verification {
+    record: Verified,
+    predicted: Prediction,
+    measured: Figures,
+    /// The run that was measured; none where it was computed.
+    run: Option<PathBuf>,
+}
+
+/// Measures the recommended setting and appends the error to the calibration's file.
+pub fn verify(
+    bench: &Bench,
+    file: &Path,
+    calibration: &mut Calibration,
+    answers: &Answers,
+    lang: Lang,
+) -> anyhow::Result<Verification> {
+    let Some((setting, Outcome::Predicted(predicted))) =
+        answers.recommended.map(|index| &answers.settings[index])
+    else {
+        bail!("--verify has nothing to measure: no setting is recommended");
+    };
+    let (measured, run) = match bench {
+        Bench::Simulated => (on_simulated(calibration, setting, &predicted.work)?, None),
+        Bench::Server(_) if predicted.work.trace.is_some() => {
+            bail!("--verify URL draws its lengths; leave out --data, or use --verify sim")
+        }
+        Bench::Server(url) => {
+            let folder = measured_run(url, &predicted.work, lang)?;
+            (figures(&folder)?, Some(folder))
+        }
+    };
+    let said = setting_text(setting, predicted.work.load, Lang::En);
+    let record = Verified::new(host::now(), said, &predicted.figures(), &measured);
+    calibration.verified.push(record.clone());
+    write(file, calibration).with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(Verification {
+        record,
+        predicted: (**predicted).clone(),
+        measured,
+        run,
+    })
+}
+
+/// Sends the work of a prediction to a server and keeps the run.
+fn measured_run(url: &str, work: &Work, lang: Lang) -> anyhow::Result<PathBuf> {
+    let mut options = Options::default();
+    options.run.label = Some("verify".to_owned());
+    options.connection.url = Some(vec![url.to_owned()]);
+    match work.load {
+        Load::Closed(streams) => {
+            options.load.concurrency = Some(Count(u64::from(streams)));
+            // As it was predicted: all at once.
+            options.load.stagger = Some(Stagger::None);
+        }
+        Load::Open(rate) => options.load.rate = Some(Rate(rate)),
+    }
+    options.load.requests = Some(Count(u64::from(work.requests)));
+    options.work.input_tokens = Some(LengthSpec::Drawn(work.input));
+    options.work.output_tokens = Some(OutputSpec::Tokens(LengthSpec::Drawn(work.output)));
+    let mut progress = Progress::new(false, lang);
+    let point = Point::prepare(options, PrefixCache::Kept, &mut progress)?;
+    let out = new_folder(Some("verify"), "run");
+    let control = Control::default();
+    interrupt_on_signals(control.clone())?;
+    let measured = Servers::of_others().measure(point, &out, &control, &mut progress);
+    progress.end();
+    let measured = measured?;
+    if measured.ending.cause == EndCause::Signal {
+        bail!("the measurement was interrupted, and nothing is recorded");
+    }
+    Ok(measured.directory.path().to_owned())
+}
+
+/// The figures of a valid run.
+fn figures(folder: &Path) -> anyhow::Result<Figures> {
+    let points = read_sources(&[folder], &Assumed::default())?;
+    let point = points.first().context("the run has no figures")?;
+    if !point.invalid.is_empty() {
+        bail!(
+            "the run {} is not valid ({}), and nothing is recorded",
+            folder.display(),
+            point.invalid.join(", ")
+        );
+    }
+    Ok(point.figures)
+}
+
+impl Verification {
+    /// For programs.
+    pub fn json(&self) -> Value {
+        let errors = &self.record.errors;
+        json!({
+            "at": self.record.at,
+            "setting": self.record.setting,
+            "run": self.run,
+            "errors": errors,
+        })
+    }
+
+    /// For people.
+    pub fn section(&self, file: &Path, lang: Lang) -> Section {
+        let predicted = self.predicted.figures();
+        let rows = Metric::ALL.into_iter().filter_map(|metric| {
+            let (predicted, measured) = (predicted.get(metric)?, self.measured.get(metric)?);
+            let error = predicted / measured - 1.0;
+            let interval = self.predicted.interval(metric, predicted, 1.0);
+            let inside = interval.map(|[low, high]| (low..=high).contains(&measured));
+            Some(vec![
+                Cell::text(metric_text(metric).text(lang)),
+                Cell::text(super::what_if::brief(predicted)),
+                Cell::text(super::what_if::brief(measured)),
+                Cell::text(format!("{:+.1} %", error * 100.0)),
+                match inside {
+                    Some(true) => Cell::Toned(Text::WithinBound.text(lang).to_owned(), Tone::Good),
+                    Some(false) => Cell::Toned(Text::BeyondBound.text(lang).to_owned(), Tone::Bad),
+                    None => Cell::Absent,
+                },
+            ])
+        });
+        let table = Table {
+            columns: vec![
+                Column::left(Text::Metric.text(lang)),
+                Column::right(Text::Predicted.text(lang)),
+                Column::right(Text::Measured.text(lang)),
+                Column::right(Text::Error.text(lang)),
+                Column::left(Text::Interval.text(lang)),
+            ],
+            rows: rows.collect(),
+            footnotes: Vec::new(),
+        };
+        let kept = Text::VerifiedKept.with(lang, &[("file", file.display().to_string())]);
+        let mut blocks = vec![Block::Table(table), Block::Paragraph(kept)];
+        if let Some(run) = &self.run {
+            let run = Text::VerifiedRun.with(lang, &[("run", run.display().to_string())]);
+            blocks.push(Block::Paragraph(run));
+        }
+        Section::headed(Text::Verified.text(lang), blocks)
+    }
+}

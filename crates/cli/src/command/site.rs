@@ -1,0 +1,150 @@
+//! `inferometer report DIR… -o SITE`: a static index of many results, with a page for each.
+
+use crate::Exit;
+use crate::arguments::ReportArguments;
+use crate::command::runs::{Known, name};
+use crate::command::{capacity, import, sweep};
+use crate::output::{check_output, language};
+use anyhow::{Context, bail};
+use inferometer_core::message::Lang;
+use inferometer_core::run_dir::RunDir;
+use inferometer_core::stored::{Kind, Stored, list};
+use inferometer_core::sweep_dir::SweepDir;
+use inferometer_report::run::{Detail, RunReport};
+use inferometer_report::site::{Entry, index, page_name, plain_page};
+use inferometer_report::sweep::SweepReport;
+use inferometer_report::text::{TextStyle, render};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// The page that a result may have of its own.
+const OWN_PAGE: &str = "report.html";
+
+/// Folder of the pages, below the index.
+const PAGES: &str = "pages";
+
+/// Writes the index and the pages.
+pub fn publish(arguments: &ReportArguments) -> anyhow::Result<Exit> {
+    let options = &arguments.output;
+    let Some(site) = options.to.as_deref().filter(|to| *to != Path::new("-")) else {
+        bail!("several results make an index: give its folder with -o DIR");
+    };
+    if !options.format.is_empty() || options.dialect.foreign().is_some() {
+        bail!("several results make an index of pages; leave out --format and --dialect");
+    }
+    if site.is_file() {
+        bail!(
+            "-o {}: the index needs a folder, and this is a file",
+            site.display()
+        );
+    }
+    check_output(options)?;
+    let results = collect(&arguments.paths)?;
+    let lang = language(options.lang);
+    let pages = site.join(PAGES);
+    std::fs::create_dir_all(&pages).with_context(|| format!("cannot make {}", pages.display()))?;
+    let mut taken = HashSet::new();
+    let mut entries = Vec::new();
+    for stored in &results {
+        let file = page_name(&name(stored), &mut taken);
+        write_page(stored, &pages.join(&file), lang)?;
+        let known = Known::of(stored);
+        entries.push(Entry {
+            name: name(stored),
+            page: format!("{PAGES}/{file}"),
+            label: known.label,
+            tags: known.tags,
+            started: stored.started.clone(),
+            state: known.state,
+            what: known.what,
+            point: known.point,
+            figures: known.figures,
+        });
+    }
+    write(&site.join("index.html"), &index(&entries, lang))?;
+    let count = entries.len();
+    eprintln!(
+        "results: {count}; open {}",
+        site.join("index.html").display()
+    );
+    Ok(Exit::Fine)
+}
+
+/// The results that paths name: themselves, or what their folders hold. None comes twice.
+fn collect(paths: &[PathBuf]) -> anyhow::Result<Vec<Stored>> {
+    let mut found = Vec::new();
+    for path in paths {
+        match Stored::at(path) {
+            Some(stored) => found.push(stored),
+            None => {
+                let held = list(path)?;
+                if held.is_empty() {
+                    bail!("{} holds no run, sweep or search", path.display());
+                }
+                found.extend(held);
+            }
+        }
+    }
+    let mut known = HashSet::new();
+    found.retain(|stored| {
+        let place = stored.path.canonicalize();
+        known.insert(place.unwrap_or_else(|_| stored.path.clone()))
+    });
+    Ok(found)
+}
+
+/// The result's own page, or its report as text.
+fn write_page(stored: &Stored, file: &Path, lang: Lang) -> anyhow::Result<()> {
+    let own = stored.path.join(OWN_PAGE);
+    if own.is_file() {
+        std::fs::copy(&own, file)
+            .with_context(|| format!("cannot copy {} to {}", own.display(), file.display()))?;
+        return Ok(());
+    }
+    let report = match stored.kind {
+        Kind::Run => run_text(&stored.path, lang),
+        Kind::Sweep => sweep_text(&stored.path, lang),
+        Kind::Capacity => capacity_text(&stored.path, lang),
+        Kind::Import => import::stored_text(&stored.path, lang),
+    };
+    // A result that cannot be read still has its place in the index, and says why.
+    let report = report.unwrap_or_else(|error| crate::with_causes(&error));
+    write(file, &plain_page(&name(stored), &report, lang))
+}
+
+fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}
+
+fn run_text(path: &Path, lang: Lang) -> anyhow::Result<String> {
+    let run = RunDir::open(path)?;
+    let report = RunReport {
+        summary: &run.summary()?,
+        scenario: &run.scenario()?,
+        environment: &run.environment()?,
+        ending: &run.ending()?,
+        directory: None,
+        lang,
+        detail: Detail::Numbers,
+    };
+    let doc = inferometer_report::run::compose(&report);
+    Ok(render(&doc, TextStyle::default()))
+}
+
+fn sweep_text(path: &Path, lang: Lang) -> anyhow::Result<String> {
+    let sweep = SweepDir::open(path)?;
+    let report = SweepReport {
+        plan: sweep.plan(),
+        visited: &sweep::read(&sweep)?,
+        directory: path,
+        lang,
+    };
+    let doc = inferometer_report::sweep::compose(&report);
+    Ok(render(&doc, TextStyle::default()))
+}
+
+fn capacity_text(path: &Path, lang: Lang) -> anyhow::Result<String> {
+    let found = capacity::read(path)?;
+    let doc = inferometer_report::capacity::compose(&found, path, lang);
+    Ok(render(&doc, TextStyle::default()))
+}

@@ -1,0 +1,54 @@
+//! A stored sweep in another tool's words.
+
+use crate::arguments::{Format, OutputOptions};
+use crate::measure::records;
+use crate::output::{Rendered, deliver};
+use anyhow::bail;
+use inferometer_core::run_dir::RunDir;
+use inferometer_core::sweep_dir::SweepDir;
+use inferometer_report::dialect::sweep::Points;
+use inferometer_report::dialect::{Foreign, Source};
+
+/// Shows the points of a sweep, those that were measured, in the order of the plan.
+pub fn show(sweep: &SweepDir, dialect: Foreign, options: &OutputOptions) -> anyhow::Result<()> {
+    let points = read(sweep, dialect)?;
+    for (name, why) in points.refused() {
+        eprintln!("left out: {name}: {why}");
+    }
+    if points.is_empty() {
+        bail!("no point of this sweep can be shown in that dialect; use --dialect ours");
+    }
+    deliver(options, sweep.path(), |format| {
+        let points = points.clone();
+        match format {
+            Format::Text => Ok(Rendered::Whole(points.text())),
+            Format::Json => Ok(Rendered::Whole(points.json_lines())),
+            Format::Md | Format::Csv | Format::Html | Format::Svg | Format::Png => {
+                bail!("a dialect has text and json only; leave out --dialect")
+            }
+        }
+    })
+}
+
+fn read(sweep: &SweepDir, dialect: Foreign) -> anyhow::Result<Points> {
+    let mut points = Points::new(dialect);
+    for trial in sweep.results()? {
+        let Some(path) = sweep.run_path(&trial) else {
+            continue;
+        };
+        let run = RunDir::open(path)?;
+        let planned = (sweep.plan().points.iter()).find(|point| point.id == trial.id);
+        let mut name = planned.map_or_else(|| trial.id.clone(), |p| p.point.to_string());
+        if trial.repeat > 0 {
+            name.push_str(&format!(", repeat={}", trial.repeat + 1));
+        }
+        let source = Source {
+            records: &records(&run)?,
+            scenario: &run.scenario()?,
+            environment: &run.environment()?,
+            ending: &run.ending()?,
+        };
+        points.add(&name, &source);
+    }
+    Ok(points)
+}

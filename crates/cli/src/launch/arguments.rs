@@ -1,0 +1,64 @@
+//! The options of engines that we start.
+
+use anyhow::bail;
+use inferometer_core::options::Options;
+use inferometer_core::scenario::SimClock;
+use inferometer_core::units::Span;
+use std::path::PathBuf;
+
+/// An engine's command, and what it does not say.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Engine")]
+pub struct EngineArguments {
+    /// Where the engine answers, if that is not on this host; {port} stands for the chosen port
+    /// [http://127.0.0.1:PORT]
+    #[arg(long, value_name = "URL")]
+    pub engine_url: Option<String>,
+    /// Command that stops an engine behind docker, ssh or srun, as in 'ssh host pkill vllm'
+    /// [docker stop NAME for docker run --name NAME]
+    #[arg(long, value_name = "COMMAND")]
+    pub engine_stop: Option<String>,
+    /// How long the engine may take until it answers [30m]
+    #[arg(long, value_name = "TIME")]
+    pub engine_timeout: Option<Span>,
+    /// MindIE's config.json; a copy with the chosen flags is written for each start
+    #[arg(long, value_name = "FILE")]
+    pub mindie_config: Option<PathBuf>,
+    /// The command that starts an engine; {port} in it is replaced by a free port
+    #[arg(last = true, value_name = "ENGINE COMMAND")]
+    pub engine: Vec<String>,
+}
+
+impl EngineArguments {
+    /// Whether an engine is to be started, as far as these options say so without contradiction.
+    pub fn is_given(&self, options: &Options) -> anyhow::Result<bool> {
+        let connection = &options.connection;
+        if self.engine.is_empty() {
+            let of_engine = [
+                ("--engine-url", self.engine_url.is_some()),
+                ("--engine-stop", self.engine_stop.is_some()),
+                ("--engine-timeout", self.engine_timeout.is_some()),
+                ("--mindie-config", self.mindie_config.is_some()),
+            ];
+            if let Some((name, _)) = of_engine.iter().find(|(_, given)| *given) {
+                bail!("{name} is about an engine to be started; give its command after --");
+            }
+            return Ok(false);
+        }
+        if connection.url.as_ref().is_some_and(|urls| !urls.is_empty()) {
+            bail!(
+                "give a URL to measure a server that runs, or a command after -- to start one, not both; where the started engine answers elsewhere, say so with --engine-url"
+            );
+        }
+        if connection.sim_model.is_some() {
+            bail!("--sim-model is the embedded engine's; the command after -- names its model");
+        }
+        let is_computed = connection.sim_clock == Some(SimClock::Virtual);
+        if connection.sim_device.is_some() && !is_computed {
+            bail!(
+                "--sim-device is the simulated engine's; leave it out, or compute the command with --sim-clock virtual"
+            );
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,318 @@
+//! From a command to a running engine: described and probed once, checked and started for each
+//! choice of flags.
+
+use super::address::{self, Address};
+use super::{EngineArguments, EngineFailure, LaunchedEngine};
+use crate::cache;
+use crate::progress::Progress;
+use anyhow::Context;
+use inferometer_catalog::device::{Device, Kind};
+use inferometer_catalog::engine::flag::{Lookup, lookup};
+use inferometer_catalog::engine::words::split;
+use inferometer_catalog::engine::{DeviceClass, DeviceKind, EngineKind, LaunchCommand};
+use inferometer_core::environment::StartedEngine;
+use inferometer_core::hostile::printable;
+use inferometer_engine::{
+    Access, ConfigCopy, DeviceTool, Engine, Launch, Patience, Progress as Step, SUPERVISOR_WORD,
+    StartFacts, Supervisor, device_class, leftovers, without_secrets,
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Flags that a sweep or a study chose, by their names without dashes.
+pub type Flags = BTreeMap<String, String>;
+
+/// Longest time for one question to the installed engine: it loads half a framework first.
+const PROBE: Duration = Duration::from_secs(120);
+
+/// Cards of the host of a computed engine.
+pub const CARDS: u32 = 8;
+
+const GIB: f64 = (1u64 << 30) as f64;
+
+/// An engine that can be started.
+#[derive(Clone)]
+pub struct Launcher {
+    engine: Engine,
+    flags: Flags,
+    arguments: EngineArguments,
+    stop: Option<Vec<String>>,
+    devices: Option<DeviceTool>,
+    /// What it may run on: this host's devices, or any where it runs elsewhere.
+    classes: Vec<DeviceClass>,
+    registry: Option<PathBuf>,
+}
+
+impl Launcher {
+    /// Describes the engine of a command and asks the installed one for its version. `flags` are
+    /// some that will be chosen, so that it is asked about these, too.
+    pub fn new(
+        arguments: &EngineArguments,
+        flags: &Flags,
+        progress: &mut Progress,
+    ) -> anyhow::Result<Launcher> {
+        let stop = arguments.engine_stop.as_deref();
+        let stop = stop.map(split).transpose().context("--engine-stop")?;
+        let registry = cache::folder().map(|folder| folder.join("engines"));
+        for leftover in registry.iter().flat_map(|folder| leftovers(folder)) {
+            progress.keep(&leftover.to_string());
+        }
+        let command = LaunchCommand::parse(&arguments.engine)?;
+        let engine = Engine::of(with_flags(&command, flags));
+        if engine.kind() != EngineKind::Custom {
+            progress.attempt(&format!("asking {} for its version", engine.kind()));
+        }
+        let engine = engine.probed(PROBE).with_command(command);
+        let devices = DeviceTool::find();
+        let classes = classes(&engine, devices.as_ref());
+        Ok(Launcher {
+            engine,
+            flags: Flags::new(),
+            arguments: arguments.clone(),
+            stop,
+            devices,
+            classes,
+            registry,
+        })
+    }
+
+    /// An engine that is computed on a device, never started: nobody is asked.
+    pub fn of_computed(arguments: &EngineArguments, device: &Device) -> anyhow::Result<Launcher> {
+        let class = DeviceClass {
+            kind: match device.kind {
+                Kind::Cuda => DeviceKind::Gpu,
+                Kind::Ascend => DeviceKind::Npu,
+            },
+            name: device.title.clone(),
+            memory_gib: device.memory_bytes() / GIB,
+            count: CARDS,
+        };
+        Ok(Launcher {
+            engine: Engine::new(&arguments.engine)?,
+            flags: Flags::new(),
+            arguments: arguments.clone(),
+            stop: None,
+            devices: None,
+            classes: vec![class],
+            registry: None,
+        })
+    }
+
+    /// The same engine with these flags in place of the command's own.
+    pub fn with_flags(&self, flags: &Flags) -> Launcher {
+        let command = match self.arguments.mindie_config {
+            // MindIE's flags are in its file.
+            Some(_) => self.engine.command().clone(),
+            None => with_flags(self.engine.command(), flags),
+        };
+        Launcher {
+            engine: self.engine.clone().with_command(command),
+            flags: flags.clone(),
+            ..self.clone()
+        }
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The flags that were chosen.
+    pub fn flags(&self) -> &Flags {
+        &self.flags
+    }
+
+    /// Why it would not start, in the engine's own words, as far as that is known without a try.
+    pub fn objection(&self) -> Option<EngineFailure> {
+        let limits = self.engine.model_limits();
+        let checked = |class| self.engine.check(class, limits.as_ref());
+        let objections: Vec<_> = self.classes.iter().map(checked).collect();
+        // Of an engine on an unknown device only that is certain which holds on all of them.
+        let is_certain = objections.iter().all(|of_class| !of_class.is_empty());
+        let first = objections.first()?.first().filter(|_| is_certain)?;
+        Some(EngineFailure::Foreseen {
+            engine: self.engine.kind().to_string(),
+            message: one_line(&first.to_string()),
+        })
+    }
+
+    /// Starts it and waits until it answers; its output goes to `log`.
+    pub fn start(
+        &self,
+        log: &Path,
+        access: Access,
+        progress: &mut Progress,
+    ) -> Result<LaunchedEngine, EngineFailure> {
+        if let Some(objection) = self.objection() {
+            return Err(objection);
+        }
+        let launch = self.launch(log, access, progress);
+        let launch = launch.map_err(|error| match error.downcast::<EngineFailure>() {
+            Ok(failure) => failure,
+            Err(other) => EngineFailure::NotStarted(crate::with_causes(&other)),
+        })?;
+        let name = self.engine.kind().to_string();
+        progress.attempt(&format!("starting {name}; its log is {}", log.display()));
+        let running = launch.start(&mut |step| {
+            if let Step::Waiting { elapsed, last_line } = step {
+                progress.wait(|| waiting(&name, *elapsed, last_line.as_deref()));
+            }
+            ControlFlow::Continue(())
+        })?;
+        let about = self.about(&launch, running.facts());
+        progress.attempt(&format!(
+            "{name} answers after {:.1} s",
+            about.start_s.unwrap_or_default()
+        ));
+        Ok(LaunchedEngine::new(running, about))
+    }
+
+    fn launch(&self, log: &Path, access: Access, progress: &Progress) -> anyhow::Result<Launch> {
+        let folder = log.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make {}", folder.display()))?;
+        let program = std::env::current_exe().context("cannot find this program's own file")?;
+        let supervisor = Supervisor {
+            program,
+            arguments: vec![SUPERVISOR_WORD.to_owned()],
+        };
+        let config = self.config_copy(folder)?;
+        let given = self.arguments.engine_url.clone().or_else(|| {
+            let server = &config.as_ref()?.config.server;
+            let scheme = if server.https_enabled {
+                "https"
+            } else {
+                "http"
+            };
+            Some(format!("{scheme}://{}:{}", server.ip_address, server.port))
+        });
+        let (engine, Address { port, url }) =
+            address::choose(self.engine.clone(), given.as_deref(), |said| {
+                progress.keep(said);
+            })?;
+        let mut launch = Launch::new(&engine, Some(port), log, supervisor);
+        launch.url = url;
+        launch.access = access;
+        launch.devices.clone_from(&self.devices);
+        launch
+            .environment
+            .extend(config.into_iter().flat_map(|copy| copy.environment));
+        if let Some(stop) = &self.stop {
+            launch.stop = Some(stop.clone());
+            launch.place(port);
+        }
+        if let Some(limit) = self.arguments.engine_timeout {
+            let usual = Patience::default();
+            launch.patience = Patience {
+                ready: limit.0,
+                silence: usual.silence.min(limit.0),
+                ..usual
+            };
+        }
+        // Without a note, an engine that outlives us is only not named at the next start.
+        launch.registry =
+            (self.registry.clone()).filter(|folder| std::fs::create_dir_all(folder).is_ok());
+        Ok(launch)
+    }
+
+    /// MindIE's configuration with the chosen flags.
+    fn config_copy(&self, folder: &Path) -> anyhow::Result<Option<ConfigCopy>> {
+        let Some(original) = &self.arguments.mindie_config else {
+            return Ok(None);
+        };
+        let value = |text: &String| {
+            serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
+        };
+        let changes: Vec<(String, Value)> = (self.flags.iter())
+            .map(|(name, text)| (name.clone(), value(text)))
+            .collect();
+        let copy = ConfigCopy::write(original, &changes, &folder.join("config.json"))?;
+        match copy.refusals().into_iter().next() {
+            None => Ok(Some(copy)),
+            Some(refusal) => Err(EngineFailure::Foreseen {
+                engine: EngineKind::Mindie.to_string(),
+                message: one_line(&refusal.message),
+            }
+            .into()),
+        }
+    }
+
+    /// The engine as it is told of, without what only a start can tell.
+    pub fn described(&self, version: &str) -> StartedEngine {
+        StartedEngine {
+            name: self.engine.kind().to_string(),
+            version: Some(version.to_owned()).filter(|version| !version.is_empty()),
+            command: without_secrets(&self.engine.command().to_words()),
+            flags: self.flags.clone(),
+            ..StartedEngine::default()
+        }
+    }
+
+    fn about(&self, launch: &Launch, facts: &StartFacts) -> StartedEngine {
+        let probed = self.engine.installed().version.map(|it| it.to_string());
+        let version = facts.version.clone().or(probed).unwrap_or_default();
+        StartedEngine {
+            start_s: facts.ready_s,
+            weights_gib: facts.weights_gib,
+            kv_gib: facts.kv_gib,
+            kv_tokens: facts.kv_tokens,
+            max_concurrency: facts.max_concurrency,
+            max_model_len: facts.max_model_len,
+            graphs_s: facts.graphs_s,
+            log: launch.log.clone(),
+            ..self.described(&version)
+        }
+    }
+}
+
+/// A command with flags in place of its own.
+fn with_flags(command: &LaunchCommand, flags: &Flags) -> LaunchCommand {
+    let mut command = command.clone();
+    for (name, value) in flags {
+        let known = match lookup(command.engine, None, &format!("--{name}")) {
+            Lookup::Found { flag, .. } => flag.to_owned(),
+            _ => name.clone(),
+        };
+        command.set(&known, Some(value));
+    }
+    command
+}
+
+/// The devices of this host, or of any where the engine runs elsewhere.
+fn classes(engine: &Engine, devices: Option<&DeviceTool>) -> Vec<DeviceClass> {
+    let class = |kind, name: &str, memory_gib, count| DeviceClass {
+        kind,
+        name: name.to_owned(),
+        memory_gib,
+        count,
+    };
+    let cpu = class(DeviceKind::Cpu, "CPU", 16.0, 1);
+    if engine.is_local() || engine.command().container.is_some() {
+        let here = devices.and_then(|tool| device_class(tool.kind(), &tool.look()));
+        return vec![here.unwrap_or(cpu)];
+    }
+    vec![
+        class(DeviceKind::Gpu, "NVIDIA A100-SXM4-80GB", 80.0, 64),
+        class(DeviceKind::Gpu, "NVIDIA H200", 140.0, 64),
+        class(DeviceKind::Npu, "910B3", 64.0, 64),
+        cpu,
+    ]
+}
+
+fn waiting(name: &str, elapsed: Duration, last_line: Option<&str>) -> String {
+    let since = crate::progress::clock(elapsed);
+    match last_line {
+        None => format!("waiting for {name} since {since}"),
+        Some(line) => format!(
+            "waiting for {name} since {since}: {}",
+            printable(line.trim(), 100)
+        ),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    printable(&text.split_whitespace().collect::<Vec<_>>().join(" "), 600)
+}

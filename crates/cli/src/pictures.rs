@@ -1,0 +1,86 @@
+//! Figures as files: one for each, or the only one where it was named.
+
+use anyhow::{Context, bail};
+use inferometer_report::figure::theme::Theme;
+use inferometer_report::figure::{Figure, font, png, svg};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// What a picture is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Lines to scale.
+    Svg,
+    /// Pixels.
+    Png,
+}
+
+impl Kind {
+    fn extension(self) -> &'static str {
+        match self {
+            Kind::Svg => "svg",
+            Kind::Png => "png",
+        }
+    }
+}
+
+/// Writes every figure where the user wants it, else into `figures/` of the report's folder.
+pub fn write(
+    figures: &[Figure],
+    kind: Kind,
+    theme: Theme,
+    to: Option<&Path>,
+    folder: &Path,
+) -> anyhow::Result<()> {
+    if figures.is_empty() {
+        bail!("there is nothing to draw: nothing was measured");
+    }
+    for (file, figure) in targets(figures, kind, to, folder)? {
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        }
+        let picture = match kind {
+            Kind::Svg => svg::render(figure, theme).into_bytes(),
+            Kind::Png => png::render(figure, theme)?,
+        };
+        std::fs::write(&file, picture)
+            .with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    let missing: BTreeSet<char> = figures.iter().flat_map(font::undrawable).collect();
+    if !missing.is_empty() {
+        let signs: Vec<String> = (missing.iter())
+            .map(|c| format!("{c} (U+{:04X})", u32::from(*c)))
+            .collect();
+        eprintln!(
+            "warning: the pictures' font cannot draw {}; use another label, or --format html",
+            signs.join(", ")
+        );
+    }
+    Ok(())
+}
+
+fn targets<'a>(
+    figures: &'a [Figure],
+    kind: Kind,
+    to: Option<&Path>,
+    folder: &Path,
+) -> anyhow::Result<Vec<(PathBuf, &'a Figure)>> {
+    let named = to.filter(|to| to.extension().is_some_and(|it| it == kind.extension()));
+    if let Some(file) = named.filter(|file| !file.is_dir()) {
+        return match figures {
+            [alone] => Ok(vec![(file.to_owned(), alone)]),
+            several => bail!(
+                "-o {} is one file, and there are {} figures; name a folder",
+                file.display(),
+                several.len()
+            ),
+        };
+    }
+    let folder = to.map_or_else(|| folder.join("figures"), Path::to_owned);
+    let file = |figure: &Figure| folder.join(format!("{}.{}", figure.id, kind.extension()));
+    Ok(figures
+        .iter()
+        .map(|figure| (file(figure), figure))
+        .collect())
+}

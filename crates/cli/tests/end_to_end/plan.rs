@@ -1,0 +1,260 @@
+//! `inferometer plan`: memory, calibration, prediction.
+
+use crate::support::{Ended, Place};
+use serde_json::Value;
+
+const LADDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/plan/ladder.md");
+
+fn json(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+}
+
+fn plan(place: &Place, words: &[&str]) -> Ended {
+    let words: Vec<&str> = ["plan"].iter().chain(words).copied().collect();
+    place.run(&words)
+}
+
+/// Calibrates on the ladder and gives back what was printed.
+fn calibrate(place: &Place, options: &[&str]) -> Ended {
+    let fixed = [
+        "calibrate",
+        LADDER,
+        "--model",
+        "qwen1.5-7b",
+        "--device",
+        "a100-80g",
+        "--input-tokens",
+        "60",
+        "--output-tokens",
+        "200",
+    ];
+    let words: Vec<&str> = fixed.iter().chain(options).copied().collect();
+    plan(place, &words)
+}
+
+#[test]
+fn memory_of_the_h200_server_is_what_the_engine_itself_reports() {
+    let place = Place::new();
+    let config = r#"{"architectures": ["Qwen2ForCausalLM"], "hidden_size": 3584,
+        "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28,
+        "num_key_value_heads": 4, "vocab_size": 8192, "max_position_embeddings": 32768,
+        "tie_word_embeddings": false, "torch_dtype": "bfloat16", "model_type": "qwen2"}"#;
+    let config = place.write("config.json", config);
+    let words = [
+        "memory",
+        "--model",
+        &config,
+        "--device",
+        "h200",
+        "--engine",
+        "vllm",
+        "--flag",
+        "max-model-len=8192",
+        "--flag",
+        "gpu-memory-utilization=0.92",
+        "--format",
+        "json",
+    ];
+    let ended = plan(&place, &words);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let answer = json(&ended);
+    assert_eq!(answer["schema"], "inferometer.memory/1");
+    assert_eq!(answer["fits"], true);
+    assert_eq!(answer["kv_bytes_per_token"], 57344.0);
+    let near = |key: &str, reported: f64| {
+        let value = answer[key].as_f64().unwrap_or_default();
+        assert!((value / reported - 1.0).abs() < 0.03, "{key}: {value}");
+    };
+    near("weights_gib", 12.37);
+    near("kv_tokens", 2_152_576.0);
+    assert!(
+        answer["max_concurrency"]
+            .as_f64()
+            .is_some_and(|most| most > 200.0)
+    );
+    assert!(
+        answer["parts"]
+            .as_array()
+            .is_some_and(|parts| parts.len() >= 4)
+    );
+}
+
+#[test]
+fn what_does_not_fit_says_by_how_much_and_what_would() {
+    let place = Place::new();
+    let words = ["memory", "--model", "llama-3.1-70b", "--device", "l20"];
+    let ended = plan(&place, &[&words[..], &["--lang", "en"]].concat());
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stdout.contains("DOES NOT FIT"), "{ended:?}");
+    assert!(ended.stdout.contains("GiB a card"), "{ended:?}");
+    assert!(ended.stdout.contains("tensor-parallel-size"), "{ended:?}");
+    let answer = json(&plan(&place, &[&words[..], &["--format", "json"]].concat()));
+    assert_eq!(answer["fits"], false);
+    assert!(answer["lacking_gib"].as_f64().is_some_and(|gib| gib > 50.0));
+    assert!(
+        answer["remedies"]
+            .as_array()
+            .is_some_and(|remedies| !remedies.is_empty())
+    );
+}
+
+#[test]
+fn a_ladder_becomes_a_calibration_that_predicts_and_knows_its_limits() {
+    let place = Place::new();
+    let ended = calibrate(&place, &["--lang", "en"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("calibration.toml"), "{ended:?}");
+    let widest = ended.stdout.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "{ended:?}");
+    let words = [
+        "what-if",
+        "--calibration",
+        "calibration.toml",
+        "--concurrency",
+        "32,4096",
+        "--format",
+        "json",
+    ];
+    let ended = plan(&place, &words);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let answer = json(&ended);
+    assert_eq!(answer["schema"], "inferometer.what-if/1");
+    let (near, far) = (&answer["settings"][0], &answer["settings"][1]);
+    assert_eq!(near["point"]["concurrency"], 32);
+    assert_eq!(near["inside_envelope"], true);
+    assert_eq!(far["inside_envelope"], false);
+    let rate = near["predicted"]["throughput"]["requests_per_s"].as_f64();
+    let interval = &near["interval"]["throughput"]["requests_per_s"];
+    let (low, high) = (interval[0].as_f64(), interval[1].as_f64());
+    assert!(low < rate && rate < high, "{near}");
+    let width = |setting: &Value| {
+        let interval = &setting["interval"]["throughput"]["requests_per_s"];
+        interval[1].as_f64().unwrap_or_default() / interval[0].as_f64().unwrap_or(1.0)
+    };
+    assert!(width(far) > width(near), "outside it is less sure");
+}
+
+#[test]
+fn a_verified_prediction_leaves_its_error_in_the_calibration() {
+    let place = Place::new();
+    assert_eq!(calibrate(&place, &[]).code, Some(0));
+    let words = [
+        "what-if",
+        "--calibration",
+        "calibration.toml",
+        "--flag",
+        "max-num-seqs=16,64",
+        "--concurrency",
+        "64",
+        "--verify",
+        "sim",
+        "--format",
+        "json",
+    ];
+    for times in 1..=2 {
+        let ended = plan(&place, &words);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let error = json(&ended)["verified"]["errors"]["requests"].as_f64();
+        assert!(error.is_some_and(|error| error.abs() < 0.5), "{ended:?}");
+        let kept = std::fs::read_to_string(place.path("calibration.toml")).unwrap();
+        assert_eq!(kept.matches("[[verified]]").count(), times, "{kept}");
+    }
+}
+
+#[test]
+fn a_sweep_is_a_source_and_its_invalid_points_are_refused_unless_forced() {
+    let place = Place::new();
+    let sweep = [
+        "sweep",
+        "--sim-clock",
+        "virtual",
+        "--sim-model",
+        "qwen2.5-7b",
+        "--sim-device",
+        "a100-80g",
+        "--concurrency",
+        "2,8,32",
+        "--requests",
+        "200",
+        "--quiet",
+        "--out",
+        "ladder",
+    ];
+    let ended = place.run(&sweep);
+    assert!(place.path("ladder/sweep.json").exists(), "{ended:?}");
+    let words = [
+        "calibrate",
+        "ladder",
+        "--model",
+        "qwen2.5-7b",
+        "--device",
+        "a100-80g",
+        "--format",
+        "json",
+    ];
+    let ended = plan(&place, &words);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let calibration = json(&ended);
+    assert_eq!(calibration["points"].as_array().map(Vec::len), Some(3));
+    let held_out = calibration["held-out"].as_array().unwrap();
+    let medians = held_out.iter().filter_map(|known| known["median"].as_f64());
+    assert!(medians.into_iter().all(|median| median < 0.1), "{ended:?}");
+
+    let summary = place.path("ladder/points/concurrency_8/summary.json");
+    let text = std::fs::read_to_string(&summary).unwrap();
+    let mut spoilt: Value = serde_json::from_str(&text).unwrap();
+    spoilt["valid"] = Value::from(false);
+    std::fs::write(&summary, spoilt.to_string()).unwrap();
+    plan(&place, &words).assert_refused(&["concurrency_8", "--force"]);
+    let forced = plan(&place, &[&words[..], &["--force"]].concat());
+    assert_eq!(forced.code, Some(0), "{forced:?}");
+}
+
+#[test]
+fn what_cannot_be_planned_says_why_in_a_line() {
+    let place = Place::new();
+    let one = place.write(
+        "one.md",
+        "| 并发数 | QPS | 平均延迟(ms) |\n|---|---|---|\n| 8 | 3.8 | 2100 |\n",
+    );
+    let nothing = place.write("nothing.md", "no numbers here\n");
+    let calibrate = |source: &str, model: &str, device: &str| {
+        let words = [
+            "calibrate",
+            source,
+            "--model",
+            model,
+            "--device",
+            device,
+            "--input-tokens",
+            "40",
+            "--output-tokens",
+            "240",
+        ];
+        plan(&place, &words)
+    };
+    calibrate(&one, "qwen2.5-7b", "a100-80g").assert_refused(&["at least 3"]);
+    calibrate(&nothing, "qwen2.5-7b", "a100-80g").assert_refused(&["nothing.md"]);
+    calibrate("absent.md", "qwen2.5-7b", "a100-80g").assert_refused(&["absent.md"]);
+    calibrate(LADDER, "no-such-model", "a100-80g").assert_refused(&["no-such-model"]);
+    calibrate(LADDER, "qwen1.5-7b", "no-such-card").assert_refused(&["no-such-card"]);
+    calibrate(LADDER, "qwen1.5-7b", "memory=80GiB").assert_refused(&["bandwidth="]);
+    let words = [
+        "calibrate",
+        LADDER,
+        "--model",
+        "qwen1.5-7b",
+        "--device",
+        "a100-80g",
+    ];
+    plan(&place, &words).assert_refused(&["--input-tokens"]);
+    plan(
+        &place,
+        &["what-if", "--calibration", &one, "--concurrency", "8"],
+    )
+    .assert_refused(&["plan calibrate"]);
+    assert!(
+        !place.path("calibration.toml").exists(),
+        "nothing is left behind"
+    );
+}

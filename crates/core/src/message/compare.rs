@@ -1,0 +1,67 @@
+//! Texts of comparisons.
+
+crate::texts! {
+    /// What a comparison says.
+    pub enum CompareText {
+        /// The verdict of a group: it is better.
+        Better => "BETTER", "更好";
+        /// It is worse.
+        Worse => "WORSE", "更差";
+        /// It differs by less than the margin.
+        Same => "NO DIFFERENCE", "无差异";
+        /// The data cannot tell.
+        Unknown => "CANNOT TELL", "无法判断";
+        /// Some points are better, others worse.
+        Mixed => "MIXED", "有好有坏";
+        /// Nothing may be concluded.
+        NotComparable => "NOT COMPARABLE", "不可比";
+        /// The same in a cell.
+        CellBetter => "better", "更好";
+        /// The same in a cell.
+        CellWorse => "worse", "更差";
+        /// The same in a cell.
+        CellSame => "no difference", "无差异";
+        /// The same in a cell.
+        CellUnknown => "cannot tell", "无法判断";
+        /// After the verdict, at one point: `{metric}` `{change}`.
+        AtOnePoint => "{group}: {metric} {change} at {point}", "{group}：{point} 时 {metric} {change}";
+        /// After the verdict, at several points.
+        AtPoints => "{group}: {metric} better at {better}, worse at {worse}, no difference at {same}, cannot tell at {unknown} of {all} points", "{group}：{metric} 在 {all} 个负载点中 {better} 个更好，{worse} 个更差，{same} 个无差异，{unknown} 个无法判断";
+        /// Why there is no verdict.
+        SeeReasons => "{group}: {count} reasons against a comparison, see below", "{group}：有 {count} 条不可比的原因，见下";
+        /// Key: the group that the others are compared with.
+        Baseline => "A (baseline)", "A（基准）";
+        /// `{name}`, `{runs}` runs at `{points}` points.
+        GroupIs => "{name} (runs: {runs}, loads: {points})", "{name}（{runs} 次运行，{points} 个负载点）";
+        /// Key: differences that do not count.
+        Margin => "margin", "容许差";
+        /// Heading: reasons against a comparison.
+        WhyNot => "Not comparable", "不可比的原因";
+        /// Heading: points that only one group has.
+        Unpaired => "Without a partner", "无对应的负载点";
+        /// Title of a column.
+        Metric => "metric", "指标";
+        /// Title of a column.
+        Change => "diff %", "变化 %";
+        /// Title of a column.
+        Interval => "95 % interval", "95 % 区间";
+        /// Title of a column.
+        Verdict => "verdict", "结论";
+        /// Title of a column: least difference that would have been found.
+        Detectable => "least", "可辨";
+        /// Title of a column: runs a side that would decide.
+        Repeats => "runs", "次数";
+        /// Under a table: what the two last columns are.
+        Legend => "times in ms; least: the smallest difference that this data would have found four times in five; runs: how many of each side would decide", "时间单位 ms；可辨：现有数据有 80 % 把握发现的最小差异；次数：每侧需运行多少次才能下结论";
+        /// Under a table: the primary metric.
+        PrimaryIs => "> decides; the others are tested together (Holm)", "> 为主指标，单独检验；其余指标一并校正（Holm）";
+        /// Under a table: one run a side.
+        OneRunEach => "one run each: {share} from run to run is assumed; repeat the runs to know it", "每侧只有一次运行：假定各次运行之间相差 {share}；重复运行才能得知";
+        /// Under a table: a percentile without its least sample.
+        FewSamples => "*: too few requests for this percentile, so there is no verdict on it", "*：请求数不足以支撑该百分位，不下结论";
+        /// Under a table: no noise is known.
+        FiguresAlone => "figures alone: nothing says how much the next run would differ", "只有汇总数值：无从得知下一次运行会相差多少";
+        /// Under a table: figures of a tool.
+        AsDefined => "numbers as {tool} defines them", "数值按 {tool} 的定义";
+    }
+}

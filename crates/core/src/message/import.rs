@@ -1,0 +1,63 @@
+//! Texts of imports.
+
+crate::texts! {
+    /// What `import` says.
+    pub enum ImportText {
+        /// Heading of one result: `{number}` of a tool at lines.
+        Result => "{number}. {label}", "{number}、{label}";
+        /// A result without a name.
+        NoLabel => "(no heading)", "（无标题）";
+        /// Key: where it was read.
+        Source => "from", "来源";
+        /// `{tool}`, `{file}`, lines `{first}`–`{last}`.
+        At => "{file}, lines {first}–{last}, numbers as {tool} defines them", "{file} 第 {first}–{last} 行，数值按 {tool} 的定义";
+        /// The same for a database, which has no lines.
+        AtDatabase => "{file}, numbers as {tool} defines them", "{file}，数值按 {tool} 的定义";
+        /// Key: the load.
+        Load => "load", "负载";
+        /// Key: counts of requests.
+        Requests => "requests", "请求";
+        /// `{ok}` of `{planned}`.
+        OkOf => "{ok} of {planned} ok", "{planned} 个中成功 {ok} 个";
+        /// `{ok}` alone.
+        Ok => "{ok} ok", "成功 {ok} 个";
+        /// `{failed}`.
+        Failed => "{failed} failed", "失败 {failed} 个";
+        /// Key: work done a second.
+        Throughput => "throughput", "吞吐量";
+        /// `{rate}` output tokens a second.
+        OutputRate => "{rate} output tok/s", "输出 {rate} tok/s";
+        /// `{rate}` tokens of both kinds a second.
+        TotalRate => "{rate} total tok/s", "合计 {rate} tok/s";
+        /// Key: mean lengths.
+        Lengths => "tokens", "token 数";
+        /// Mean `{input}` in, `{output}` out.
+        MeanLengths => "mean input {input}, mean output {output}", "平均输入 {input}，平均输出 {output}";
+        /// Key: flags that were given.
+        Flags => "flags", "启动参数";
+        /// Key: flags that nobody gave.
+        Defaults => "defaults", "默认参数";
+        /// The defaults of `{version}`, known by `{by}`.
+        DefaultsOf => "{flags} ({version}, by {by})", "{flags}（{version}，依据：{by}）";
+        /// Key: what had to be assumed.
+        Assumed => "assumed", "假定";
+        /// Key: why the server did not start.
+        Refused => "refused", "启动失败";
+        /// Key: device memory.
+        Memory => "memory", "显存";
+        /// Heading: lines that could not be read.
+        Unread => "Not read", "未能读取";
+        /// Lines of a file.
+        UnreadLines => "{file}: lines {lines}", "{file}：第 {lines} 行";
+        /// Where it is kept.
+        Kept => "kept in", "保存于";
+        /// How many were found.
+        Found => "results in {file}: {count}", "{file} 中有 {count} 个结果";
+        /// Title of a column.
+        Tool => "tool", "工具";
+        /// Title of a column.
+        Lines => "lines", "行";
+        /// Title of a column.
+        Doubts => "doubts", "疑点";
+    }
+}

@@ -1,0 +1,87 @@
+//! Words of the page `report.html` that no other report has.
+
+crate::texts! {
+    /// A text of the page. Those that carry `{name}` are templates.
+    pub enum PageText {
+        /// Title where a run has no name.
+        Run => "Load test report", "压测报告";
+        /// Title where a sweep has no name.
+        Sweep => "Sweep report", "参数扫描报告";
+        /// Title where a search has no name.
+        Capacity => "Capacity report", "容量报告";
+        /// Heading: host, client, server.
+        Environment => "Environment", "测试环境";
+        /// Key: the version that measured.
+        Measured => "Measured with", "测试工具";
+        /// `{version}` and `{workers}`.
+        MeasuredBy => "Inferometer {version}, {workers} client threads", "Inferometer {version}，{workers} 个客户端线程";
+        /// Key: the host that measured.
+        Host => "Client host", "客户端主机";
+        /// `{cpu}` with `{cores}`.
+        Cores => "{cpu}, {cores} cores", "{cpu}，{cores} 核";
+        /// A processor of unknown name.
+        UnknownCpu => "unknown processor", "未知处理器";
+        /// Key: software of the server.
+        Engine => "Server software", "服务端软件";
+        /// Key: models that the server lists.
+        Models => "Models offered", "可用模型";
+        /// Key: the largest context.
+        Context => "Largest context", "最大上下文";
+        /// `{count}` tokens.
+        ContextOf => "{count} tokens", "{count} 个 token";
+        /// Key: fields that the server refused.
+        Refused => "Fields it refused", "被拒绝的字段";
+        /// Tile: requests that failed.
+        Failed => "Failed requests", "失败请求";
+        /// Tile: `{count}` of all.
+        OfAll => "of {count}", "共 {count}";
+        /// Tile: points that are valid.
+        ValidPoints => "Valid measurements", "有效测点";
+        /// Tile: the largest throughput of a sweep.
+        BestThroughput => "Highest output throughput", "最高输出吞吐量";
+        /// Tile: the largest number of requests a second.
+        BestQps => "Highest request throughput", "最高请求吞吐量";
+        /// Tile: the least TTFT.
+        BestTtft => "Lowest TTFT p50", "最低 TTFT p50";
+        /// Tile: the least TPOT.
+        BestTpot => "Lowest TPOT p50", "最低 TPOT p50";
+        /// Tile: the answer of a search.
+        Answer => "Capacity", "容量";
+        /// Tile: interval of the answer.
+        Interval => "90 % interval", "90 % 区间";
+        /// Heading: numbers to download.
+        RawNumbers => "Raw numbers", "原始数据";
+        /// What they are.
+        RawNumbersAre => "Every number of this page, unrounded, is inside it as JSON.", "本页所有数值均以 JSON 形式（未取整）嵌入页面。";
+        /// Button.
+        Download => "Download JSON", "下载 JSON";
+        /// Button.
+        CopyMarkdown => "Copy as Markdown", "复制为 Markdown";
+        /// Button.
+        CopyCsv => "Copy as CSV", "复制为 CSV";
+        /// Button.
+        Copy => "Copy", "复制";
+        /// Button that was pressed.
+        Copied => "Copied", "已复制";
+        /// Button: light or dark.
+        Theme => "Light / dark", "浅色 / 深色";
+        /// Under a chart: how to use it.
+        ChartHelp => "Drag to zoom, double-click to reset, click a name in the legend to hide it.", "拖动缩放，双击还原，点击图例可隐藏曲线。";
+        /// Where a browser cannot draw.
+        NoCharts => "This browser cannot unpack the charts (it lacks DecompressionStream). The tables are complete; for pictures, use inferometer report --format png.", "当前环境无法解压图表（缺少 DecompressionStream）。表格数据完整；如需图片，请使用 inferometer report --format png。";
+        /// Where scripts are off.
+        NoScript => "Charts need JavaScript. The tables are complete; for pictures, use inferometer report --format png.", "图表需要启用 JavaScript。表格数据完整；如需图片，请使用 inferometer report --format png。";
+        /// Heading: a table for one input length, `{input}`.
+        GridOf => "Input length {input}", "输入长度 {input}";
+        /// Column: actual output length.
+        ActualOutput => "actual output length", "实际输出长度";
+        /// Column: output tokens a second of one answer.
+        CompletionSpeed => "completion tokens/s", "生成速度 tokens/s";
+        /// Column: the output length that was asked for.
+        AskedOutput => "asked output length", "要求输出长度";
+        /// Footnote of a figure: which of the repeats is drawn.
+        MedianRepeat => "Of the repeats of a point, the one with the median throughput is drawn.", "同一测点的多次重复中，绘制吞吐量居中的一次。";
+        /// Footnote: points of other ladders left out, `{count}`.
+        MoreSeries => "{count} more combinations of settings are in the tables.", "另有 {count} 组参数组合见表格。";
+    }
+}

@@ -1,0 +1,227 @@
+//! EvalScope's `benchmark_data.db`: one row of the table `result` for each request, folded as
+//! EvalScope folds it.
+//!
+//! The column `response_messages` holds a pickle, which runs code when it is opened; it is never
+//! read, and neither is the prompt.
+
+use crate::draft::{Draft, count};
+use crate::found::{Found, Tool};
+use crate::label::Sample;
+use crate::summary::{Spread, Stat};
+use rusqlite::{Connection, OpenFlags};
+use serde_json::Value;
+use std::path::Path;
+
+/// First bytes of every SQLite file.
+pub(crate) const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// Ranks that EvalScope prints.
+const RANKS: [f64; 9] = [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
+
+/// Columns that are read; those that a version lacks are taken as unknown.
+const COLUMNS: [&str; 9] = [
+    "start_time",
+    "completed_time",
+    "success",
+    "latency",
+    "first_chunk_latency",
+    "prompt_tokens",
+    "completion_tokens",
+    "time_per_output_token",
+    "is_stream",
+];
+
+/// Why a database is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// SQLite says so.
+    #[error("SQLite cannot read it: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// Another program's file.
+    #[error("it has no table 'result' with the columns success and latency, as EvalScope writes")]
+    NotEvalscope,
+}
+
+/// Reads the requests of a benchmark.
+pub(crate) fn read(path: &Path) -> Result<Option<Found>, DatabaseError> {
+    let connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    // Views and triggers of a stranger's file do nothing here.
+    connection.pragma_update(None, "trusted_schema", false)?;
+    let present = columns(&connection)?;
+    if !["success", "latency"]
+        .iter()
+        .all(|name| present.contains(&(*name).to_owned()))
+    {
+        return Err(DatabaseError::NotEvalscope);
+    }
+    let selected = COLUMNS.map(|name| match present.iter().any(|column| column == name) {
+        true => format!("CAST({name} AS REAL)"),
+        false => "NULL".to_owned(),
+    });
+    let mut statement =
+        connection.prepare(&format!("SELECT {} FROM result", selected.join(", ")))?;
+    let mut rows = statement.query([])?;
+    let mut requests = Requests::default();
+    while let Some(row) = rows.next()? {
+        let mut values = [None; COLUMNS.len()];
+        for (at, value) in values.iter_mut().enumerate() {
+            *value = row
+                .get::<_, Option<f64>>(at)?
+                .filter(|value| value.is_finite());
+        }
+        requests.add(values);
+    }
+    Ok((requests.ok + requests.failed > 0).then(|| requests.finish(path)))
+}
+
+fn columns(connection: &Connection) -> Result<Vec<String>, DatabaseError> {
+    let mut statement = connection.prepare("SELECT name FROM pragma_table_info('result')")?;
+    let names = statement.query_map([], |row| row.get(0))?;
+    Ok(names.collect::<Result<_, _>>()?)
+}
+
+#[derive(Default)]
+struct Requests {
+    ok: u64,
+    failed: u64,
+    begin: Option<f64>,
+    end: Option<f64>,
+    latency: Vec<f64>,
+    /// Time to first token and time per token, of streams and of whole answers.
+    first: [Vec<f64>; 2],
+    per_token: [Vec<f64>; 2],
+    input: Vec<f64>,
+    output: Vec<f64>,
+}
+
+impl Requests {
+    fn add(&mut self, values: [Option<f64>; COLUMNS.len()]) {
+        let [
+            start,
+            completed,
+            success,
+            latency,
+            first,
+            input,
+            output,
+            per_token,
+            stream,
+        ] = values;
+        self.begin = self.begin.into_iter().chain(start).reduce(f64::min);
+        self.end = self.end.into_iter().chain(completed).reduce(f64::max);
+        if success != Some(1.0) {
+            self.failed += 1;
+            return;
+        }
+        self.ok += 1;
+        // A version that does not say it streams by default.
+        let whole = usize::from(stream == Some(0.0));
+        self.latency.extend(latency.map(|seconds| seconds * 1e3));
+        self.first[whole].extend(first.map(|seconds| seconds * 1e3));
+        self.per_token[whole].extend(per_token.map(|seconds| seconds * 1e3));
+        self.input.extend(input);
+        self.output.extend(output);
+    }
+
+    fn finish(self, path: &Path) -> Found {
+        let mut draft = Draft::default();
+        let summary = &mut draft.summary;
+        summary.requests.ok = Some(self.ok);
+        summary.requests.failed = Some(self.failed);
+        let window = self.end.zip(self.begin).map(|(end, begin)| end - begin);
+        summary.window_s = window.filter(|seconds| *seconds > 0.0);
+        let total = |values: &[f64]| (!values.is_empty()).then(|| values.iter().sum());
+        summary.tokens.input = total(&self.input).and_then(count);
+        summary.tokens.output = total(&self.output).and_then(count);
+        // EvalScope leaves whole answers out of these where there are streams.
+        let of_streams = |[streams, whole]: [Vec<f64>; 2]| match streams.is_empty() {
+            true => whole,
+            false => streams,
+        };
+        for (sample, values) in [
+            (Sample::E2e, self.latency),
+            (Sample::Ttft, of_streams(self.first)),
+            (Sample::Tpot, of_streams(self.per_token)),
+            (Sample::InputLength, self.input),
+            (Sample::OutputLength, self.output),
+        ] {
+            draft.put(sample, spread(values));
+        }
+        let load = Beside::of(path);
+        if let Some(parallel) = load.parallel {
+            draft.summary.concurrency.configured = Some(parallel);
+            draft.point.insert("concurrency".into(), parallel.into());
+        }
+        if let Some(rate) = load.rate {
+            draft.point.insert("rate".into(), rate.into());
+        }
+        draft.summary.requests.planned = load.number;
+        let mut found = draft.finish(Tool::Evalscope, (0, 0));
+        found.label = load.model;
+        found
+    }
+}
+
+/// A sample as EvalScope sees it: the value at rank ⌊n·p⌋, not interpolated.
+fn spread(mut values: Vec<f64>) -> Spread {
+    values.sort_by(f64::total_cmp);
+    let mut spread = Spread::default();
+    let (Some(min), Some(max)) = (values.first().copied(), values.last().copied()) else {
+        return spread;
+    };
+    let n = values.len();
+    spread.n = Some(n as u64);
+    spread.set(Stat::Mean, values.iter().sum::<f64>() / n as f64);
+    spread.set(Stat::Min, min);
+    spread.set(Stat::Max, max);
+    for rank in RANKS {
+        let at = (n as f64 * rank / 100.0) as usize;
+        if let Some(value) = values.get(at) {
+            spread.set(Stat::Percentile(rank), *value);
+        }
+    }
+    spread
+}
+
+/// What stands beside a database: the benchmark's own arguments, and the name of its folder.
+#[derive(Default)]
+struct Beside {
+    parallel: Option<u64>,
+    number: Option<u64>,
+    rate: Option<f64>,
+    model: Option<String>,
+}
+
+impl Beside {
+    fn of(path: &Path) -> Self {
+        let folder = path.parent();
+        let arguments = folder
+            .and_then(|folder| std::fs::read_to_string(folder.join("benchmark_args.json")).ok())
+            .and_then(|text| serde_json::from_str::<Value>(&text).ok())
+            .unwrap_or_default();
+        // `parallel_8_number_100`: the arguments hold the whole list, the folder this one.
+        let name = folder.and_then(Path::file_name).unwrap_or_default();
+        let name = name.to_string_lossy();
+        let after = |word: &str| -> Option<u64> {
+            let rest = name.split(word).nth(1)?;
+            let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            rest.get(..digits)?.parse().ok()
+        };
+        let single = |key: &str| match &arguments[key] {
+            Value::Array(list) if list.len() == 1 => list[0].as_f64(),
+            value => value.as_f64(),
+        };
+        let model = arguments["model_id"]
+            .as_str()
+            .or(arguments["model"].as_str());
+        Beside {
+            parallel: after("parallel_").or(single("parallel").and_then(count)),
+            number: after("number_").or(single("number").and_then(count)),
+            rate: single("rate").filter(|rate| *rate > 0.0),
+            model: model.map(|model| inferometer_core::hostile::printable(model, 200)),
+        }
+    }
+}

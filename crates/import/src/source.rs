@@ -1,0 +1,274 @@
+//! Results by path: a file of any known form, or a folder that a tool left.
+
+use crate::evalscope_database::{self, DatabaseError, MAGIC};
+use crate::found::{Found, Imported};
+use crate::{LOOKED_FOR, conclude, read};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// How deep a tool's folder is gone through.
+const DEEPEST: usize = 4;
+/// Files of a folder that are looked at.
+const MOST_FILES: usize = 2000;
+/// Ends of names in a folder that may hold results.
+const ENDS: [&str; 8] = ["json", "jsonl", "txt", "md", "log", "csv", "out", "db"];
+
+/// Why a path gives no results.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The system says so.
+    #[error("cannot read {}: {error}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// Its reason.
+        error: io::Error,
+    },
+    /// Nothing is in it.
+    #[error("{} is empty", path.display())]
+    Empty {
+        /// The file or folder.
+        path: PathBuf,
+    },
+    /// No text, and no database.
+    #[error("{} is not text (byte 0 at {at}); looked for: {LOOKED_FOR}", path.display())]
+    Binary {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        at: usize,
+    },
+    /// A database of something else.
+    #[error("{}: {error}", path.display())]
+    Database {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: DatabaseError,
+    },
+    /// No result of any known form.
+    #[error("{} holds no result of a known form{hint}; looked for: {LOOKED_FOR}", path.display())]
+    NothingFound {
+        /// The file or folder.
+        path: PathBuf,
+        /// What may be the matter.
+        hint: &'static str,
+    },
+}
+
+impl SourceError {
+    fn io(path: &Path, error: io::Error) -> Self {
+        SourceError::Io {
+            path: path.to_owned(),
+            error,
+        }
+    }
+}
+
+/// All results of a file, or of the files of a folder.
+pub fn read_path(path: &Path) -> Result<Imported, SourceError> {
+    let about = fs::metadata(path).map_err(|error| SourceError::io(path, error))?;
+    match about.is_dir() {
+        true => read_folder(path),
+        false => read_file(path),
+    }
+}
+
+fn read_file(path: &Path) -> Result<Imported, SourceError> {
+    let bytes = fs::read(path).map_err(|error| SourceError::io(path, error))?;
+    if bytes.starts_with(MAGIC) {
+        let name = path.display().to_string();
+        let read = evalscope_database::read(path).map_err(|error| SourceError::Database {
+            path: path.to_owned(),
+            error,
+        })?;
+        let Some(found) = read else {
+            return Err(SourceError::Empty {
+                path: path.to_owned(),
+            });
+        };
+        return Ok(concluded(&name, vec![found]));
+    }
+    let text = Text::of(path, bytes)?;
+    let imported = read(&path.display().to_string(), &text.text);
+    match imported.results.is_empty() {
+        true => Err(SourceError::NothingFound {
+            path: path.to_owned(),
+            hint: text.hint,
+        }),
+        false => Ok(imported),
+    }
+}
+
+fn concluded(name: &str, mut results: Vec<Found>) -> Imported {
+    conclude(name, &mut results);
+    Imported {
+        results,
+        unread: Vec::new(),
+    }
+}
+
+/// A file's content as text.
+struct Text {
+    text: String,
+    hint: &'static str,
+}
+
+impl Text {
+    fn of(path: &Path, bytes: Vec<u8>) -> Result<Self, SourceError> {
+        let utf16 = |swap: fn([u8; 2]) -> u16, bytes: &[u8]| {
+            let (units, _) = bytes.as_chunks::<2>();
+            String::from_utf16_lossy(&units.iter().map(|&unit| swap(unit)).collect::<Vec<_>>())
+        };
+        let (text, hint) = match &bytes[..] {
+            // What Windows redirects into a file.
+            [0xFF, 0xFE, rest @ ..] => (utf16(u16::from_le_bytes, rest), ""),
+            [0xFE, 0xFF, rest @ ..] => (utf16(u16::from_be_bytes, rest), ""),
+            _ => {
+                if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
+                    let path = path.to_owned();
+                    return Err(SourceError::Binary { path, at });
+                }
+                match String::from_utf8(bytes) {
+                    Ok(text) => (text, ""),
+                    // Numbers and English labels are the same in every code page.
+                    Err(error) => (
+                        String::from_utf8_lossy(error.as_bytes()).into_owned(),
+                        " and is not UTF-8 (iconv -f GB18030 -t UTF-8 converts Chinese notes)",
+                    ),
+                }
+            }
+        };
+        match text.trim_start_matches('\u{feff}').trim().is_empty() {
+            true => Err(SourceError::Empty {
+                path: path.to_owned(),
+            }),
+            false => Ok(Text { text, hint }),
+        }
+    }
+}
+
+/// Every result below a folder. Files that belong together are one result: EvalScope's summary
+/// with its percentiles, MindIE's two tables. Files of other kinds are passed over.
+fn read_folder(folder: &Path) -> Result<Imported, SourceError> {
+    let mut files = Vec::new();
+    collect(folder, 0, &mut files)?;
+    if files.is_empty() {
+        return Err(SourceError::Empty {
+            path: folder.to_owned(),
+        });
+    }
+    files.sort();
+    let mut results = Vec::new();
+    for together in grouped(&files) {
+        let Some(first) = together.first() else {
+            continue;
+        };
+        let imported = match together.as_slice() {
+            [file] => read_file(file),
+            several => read_joined(several),
+        };
+        match imported {
+            Ok(imported) => results.extend(imported.results),
+            Err(SourceError::Io { error, .. }) => return Err(SourceError::io(first, error)),
+            Err(_) => {}
+        }
+    }
+    match results.is_empty() {
+        true => Err(SourceError::NothingFound {
+            path: folder.to_owned(),
+            hint: "",
+        }),
+        // Lines that were not read are of files that were not named.
+        false => Ok(Imported {
+            results,
+            unread: Vec::new(),
+        }),
+    }
+}
+
+fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), SourceError> {
+    let content = fs::read_dir(folder).map_err(|error| SourceError::io(folder, error))?;
+    for entry in content {
+        let entry = entry.map_err(|error| SourceError::io(folder, error))?;
+        let path = entry.path();
+        // Links are not followed: they may lead in circles.
+        let Ok(kind) = entry.file_type() else {
+            continue;
+        };
+        if kind.is_dir() && depth < DEEPEST {
+            collect(&path, depth + 1, files)?;
+        } else if kind.is_file() && files.len() < MOST_FILES {
+            let end = path.extension().unwrap_or_default().to_string_lossy();
+            if ENDS.contains(&end.to_lowercase().as_str()) {
+                files.push(path);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Files in the order of reading; those of one result side by side.
+fn grouped(files: &[PathBuf]) -> Vec<Vec<PathBuf>> {
+    let mut groups: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    for file in files {
+        let folder = file.parent().unwrap_or(Path::new("")).display().to_string();
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let sibling = |other: &str| file.with_file_name(other).is_file();
+        let key = match &*name {
+            // The summary says all that the others do.
+            "benchmark_data.db" | "benchmark_args.json" if sibling("benchmark_summary.json") => {
+                continue;
+            }
+            "benchmark_args.json" => continue,
+            "benchmark_summary.json" | "benchmark_percentile.json" => {
+                format!("{folder}/benchmark_")
+            }
+            name => match mindie_stamp(name) {
+                Some(stamp) => format!("{folder}/result_{stamp}"),
+                None => format!("{folder}/{name}"),
+            },
+        };
+        groups.entry(key).or_default().push(file.clone());
+    }
+    let mut groups: Vec<Vec<PathBuf>> = groups.into_values().collect();
+    for group in &mut groups {
+        // Percentiles complete the summary before them.
+        group.sort_by_key(|file| {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            (name.contains("percentile"), file.clone())
+        });
+    }
+    groups
+}
+
+/// `result_perf_2025….csv` and `result_common_2025….csv` share their end.
+fn mindie_stamp(name: &str) -> Option<&str> {
+    let rest = name
+        .strip_prefix("result_perf_")
+        .or(name.strip_prefix("result_common_"))?;
+    rest.strip_suffix(".csv")
+}
+
+fn read_joined(files: &[PathBuf]) -> Result<Imported, SourceError> {
+    let mut joined = String::new();
+    for file in files {
+        let bytes = fs::read(file).map_err(|error| SourceError::io(file, error))?;
+        let text = Text::of(file, bytes)?.text;
+        joined.push_str(text.trim_start_matches('\u{feff}').trim_end());
+        joined.push_str("\n\n");
+    }
+    let names: Vec<String> = (files.iter().enumerate())
+        .map(|(at, file)| match at {
+            0 => file.display().to_string(),
+            _ => file
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+        })
+        .collect();
+    Ok(read(&names.join(" + "), &joined))
+}

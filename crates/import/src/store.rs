@@ -1,0 +1,125 @@
+//! An import that is kept: a folder with `import.json`, which holds what
+//! `import --format json` prints.
+
+use crate::found::{Found, Imported, SCHEMA};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Name of the file in the folder of an import.
+pub const STORED: &str = "import.json";
+
+/// An import with when it was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stored {
+    /// `inferometer.import/1`.
+    pub schema: String,
+    /// Wall time of the import, RFC 3339.
+    pub imported: String,
+    /// What was read, as it was named.
+    pub source: String,
+    /// By line.
+    pub results: Vec<Found>,
+    /// Spans of lines that look like results and could not be read.
+    pub unread: Vec<(u64, u64)>,
+}
+
+/// Why an import cannot be kept or opened.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The system says so.
+    #[error("cannot {doing} {}: {error}", path.display())]
+    Io {
+        /// `read` or `write`.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Its reason.
+        error: io::Error,
+    },
+    /// It is not what was written.
+    #[error("{} is damaged: {reason}; import the source again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Something is there.
+    #[error("{} is not empty; give another --out", path.display())]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+impl Stored {
+    /// What was read from `source` at a time.
+    pub fn new(imported: Imported, source: String, time: String) -> Self {
+        Stored {
+            schema: SCHEMA.to_owned(),
+            imported: time,
+            source,
+            results: imported.results,
+            unread: imported.unread,
+        }
+    }
+
+    /// Whether a folder holds an import.
+    pub fn is_at(folder: &Path) -> bool {
+        folder.join(STORED).is_file()
+    }
+
+    /// Keeps it in a new or empty folder; the file is whole or not there.
+    pub fn write(&self, folder: &Path) -> Result<(), StoreError> {
+        let path = folder.join(STORED);
+        let failed = |error| StoreError::Io {
+            doing: "write",
+            path: path.clone(),
+            error,
+        };
+        fs::create_dir_all(folder).map_err(failed)?;
+        if fs::read_dir(folder).map_err(failed)?.next().is_some() {
+            return Err(StoreError::NotEmpty {
+                path: folder.to_owned(),
+            });
+        }
+        let text = serde_json::to_string_pretty(self).map_err(|error| failed(error.into()))?;
+        let partial = folder.join(format!("{STORED}.partial"));
+        fs::File::create(&partial)
+            .and_then(|mut file| {
+                file.write_all(text.as_bytes())?;
+                file.write_all(b"\n")?;
+                file.sync_all()
+            })
+            .and_then(|()| fs::rename(&partial, &path))
+            .map_err(|error| {
+                let _ = fs::remove_file(&partial);
+                failed(error)
+            })
+    }
+
+    /// Opens the import of a folder.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        let path = folder.join(STORED);
+        let text = fs::read_to_string(&path).map_err(|error| StoreError::Io {
+            doing: "read",
+            path: path.clone(),
+            error,
+        })?;
+        let damaged = |reason: String| StoreError::Damaged {
+            path: path.clone(),
+            reason,
+        };
+        let stored: Stored =
+            serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        match stored.schema == SCHEMA {
+            true => Ok(stored),
+            false => Err(damaged(format!(
+                "its form is {}, not {SCHEMA}",
+                stored.schema
+            ))),
+        }
+    }
+}

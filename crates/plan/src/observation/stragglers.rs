@@ -1,0 +1,116 @@
+//! Rates that one late answer has spoilt.
+//!
+//! Requests a second are requests over the whole time, and a single straggler of many times the
+//! usual latency can double that time. What it does not reach is used instead: tokens a second
+//! where they were counted otherwise, and latencies.
+
+use super::{Load, Observation, Origin};
+use inferometer_core::length::Distribution as Lengths;
+
+/// Rates that differ by more than this share were not counted over the same time.
+const SAME_TIME: f64 = 0.1;
+/// Waves that starting and draining cost a closed loop, with answers of mixed lengths.
+const IDLE_WAVES: f64 = 1.5;
+/// Streams that are busy less than this part of what is usual wait for a straggler.
+const SPOILT: f64 = 0.6;
+
+/// Leaves out the rates of another tool that stragglers have spoilt. Our own runs judge that
+/// themselves.
+pub(super) fn without_spoilt_rates(observation: &mut Observation) {
+    if observation.origin != Origin::Import {
+        return;
+    }
+    let figures = &mut observation.figures;
+    let Some(rate) = figures.requests_per_s else {
+        return;
+    };
+    let tokens = figures.output_tokens_per_s;
+    let mean = observation.output.map(Lengths::mean);
+    let other_time = match (tokens, mean) {
+        (Some(tokens), Some(mean)) => (tokens / (rate * mean) - 1.0).abs() > SAME_TIME,
+        _ => false,
+    };
+    if other_time {
+        figures.requests_per_s = None;
+        return;
+    }
+    if let (Load::Closed(streams), Some(requests), Some(latency)) =
+        (observation.load, observation.requests, figures.e2e_ms)
+    {
+        let streams = f64::from(streams);
+        let waves = f64::from(requests) / streams;
+        let busy = rate * latency / 1e3 / streams;
+        if busy < SPOILT * waves / (waves + IDLE_WAVES) {
+            figures.requests_per_s = None;
+            figures.output_tokens_per_s = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predict::Figures;
+
+    fn observed(figures: Figures) -> Observation {
+        Observation {
+            name: "a column".to_owned(),
+            load: Load::Closed(100),
+            requests: Some(1000),
+            input: None,
+            output: Some(Lengths::Fixed(200)),
+            spread: None,
+            flags: Vec::new(),
+            version: None,
+            figures,
+            origin: Origin::Import,
+            invalid: Vec::new(),
+        }
+    }
+
+    fn kept(figures: Figures) -> Figures {
+        let mut observation = observed(figures);
+        without_spoilt_rates(&mut observation);
+        observation.figures
+    }
+
+    #[test]
+    fn a_sound_column_keeps_all_its_figures() {
+        let sound = Figures {
+            requests_per_s: Some(18.0),
+            output_tokens_per_s: Some(3600.0),
+            e2e_ms: Some(5000.0),
+            ..Figures::default()
+        };
+        assert_eq!(kept(sound), sound);
+    }
+
+    #[test]
+    fn tokens_that_were_counted_over_another_time_stand_for_the_requests() {
+        let spoilt = Figures {
+            requests_per_s: Some(6.0),
+            output_tokens_per_s: Some(3600.0),
+            e2e_ms: Some(5000.0),
+            ..Figures::default()
+        };
+        let kept = kept(spoilt);
+        assert_eq!(kept.requests_per_s, None);
+        assert_eq!(kept.output_tokens_per_s, Some(3600.0));
+    }
+
+    #[test]
+    fn latencies_stand_for_rates_that_a_straggler_spoilt_together() {
+        let spoilt = Figures {
+            requests_per_s: Some(6.0),
+            output_tokens_per_s: Some(1200.0),
+            e2e_ms: Some(5000.0),
+            ..Figures::default()
+        };
+        let kept = kept(spoilt);
+        assert_eq!(
+            (kept.requests_per_s, kept.output_tokens_per_s),
+            (None, None)
+        );
+        assert_eq!(kept.e2e_ms, Some(5000.0));
+    }
+}

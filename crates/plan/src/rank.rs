@@ -1,0 +1,77 @@
+//! Candidates in the order in which a calibrated profile expects them, so that a tuner measures
+//! the promising first.
+//!
+//! A profile that is wrong by a third in its coefficients still tells good settings from bad
+//! ones, since they differ by their queues and batches; it does not tell the best from the
+//! second. So take the head of the list, never the first alone.
+
+use crate::calibrate::Calibration;
+use crate::cores::on_all;
+use crate::device::BadDevice;
+use crate::flags::Flag;
+use crate::predict::{Figures, Metric, Work, settled, simulate};
+use crate::what_if::Objectives;
+
+/// What a tuner is after.
+#[derive(Clone, Debug)]
+pub struct Goal {
+    /// The figure; more of a rate is better, less of a time.
+    pub metric: Metric,
+    /// What must be met first.
+    pub objectives: Objectives,
+}
+
+/// A candidate that the engine would serve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ranked {
+    /// Which of the candidates.
+    pub index: usize,
+    /// The figure that is expected of it.
+    pub predicted: f64,
+    /// Whether it is expected to meet the objectives.
+    pub met: bool,
+    /// Whether the calibration was measured near by.
+    pub inside_envelope: bool,
+}
+
+/// Seed of simulations: candidates differ by themselves alone.
+const SEED: u64 = 7;
+
+/// The candidates from the most to the least promising: those that meet the objectives first,
+/// then by the figure. Candidates that the engine refuses, or that serve nothing, are left out.
+/// Flags that a candidate does not give are those of the calibration.
+pub fn rank(
+    calibration: &Calibration,
+    work: &Work,
+    goal: &Goal,
+    candidates: &[Vec<Flag>],
+) -> Result<Vec<Ranked>, BadDevice> {
+    let subject = calibration.subject()?;
+    let expected = on_all(candidates.len(), |index| {
+        let flags = over(calibration.base_flags(), &candidates[index]);
+        let config = subject.start(&flags, &calibration.timing).ok()?;
+        let settled = settled(&flags, &config);
+        let run = simulate(config, work, SEED);
+        Some(Ranked {
+            index,
+            predicted: Figures::of(&run).get(goal.metric)?,
+            met: goal.objectives.is_empty() || goal.objectives.met(&run),
+            inside_envelope: calibration.envelope.beyond(work, &settled).is_empty(),
+        })
+    });
+    let mut ranked: Vec<Ranked> = expected.into_iter().flatten().collect();
+    ranked.sort_by(|a, b| {
+        let better = match goal.metric {
+            Metric::Requests | Metric::Throughput => b.predicted.total_cmp(&a.predicted),
+            Metric::Ttft | Metric::Tpot | Metric::E2e => a.predicted.total_cmp(&b.predicted),
+        };
+        b.met.cmp(&a.met).then(better)
+    });
+    Ok(ranked)
+}
+
+fn over(base: Vec<Flag>, given: &[Flag]) -> Vec<Flag> {
+    let named = |name: &str| given.iter().any(|(known, _)| known == name);
+    let kept = base.into_iter().filter(|(name, _)| !named(name));
+    kept.chain(given.iter().cloned()).collect()
+}

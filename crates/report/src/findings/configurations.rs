@@ -1,0 +1,206 @@
+//! What settings show against each other: which is better, and where no difference is seen.
+
+use super::estimate::{Compared, Estimate};
+use super::grid::is_length;
+use super::{Finding, FindingKind, some};
+use crate::number;
+use crate::sweep::Row;
+use crate::sweep::ladder::{groups, is_load};
+use inferometer_core::message::Lang;
+use inferometer_core::message::findings::FindingText as Text;
+use inferometer_core::message::punctuation::PunctuationText;
+
+/// Comparisons that are told as evidence.
+const MOST_POINTS: usize = 3;
+/// Settings whose names are told.
+const MOST_SETTINGS: usize = 6;
+
+/// Axes that say how long a point is measured, not what is measured.
+const EXTENT: [&str; 3] = ["requests", "duration", "warmup"];
+
+/// One metric of several settings at one load and length.
+struct Contest {
+    /// Load and lengths; empty where these do not vary.
+    point: String,
+    /// Name and estimate of each setting, the best first.
+    ranked: Vec<(String, Estimate)>,
+}
+
+impl Contest {
+    /// The setting that is clearly apart from all others.
+    fn winner(&self) -> Option<&str> {
+        let (best, others) = self.ranked.split_first()?;
+        (others.iter())
+            .all(|(_, other)| other.separate(&best.1))
+            .then_some(best.0.as_str())
+    }
+
+    /// No two settings are clearly apart.
+    fn is_level(&self) -> bool {
+        let apart = |(at, (_, a)): (usize, &(String, Estimate))| {
+            self.ranked[at + 1..].iter().any(|(_, b)| a.separate(b))
+        };
+        !self.ranked.iter().enumerate().any(apart)
+    }
+
+    /// How far the best is from the worst, as a share of the best.
+    fn distance(&self) -> f64 {
+        match (self.ranked.first(), self.ranked.last()) {
+            (Some((_, best)), Some((_, worst))) => (worst.value - best.value).abs() / best.value,
+            _ => 0.0,
+        }
+    }
+}
+
+/// Winners and ties for TTFT, ITL and throughput.
+pub(super) fn settings(axes: &[String], rows: &[Row<'_>], lang: Lang) -> Vec<Finding> {
+    let (fixed, varied): (Vec<&String>, Vec<&String>) = (axes.iter())
+        .filter(|axis| !EXTENT.contains(&axis.as_str()))
+        .partition(|axis| is_load(axis) || is_length(axis));
+    if varied.is_empty() {
+        return Vec::new();
+    }
+    let fields = groups(rows, |row| row.name(&fixed));
+    let contest = |compared: Compared, (point, rows): &(String, Vec<Row<'_>>)| {
+        // In an open loop throughput follows the plan of arrivals.
+        let given =
+            compared == Compared::Throughput && rows.iter().any(|row| row.point.is_open_loop());
+        let mut ranked: Vec<(String, Estimate)> = (rows.iter())
+            .filter_map(|row| {
+                let name = row.name(&varied);
+                Some((name, Estimate::of(row, compared)?))
+            })
+            .collect();
+        ranked.sort_by(|(_, a), (_, b)| compared.rank(a.value, b.value));
+        (ranked.len() > 1 && !given).then(|| Contest {
+            point: point.clone(),
+            ranked,
+        })
+    };
+    (Compared::ALL.into_iter())
+        .filter_map(|compared| {
+            let contests: Vec<Contest> = fields
+                .iter()
+                .filter_map(|field| contest(compared, field))
+                .collect();
+            won(compared, &contests, lang).or_else(|| level(compared, &contests, lang))
+        })
+        .collect()
+}
+
+fn metric(compared: Compared, lang: Lang) -> String {
+    match compared {
+        Compared::Ttft => "TTFT".to_owned(),
+        Compared::Itl => "ITL".to_owned(),
+        Compared::Throughput => Text::Throughput.text(lang).to_owned(),
+    }
+}
+
+fn value(compared: Compared, estimate: &Estimate) -> String {
+    match compared {
+        Compared::Throughput => format!("{} tok/s", number::grouped(estimate.value, 1)),
+        Compared::Ttft | Compared::Itl => number::whole_millis(estimate.value),
+    }
+}
+
+fn won(compared: Compared, contests: &[Contest], lang: Lang) -> Option<Finding> {
+    let won: Vec<(&str, &Contest)> = (contests.iter())
+        .filter_map(|contest| Some((contest.winner()?, contest)))
+        .collect();
+    let mut winners: Vec<(&str, usize)> = Vec::new();
+    for (setting, _) in &won {
+        match winners.iter_mut().find(|(known, _)| known == setting) {
+            Some((_, count)) => *count += 1,
+            None => winners.push((setting, 1)),
+        }
+    }
+    let all_else_level = || {
+        let others = contests.iter().filter(|contest| contest.winner().is_none());
+        others.into_iter().all(Contest::is_level)
+    };
+    let count = contests.len().to_string();
+    let text = match winners.as_slice() {
+        [] => return None,
+        [(setting, times)] if *times == contests.len() || all_else_level() => {
+            let text = match *times == contests.len() {
+                true => Text::WinsEverywhere,
+                false => Text::WinsAt,
+            };
+            text.with(
+                lang,
+                &[
+                    ("metric", metric(compared, lang)),
+                    ("won", times.to_string()),
+                    ("count", count),
+                    ("setting", (*setting).to_owned()),
+                ],
+            )
+        }
+        several => {
+            let each: Vec<String> = (several.iter().take(MOST_SETTINGS))
+                .map(|(setting, times)| {
+                    let values = [
+                        ("won", times.to_string()),
+                        ("count", count.clone()),
+                        ("setting", (*setting).to_owned()),
+                    ];
+                    Text::WonPoints.with(lang, &values)
+                })
+                .collect();
+            let list = PunctuationText::Comma.join(lang, &each);
+            let values = [("metric", metric(compared, lang)), ("settings", list)];
+            Text::WinsMixed.with(lang, &values)
+        }
+    };
+    let pieces: Vec<String> = (won.iter())
+        .map(|(_, contest)| evidence(compared, contest, lang))
+        .collect();
+    Some(Finding {
+        kind: FindingKind::Winner,
+        text,
+        evidence: some(&pieces, MOST_POINTS, lang),
+    })
+}
+
+/// The best against the next.
+fn evidence(compared: Compared, contest: &Contest, lang: Lang) -> String {
+    let (best, next) = (&contest.ranked[0].1, &contest.ranked[1].1);
+    let change = (best.value / next.value - 1.0) * 100.0;
+    let point = match contest.point.is_empty() {
+        true => contest.ranked[0].0.clone(),
+        false => contest.point.clone(),
+    };
+    Text::WinEvidence.with(
+        lang,
+        &[
+            ("best", value(compared, best)),
+            ("other", value(compared, next)),
+            ("ratio", format!("{change:+.1} %")),
+            ("point", point),
+        ],
+    )
+}
+
+/// Nothing is clearly apart anywhere.
+fn level(compared: Compared, contests: &[Contest], lang: Lang) -> Option<Finding> {
+    let first = contests.first()?;
+    if !contests.iter().all(Contest::is_level) {
+        return None;
+    }
+    let mut names: Vec<&str> = first.ranked.iter().map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    names.truncate(MOST_SETTINGS);
+    let largest = contests.iter().map(Contest::distance).fold(0.0, f64::max);
+    Some(Finding {
+        kind: FindingKind::NoDifference,
+        text: Text::Same.with(
+            lang,
+            &[
+                ("metric", metric(compared, lang)),
+                ("count", contests.len().to_string()),
+                ("settings", PunctuationText::Semicolon.join(lang, &names)),
+            ],
+        ),
+        evidence: Text::SameEvidence.with(lang, &[("share", number::percent(largest))]),
+    })
+}

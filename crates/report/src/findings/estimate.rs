@@ -1,0 +1,91 @@
+//! A figure of a point with the interval that it lies in.
+
+use crate::sweep::Row;
+use inferometer_core::compare::Settings;
+use inferometer_core::statistics::batch_means;
+use inferometer_core::summary::Summary;
+use std::cmp::Ordering;
+
+/// A figure that findings compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compared {
+    /// Mean time to first token.
+    Ttft,
+    /// Mean gap between tokens.
+    Itl,
+    /// Output tokens a second.
+    Throughput,
+}
+
+impl Compared {
+    pub(super) const ALL: [Compared; 3] = [Compared::Ttft, Compared::Itl, Compared::Throughput];
+
+    /// Value and 95 % interval of one run.
+    fn of(self, summary: &Summary) -> (Option<f64>, Option<[f64; 2]>) {
+        let sample = match self {
+            Compared::Ttft => summary.latency.ttft_ms,
+            // A gap between chunks depends on how the server packs tokens.
+            Compared::Itl => (summary.latency.itl_ms).filter(|_| summary.latency.itl_is_per_token),
+            Compared::Throughput => {
+                let rate = &summary.throughput;
+                return (rate.output_tokens_per_s, rate.output_tokens_per_s_interval);
+            }
+        };
+        (
+            sample.map(|sample| sample.mean),
+            sample.and_then(|sample| sample.mean_interval),
+        )
+    }
+
+    /// Order of two values, the better first.
+    pub(super) fn rank(self, a: f64, b: f64) -> Ordering {
+        match self {
+            Compared::Throughput => b.total_cmp(&a),
+            Compared::Ttft | Compared::Itl => a.total_cmp(&b),
+        }
+    }
+}
+
+/// A figure and its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Estimate {
+    pub(super) value: f64,
+    pub(super) interval: [f64; 2],
+}
+
+/// Half of a normal 95 % interval, in standard deviations.
+const HALF: f64 = 1.96;
+
+impl Estimate {
+    /// Of the valid runs of a point: over repeats, or of one run from its own requests. A
+    /// single run cannot show how much the next would differ, so what `compare` assumes for
+    /// that is added. Absent where neither can be had.
+    pub(super) fn of(row: &Row<'_>, compared: Compared) -> Option<Self> {
+        let runs: Vec<(f64, Option<[f64; 2]>)> = (row.valid())
+            .filter_map(|summary| {
+                let (value, interval) = compared.of(summary);
+                Some((value.filter(|value| *value > 0.0)?, interval))
+            })
+            .collect();
+        if let [(value, interval)] = runs.as_slice() {
+            let [low, high] = (*interval)?;
+            let between = HALF * Settings::default().run_deviation * value;
+            let widened = |end: f64| (end - value).hypot(between);
+            return Some(Estimate {
+                value: *value,
+                interval: [value - widened(low), value + widened(high)],
+            });
+        }
+        let values: Vec<f64> = runs.into_iter().map(|(value, _)| value).collect();
+        let known = batch_means(&values, values.len())?;
+        Some(Estimate {
+            value: known.mean,
+            interval: known.interval,
+        })
+    }
+
+    /// Whether two intervals have nothing in common.
+    pub(super) fn separate(&self, other: &Self) -> bool {
+        self.interval[1] < other.interval[0] || other.interval[1] < self.interval[0]
+    }
+}

@@ -1,0 +1,76 @@
+//! What a grid of lengths shows: its least efficient cell.
+
+use super::estimate::{Compared, Estimate};
+use super::{Finding, FindingKind};
+use crate::number;
+use crate::sweep::Row;
+use crate::sweep::ladder::groups;
+use inferometer_core::message::Lang;
+use inferometer_core::message::findings::FindingText as Text;
+use inferometer_core::message::punctuation::PunctuationText;
+
+/// Axes of lengths that a grid has, one of each side.
+const INPUT: [&str; 2] = ["input-tokens", "input-chars"];
+const OUTPUT: [&str; 3] = ["output-tokens", "ask-chars", "max-tokens"];
+
+/// Fewest cells that are called a grid.
+const LEAST_CELLS: usize = 4;
+/// Cells that cannot be told apart from the lowest and are still named.
+const MOST_NAMED: usize = 3;
+
+/// Whether an axis is a length of prompts or answers.
+pub(super) fn is_length(axis: &str) -> bool {
+    INPUT.contains(&axis) || OUTPUT.contains(&axis)
+}
+
+/// The cell with the lowest output throughput, each cell by its best load, and how far it is
+/// below the highest. Silent unless the two are clearly apart.
+pub(super) fn least(axes: &[String], rows: &[Row<'_>], lang: Lang) -> Option<Finding> {
+    let side = |known: &[&str]| axes.iter().find(|axis| known.contains(&axis.as_str()));
+    let sides = [side(&INPUT)?, side(&OUTPUT)?];
+    let mut cells: Vec<(String, Estimate)> = groups(rows, |row| row.name(&sides))
+        .into_iter()
+        .filter_map(|(name, rows)| {
+            let best = (rows.iter())
+                .filter(|row| !row.point.is_open_loop())
+                .filter_map(|row| Estimate::of(row, Compared::Throughput))
+                .max_by(|a, b| a.value.total_cmp(&b.value))?;
+            Some((name, best))
+        })
+        .collect();
+    cells.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
+    let (lowest, highest) = (cells.first()?, cells.last()?);
+    if cells.len() < LEAST_CELLS || !lowest.1.separate(&highest.1) {
+        return None;
+    }
+    let alike: Vec<&str> = (cells.iter())
+        .filter(|(_, estimate)| !estimate.separate(&lowest.1))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let text = match alike.len() {
+        1 => Text::Least,
+        2..=MOST_NAMED => Text::LeastSeveral,
+        _ => return None,
+    };
+    let text = text.with(
+        lang,
+        &[
+            ("count", cells.len().to_string()),
+            ("factor", number::brief(highest.1.value / lowest.1.value)),
+            ("cell", PunctuationText::Semicolon.join(lang, &alike)),
+            ("best", highest.0.clone()),
+        ],
+    );
+    let evidence = Text::LeastEvidence.with(
+        lang,
+        &[
+            ("low", number::grouped(lowest.1.value, 1)),
+            ("high", number::grouped(highest.1.value, 1)),
+        ],
+    );
+    Some(Finding {
+        kind: FindingKind::LeastEfficient,
+        text,
+        evidence,
+    })
+}

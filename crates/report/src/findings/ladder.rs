@@ -1,0 +1,176 @@
+//! What a ladder shows: where it saturates, and from where on requests fail.
+
+use super::knee::{KneeBasis, knee};
+use super::{Finding, FindingKind, some};
+use crate::number;
+use crate::sweep::Row;
+use crate::sweep::ladder::Ladder;
+use inferometer_core::message::Lang;
+use inferometer_core::message::findings::FindingText as Text;
+use inferometer_core::message::punctuation::PunctuationText;
+
+/// Loads whose failures are told.
+const MOST_LOADS: usize = 4;
+
+/// A load as it is written.
+fn level(value: f64) -> String {
+    match value.fract() == 0.0 {
+        true => number::grouped(value, 0),
+        false => number::brief(value),
+    }
+}
+
+/// A claim about one ladder of several.
+fn named(text: String, ladder: &Ladder<'_>, lang: Lang) -> String {
+    match ladder.name.is_empty() {
+        true => text,
+        false => Text::Of.with(lang, &[("text", text), ("ladder", ladder.name.clone())]),
+    }
+}
+
+/// The loads of a ladder in ascending order.
+fn climbed<'a, 'b>(ladder: &'b Ladder<'a>) -> Vec<(f64, &'b Row<'a>)> {
+    let mut rungs: Vec<(f64, &Row<'_>)> = (ladder.rows.iter())
+        .filter_map(|row| Some((row.number(ladder.axis)?, row)))
+        .collect();
+    rungs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    rungs
+}
+
+/// Where output throughput stops rising, by the valid runs.
+pub(super) fn saturation(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
+    let rates: Vec<(f64, Vec<f64>)> = climbed(ladder)
+        .into_iter()
+        .map(|(load, row)| {
+            let rate = |summary: &inferometer_core::summary::Summary| {
+                summary.throughput.output_tokens_per_s
+            };
+            (load, row.valid().filter_map(rate).collect())
+        })
+        .filter(|(_, rates): &(f64, Vec<f64>)| !rates.is_empty())
+        .collect();
+    let found = knee(&rates)?;
+    let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
+    let at = |load: f64| {
+        let rung = rates.iter().find(|(known, _)| *known == load)?;
+        Some(number::grouped(mean(&rung.1), 1))
+    };
+    let (peak_load, peak) = (rates.iter())
+        .map(|(load, rates)| (*load, mean(rates)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let basis = match found.basis {
+        KneeBasis::Repeats(count) => Text::OverRepeats.with(lang, &[("count", count.to_string())]),
+        KneeBasis::Neighbours => Text::ByNeighbours.text(lang).to_owned(),
+    };
+    let text = Text::Knee.with(
+        lang,
+        &[
+            ("axis", ladder.axis.clone()),
+            ("low", level(found.low)),
+            ("high", level(found.high)),
+            ("load", level(found.load.round())),
+        ],
+    );
+    let evidence = Text::KneeEvidence.with(
+        lang,
+        &[
+            ("low", level(found.low)),
+            ("high", level(found.high)),
+            ("before", at(found.low)?),
+            ("after", at(found.high)?),
+            ("peak", number::grouped(peak, 1)),
+            ("peak_load", level(peak_load)),
+            ("basis", basis),
+        ],
+    );
+    Some(Finding {
+        kind: FindingKind::Knee,
+        text: named(text, ladder, lang),
+        evidence,
+    })
+}
+
+/// The requests of one load, valid or not: an invalid run may be one because requests fail.
+struct Ended {
+    load: f64,
+    failed: u64,
+    ended: u64,
+    classes: Vec<(&'static str, u64)>,
+}
+
+fn ended((load, row): (f64, &Row<'_>)) -> Ended {
+    let mut known = Ended {
+        load,
+        failed: 0,
+        ended: 0,
+        classes: Vec::new(),
+    };
+    for summary in row.summaries() {
+        known.failed += summary.requests.failed;
+        known.ended += summary.requests.ok + summary.requests.failed;
+        for failure in &summary.failures {
+            let word = failure.class.word();
+            match known.classes.iter_mut().find(|(class, _)| *class == word) {
+                Some((_, count)) => *count += failure.count,
+                None => known.classes.push((word, failure.count)),
+            }
+        }
+    }
+    known
+        .classes
+        .sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    known
+}
+
+/// From which load on requests fail, and how.
+pub(super) fn failures(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
+    let rungs: Vec<Ended> = climbed(ladder)
+        .into_iter()
+        .map(ended)
+        .filter(|rung| rung.ended > 0)
+        .collect();
+    let first = rungs.iter().position(|rung| rung.failed > 0)?;
+    if rungs.len() < 2 {
+        return None;
+    }
+    let (below, above) = rungs.split_at(first);
+    let failing: Vec<&Ended> = above.iter().filter(|rung| rung.failed > 0).collect();
+    let always = failing.len() == above.len();
+    let loads: Vec<String> = failing.iter().map(|rung| level(rung.load)).collect();
+    let text = match (always, below.is_empty()) {
+        (true, false) => Text::FailuresFrom,
+        (true, true) => Text::FailuresEverywhere,
+        (false, _) => Text::FailuresScattered,
+    };
+    let text = text.with(
+        lang,
+        &[
+            ("load", loads[0].clone()),
+            ("loads", PunctuationText::Comma.join(lang, &loads)),
+            ("axis", ladder.axis.clone()),
+        ],
+    );
+    let count = |rung: &&Ended| {
+        let classes: Vec<String> = (rung.classes.iter())
+            .map(|(class, count)| format!("{class} {}", number::count(*count)))
+            .collect();
+        let values = [
+            ("failed", number::count(rung.failed)),
+            ("ended", number::count(rung.ended)),
+            ("load", level(rung.load)),
+            ("classes", PunctuationText::Comma.join(lang, &classes)),
+        ];
+        Text::FailureCount.with(lang, &values)
+    };
+    let mut pieces: Vec<String> = Vec::new();
+    if always && !below.is_empty() {
+        let sent = below.iter().map(|rung| rung.ended).sum();
+        pieces.push(Text::NoneBelow.with(lang, &[("ended", number::count(sent))]));
+    }
+    pieces.extend(failing.iter().map(count));
+    Some(Finding {
+        kind: FindingKind::FailuresFrom,
+        text: named(text, ladder, lang),
+        evidence: some(&pieces, MOST_LOADS, lang),
+    })
+}

@@ -1,0 +1,129 @@
+//! Findings: sentences that rules write from the data, each with the numbers that support it.
+//! Where the data cannot carry a claim, a rule is silent.
+
+mod configurations;
+mod estimate;
+mod grid;
+mod knee;
+mod ladder;
+mod run;
+
+pub use knee::{Knee, KneeBasis, knee};
+
+use crate::doc::{Block, Pair, Section};
+use crate::sweep::ladder::ladders;
+use crate::sweep::{SweepReport, rows};
+use inferometer_core::message::Lang;
+use inferometer_core::message::findings::FindingText as Text;
+use inferometer_core::message::punctuation::PunctuationText;
+use inferometer_core::summary::Summary;
+use serde::Serialize;
+
+/// Findings that a report tells; the list is to be short.
+const MOST: usize = 12;
+
+/// Something that the data show.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What it is about.
+    pub kind: FindingKind,
+    /// The claim.
+    pub text: String,
+    /// The numbers that support it.
+    pub evidence: String,
+}
+
+/// What a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingKind {
+    /// Where throughput stops rising.
+    Knee,
+    /// From which load on requests fail.
+    FailuresFrom,
+    /// The cell of a grid with the lowest throughput.
+    LeastEfficient,
+    /// A setting that is better than the others.
+    Winner,
+    /// Settings between which no difference is seen.
+    NoDifference,
+    /// Pauses that percentiles do not show.
+    HiddenStalls,
+    /// Requests that no account has.
+    LostRequests,
+    /// The client was the bottleneck.
+    ClientBottleneck,
+}
+
+impl FindingKind {
+    /// Its name in a list.
+    pub fn name(self, lang: Lang) -> &'static str {
+        let text = match self {
+            FindingKind::Knee => Text::KneeName,
+            FindingKind::FailuresFrom => Text::FailuresName,
+            FindingKind::LeastEfficient => Text::LeastName,
+            FindingKind::Winner => Text::WinnerName,
+            FindingKind::NoDifference => Text::SameName,
+            FindingKind::HiddenStalls => Text::StallsName,
+            FindingKind::LostRequests => Text::LostName,
+            FindingKind::ClientBottleneck => Text::ClientName,
+        };
+        text.text(lang)
+    }
+}
+
+/// What one run shows, or one result of another tool.
+pub fn of_run(summary: &Summary, lang: Lang) -> Vec<Finding> {
+    [
+        run::lost(summary, lang),
+        run::client(summary, lang),
+        run::stalls(summary, lang),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// What a sweep shows.
+pub fn of_sweep(report: &SweepReport<'_>) -> Vec<Finding> {
+    let lang = report.lang;
+    let rows = rows(report);
+    let mut findings = Vec::new();
+    for ladder in ladders(report, &rows) {
+        findings.extend(ladder::saturation(&ladder, lang));
+        findings.extend(ladder::failures(&ladder, lang));
+    }
+    findings.extend(grid::least(&report.plan.axes, &rows, lang));
+    findings.extend(configurations::settings(&report.plan.axes, &rows, lang));
+    findings.extend(run::across(&rows, lang));
+    findings
+}
+
+/// The section of a report; absent where there is nothing to say.
+pub fn section(findings: &[Finding], lang: Lang) -> Option<Section> {
+    let pair = |finding: &Finding| {
+        let values = [
+            ("text", finding.text.clone()),
+            ("more", finding.evidence.clone()),
+        ];
+        let said = PunctuationText::InBrackets.with(lang, &values);
+        Pair::new(finding.kind.name(lang), said)
+    };
+    let mut pairs: Vec<Pair> = findings.iter().take(MOST).map(pair).collect();
+    if findings.len() > MOST {
+        let more = (findings.len() - MOST).to_string();
+        pairs.push(Pair::new("…", Text::More.with(lang, &[("count", more)])));
+    }
+    (!pairs.is_empty())
+        .then(|| Section::headed(Text::Heading.text(lang), vec![Block::Pairs(pairs)]))
+}
+
+/// Some of many pieces of evidence, and how many more there are.
+fn some(pieces: &[String], most: usize, lang: Lang) -> String {
+    let mut shown: Vec<String> = pieces.iter().take(most).cloned().collect();
+    if pieces.len() > most {
+        let more = (pieces.len() - most).to_string();
+        shown.push(Text::More.with(lang, &[("count", more)]));
+    }
+    PunctuationText::Semicolon.join(lang, &shown)
+}

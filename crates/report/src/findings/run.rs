@@ -1,0 +1,168 @@
+//! What one run shows, and the same over the points of a sweep.
+
+use super::{Finding, FindingKind};
+use crate::number;
+use crate::sweep::Row;
+use inferometer_core::doubt::DoubtCode;
+use inferometer_core::judge::Thresholds;
+use inferometer_core::message::Lang;
+use inferometer_core::message::findings::FindingText as Text;
+use inferometer_core::message::numbers::NumbersText;
+use inferometer_core::message::punctuation::PunctuationText;
+use inferometer_core::summary::{Distribution, Summary};
+
+/// Requests that were planned and are in no account, as in a table that leaves some out.
+pub(super) fn lost(summary: &Summary, lang: Lang) -> Option<Finding> {
+    let known = summary.requests;
+    let ended = known.ok + known.failed + known.cut + known.unsent;
+    let lost = known.planned.checked_sub(ended).filter(|lost| *lost > 0)?;
+    let count = number::count;
+    let text = [("lost", count(lost)), ("planned", count(known.planned))];
+    let evidence = [
+        ("ok", count(known.ok)),
+        ("failed", count(known.failed)),
+        ("cut", count(known.cut)),
+        ("unsent", count(known.unsent)),
+    ];
+    Some(Finding {
+        kind: FindingKind::LostRequests,
+        text: Text::Lost.with(lang, &text),
+        evidence: Text::LostEvidence.with(lang, &evidence),
+    })
+}
+
+/// A client that the judge found busy or late, with the numbers that say so.
+pub(super) fn client(summary: &Summary, lang: Lang) -> Option<Finding> {
+    let has = |code| summary.doubts.iter().any(|doubt| doubt.code == code);
+    let (busy, late) = (has(DoubtCode::ClientBusy), has(DoubtCode::ClientLate));
+    let client = &summary.client;
+    let share = |text: NumbersText, share: Option<f64>| {
+        (share.filter(|_| busy)).map(|share| text.with(lang, &[("share", number::percent(share))]))
+    };
+    let lag = client.lag_p99_ms.filter(|_| late);
+    let lag = lag.map(|lag| NumbersText::ClientLag.with(lang, &[("lag", number::millis(lag))]));
+    let pieces: Vec<String> = [
+        share(NumbersText::ClientCpu, client.cpu_share),
+        share(NumbersText::ClientCeiling, client.ceiling_share),
+        lag,
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let text = match busy {
+        true => Text::Client,
+        false => Text::ClientLate,
+    };
+    (!pieces.is_empty()).then(|| Finding {
+        kind: FindingKind::ClientBottleneck,
+        text: text.text(lang).to_owned(),
+        evidence: PunctuationText::Comma.join(lang, &pieces),
+    })
+}
+
+/// The largest gap of each answer, far above the 99th percentile of all gaps.
+struct Stall {
+    /// Share of answers with such a gap; absent for a single one.
+    share: Option<f64>,
+    gap_ms: f64,
+    itl: Distribution,
+    answers: u64,
+}
+
+fn stall(summary: &Summary) -> Option<Stall> {
+    let limits = Thresholds::default();
+    let itl = summary.latency.itl_ms.or(summary.latency.inter_chunk_ms)?;
+    let largest = summary.latency.max_gap_ms?;
+    let hidden = |gap: f64| {
+        itl.p99 > 0.0 && gap >= limits.stall_factor * itl.p99 && gap >= limits.stall_floor_ms
+    };
+    let levels = [
+        (Some(0.5), largest.p50),
+        (Some(0.25), largest.p75),
+        (Some(0.1), largest.p90),
+        (Some(0.05), largest.p95),
+        (Some(0.01), largest.p99),
+        (None, largest.max),
+    ];
+    let (share, gap_ms) = levels.into_iter().find(|(_, gap)| hidden(*gap))?;
+    // Of fewer answers, that share is less than one.
+    let share = share.filter(|share| share * largest.n as f64 >= 1.0);
+    Some(Stall {
+        gap_ms: match share {
+            Some(_) => gap_ms,
+            None => largest.max,
+        },
+        share,
+        itl,
+        answers: largest.n,
+    })
+}
+
+/// Pauses that the percentiles of gaps hide: one in an answer of a thousand tokens is a
+/// thousandth of all gaps.
+pub(super) fn stalls(summary: &Summary, lang: Lang) -> Option<Finding> {
+    let stall = stall(summary)?;
+    let mut values = vec![
+        ("gap", number::millis(stall.gap_ms)),
+        ("itl", number::millis(stall.itl.p99)),
+    ];
+    let text = match stall.share {
+        Some(share) => {
+            values.push(("share", number::percent(share)));
+            Text::Stalls
+        }
+        None => Text::StallOnce,
+    };
+    let evidence = [
+        ("factor", number::brief(stall.gap_ms / stall.itl.p99)),
+        ("answers", number::count(stall.answers)),
+        ("gaps", number::count(stall.itl.n)),
+    ];
+    Some(Finding {
+        kind: FindingKind::HiddenStalls,
+        text: text.with(lang, &values),
+        evidence: Text::StallsEvidence.with(lang, &evidence),
+    })
+}
+
+/// The same rules over the measurements of a sweep, each told once, with its worst place.
+pub(super) fn across(rows: &[Row<'_>], lang: Lang) -> Vec<Finding> {
+    let measured: Vec<(&Row<'_>, &Summary)> = (rows.iter())
+        .flat_map(|row| row.summaries().map(move |summary| (row, summary)))
+        .collect();
+    type Rule = fn(&Summary, Lang) -> Option<Finding>;
+    type Weight = fn(&Summary) -> f64;
+    let rules: [(Rule, Weight); 3] = [
+        (lost, |summary| {
+            let known = summary.requests;
+            known.planned as f64 - (known.ok + known.failed + known.cut + known.unsent) as f64
+        }),
+        (client, |summary| {
+            let client = &summary.client;
+            client.ceiling_share.or(client.cpu_share).unwrap_or(0.0)
+        }),
+        (stalls, |summary| {
+            stall(summary).map_or(0.0, |stall| stall.gap_ms / stall.itl.p99)
+        }),
+    ];
+    (rules.into_iter())
+        .filter_map(|(rule, weight)| {
+            let found: Vec<(&Row<'_>, &Summary, Finding)> = (measured.iter())
+                .filter_map(|(row, summary)| Some((*row, *summary, rule(summary, lang)?)))
+                .collect();
+            let count = found.len();
+            let (row, _, worst) = (found.into_iter())
+                .max_by(|(_, a, _), (_, b, _)| weight(a).total_cmp(&weight(b)))?;
+            let values = [
+                ("count", count.to_string()),
+                ("all", measured.len().to_string()),
+                ("text", worst.text),
+                ("point", row.point.to_string()),
+            ];
+            Some(Finding {
+                text: Text::AtPoints.with(lang, &values),
+                ..worst
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,68 @@
+//! The page of a search for capacity.
+
+use super::headline::Headline;
+use super::{Edition, Page, environment, page, title};
+use crate::capacity::{compose, figures};
+use crate::figure::Level;
+use crate::number;
+use inferometer_core::capacity::Capacity;
+use inferometer_core::environment::Environment;
+use inferometer_core::message::Lang;
+use inferometer_core::message::page::PageText;
+use inferometer_core::summary::Summary;
+use serde_json::json;
+use std::path::Path;
+
+/// What the page of a search is made of.
+#[derive(Clone, Copy)]
+pub struct CapacityPage<'a> {
+    /// What was found.
+    pub found: &'a Capacity,
+    /// The levels of the probes and what was measured at them.
+    pub probes: &'a [(f64, Summary)],
+    /// That of one of the probes.
+    pub environment: Option<&'a Environment>,
+    /// The folder of the search.
+    pub directory: &'a Path,
+}
+
+/// The page of a search, which opens in a language.
+pub fn compose_page(search: &CapacityPage<'_>, lang: Lang) -> Page {
+    let numbers = json!({"capacity": search.found});
+    page(lang, numbers, |lang| {
+        let mut doc = compose(search.found, search.directory, lang);
+        let surroundings = search.environment;
+        doc.sections
+            .extend(surroundings.map(|it| environment::section(it, lang)));
+        Edition {
+            lang,
+            title: title(search.found.label.as_deref(), PageText::Capacity, lang),
+            headlines: headlines(search.found, lang),
+            figures: figures(search.found, search.probes, lang),
+            doc,
+        }
+    })
+}
+
+fn headlines(found: &Capacity, lang: Lang) -> Vec<Headline> {
+    let level = |value: Option<f64>| {
+        value.map_or(number::ABSENT.to_owned(), |value| {
+            Level::Number(value).text()
+        })
+    };
+    let answer = &found.answer;
+    let unit = match found.over.as_str() {
+        "rate" => "req/s",
+        over => over,
+    };
+    let mut headlines = vec![Headline::new(
+        PageText::Answer.text(lang),
+        level(answer.value),
+        unit,
+    )];
+    if answer.low.is_some() || answer.high.is_some() {
+        let ends = format!("{} – {}", level(answer.low), level(answer.high));
+        headlines.push(Headline::new(PageText::Interval.text(lang), ends, unit));
+    }
+    headlines
+}

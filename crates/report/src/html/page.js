@@ -1,0 +1,387 @@
+'use strict';
+(() => {
+  const root = document.documentElement;
+  const page = JSON.parse(document.getElementById('charts').textContent);
+  const plots = [...document.querySelectorAll('.plot')];
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  let theme = null;
+  let printing = false;
+
+  const lang = () => root.dataset.lang;
+  const themeName = () => printing ? 'light' : theme || (dark.matches ? 'dark' : 'light');
+  // A text that differs between the languages is {en, zh}.
+  const say = (text) => (text && text.en !== undefined ? text[lang()] : text) ?? '';
+  // Plotly reads some HTML in texts; here every sign stands for itself.
+  const plain = (text) => String(text).replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+  const brief = (text, most) => {
+    const signs = [...String(text)];
+    return plain(signs.length > most ? signs.slice(0, most - 1).join('') + '…' : signs.join(''));
+  };
+  const seeThrough = (hex, share) => {
+    const part = (at) => parseInt(hex.slice(at, at + 2), 16);
+    return `rgba(${part(1)},${part(3)},${part(5)},${share})`;
+  };
+
+  // -- charts
+
+  const colourOf = (look, colour) =>
+    typeof colour === 'number' ? look.palette[colour % look.palette.length] : look[colour];
+
+  function traces(panel, look) {
+    const out = [];
+    const unit = say(panel.y.unit);
+    const value = (axis, given) => `${given}${axis.unit ? ' ' + plain(say(axis.unit)) : ''}`;
+    for (const series of panel.series) {
+      const colour = colourOf(look, series.colour);
+      const name = plain(say(series.name));
+      const names = panel.x.names && say(panel.x.names);
+      const at = names && series.x ? series.x.map((x) => plain(say(names[x]))) : null;
+      const common = {
+        x: series.x, y: series.y, name, showlegend: name !== '', legendgroup: name,
+        customdata: at || undefined, line: {color: colour, width: 2}, marker: {color: colour, size: 6},
+        hovertemplate: `${at ? '%{customdata}' : value(panel.x, '%{x:,.4~r}')}<br><b>${
+          value(panel.y, '%{y:,.4~r}')}</b>${name ? `<extra>${name.replace(/%/g, '&#37;')}</extra>` : '<extra></extra>'}`,
+      };
+      const few = !series.x || series.x.length <= 60;
+      const labels = series.labels && series.labels.map((label) => plain(say(label)));
+      const labelled = labels && labels.length <= 24;
+      if (labels) {
+        common.text = labels;
+        common.textposition = 'top center';
+        common.cliponaxis = false;
+        common.textfont = {size: 11, color: look.muted};
+        common.hovertemplate = '%{text}<br>' + common.hovertemplate;
+      }
+      switch (series.shape) {
+        case 'line':
+          out.push(...bands(series, colour, name));
+          out.push({...common, type: 'scatter', connectgaps: false,
+            mode: (few ? 'lines+markers' : 'lines') + (labelled ? '+text' : '')});
+          break;
+        case 'step':
+          out.push({...common, type: 'scatter', mode: 'lines', line: {...common.line, shape: 'hv'}});
+          break;
+        case 'area':
+          out.push({...common, type: 'scatter', mode: 'lines', fill: 'tozeroy',
+            line: {color: colour, width: 1.5}, fillcolor: seeThrough(colour, 0.18)});
+          break;
+        case 'scatter':
+          out.push({...common, type: 'scatter', mode: labelled ? 'markers+text' : 'markers',
+            marker: {color: colour, size: labels ? 8 : 5, opacity: labels ? 1 : 0.55}});
+          break;
+        case 'bars':
+          out.push({...common, type: 'bar', marker: {color: colour},
+            error_y: whiskers(series.interval, series.y, look)});
+          break;
+        case 'ranges':
+          out.push({...common, type: 'scatter', mode: 'markers', marker: {color: colour, size: 9},
+            error_x: whiskers(series.interval, series.x, {muted: colour}),
+            customdata: series.y.map((row) => plain(say(say(panel.y.names)[row]))),
+            hovertemplate: '%{customdata}<br><b>%{x:.4~r}</b><extra></extra>'});
+          break;
+        case 'heat':
+          out.push(heat(panel, series, look, unit));
+      }
+    }
+    return out;
+  }
+
+  function whiskers(interval, values, look) {
+    if (!interval) return undefined;
+    const to = (end) => interval.map((ends, i) => ends && values[i] !== null ? Math.abs(ends[end] - values[i]) : 0);
+    return {type: 'data', symmetric: false, array: to(1), arrayminus: to(0), color: look.muted, thickness: 1.2, width: 4};
+  }
+
+  // The interval of a line as a band, broken where it is not known.
+  function bands(series, colour, name) {
+    if (!series.interval) return [];
+    const x = [], y = [];
+    let run = [];
+    const close = () => {
+      if (run.length > 1) {
+        const there = run.map((i) => [series.x[i], series.interval[i][1]]);
+        const back = run.slice().reverse().map((i) => [series.x[i], series.interval[i][0]]);
+        for (const [px, py] of [...there, ...back, there[0]]) { x.push(px); y.push(py); }
+        x.push(null); y.push(null);
+      }
+      run = [];
+    };
+    series.interval.forEach((ends, i) => ends && series.y[i] !== null ? run.push(i) : close());
+    close();
+    return [{x, y, type: 'scatter', mode: 'lines', fill: 'toself', fillcolor: seeThrough(colour, 0.16),
+      line: {width: 0}, hoverinfo: 'skip', showlegend: false, legendgroup: name}];
+  }
+
+  function heat(panel, series, look) {
+    const columns = say(panel.x.names), rows = say(panel.y.names);
+    const z = rows.map(() => columns.map(() => null));
+    const text = rows.map(() => columns.map(() => ''));
+    for (const [column, row, value, label] of series.cells) {
+      z[row][column] = value;
+      text[row][column] = plain(say(label));
+    }
+    const where = rows.map((row) => columns.map((column) => `${plain(say(column))} × ${plain(say(row))}`));
+    const stops = look.heat.map((colour, i) => [i / (look.heat.length - 1), colour]);
+    return {type: 'heatmap', z, text, customdata: where, x: columns.map((_, i) => i), y: rows.map((_, i) => i),
+      texttemplate: columns.length * rows.length <= 200 ? '%{text}' : undefined, colorscale: stops,
+      xgap: 2, ygap: 2, showscale: false, hovertemplate: '%{customdata}<br><b>%{text}</b><extra></extra>'};
+  }
+
+  // Round numbers of a range by ratio: 1, 2, 5, 10, or powers of ten alone where it is wide.
+  function roundTicks(values) {
+    const known = values.filter((value) => value > 0);
+    if (!known.length) return [];
+    const [low, high] = known.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)],
+      [Infinity, 0]).map(Math.log10);
+    const steps = high - low > 3 ? [1] : high - low > 0.6 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 8];
+    const ticks = [];
+    for (let power = Math.floor(low) - 1; power <= Math.ceil(high); power++) {
+      for (const step of steps) ticks.push(Number((step * 10 ** power).toPrecision(2)));
+    }
+    return ticks;
+  }
+
+  function axis(given, look, vertical, values) {
+    const out = {
+      title: {text: plain(say(given.title)), standoff: 8, font: {size: 12, color: look.muted}},
+      gridcolor: look.grid, linecolor: look.axis, zeroline: false, automargin: true,
+      tickfont: {size: 11, color: look.muted}, showline: !vertical, ticks: vertical ? '' : 'outside',
+      tickcolor: look.axis, ticklen: 4,
+    };
+    if (given.names) {
+      const names = say(given.names);
+      const step = Math.ceil(names.length / 40);
+      const shown = names.map((_, i) => i).filter((i) => i % step === 0);
+      Object.assign(out, {tickvals: shown, ticktext: shown.map((i) => brief(say(names[i]), 28)),
+        range: vertical ? [names.length - 0.5, -0.5] : [-0.5, names.length - 0.5], showgrid: false});
+      return out;
+    }
+    out.separatethousands = true;
+    if (given.scale === 'log') out.type = 'log';
+    if (given.scale === 'zero') out.rangemode = 'tozero';
+    if (given.bounds) out.autorangeoptions = {include: given.bounds};
+    if (given.ticks.length && given.ticks.length <= 14) {
+      // Levels that would lie on each other have one tick for several.
+      const [low, high] = [Math.min(...given.ticks), Math.max(...given.ticks)];
+      const place = (at) => given.scale === 'log' ? Math.log(at / low) / Math.log(high / low) : at / high;
+      let last = -1;
+      const shown = given.ticks.filter((at) => {
+        const fits = place(at) - last >= 0.07 || low === high;
+        if (fits) last = place(at);
+        return fits;
+      });
+      out.tickvals = shown;
+    } else if (given.scale === 'log') {
+      out.tickvals = roundTicks(values);
+    }
+    if (out.tickvals) out.ticktext = out.tickvals.map((at) => at.toLocaleString('en'));
+    return out;
+  }
+
+  // Labels of upright lines stand on several heights, those of neighbours never on one.
+  function marks(panel, look, shapes, annotations) {
+    const logs = {x: panel.x.scale === 'log', y: panel.y.scale === 'log'};
+    let height = 0;
+    for (const mark of panel.marks) {
+      const colour = look[mark.colour];
+      const at = logs[mark.on] ? Math.log10(mark.at) : mark.at;
+      const line = {color: colour, width: 1.2, dash: 'dash'};
+      const word = {text: brief(say(mark.label), 40), showarrow: false, font: {size: 11, color: colour},
+        bgcolor: seeThrough(look.background, 0.75), borderpad: 1};
+      if (mark.on === 'x') {
+        shapes.push({type: 'line', xref: 'x', yref: 'paper', x0: mark.at, x1: mark.at, y0: 0, y1: 1, line});
+        annotations.push({...word, xref: 'x', yref: 'paper', x: at, y: 0.08 + 0.13 * (height++ % 6),
+          xanchor: 'left', yanchor: 'bottom', xshift: 3});
+      } else {
+        shapes.push({type: 'line', xref: 'paper', yref: 'y', x0: 0, x1: 1, y0: mark.at, y1: mark.at, line});
+        annotations.push({...word, xref: 'paper', yref: 'y', x: 1, y: at, xanchor: 'right', yanchor: 'bottom'});
+      }
+    }
+    for (const shade of panel.shades) {
+      shapes.push({type: 'rect', xref: 'x', yref: 'paper', x0: shade.from, x1: shade.to, y0: 0, y1: 1,
+        fillcolor: look.shade, opacity: 0.08, line: {width: 0}, layer: 'below'});
+      const label = say(shade.label);
+      if (label) annotations.push({text: brief(label, 40), showarrow: false, xref: 'x', yref: 'paper',
+        x: (shade.from + shade.to) / 2, y: 1, yanchor: 'bottom', font: {size: 11, color: look.muted}});
+    }
+  }
+
+  function layout(panel, look) {
+    const shapes = [], annotations = [];
+    marks(panel, look, shapes, annotations);
+    const values = (of) => panel.series.flatMap((series) => series[of] || []);
+    const x = axis(panel.x, look, false, values('x')), y = axis(panel.y, look, true, values('y'));
+    // The heading over the chart says the unit where the axis has no words of its own.
+    if (say(panel.y.title) === say(panel.y.unit)) y.title.text = '';
+    const named = panel.series.filter((series) => say(series.name) !== '').length;
+    return {
+      xaxis: x, yaxis: y, shapes, annotations, barmode: 'group', bargap: 0.25,
+      paper_bgcolor: look.background, plot_bgcolor: look.background,
+      font: {family: getComputedStyle(document.body).fontFamily, color: look.text, size: 12},
+      margin: {l: 48, r: 14, t: panel.shades.some((shade) => say(shade.label)) ? 22 : 10, b: 40},
+      showlegend: named > 0, legend: {orientation: 'h', x: 0, y: 1.02, yanchor: 'bottom', font: {size: 11}},
+      hoverlabel: {namelength: 60, bgcolor: look.background, bordercolor: look.axis, font: {color: look.text}},
+      hovermode: 'closest', dragmode: 'zoom',
+    };
+  }
+
+  function draw(plot) {
+    const look = page.themes[themeName()];
+    const figure = page.figures[plot.dataset.figure];
+    const panel = figure.panels[plot.dataset.panel];
+    const arranged = layout(panel, look);
+    // Charts over one axis say once what it is.
+    if (figure.stacked && panel !== figure.panels.at(-1)) arranged.xaxis.title.text = '';
+    return Plotly.react(plot, traces(panel, look), arranged,
+      {displaylogo: false, responsive: true, displayModeBar: matchMedia('(hover: hover)').matches && 'hover',
+        modeBarButtonsToRemove: ['lasso2d', 'select2d', 'autoScale2d'],
+        toImageButtonOptions: {scale: 2, filename: plot.closest('.figure').id}});
+  }
+
+  // Charts over one time axis are zoomed together.
+  function linked(plot) {
+    const figure = page.figures[plot.dataset.figure];
+    if (!figure.stacked) return;
+    const others = plots.filter((other) => other !== plot && other.dataset.figure === plot.dataset.figure);
+    plot.on('plotly_relayout', (change) => {
+      const from = change['xaxis.range[0]'], to = change['xaxis.range[1]'];
+      const all = change['xaxis.autorange'];
+      if (from === undefined && !all) return;
+      for (const other of others) {
+        const now = other.layout.xaxis;
+        const same = all ? now.autorange : now.range[0] === from && now.range[1] === to;
+        if (!same) Plotly.relayout(other, all ? {'xaxis.autorange': true}
+          : {'xaxis.range[0]': from, 'xaxis.range[1]': to});
+      }
+    });
+  }
+
+  const redraw = () => { if (window.Plotly) plots.forEach(draw); };
+
+  async function unpacked(id) {
+    const packed = atob(document.getElementById(id).textContent);
+    const bytes = Uint8Array.from(packed, (sign) => sign.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+    return new Response(stream).text();
+  }
+
+  async function charts() {
+    if (!plots.length) return;
+    if (typeof DecompressionStream === 'undefined') {
+      document.getElementById('no-charts').hidden = false;
+      return;
+    }
+    const script = document.createElement('script');
+    script.textContent = await unpacked('library');
+    document.head.append(script);
+    for (const panels of document.querySelectorAll('.panels.grid')) {
+      if (panels.children.length === 1) panels.classList.add('single');
+    }
+    for (const plot of plots) {
+      await draw(plot);
+      linked(plot);
+    }
+    root.dataset.charts = plots.length;
+  }
+
+  // -- language and theme
+
+  document.getElementById('language').addEventListener('click', () => {
+    root.dataset.lang = root.lang = lang() === 'en' ? 'zh' : 'en';
+    document.title = document.querySelector('h1').innerText;
+    redraw();
+  });
+  document.getElementById('theme').addEventListener('click', () => {
+    theme = root.dataset.theme = themeName() === 'dark' ? 'light' : 'dark';
+    redraw();
+  });
+  dark.addEventListener('change', () => { if (!theme) redraw(); });
+  addEventListener('beforeprint', () => { printing = true; root.dataset.theme = 'light'; redraw(); });
+  addEventListener('afterprint', () => {
+    printing = false;
+    if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
+    redraw();
+  });
+
+  // -- tables
+
+  const shown = (cell) => cell.innerText.trim();
+  const keyOf = (cell) => {
+    if (cell.dataset.value !== undefined) return Number(cell.dataset.value);
+    const text = shown(cell);
+    const number = Number(text.replace(/,/g, ''));
+    return text !== '' && !Number.isNaN(number) ? number : text;
+  };
+
+  function sort(head) {
+    const column = head.cellIndex, body = head.closest('table').tBodies[0];
+    const sign = head.ariaSort === 'ascending' ? -1 : 1;
+    for (const other of head.parentNode.cells) other.ariaSort = 'none';
+    head.ariaSort = sign > 0 ? 'ascending' : 'descending';
+    const rows = [...body.rows].map((row) => [keyOf(row.cells[column]), row]);
+    // Numbers before words, whichever way the numbers run.
+    rows.sort(([a], [b]) => {
+      const words = (typeof a === 'string') - (typeof b === 'string');
+      if (words) return words;
+      return sign * (typeof a === 'string' ? a.localeCompare(b, lang()) : a - b);
+    });
+    body.append(...rows.map(([, row]) => row));
+  }
+
+  for (const head of document.querySelectorAll('th')) {
+    head.addEventListener('click', () => sort(head));
+    head.addEventListener('keydown', (event) => { if (event.key === 'Enter') sort(head); });
+  }
+
+  const cells = (table) => [...table.rows].map((row) => [...row.cells].map(shown));
+  const formats = {
+    command: (box) => box.querySelector('pre').textContent,
+    csv: (box) => cells(box.querySelector('table')).map((row) => row.map((text) =>
+      /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text).join(',')).join('\n') + '\n',
+    markdown: (box) => {
+      const table = box.querySelector('table');
+      const rows = cells(table).map((row) =>
+        `| ${row.map((text) => text.replace(/[\\|`*_<>[\]]/g, '\\$&').replace(/\s+/g, ' ')).join(' | ')} |`);
+      const rule = [...table.rows[0].cells].map((cell) => cell.className === 'right' ? '--:' : ':--');
+      rows.splice(1, 0, `| ${rule.join(' | ')} |`);
+      return rows.join('\n') + '\n';
+    },
+  };
+
+  async function copy(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = document.createElement('textarea');
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      document.execCommand('copy');
+      area.remove();
+    }
+  }
+
+  for (const button of document.querySelectorAll('[data-copy]')) {
+    button.addEventListener('click', async () => {
+      const before = button.textContent;
+      await copy(formats[button.dataset.copy](button.closest('.table, .command')));
+      button.textContent = say(page.words.copied);
+      setTimeout(() => { button.textContent = before; }, 1200);
+    });
+  }
+
+  document.getElementById('download').addEventListener('click', async () => {
+    const numbers = document.getElementById('numbers');
+    const text = numbers.type === 'application/gzip' ? await unpacked('numbers') : numbers.textContent;
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([text], {type: 'application/json'}));
+    link.download = 'report.json';
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+
+  charts().catch((error) => {
+    document.getElementById('no-charts').hidden = false;
+    console.error(error);
+  });
+})();

@@ -1,0 +1,113 @@
+//! The page of one run.
+
+use super::headline::Headline;
+use super::{Edition, Page, environment, page, title};
+use crate::doc::Tone;
+use crate::figure;
+use crate::figure::course::Course;
+use crate::number;
+use crate::run::{Detail, RunReport, compose};
+use inferometer_core::environment::{Ending, Environment};
+use inferometer_core::fold::Folded;
+use inferometer_core::message::Lang;
+use inferometer_core::message::metric::MetricText;
+use inferometer_core::message::page::PageText;
+use inferometer_core::scenario::Scenario;
+use inferometer_core::summary::{Distribution, Summary};
+use serde_json::json;
+use std::path::Path;
+
+/// What the page of a run is made of.
+#[derive(Clone, Copy)]
+pub struct RunPage<'a> {
+    /// The numbers.
+    pub folded: &'a Folded,
+    /// What is drawn.
+    pub course: &'a Course,
+    /// What was asked for.
+    pub scenario: &'a Scenario,
+    /// Where and against what it ran.
+    pub environment: &'a Environment,
+    /// How it ended.
+    pub ending: &'a Ending,
+    /// The run directory.
+    pub directory: &'a Path,
+}
+
+/// The page of a run, which opens in a language.
+pub fn compose_page(run: &RunPage<'_>, lang: Lang) -> Page {
+    let numbers = json!({
+        "summary": run.folded.summary(lang),
+        "environment": run.environment,
+    });
+    page(lang, numbers, |lang| edition(run, lang))
+}
+
+fn edition(run: &RunPage<'_>, lang: Lang) -> Edition {
+    let summary = run.folded.summary(lang);
+    let mut doc = compose(&RunReport {
+        summary: &summary,
+        scenario: run.scenario,
+        environment: run.environment,
+        ending: run.ending,
+        directory: Some(run.directory),
+        lang,
+        detail: Detail::Definitions,
+    });
+    doc.sections
+        .push(environment::section(run.environment, lang));
+    Edition {
+        lang,
+        title: title(summary.label.as_deref(), PageText::Run, lang),
+        headlines: headlines(&summary, lang),
+        figures: figure::run::all(&summary, run.course, lang),
+        doc,
+    }
+}
+
+fn headlines(summary: &Summary, lang: Lang) -> Vec<Headline> {
+    let rate = |name: MetricText, value: Option<f64>, unit: &str| {
+        let value = value.map_or(number::ABSENT.to_owned(), number::brief);
+        Headline::new(name.text(lang), value, unit)
+    };
+    let throughput = &summary.throughput;
+    let latency = &summary.latency;
+    let time = |name: MetricText, p: &str, of: Option<f64>| {
+        let (value, unit) = duration(of);
+        Headline::new(format!("{} {p}", name.text(lang)), value, unit)
+    };
+    let p50 = |found: Option<Distribution>| found.map(|found| found.p50);
+    let p99 = |found: Option<Distribution>| found.map(|found| found.p99);
+    vec![
+        rate(
+            MetricText::OutputTokens,
+            throughput.output_tokens_per_s,
+            "tok/s",
+        ),
+        rate(MetricText::Requests, throughput.requests_per_s, "req/s"),
+        time(MetricText::Ttft, "p50", p50(latency.ttft_ms)),
+        time(MetricText::Ttft, "p99", p99(latency.ttft_ms)),
+        time(MetricText::Tpot, "p50", p50(latency.tpot_ms)),
+        time(MetricText::E2e, "p50", p50(latency.e2e_ms)),
+        failed(summary.requests.failed, summary.requests.planned, lang),
+    ]
+}
+
+/// Failed requests of all.
+pub(super) fn failed(failed: u64, all: u64, lang: Lang) -> Headline {
+    let unit = PageText::OfAll.with(lang, &[("count", number::count(all))]);
+    let headline = Headline::new(PageText::Failed.text(lang), number::count(failed), unit);
+    Headline {
+        tone: if failed > 0 { Tone::Bad } else { Tone::Plain },
+        ..headline
+    }
+}
+
+/// Milliseconds in the unit that reads best.
+pub(super) fn duration(ms: Option<f64>) -> (String, &'static str) {
+    match ms.filter(|ms| ms.is_finite()) {
+        None => (number::ABSENT.to_owned(), ""),
+        Some(ms) if ms >= 10_000.0 => (number::brief(ms / 1e3), "s"),
+        Some(ms) => (number::brief(ms), "ms"),
+    }
+}

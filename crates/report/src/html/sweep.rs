@@ -1,0 +1,78 @@
+//! The page of a sweep.
+
+use super::headline::Headline;
+use super::run::{duration, failed};
+use super::{Edition, Page, environment, page, title};
+use crate::number;
+use crate::sweep::{SweepReport, compose, figures, value};
+use inferometer_core::environment::Environment;
+use inferometer_core::message::page::PageText;
+use inferometer_core::summary::Summary;
+
+/// The page of a sweep, which opens in the report's language; the environment is that of one
+/// of its runs.
+pub fn compose_page(report: &SweepReport<'_>, surroundings: Option<&Environment>) -> Page {
+    page(report.lang, value(report), |lang| {
+        let report = SweepReport { lang, ..*report };
+        let mut doc = compose(&report);
+        doc.sections
+            .extend(surroundings.map(|it| environment::section(it, lang)));
+        Edition {
+            lang,
+            title: title(report.plan.label.as_deref(), PageText::Sweep, lang),
+            headlines: headlines(&report),
+            figures: figures(&report),
+            doc,
+        }
+    })
+}
+
+fn headlines(report: &SweepReport<'_>) -> Vec<Headline> {
+    let lang = report.lang;
+    let measured = || report.visited.iter().filter_map(|it| it.summary.as_ref());
+    let valid = || measured().filter(|summary| summary.valid);
+    let best = |of: fn(&Summary) -> Option<f64>, sign: f64| {
+        let values = valid().filter_map(of).filter(|value| value.is_finite());
+        values.max_by(|a, b| (sign * a).total_cmp(&(sign * b)))
+    };
+    let rate = |name: PageText, value: Option<f64>, unit: &str| {
+        let value = value.map_or(number::ABSENT.to_owned(), number::brief);
+        Headline::new(name.text(lang), value, unit)
+    };
+    let time = |name: PageText, value: Option<f64>| {
+        let (value, unit) = duration(value);
+        Headline::new(name.text(lang), value, unit)
+    };
+    let all = PageText::OfAll.with(
+        lang,
+        &[("count", number::count(report.plan.visits.len() as u64))],
+    );
+    let lost = measured().map(|summary| summary.requests.failed).sum();
+    let planned = measured().map(|summary| summary.requests.planned).sum();
+    vec![
+        rate(
+            PageText::BestThroughput,
+            best(|it| it.throughput.output_tokens_per_s, 1.0),
+            "tok/s",
+        ),
+        rate(
+            PageText::BestQps,
+            best(|it| it.throughput.requests_per_s, 1.0),
+            "req/s",
+        ),
+        time(
+            PageText::BestTtft,
+            best(|it| it.latency.ttft_ms.map(|ttft| ttft.p50), -1.0),
+        ),
+        time(
+            PageText::BestTpot,
+            best(|it| it.latency.tpot_ms.map(|tpot| tpot.p50), -1.0),
+        ),
+        Headline::new(
+            PageText::ValidPoints.text(lang),
+            number::count(valid().count() as u64),
+            all,
+        ),
+        failed(lost, planned, lang),
+    ]
+}

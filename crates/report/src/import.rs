@@ -1,0 +1,386 @@
+//! What `inferometer import` shows: a line for each result, then what is to be said of each.
+
+use crate::csv::{field, harmless};
+use crate::doc::{Block, Cell, Column, Doc, Follow, Note, Pair, Section, Table, Tone, Unit};
+use crate::number;
+use inferometer_core::compare::Point;
+use inferometer_core::doubt::Severity;
+use inferometer_core::message::Lang;
+use inferometer_core::message::import::ImportText;
+
+/// Results of one source.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ImportReport {
+    /// What was read, as it was named.
+    pub source: String,
+    /// By line.
+    pub results: Vec<ResultLine>,
+    /// Spans of lines that could not be read.
+    pub unread: Vec<(u64, u64)>,
+    /// Where it is kept.
+    pub kept: Option<String>,
+}
+
+/// One result.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ResultLine {
+    /// Whose definition the numbers follow.
+    pub tool: String,
+    /// File that it was read from.
+    pub file: String,
+    /// First and last line; absent for a database.
+    pub lines: Option<(u64, u64)>,
+    /// Heading above it.
+    pub label: Option<String>,
+    /// The load.
+    pub point: Point,
+    /// Requests that were expected, answered and failed.
+    pub requests: [Option<u64>; 3],
+    /// Complete answers a second.
+    pub requests_per_s: Option<f64>,
+    /// Output tokens a second.
+    pub output_tokens_per_s: Option<f64>,
+    /// Prompt and output tokens a second.
+    pub total_tokens_per_s: Option<f64>,
+    /// Mean prompt and answer.
+    pub lengths: [Option<f64>; 2],
+    /// Latencies by their name.
+    pub latencies: Vec<LatencyLine>,
+    /// Flags of the engine, as given.
+    pub flags: Option<String>,
+    /// Flags that nobody gave, their version, and how that is known.
+    pub defaults: Option<[String; 3]>,
+    /// Device memory in use, in GiB.
+    pub memory_gib: Option<f64>,
+    /// Why the server did not start.
+    pub error: Option<String>,
+    /// What had to be assumed.
+    pub assumed: Vec<String>,
+    /// Reasons to distrust it.
+    pub doubts: Vec<DoubtLine>,
+}
+
+/// A latency in milliseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LatencyLine {
+    /// `TTFT`, `TPOT` …
+    pub name: &'static str,
+    /// Mean, p50, p90, p95, p99 and largest.
+    pub values: [Option<f64>; 6],
+}
+
+/// A doubt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DoubtLine {
+    /// How much it matters.
+    pub severity: Severity,
+    /// Its code.
+    pub code: String,
+    /// What was seen.
+    pub text: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl ResultLine {
+    fn mean(&self, name: &str) -> Option<f64> {
+        let latency = self.latencies.iter().find(|latency| latency.name == name)?;
+        latency.values[0].or(latency.values[1])
+    }
+
+    /// The load in a few characters, as `runs` writes it.
+    fn load(&self) -> String {
+        let mut parts = Vec::new();
+        for (axis, value) in &self.point.0 {
+            let value = match value {
+                serde_json::Value::String(text) => text.clone(),
+                value => value.to_string(),
+            };
+            parts.push(match axis.as_str() {
+                "concurrency" => format!("c{value}"),
+                "rate" if value == "inf" => value,
+                "rate" => format!("{value}/s"),
+                "input_chars" => format!("in {value}"),
+                "ask_chars" => format!("ask {value}"),
+                _ => format!("{axis}={value}"),
+            });
+        }
+        parts.join(" ")
+    }
+}
+
+/// The import as a document.
+pub fn compose(report: &ImportReport, lang: Lang) -> Doc {
+    let mut sections = vec![Section::plain(vec![
+        Block::Paragraph(ImportText::Found.with(
+            lang,
+            &[
+                ("count", report.results.len().to_string()),
+                ("file", report.source.clone()),
+            ],
+        )),
+        Block::Table(overview(report, lang)),
+    ])];
+    let numbered = report.results.iter().enumerate();
+    sections.extend(numbered.map(|(place, result)| detail(place + 1, result, lang)));
+    if !report.unread.is_empty() {
+        let spans = report
+            .unread
+            .iter()
+            .map(|(first, last)| span(*first, *last));
+        let lines = spans.collect::<Vec<_>>().join(", ");
+        let values = [("file", report.source.clone()), ("lines", lines)];
+        let text = ImportText::UnreadLines.with(lang, &values);
+        let heading = ImportText::Unread.text(lang);
+        sections.push(Section::headed(heading, vec![Block::Paragraph(text)]));
+    }
+    if let Some(kept) = &report.kept {
+        let pair = Pair::new(ImportText::Kept.text(lang), kept.as_str());
+        sections.push(Section::plain(vec![Block::Pairs(vec![pair])]));
+    }
+    Doc { sections }
+}
+
+fn span(first: u64, last: u64) -> String {
+    match first == last {
+        true => first.to_string(),
+        false => format!("{first}–{last}"),
+    }
+}
+
+fn overview(report: &ImportReport, lang: Lang) -> Table {
+    let columns = vec![
+        Column::right("#"),
+        Column::left(ImportText::Tool.text(lang)),
+        Column::right(ImportText::Lines.text(lang)),
+        Column::left(ImportText::Load.text(lang)),
+        Column::right(Unit::RequestsPerSecond.sign()),
+        Column::right(Unit::TokensPerSecond.sign()),
+        Column::right("TTFT"),
+        Column::right("E2E"),
+        Column::wrapped(ImportText::Doubts.text(lang)),
+    ];
+    let rows = report.results.iter().enumerate().map(|(place, result)| {
+        let brief = |value: Option<f64>| match value {
+            Some(value) => Cell::text(number::brief(value)),
+            None => Cell::Absent,
+        };
+        let time = |value: Option<f64>| match value {
+            Some(value) => Cell::text(number::whole_millis(value)),
+            None => Cell::Absent,
+        };
+        let (doubts, tone) = match &result.error {
+            Some(_) => (ImportText::Refused.text(lang).to_owned(), Tone::Bad),
+            None => worst(result),
+        };
+        vec![
+            Cell::count(place as u64 + 1),
+            Cell::text(&result.tool),
+            Cell::text(
+                result
+                    .lines
+                    .map(|(first, last)| span(first, last))
+                    .unwrap_or_default(),
+            ),
+            Cell::text(result.load()),
+            brief(result.requests_per_s),
+            brief(result.output_tokens_per_s),
+            time(result.mean("TTFT")),
+            time(result.mean("E2E")),
+            Cell::Toned(doubts, tone),
+        ]
+    });
+    Table {
+        columns,
+        rows: rows.collect(),
+        footnotes: Vec::new(),
+    }
+}
+
+/// The codes of the gravest doubts.
+fn worst(result: &ResultLine) -> (String, Tone) {
+    let grave: Vec<&DoubtLine> = (result.doubts.iter())
+        .filter(|doubt| doubt.severity > Severity::Note)
+        .collect();
+    let tone = match grave.first().map(|doubt| doubt.severity) {
+        Some(Severity::Invalid) => Tone::Bad,
+        Some(_) => Tone::Caution,
+        None => Tone::Plain,
+    };
+    let mut codes: Vec<&str> = grave.iter().map(|doubt| doubt.code.as_str()).collect();
+    codes.dedup();
+    (codes.join(", "), tone)
+}
+
+fn detail(place: usize, result: &ResultLine, lang: Lang) -> Section {
+    let no_label = ImportText::NoLabel.text(lang).to_owned();
+    let label = result.label.clone().unwrap_or(no_label);
+    let heading = ImportText::Result.with(lang, &[("number", place.to_string()), ("label", label)]);
+    let mut blocks = vec![Block::Pairs(pairs(result, lang))];
+    if !result.latencies.is_empty() {
+        blocks.push(Block::Table(latencies(result)));
+    }
+    if !result.doubts.is_empty() {
+        blocks.push(Block::Notes(result.doubts.iter().map(note).collect()));
+    }
+    Section::headed(&heading, blocks)
+}
+
+fn note(doubt: &DoubtLine) -> Note {
+    Note {
+        tag: doubt.severity.to_string(),
+        tone: match doubt.severity {
+            Severity::Note => Tone::Plain,
+            Severity::Warn => Tone::Caution,
+            Severity::Invalid => Tone::Bad,
+        },
+        subject: doubt.code.clone(),
+        text: doubt.text.clone(),
+        follow: Some(Follow::Remedy(doubt.remedy.clone())),
+    }
+}
+
+fn pairs(result: &ResultLine, lang: Lang) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    let mut push = |key: ImportText, value: String| {
+        if !value.is_empty() {
+            pairs.push(Pair::new(key.text(lang), value));
+        }
+    };
+    let mut place = vec![("file", result.file.clone()), ("tool", result.tool.clone())];
+    let at = match result.lines {
+        Some((first, last)) => {
+            place.extend([("first", first.to_string()), ("last", last.to_string())]);
+            ImportText::At
+        }
+        None => ImportText::AtDatabase,
+    };
+    push(ImportText::Source, at.with(lang, &place));
+    if !result.point.0.is_empty() {
+        push(ImportText::Load, result.point.to_string());
+    }
+    push(ImportText::Requests, requests(result, lang));
+    let rates = [
+        (result.requests_per_s).map(|rate| format!("{} req/s", number::brief(rate))),
+        (result.output_tokens_per_s)
+            .map(|rate| ImportText::OutputRate.with(lang, &[("rate", number::brief(rate))])),
+        (result.total_tokens_per_s)
+            .map(|rate| ImportText::TotalRate.with(lang, &[("rate", number::brief(rate))])),
+    ];
+    let rates: Vec<String> = rates.into_iter().flatten().collect();
+    push(ImportText::Throughput, rates.join(", "));
+    if result.lengths.iter().any(Option::is_some) {
+        let [input, output] = result
+            .lengths
+            .map(|mean| mean.map_or(number::ABSENT.to_owned(), number::mean));
+        let lengths = [("input", input), ("output", output)];
+        push(
+            ImportText::Lengths,
+            ImportText::MeanLengths.with(lang, &lengths),
+        );
+    }
+    push(ImportText::Flags, result.flags.clone().unwrap_or_default());
+    if let Some([flags, version, by]) = result.defaults.clone() {
+        let values = [("flags", flags), ("version", version), ("by", by)];
+        push(
+            ImportText::Defaults,
+            ImportText::DefaultsOf.with(lang, &values),
+        );
+    }
+    if let Some(gib) = result.memory_gib {
+        push(ImportText::Memory, format!("{} GiB", number::brief(gib)));
+    }
+    push(ImportText::Assumed, result.assumed.join("; "));
+    push(
+        ImportText::Refused,
+        result.error.clone().unwrap_or_default(),
+    );
+    pairs
+}
+
+fn requests(result: &ResultLine, lang: Lang) -> String {
+    let [planned, ok, failed] = result.requests.map(|count| count.map(number::count));
+    let mut parts = Vec::new();
+    match (planned, ok) {
+        (Some(planned), Some(ok)) => {
+            parts.push(ImportText::OkOf.with(lang, &[("ok", ok), ("planned", planned)]));
+        }
+        (None, Some(ok)) | (Some(ok), None) => parts.push(ImportText::Ok.with(lang, &[("ok", ok)])),
+        (None, None) => {}
+    }
+    parts.extend(failed.map(|failed| ImportText::Failed.with(lang, &[("failed", failed)])));
+    parts.join(", ")
+}
+
+fn latencies(result: &ResultLine) -> Table {
+    let mut columns = vec![Column::left("ms")];
+    columns.extend(["mean", "p50", "p90", "p95", "p99", "max"].map(Column::right));
+    let rows = result.latencies.iter().map(|latency| {
+        let values = latency.values.iter().map(|value| match value {
+            Some(value) => Cell::text(number::brief(*value)),
+            None => Cell::blank(),
+        });
+        std::iter::once(Cell::text(latency.name))
+            .chain(values)
+            .collect()
+    });
+    Table {
+        columns,
+        rows: rows.collect(),
+        footnotes: Vec::new(),
+    }
+}
+
+/// One row a result, with names of columns that do not change.
+pub fn csv(reports: &[ImportReport]) -> String {
+    const LATENCIES: [&str; 5] = ["TTFT", "TPOT", "ITL", "E2E", "max gap"];
+    const STATISTICS: [&str; 6] = ["mean", "p50", "p90", "p95", "p99", "max"];
+    let mut names = String::from(
+        "file,first_line,last_line,tool,label,point,planned,ok,failed,requests_per_s,output_tokens_per_s,total_tokens_per_s,input_mean,output_mean",
+    );
+    for latency in LATENCIES {
+        for statistic in STATISTICS {
+            let latency = latency.to_lowercase().replace(' ', "_");
+            names.push_str(&format!(",{latency}_ms_{statistic}"));
+        }
+    }
+    names.push_str(",doubts,error\r\n");
+    let mut out = names;
+    for result in reports.iter().flat_map(|report| &report.results) {
+        let text = |text: &str| field(&harmless(text));
+        let real = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+        let whole = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+        let mut cells = vec![
+            text(&result.file),
+            whole(result.lines.map(|lines| lines.0)),
+            whole(result.lines.map(|lines| lines.1)),
+            text(&result.tool),
+            text(result.label.as_deref().unwrap_or_default()),
+            text(&result.point.to_string()),
+        ];
+        cells.extend(result.requests.map(whole));
+        cells.extend(
+            [
+                result.requests_per_s,
+                result.output_tokens_per_s,
+                result.total_tokens_per_s,
+            ]
+            .map(real),
+        );
+        cells.extend(result.lengths.map(real));
+        for name in LATENCIES {
+            let found = result.latencies.iter().find(|latency| latency.name == name);
+            cells.extend(found.map_or([None; 6], |latency| latency.values).map(real));
+        }
+        let codes: Vec<&str> = result
+            .doubts
+            .iter()
+            .map(|doubt| doubt.code.as_str())
+            .collect();
+        cells.push(text(&codes.join(" ")));
+        cells.push(text(result.error.as_deref().unwrap_or_default()));
+        out.push_str(&cells.join(","));
+        out.push_str("\r\n");
+    }
+    out
+}

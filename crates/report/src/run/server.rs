@@ -1,0 +1,130 @@
+//! The server's own view, and what the slowest requests waited for.
+
+use super::{RunReport, heading};
+use crate::doc::{Block, Pair, Section};
+use crate::number;
+use inferometer_core::message::server::ServerText;
+use inferometer_core::server::{DeviceSummary, Explained, Explanation, HostSummary, Level};
+
+/// Parts of an explanation below this share are left out.
+const LEAST_SHARE: f64 = 0.01;
+
+const MIB_PER_GIB: f64 = 1024.0;
+
+pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
+    let view = report.summary.server.as_ref()?;
+    let mut pairs = Vec::new();
+    let mut pair = |label: ServerText, value: Option<String>| {
+        pairs.extend(value.map(|value| Pair::new(report.say(label), value)));
+    };
+    let requests = |level: Level| leveled(report, level, number::mean);
+    pair(ServerText::Running, view.running.map(requests));
+    pair(ServerText::WaitingRequests, view.waiting.map(requests));
+    let kv = view
+        .kv_use
+        .map(|level| leveled(report, level, number::percent));
+    pair(ServerText::KvUse, kv);
+    let counted = |count: f64| number::grouped(count, 0);
+    pair(ServerText::Preempted, view.preemptions.map(counted));
+    pair(
+        ServerText::PrefixHits,
+        view.prefix_hit_rate.map(number::percent),
+    );
+    pair(ServerText::BatchSize, view.batch_size.map(number::mean));
+    pair(ServerText::StepTokens, view.step_tokens.map(number::mean));
+    let times = [
+        (ServerText::QueueMean, view.queue_mean_ms),
+        (ServerText::PrefillMean, view.prefill_mean_ms),
+        (ServerText::DecodeMean, view.decode_mean_ms),
+    ];
+    let times: Vec<String> = (times.into_iter())
+        .filter_map(|(label, ms)| Some(report.fill(label, &[("time", number::millis(ms?))])))
+        .collect();
+    pair(
+        ServerText::MeanTimes,
+        (!times.is_empty()).then(|| report.list(&times)),
+    );
+    for device in &view.devices {
+        let value = of_device(report, device);
+        let name = format!("{} {}", device.name, device.index);
+        pairs.extend((!value.is_empty()).then(|| Pair::new(&name, value)));
+    }
+    let host = view.host.as_ref().map(|host| of_host(report, host));
+    let host = host.filter(|said| !said.is_empty());
+    pairs.extend(host.map(|said| Pair::new(report.say(ServerText::ClientHost), said)));
+    let mut blocks = vec![Block::Pairs(pairs)];
+    for explanation in &view.slowest {
+        blocks.extend(explained(report, explanation));
+    }
+    Some(Section::headed(&heading(report, ServerText::View), blocks))
+}
+
+fn leveled(report: &RunReport<'_>, level: Level, shown: fn(f64) -> String) -> String {
+    let values = [("mean", shown(level.mean)), ("max", shown(level.max))];
+    report.fill(ServerText::MeanAndMax, &values)
+}
+
+fn of_device(report: &RunReport<'_>, device: &DeviceSummary) -> String {
+    let mut parts = Vec::new();
+    if let Some(busy) = device.busy {
+        let busy = leveled(report, busy, number::percent);
+        parts.push(report.fill(ServerText::Busy, &[("share", busy)]));
+    }
+    if let Some(used) = device.memory_used_mib {
+        let gib = |mib: f64| number::exact((mib / MIB_PER_GIB * 10.0).round() / 10.0);
+        parts.push(match device.memory_total_mib {
+            Some(total) => {
+                let values = [("used", gib(used.max)), ("total", gib(total))];
+                report.fill(ServerText::MemoryOf, &values)
+            }
+            None => report.fill(ServerText::Memory, &[("used", gib(used.max))]),
+        });
+    }
+    if let Some(power) = device.power_w {
+        parts.push(report.fill(ServerText::Power, &[("watts", number::mean(power.mean))]));
+    }
+    report.list(&parts)
+}
+
+fn of_host(report: &RunReport<'_>, host: &HostSummary) -> String {
+    let mut parts = Vec::new();
+    if let Some(cpu) = host.cpu {
+        let cpu = leveled(report, cpu, number::percent);
+        parts.push(report.fill(ServerText::HostCpu, &[("share", cpu)]));
+    }
+    if let Some(used) = host.memory_used_mib {
+        let gib = number::exact((used.max / MIB_PER_GIB * 10.0).round() / 10.0);
+        parts.push(report.fill(ServerText::Memory, &[("used", gib)]));
+    }
+    report.list(&parts)
+}
+
+fn explained(report: &RunReport<'_>, explanation: &Explanation) -> Vec<Block> {
+    let of = match explanation.of {
+        Explained::Ttft => "TTFT",
+        Explained::E2e => "E2E",
+    };
+    let head = report.fill(
+        ServerText::Slowest,
+        &[
+            ("of", of.to_owned()),
+            ("p", number::exact(explanation.percentile)),
+            ("n", number::count(explanation.requests)),
+            ("ms", number::exact(explanation.mean_ms.round())),
+        ],
+    );
+    let parts = (explanation.parts.iter()).filter(|part| part.share >= LEAST_SHARE);
+    let pairs = parts.map(|part| {
+        let values = [
+            ("share", number::percent(part.share)),
+            ("time", number::millis(part.ms)),
+        ];
+        let value = report.fill(ServerText::ShareAndTime, &values);
+        Pair::new(part.cause.text(report.lang), value)
+    });
+    let pairs = Block::Pairs(pairs.collect());
+    let evidence = (explanation.evidence.iter()).map(|seen| seen.text(report.lang));
+    let mut blocks = vec![Block::Paragraph(head), pairs];
+    blocks.extend(evidence.map(Block::Paragraph));
+    blocks
+}

@@ -1,0 +1,353 @@
+//! A static index of many results: search, filters, and a comparison that the browser makes from
+//! embedded figures. No script but our own, nothing from elsewhere.
+//!
+//! Names, labels and tags are hostile: in markup they are escaped, in the embedded JSON nothing
+//! can end the script element, and the script writes text, never markup.
+
+use crate::figure::metric_name::{MetricUnit, metric_name, unit_of};
+use crate::number;
+use crate::runs::{Listed, RunState, minute};
+use inferometer_core::compare::Metric;
+use inferometer_core::hostile::printable;
+use inferometer_core::message::numbers::NumbersText;
+use inferometer_core::message::runs::RunsText;
+use inferometer_core::message::site::SiteText;
+use inferometer_core::message::verdict::VerdictText;
+use inferometer_core::message::{Lang, Text};
+use inferometer_core::summary::Summary;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+const STYLE: &str = include_str!("site.css");
+const SCRIPT: &str = include_str!("site.js");
+
+/// Longest name, label or tag that is shown.
+const MOST_CHARS: usize = 200;
+
+/// One result of the index.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Name of its directory.
+    pub name: String,
+    /// Its page, as a path from the index; [`page_name`] makes one.
+    pub page: String,
+    /// The user's name for it.
+    pub label: Option<String>,
+    /// Facts given by the user.
+    pub tags: BTreeMap<String, String>,
+    /// Wall time of its beginning, RFC 3339.
+    pub started: Option<String>,
+    /// What came of it.
+    pub state: RunState,
+    /// What it is.
+    pub what: Listed,
+    /// Where its figures were measured, if it is a sweep.
+    pub point: Option<String>,
+    /// Its figures: of a sweep, those of its best point.
+    pub figures: Option<Summary>,
+}
+
+/// A file name for a result: letters, digits and `._-` only, and none twice.
+pub fn page_name(name: &str, taken: &mut HashSet<String>) -> String {
+    let plain = |c: char| match c {
+        c if c.is_ascii_alphanumeric() || "._-".contains(c) => c,
+        _ => '-',
+    };
+    let stem: String = name.chars().take(100).map(plain).collect();
+    let stem = match stem.trim_matches('.') {
+        "" => "result",
+        stem => stem,
+    };
+    let others = (2..).map(|number| format!("{stem}-{number}.html"));
+    let mut names = std::iter::once(format!("{stem}.html")).chain(others);
+    names
+        .find(|name| taken.insert(name.to_lowercase()))
+        .expect("numbers do not end")
+}
+
+/// The index, opened in one language and switched in the browser.
+pub fn index(entries: &[Entry], lang: Lang) -> String {
+    let tags: BTreeSet<String> = entries.iter().flat_map(tags).collect();
+    let tags: String = (tags.iter())
+        .map(|tag| format!("<option>{}</option>", escaped(tag)))
+        .collect();
+    let kinds: String = [RunsText::Run, RunsText::Sweep, RunsText::Capacity]
+        .map(|kind| option(kind, kind.text(Lang::En)))
+        .concat();
+    let heads: String = [
+        ("choose", both(SiteText::Choose)),
+        ("", both(RunsText::RunName)),
+        ("", both(RunsText::Kind)),
+        ("", both(RunsText::RunLabel)),
+        ("", both(SiteText::Tags)),
+        ("", both(RunsText::When)),
+        ("", both(RunsText::Verdict)),
+        ("number", both(SiteText::Load)),
+        ("number", "req/s".to_owned()),
+        ("number", "tok/s".to_owned()),
+        ("number", both(NumbersText::TtftMedian)),
+    ]
+    .map(|(class, head)| format!("<th class=\"{class}\">{head}</th>"))
+    .concat();
+    let rows: String = entries.iter().enumerate().map(row).collect();
+    let body = format!(
+        "<h1>{title}</h1>\n\
+         <div class=\"bar\"><input type=\"search\" id=\"search\" {search}>\
+         <select id=\"kind\">{all_kinds}{kinds}</select>\
+         <select id=\"tag\">{all_tags}{tags}</select>\
+         <span class=\"faint\" id=\"shown\"></span>\
+         <button id=\"language\">中文 / English</button></div>\n\
+         <div class=\"scroll\"><table><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n\
+         <h2>{comparison}</h2>\n<p class=\"faint\" id=\"choose-two\">{choose}</p>\n\
+         <div class=\"scroll\"><table id=\"ratios\"></table></div>\n\
+         <p class=\"faint\" id=\"not-a-test\" hidden>{not_a_test}</p>\n\
+         <script type=\"application/json\" id=\"data\">{data}</script>\n\
+         <script>{SCRIPT}</script>\n",
+        title = both(SiteText::Title),
+        search = attributes(SiteText::Search),
+        all_kinds = option(SiteText::AllKinds, ""),
+        all_tags = option(SiteText::AllTags, ""),
+        comparison = both(SiteText::Comparison),
+        choose = both(SiteText::ChooseTwo),
+        not_a_test = both(SiteText::NotATest),
+        data = embedded(&data(entries)),
+    );
+    document(SiteText::Title.text(lang), &body, lang)
+}
+
+/// A page with a report as text, for a result that has no page of its own.
+pub fn plain_page(name: &str, report: &str, lang: Lang) -> String {
+    let back = SiteText::Back.text(lang);
+    let body = format!(
+        "<p><a href=\"../index.html\">{back}</a></p>\n<h1>{}</h1>\n<pre>{}</pre>\n",
+        shown(name),
+        escaped(report)
+    );
+    document(&clean(name), &body, lang)
+}
+
+fn document(title: &str, body: &str, lang: Lang) -> String {
+    let html_lang = match lang {
+        Lang::En => "en",
+        Lang::Zh => "zh-CN",
+    };
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"{html_lang}\" data-lang=\"{lang}\">\n<head>\n\
+         <meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
+         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
+        title = escaped(title),
+    )
+}
+
+fn row((at, entry): (usize, &Entry)) -> String {
+    let tags: String = tags(entry)
+        .iter()
+        .map(|tag| format!("<span class=\"tag\">{}</span>", escaped(tag)))
+        .collect();
+    let (state, class) = state(entry);
+    let figures = entry.figures.as_ref();
+    let rate = |value: Option<f64>| value.map_or_else(String::new, number::brief);
+    let requests = figures.and_then(|summary| summary.throughput.requests_per_s);
+    let tokens = figures.and_then(|summary| summary.throughput.output_tokens_per_s);
+    let ttft = figures.and_then(|summary| summary.latency.ttft_ms);
+    let ttft = ttft.map_or_else(String::new, |ttft| number::whole_millis(ttft.p50));
+    let load = [Lang::En, Lang::Zh].map(|lang| entry.what.load(lang));
+    format!(
+        "<tr data-at=\"{at}\"><td class=\"choose\"><input type=\"checkbox\" aria-label=\"{name}\"></td>\
+         <td><a href=\"{page}\">{name}</a></td><td>{kind}</td><td>{label}</td><td>{tags}</td>\
+         <td>{when}</td><td class=\"{class}\">{state}</td><td class=\"number\">{load}</td>\
+         <td class=\"number\">{requests}</td><td class=\"number\">{tokens}</td>\
+         <td class=\"number\">{ttft}</td></tr>\n",
+        name = shown(&entry.name),
+        page = escaped(&entry.page),
+        kind = both(entry.what.kind()),
+        label = shown(entry.label.as_deref().unwrap_or_default()),
+        when = shown(&entry.started.as_deref().map(minute).unwrap_or_default()),
+        state = both(state),
+        load = spans(&load),
+        requests = rate(requests),
+        tokens = rate(tokens),
+    )
+}
+
+fn state(entry: &Entry) -> (VerdictText, &'static str) {
+    match entry.state {
+        RunState::Valid => (VerdictText::Valid, "valid"),
+        RunState::Invalid => (VerdictText::Invalid, "invalid"),
+        RunState::Unfinished => (VerdictText::Unfinished, "unfinished"),
+        RunState::Foreign => (VerdictText::Foreign, "foreign"),
+    }
+}
+
+fn tags(entry: &Entry) -> Vec<String> {
+    (entry.tags.iter())
+        .map(|(key, value)| clean(&format!("{key}={value}")))
+        .collect()
+}
+
+/// What the script works on.
+fn data(entries: &[Entry]) -> Value {
+    let languages =
+        |text: &dyn Fn(Lang) -> String| json!({"en": text(Lang::En), "zh": text(Lang::Zh)});
+    let metrics: Vec<Value> = (Metric::ALL.iter())
+        .map(|&metric| {
+            let unit = match unit_of(metric) {
+                MetricUnit::Time => "ms",
+                MetricUnit::Sign(sign) => sign,
+            };
+            let mut named = languages(&|lang| metric_name(metric, lang));
+            named["unit"] = unit.into();
+            named
+        })
+        .collect();
+    let entries: Vec<Value> = (entries.iter())
+        .map(|entry| {
+            let tags = tags(entry);
+            let label = clean(entry.label.as_deref().unwrap_or_default());
+            let name = clean(&entry.name);
+            let figures = entry.figures.as_ref();
+            let values: Vec<Option<f64>> = (Metric::ALL.iter())
+                .map(|metric| figures.and_then(|summary| metric.of(summary)))
+                .collect();
+            let title = match label.is_empty() {
+                true => name.clone(),
+                false => label.clone(),
+            };
+            let (state, _) = state(entry);
+            json!({
+                "page": entry.page,
+                "title": title,
+                "kind": entry.what.kind().text(Lang::En),
+                "point": entry.point.as_deref().map(clean),
+                "state": languages(&|lang| state.text(lang).to_owned()),
+                "words": format!("{name} {label} {}", tags.join(" ")).to_lowercase(),
+                "tags": tags,
+                "values": values,
+            })
+        })
+        .collect();
+    json!({
+        "metric": languages(&|lang| SiteText::Metric.text(lang).to_owned()),
+        "metrics": metrics,
+        "entries": entries,
+    })
+}
+
+/// JSON inside a script element: no text in it can end the element.
+fn embedded(value: &Value) -> String {
+    value.to_string().replace('<', "\\u003c")
+}
+
+/// A text in both languages, of which the page shows one.
+fn both(text: impl Text) -> String {
+    spans(&[Lang::En, Lang::Zh].map(|lang| text.text(lang).to_owned()))
+}
+
+fn spans([en, zh]: &[String; 2]) -> String {
+    match en == zh {
+        true => escaped(en),
+        false => format!(
+            "<span lang=\"en\">{}</span><span lang=\"zh-CN\">{}</span>",
+            escaped(en),
+            escaped(zh)
+        ),
+    }
+}
+
+/// Both languages of what holds no elements; the script shows one.
+fn attributes(text: impl Text) -> String {
+    let [en, zh] = [Lang::En, Lang::Zh].map(|lang| escaped(text.text(lang)));
+    format!("data-en=\"{en}\" data-zh=\"{zh}\"")
+}
+
+fn option(text: impl Text, value: &str) -> String {
+    let (attributes, value) = (attributes(text), escaped(value));
+    format!("<option value=\"{value}\" {attributes}></option>")
+}
+
+/// Somebody's text in markup.
+fn shown(text: &str) -> String {
+    escaped(&clean(text))
+}
+
+fn clean(text: &str) -> String {
+    printable(text, MOST_CHARS)
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#39;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, taken: &mut HashSet<String>) -> Entry {
+        Entry {
+            name: name.to_owned(),
+            page: page_name(name, taken),
+            label: None,
+            tags: BTreeMap::new(),
+            started: Some("2026-11-15T02:23:34Z".to_owned()),
+            state: RunState::Valid,
+            what: Listed::Run(None),
+            point: None,
+            figures: None,
+        }
+    }
+
+    #[test]
+    fn hostile_names_labels_and_tags_are_text_wherever_they_stand() {
+        let evil = "</script><script>alert(1)</script><img src=x onerror='a'>\"";
+        let mut one = entry(evil, &mut HashSet::new());
+        one.label = Some(evil.to_owned());
+        one.tags.insert(evil.to_owned(), evil.to_owned());
+        one.point = Some(evil.to_owned());
+        let page = index(&[one], Lang::En);
+        assert_eq!(page.matches("<script").count(), 2, "data and our script");
+        assert_eq!(page.matches("</script>").count(), 2);
+        assert!(!page.contains("<img"), "{page}");
+        assert!(page.contains("&lt;script&gt;alert(1)"));
+        let plain = plain_page(evil, evil, Lang::Zh);
+        assert!(!plain.contains("<script") && !plain.contains("<img"));
+    }
+
+    #[test]
+    fn the_embedded_data_are_json_with_a_value_or_null_for_each_metric() {
+        let page = index(&[entry("a", &mut HashSet::new())], Lang::Zh);
+        let from = page.find("id=\"data\">").unwrap() + "id=\"data\">".len();
+        let text = &page[from..from + page[from..].find("</script>").unwrap()];
+        let data: Value = serde_json::from_str(text).unwrap();
+        let metrics = data["metrics"].as_array().unwrap().len();
+        assert_eq!(metrics, Metric::ALL.len());
+        let values = data["entries"][0]["values"].as_array().unwrap();
+        assert!(values.len() == metrics && values.iter().all(Value::is_null));
+        assert!(page.contains("data-lang=\"zh\""));
+    }
+
+    #[test]
+    fn pages_have_safe_names_and_none_twice() {
+        let mut taken = HashSet::new();
+        assert_eq!(page_name("../a b", &mut taken), "-a-b.html");
+        assert_eq!(page_name("../a b", &mut taken), "-a-b-2.html");
+        assert_eq!(page_name("../A b", &mut taken), "-A-b-3.html");
+        assert_eq!(page_name("夜", &mut taken), "-.html");
+        assert_eq!(page_name("...", &mut taken), "result.html");
+    }
+
+    #[test]
+    fn nothing_comes_from_elsewhere() {
+        let page = index(&[entry("a", &mut HashSet::new())], Lang::En);
+        assert!(
+            !page.contains("http://") && !page.contains("https://"),
+            "{page}"
+        );
+        assert!(!page.contains("src="));
+    }
+}

@@ -1,0 +1,99 @@
+"use strict";
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const root = document.documentElement;
+  const rows = [...document.querySelectorAll("tr[data-at]")];
+  const data = JSON.parse(byId("data").textContent);
+  const language = () => root.dataset.lang;
+
+  /** Texts that cannot hold two elements: options and placeholders. */
+  const translate = () => {
+    for (const element of document.querySelectorAll("[data-en]")) {
+      const text = element.dataset[language()];
+      if (element instanceof HTMLInputElement) element.placeholder = text;
+      else element.textContent = text;
+    }
+  };
+
+  const filter = () => {
+    const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const tag = byId("tag").value;
+    const kind = byId("kind").value;
+    let shown = 0;
+    for (const row of rows) {
+      const entry = data.entries[row.dataset.at];
+      const fits = words.every((word) => entry.words.includes(word))
+        && (!tag || entry.tags.includes(tag))
+        && (!kind || entry.kind === kind);
+      row.hidden = !fits;
+      if (fits) shown += 1;
+    }
+    byId("shown").textContent = `${shown} / ${rows.length}`;
+  };
+
+  const chosen = () => rows
+    .filter((row) => row.querySelector("input").checked)
+    .map((row) => data.entries[row.dataset.at]);
+
+  const cell = (kind, text, title) => {
+    const element = document.createElement(kind);
+    element.textContent = text;
+    if (title) element.className = title;
+    return element;
+  };
+
+  const number = (value) => {
+    const size = Math.abs(value);
+    const digits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
+    return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  };
+
+  const compare = () => {
+    const entries = chosen();
+    const table = byId("ratios");
+    table.replaceChildren();
+    byId("choose-two").hidden = entries.length >= 2;
+    byId("not-a-test").hidden = entries.length < 2;
+    const names = entries.map((entry) => encodeURIComponent(entry.page)).join(",");
+    history.replaceState(null, "", names ? `#compare=${names}` : location.pathname + location.search);
+    if (entries.length < 2) return;
+    const head = document.createElement("tr");
+    head.append(cell("th", data.metric[language()]));
+    for (const entry of entries) {
+      const title = cell("th", [entry.title, entry.point, entry.state[language()]].filter(Boolean).join(" · "), "number");
+      head.append(title);
+    }
+    table.append(head);
+    data.metrics.forEach((metric, at) => {
+      const values = entries.map((entry) => entry.values[at]);
+      if (values.every((value) => value === null)) return;
+      const row = document.createElement("tr");
+      row.append(cell("td", `${metric[language()]} (${metric.unit})`));
+      values.forEach((value, column) => {
+        const base = values[0];
+        const ratio = column > 0 && value !== null && base ? ` (×${(value / base).toFixed(3)})` : "";
+        row.append(cell("td", value === null ? "n/a" : number(value) + ratio, "number"));
+      });
+      table.append(row);
+    });
+  };
+
+  const asked = new Set((location.hash.match(/^#compare=(.*)$/)?.[1] ?? "").split(",").map((name) => {
+    try { return decodeURIComponent(name); } catch { return ""; }
+  }));
+  for (const row of rows) {
+    const box = row.querySelector("input");
+    box.checked = asked.has(data.entries[row.dataset.at].page);
+    box.addEventListener("change", compare);
+  }
+  for (const id of ["search", "tag", "kind"]) byId(id).addEventListener("input", filter);
+  byId("language").addEventListener("click", () => {
+    root.dataset.lang = language() === "en" ? "zh" : "en";
+    root.lang = language() === "en" ? "en" : "zh-CN";
+    translate();
+    compare();
+  });
+  translate();
+  filter();
+  compare();
+})();

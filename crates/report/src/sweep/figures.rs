@@ -1,0 +1,275 @@
+//! What is drawn of a sweep: ladders where load is climbed, heat maps where lengths are
+//! crossed, bars or lines over everything else.
+
+use super::{LOAD, Row, SweepReport, grid, grouped, rows, shown};
+use crate::figure::configurations::{self, Configurations, Style};
+use crate::figure::curve::{self, Tradeoff};
+use crate::figure::grid::{Grid, USUAL, heat_maps};
+use crate::figure::ladder::{self, Ladder, LadderSeries, legend};
+use crate::figure::{Figure, Level, Shown};
+use crate::number;
+use inferometer_core::compare::Metric;
+use inferometer_core::message::page::PageText;
+use inferometer_core::slo::{Slo, SloMetric, SloScope};
+use inferometer_core::summary::Summary;
+
+/// Series in one chart: as many as there are colours.
+const MOST_SERIES: usize = 8;
+/// Heat maps, one for each value of the other axes.
+const MOST_GRIDS: usize = 6;
+/// Configurations from this number on are lines, and above the other are not drawn.
+const MANY: usize = 10;
+const MOST_CONFIGURATIONS: usize = 400;
+
+/// Every figure of a sweep, in reading order.
+pub fn figures(report: &SweepReport<'_>) -> Vec<Figure> {
+    let rows: Vec<Row<'_>> = (rows(report).into_iter())
+        .filter(|row| typical(row).is_some())
+        .collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let axes = &report.plan.axes;
+    let climbed = axes.iter().find(|axis| LOAD.contains(&axis.as_str()));
+    let lengths = grid::lengths(axes);
+    let mut figures = match (climbed, axes.as_slice()) {
+        (Some(climbed), _) => ladders(report, climbed, &rows),
+        (None, [axis]) if rows.iter().all(|row| is_number(row, axis)) => {
+            ladders(report, axis, &rows)
+        }
+        (None, _) => Vec::new(),
+    };
+    match (lengths, climbed) {
+        (Some(lengths), _) => figures.extend(grids(report, lengths, &rows)),
+        (None, None) => figures.extend(settings(report, &rows)),
+        (None, Some(_)) => {}
+    }
+    if report.plan.repeat > 1 {
+        let note = PageText::MedianRepeat.text(report.lang);
+        for figure in &mut figures {
+            figure.footnotes.push(note.to_owned());
+        }
+    }
+    figures
+}
+
+/// Of several measurements of a point, the one with the median throughput.
+fn typical<'a>(row: &Row<'a>) -> Option<&'a Summary> {
+    let mut all = row.shown();
+    all.sort_by(|a, b| {
+        let rate = |it: &Summary| it.throughput.output_tokens_per_s.unwrap_or(0.0);
+        rate(a).total_cmp(&rate(b))
+    });
+    all.get(all.len().saturating_sub(1) / 2).copied()
+}
+
+fn is_number(row: &Row<'_>, axis: &str) -> bool {
+    matches!(level(row, axis), Level::Number(_))
+}
+
+fn level(row: &Row<'_>, axis: &str) -> Level {
+    let text = shown(row.point.0.get(axis));
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() => Level::Number(value),
+        _ => Level::Name(text),
+    }
+}
+
+/// The name of a point on the axes other than some: values of servers without their scheme.
+fn label(report: &SweepReport<'_>, row: &Row<'_>, without: &[&String]) -> String {
+    let others = (report.plan.axes.iter()).filter(|axis| !without.contains(axis));
+    let values: Vec<String> = others
+        .map(|axis| {
+            let value = shown(row.point.0.get(axis));
+            match axis.as_str() {
+                "url" => value.split("://").last().unwrap_or_default().to_owned(),
+                axis => format!("{axis} {value}"),
+            }
+        })
+        .collect();
+    values.join(", ")
+}
+
+fn ladders(report: &SweepReport<'_>, axis: &String, rows: &[Row<'_>]) -> Vec<Figure> {
+    let lang = report.lang;
+    let groups = grouped(rows.iter(), |row| label(report, row, &[axis]));
+    let left = groups.len().saturating_sub(MOST_SERIES);
+    let series = groups.into_iter().take(MOST_SERIES).map(|(label, rows)| {
+        let points = rows.into_iter();
+        let points: Vec<(Level, &Summary)> = points
+            .filter_map(|row| Some((level(row, axis), typical(row)?)))
+            .collect();
+        let tagged = points.first().map(|(_, summary)| legend(summary));
+        LadderSeries {
+            label: match label.is_empty() {
+                true => tagged.unwrap_or_default(),
+                false => label,
+            },
+            points,
+        }
+    });
+    let mut ladder = Ladder {
+        axis: axis.clone(),
+        series: series.collect(),
+        ..Ladder::default()
+    };
+    ladder.capacity = within_objectives(&ladder);
+    let mut figures = vec![ladder::sheet(&ladder, lang)];
+    if ladder.series.len() > 1 {
+        figures.push(ladder::overlay(&ladder, lang));
+    }
+    figures.extend(ladder::overlay_per_card(&ladder, lang));
+    let failed = rows
+        .iter()
+        .filter_map(typical)
+        .any(|it| it.requests.failed > 0);
+    if failed {
+        figures.push(ladder::failures(&ladder, lang));
+    }
+    if LOAD.contains(&axis.as_str()) && rows.len() > 1 {
+        figures.push(curve::throughput_latency(&tradeoff(&ladder), lang));
+        figures.push(curve::pareto(&ladder, lang));
+    }
+    left_over(report, left, &mut figures);
+    figures
+}
+
+/// The highest level up to which a lone ladder meets its objectives; absent where none are
+/// judged, or all levels meet them.
+fn within_objectives(ladder: &Ladder<'_>) -> Option<f64> {
+    let [alone] = ladder.series.as_slice() else {
+        return None;
+    };
+    let mut levels: Vec<(f64, bool)> = (alone.points.iter())
+        .filter_map(|(level, summary)| match level {
+            Level::Number(value) => Some((*value, summary.slo.as_ref()?.met?)),
+            Level::Name(_) => None,
+        })
+        .collect();
+    levels.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let met = levels.iter().take_while(|(_, met)| *met).count();
+    (met < levels.len()).then(|| levels[..met].last().map(|(level, _)| *level))?
+}
+
+/// Latency over throughput: that of the first objective, else TTFT at p99.
+pub(crate) fn tradeoff<'a>(ladder: &'a Ladder<'a>) -> Tradeoff<'a> {
+    let summaries = ladder.series.iter().flat_map(|series| &series.points);
+    let mut objectives = summaries
+        .filter_map(|(_, summary)| summary.slo.as_ref())
+        .flat_map(|slo| &slo.objectives);
+    let limited = objectives.find_map(|it| {
+        let slo: Slo = it.objective.parse().ok()?;
+        let limit = slo.limit.0.as_secs_f64() * 1e3;
+        Some((of_objective(&slo)?, (it.objective.clone(), limit)))
+    });
+    let (latency, objective) = match limited {
+        Some((latency, objective)) => (latency, Some(objective)),
+        None => (Metric::TtftP99, None),
+    };
+    Tradeoff {
+        ladder,
+        rate: Metric::OutputTokensPerS,
+        latency,
+        objective,
+        capacity: None,
+    }
+}
+
+/// The metric that an objective limits, where it is one that is drawn.
+fn of_objective(slo: &Slo) -> Option<Metric> {
+    let percent = match slo.scope {
+        SloScope::Mean => return of_mean(slo.metric),
+        SloScope::Percentile(percent) => percent,
+        SloScope::Request => return None,
+    };
+    Some(match (slo.metric, percent) {
+        (SloMetric::Ttft, 50.0) => Metric::TtftP50,
+        (SloMetric::Ttft, 99.0) => Metric::TtftP99,
+        (SloMetric::Tpot, 50.0) => Metric::TpotP50,
+        (SloMetric::Tpot, 99.0) => Metric::TpotP99,
+        (SloMetric::E2e, 50.0) => Metric::E2eP50,
+        (SloMetric::E2e, 99.0) => Metric::E2eP99,
+        _ => return None,
+    })
+}
+
+fn of_mean(metric: SloMetric) -> Option<Metric> {
+    match metric {
+        SloMetric::Ttft => Some(Metric::TtftMean),
+        SloMetric::Tpot => Some(Metric::TpotMean),
+        SloMetric::E2e => Some(Metric::E2eMean),
+        _ => None,
+    }
+}
+
+/// Heat maps over input and output lengths, one for each value of the other axes.
+fn grids(report: &SweepReport<'_>, [input, output]: [&String; 2], rows: &[Row<'_>]) -> Vec<Figure> {
+    let groups = grouped(rows.iter(), |row| label(report, row, &[input, output]));
+    let left = groups.len().saturating_sub(MOST_GRIDS);
+    let alone = groups.len() == 1;
+    let groups = groups.into_iter().take(MOST_GRIDS).enumerate();
+    let mut figures: Vec<Figure> = groups
+        .map(|(place, (label, rows))| {
+            let cells = rows.into_iter().filter_map(|row| {
+                let summary = typical(row)?;
+                Some((level(row, input), level(row, output), summary))
+            });
+            let grid = Grid {
+                cells: cells.collect(),
+                shown: Shown::Valid,
+            };
+            let mut figure = heat_maps(&grid, &USUAL, report.lang);
+            if !label.is_empty() {
+                figure.title = format!("{} · {label}", figure.title);
+            }
+            if !alone {
+                figure.id = format!("{}-{}", figure.id, place + 1);
+            }
+            figure
+        })
+        .collect();
+    left_over(report, left, &mut figures);
+    figures
+}
+
+/// Settings side by side, by short names: `0-enable-64`.
+fn settings(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Figure> {
+    let name = |row: &Row<'_>| {
+        let axes = report.plan.axes.iter();
+        let values: Vec<String> = axes.map(|axis| shown(row.point.0.get(axis))).collect();
+        match values.is_empty() {
+            true => typical(row).map(legend).unwrap_or_default(),
+            false => values.join("-"),
+        }
+    };
+    let shown = rows.iter().take(MOST_CONFIGURATIONS);
+    let table = Configurations {
+        rows: shown
+            .filter_map(|row| Some((name(row), typical(row)?)))
+            .collect(),
+        style: match rows.len() {
+            0..=MANY => Style::Bars,
+            _ => Style::Lines,
+        },
+        shown: Shown::Valid,
+    };
+    let mut figures = vec![
+        configurations::latency(&table, report.lang),
+        configurations::throughput(&table, report.lang),
+    ];
+    let left = rows.len().saturating_sub(MOST_CONFIGURATIONS);
+    left_over(report, left, &mut figures);
+    figures
+}
+
+/// What is not drawn is said.
+fn left_over(report: &SweepReport<'_>, left: usize, figures: &mut [Figure]) {
+    if left == 0 {
+        return;
+    }
+    let count = [("count", number::count(left as u64))];
+    let note = PageText::MoreSeries.with(report.lang, &count);
+    for figure in figures {
+        figure.footnotes.push(note.clone());
+    }
+}

@@ -1,0 +1,168 @@
+//! A ladder as people keep it in their notes: a row a metric, a column a load.
+
+use super::ladder::{Ladder, ladders};
+use super::{Row, SweepReport, compose, rows, shown};
+use crate::doc::{Block, Cell, Column, Doc, Table, Unit};
+use crate::number;
+use inferometer_core::message::Lang;
+use inferometer_core::message::figures::FigureText;
+use inferometer_core::message::numbers::NumbersText;
+use inferometer_core::message::sweep::SweepText;
+use inferometer_core::summary::{Distribution, Latencies, Summary};
+
+/// A latency and its name, the same in every language.
+type Timed = (&'static str, fn(&Latencies) -> Option<Distribution>);
+
+const TIMES: [Timed; 4] = [
+    ("TTFT", |latency| latency.ttft_ms),
+    ("TPOT", |latency| latency.tpot_ms),
+    ("ITL", |latency| latency.itl_ms),
+    ("E2E", |latency| latency.e2e_ms),
+];
+
+/// A figure of a distribution.
+type Figure = (&'static str, fn(&Distribution) -> f64);
+
+const PERCENTILES: [Figure; 3] = [
+    ("p50", |sample| sample.p50),
+    ("p90", |sample| sample.p90),
+    ("p99", |sample| sample.p99),
+];
+
+/// The sweep as a document for notes: under the table of each ladder, a row a metric and a
+/// column a load.
+pub fn compose_for_notes(report: &SweepReport<'_>) -> Doc {
+    let mut doc = compose(report);
+    for ladder in ladders(report, &rows(report)) {
+        let heading = match ladder.name.as_str() {
+            "" => SweepText::Table.text(report.lang),
+            name => name,
+        };
+        let section =
+            (doc.sections.iter_mut()).find(|section| section.heading.as_deref() == Some(heading));
+        if let Some(section) = section {
+            section
+                .blocks
+                .push(Block::Table(table(&ladder, report.lang)));
+        }
+    }
+    doc
+}
+
+/// The table of one ladder, with the mean lengths under it.
+fn table(ladder: &Ladder<'_>, lang: Lang) -> Table {
+    let rows = &ladder.rows;
+    let title = match ladder.axis.as_str() {
+        "concurrency" => FigureText::Concurrency.text(lang),
+        "rate" => FigureText::Rate.text(lang),
+        other => other,
+    };
+    let mut columns = vec![Column::left(title)];
+    columns.extend(
+        (rows.iter()).map(|row| Column::right(&shown(row.point.0.get(ladder.axis.as_str())))),
+    );
+    let mut lines = vec![
+        counts(NumbersText::Ok.text(lang), rows, |summary| {
+            summary.requests.ok
+        }),
+        counts(NumbersText::Failed.text(lang), rows, |summary| {
+            summary.requests.failed
+        }),
+        means(
+            &with_unit(FigureText::Duration.text(lang), Unit::Seconds),
+            rows,
+            Unit::Seconds,
+            |summary| summary.window_s,
+        ),
+        means(
+            Unit::RequestsPerSecond.sign(),
+            rows,
+            Unit::RequestsPerSecond,
+            |summary| summary.throughput.requests_per_s,
+        ),
+        means(
+            &with_unit(
+                FigureText::OutputThroughput.text(lang),
+                Unit::TokensPerSecond,
+            ),
+            rows,
+            Unit::TokensPerSecond,
+            |summary| summary.throughput.output_tokens_per_s,
+        ),
+        means(
+            &with_unit(
+                FigureText::TotalThroughput.text(lang),
+                Unit::TokensPerSecond,
+            ),
+            rows,
+            Unit::TokensPerSecond,
+            |summary| summary.throughput.total_tokens_per_s,
+        ),
+    ];
+    for (name, of) in TIMES {
+        let mean = format!("{name} {} (ms)", NumbersText::Mean.text(lang));
+        lines.push(means(&mean, rows, Unit::Milliseconds, |summary| {
+            of(&summary.latency).map(|sample| sample.mean)
+        }));
+        for (percentile, value) in PERCENTILES {
+            let label = format!("{name} {percentile} (ms)");
+            lines.push(means(&label, rows, Unit::Milliseconds, |summary| {
+                of(&summary.latency).map(|sample| value(&sample))
+            }));
+        }
+    }
+    // A metric that no point has, as TTFT without streams, is no row.
+    lines.retain(|line| line[1..].iter().any(|cell| *cell != Cell::Absent));
+    Table {
+        columns,
+        rows: lines,
+        footnotes: mean_lengths(rows.iter(), lang).into_iter().collect(),
+    }
+}
+
+fn with_unit(name: &str, unit: Unit) -> String {
+    format!("{name} ({})", unit.sign())
+}
+
+fn counts(label: &str, rows: &[Row<'_>], of: fn(&Summary) -> u64) -> Vec<Cell> {
+    let count = |row: &Row<'_>| match row.shown().as_slice() {
+        [] => Cell::Absent,
+        shown => Cell::count(shown.iter().map(|summary| of(summary)).sum()),
+    };
+    let mut line = vec![Cell::text(label)];
+    line.extend(rows.iter().map(count));
+    line
+}
+
+fn means(
+    label: &str,
+    rows: &[Row<'_>],
+    unit: Unit,
+    of: impl Fn(&Summary) -> Option<f64>,
+) -> Vec<Cell> {
+    let mut line = vec![Cell::text(label)];
+    line.extend(rows.iter().map(|row| {
+        let value = row.mean(&of);
+        Cell::number(value, unit, value.map_or(0, number::decimals))
+    }));
+    line
+}
+
+/// Mean lengths of the prompts and answers of some points.
+pub(super) fn mean_lengths<'r, 'a: 'r>(
+    rows: impl Iterator<Item = &'r Row<'a>>,
+    lang: Lang,
+) -> Option<String> {
+    let summaries: Vec<&Summary> = rows.flat_map(Row::shown).collect();
+    let mean = |tokens: fn(&Summary) -> Option<u64>| {
+        let counted = || (summaries.iter()).filter(|summary| tokens(summary).is_some());
+        let requests: u64 = counted().map(|summary| summary.requests.ok).sum();
+        let total: u64 = counted().filter_map(|summary| tokens(summary)).sum();
+        (requests > 0).then(|| number::grouped(total as f64 / requests as f64, 1))
+    };
+    let values = [
+        ("input", mean(|summary| summary.tokens.input)?),
+        ("output", mean(|summary| summary.tokens.output)?),
+    ];
+    Some(SweepText::MeanLengths.with(lang, &values))
+}
