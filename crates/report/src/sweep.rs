@@ -450,12 +450,12 @@ fn why(row: &Row<'_>) -> Option<String> {
         .map(|doubt| doubt.code.word())
         .collect();
     codes.dedup();
-    let reasons = row
+    let mut reasons = row
         .trials
         .iter()
         .filter_map(|visited| visited.trial.reason.as_deref());
     let reason = reasons
-        .last()
+        .next_back()
         .map(|reason| inferometer_core::hostile::printable(reason, 300));
     match codes.is_empty() {
         true => reason,

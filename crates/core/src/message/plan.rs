@@ -70,7 +70,7 @@ crate::texts! {
         /// Where it is from.
         Source => "source", "来源";
         /// Note on the errors in the table.
-        HeldOutNote => "predicted / measured - 1 of each point, predicted from the others alone", "每个负载点仅由其余点预测：预测值 / 实测值 - 1";
+        HeldOutNote => "predicted / measured − 1 of each point, predicted from the others alone", "每个负载点仅由其余点预测：预测值 / 实测值 − 1";
         /// Column: the metric.
         Metric => "metric", "指标";
         /// Column: median error.
