@@ -49,15 +49,17 @@ impl Stored {
         })
     }
 
-    /// When it began, in nanoseconds since 1970: as it says, else by the age of its files.
-    fn began(&self) -> Option<i128> {
+    /// When it began, in nanoseconds since 1970: as it says, else by the age of its files. That
+    /// age also orders those that began in the same second.
+    fn began(&self) -> (Option<i128>, Option<i128>) {
         let stated = self.started.as_deref().and_then(run_dir::instant);
-        let by_age = || {
+        let age = || {
             let changed = fs::metadata(&self.path).ok()?.modified().ok()?;
             let since = changed.duration_since(UNIX_EPOCH).ok()?;
             i128::try_from(since.as_nanos()).ok()
         };
-        stated.or_else(by_age)
+        let age = age();
+        (stated.or(age), age)
     }
 }
 

@@ -94,7 +94,7 @@ impl Points {
     pub fn json_lines(self) -> String {
         self.objects
             .iter()
-            .map(|line| format!("{line}\n"))
+            .map(|line| format!("{}\n", line.trim_end()))
             .collect()
     }
 }

@@ -82,7 +82,7 @@ pub fn knee(ladder: &[(f64, Vec<f64>)]) -> Option<Knee> {
 
 /// The load at which the line turns flat; loads ascend.
 fn turn(points: &[(f64, f64)]) -> Option<f64> {
-    if points.len() < LEAST_LOADS || points.iter().any(|(_, rate)| rate.is_nan() || *rate <= 0.0) {
+    if points.len() < LEAST_LOADS || !points.iter().all(|(_, rate)| *rate > 0.0) {
         return None;
     }
     // Throughput that falls again under too much load has still stopped rising.
