@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A searcher for `inferometer tune` that asks Optuna: JSON lines on stdin and stdout.
+"""A searcher for launch flags (crate `campaign`, not yet behind a command) that asks Optuna: JSON lines on stdin and stdout.
 
 In a study:
 

@@ -40,7 +40,9 @@ pub fn arrivals(
         let Ok(span) = Duration::try_from_secs_f64(seconds) else {
             break;
         };
-        due.push(Offset::after(span));
+        // Rounding on a ramp of years must not turn the order around.
+        let last = due.last().copied().unwrap_or_default();
+        due.push(Offset::after(span).max(last));
     }
     due
 }

@@ -1,5 +1,8 @@
 //! The options of engines that we start.
 
+// Comments of options are their help texts, where `[…]` is a default and no link.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 use anyhow::bail;
 use inferometer_core::options::Options;
 use inferometer_core::scenario::SimClock;

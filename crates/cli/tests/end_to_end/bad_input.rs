@@ -18,7 +18,11 @@ fn assert_refused(place: &Place, arguments: &[&str], remedies: &[&str]) -> Ended
 fn values_that_are_not_possible_are_refused_with_those_that_are() {
     let place = Place::new();
     for (option, value, remedy) in [
-        ("--format", "pdf", "choose text, md, json or csv"),
+        (
+            "--format",
+            "pdf",
+            "choose text, md, json, csv, html, svg or png",
+        ),
         ("--dialect", "klingon", "choose one of ours, vllm"),
         ("--lang", "xx", "choose en or zh"),
         ("--api", "smoke", "choose auto, chat or completions"),

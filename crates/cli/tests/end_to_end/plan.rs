@@ -174,6 +174,8 @@ fn a_sweep_is_a_source_and_its_invalid_points_are_refused_unless_forced() {
         "a100-80g",
         "--concurrency",
         "2,8,32",
+        "--stagger",
+        "none",
         "--requests",
         "200",
         "--quiet",
@@ -200,7 +202,12 @@ fn a_sweep_is_a_source_and_its_invalid_points_are_refused_unless_forced() {
     let medians = held_out.iter().filter_map(|known| known["median"].as_f64());
     assert!(medians.into_iter().all(|median| median < 0.1), "{ended:?}");
 
-    let summary = place.path("ladder/points/concurrency_8/summary.json");
+    let runs = std::fs::read_dir(place.path("ladder/points")).unwrap();
+    let eight = runs.map(|run| run.unwrap().path()).find(|run| {
+        let name = run.file_name().unwrap().to_string_lossy().into_owned();
+        name.starts_with("concurrency_8-")
+    });
+    let summary = eight.unwrap().join("summary.json");
     let text = std::fs::read_to_string(&summary).unwrap();
     let mut spoilt: Value = serde_json::from_str(&text).unwrap();
     spoilt["valid"] = Value::from(false);

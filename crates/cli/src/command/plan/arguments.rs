@@ -1,5 +1,8 @@
 //! The options of `inferometer plan`.
 
+// Comments of options are their help texts, where `[…]` is a default and no link.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 use super::verify::Bench;
 use crate::arguments::DataView;
 use clap::{Args, Subcommand};
