@@ -19,7 +19,7 @@ pub mod markdown;
 mod number;
 pub mod run;
 pub mod runs;
-pub mod study;
 pub mod site;
+pub mod study;
 pub mod sweep;
 pub mod text;

@@ -171,7 +171,7 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     )?;
     let out = (arguments.out).unwrap_or_else(|| new_folder(label.as_deref(), "capacity"));
     RunDir::check(&out)?;
-    let servers = Servers::given(
+    let mut servers = Servers::given(
         &arguments.engine,
         &sought.options,
         &Flags::new(),
@@ -180,8 +180,10 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     )?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
-    let found = sought.find(&out, control, servers, &mut progress)?;
+    let found = sought.find(&out, control, &mut servers, &mut progress);
+    servers.stop(&progress);
     progress.end();
+    let found = found?;
     show(&found, &out, &arguments.output)?;
     if !arguments.no_html {
         keep(&arguments.output, &out, || {
@@ -243,7 +245,7 @@ impl Sought {
         self,
         out: &Path,
         control: Control,
-        servers: Servers,
+        servers: &mut Servers,
         progress: &mut Progress,
     ) -> anyhow::Result<Capacity> {
         let label = self.options.run.label.clone();
@@ -257,9 +259,7 @@ impl Sought {
             lines: Vec::new(),
             confirmed: None,
         };
-        let found = driver.search(self.search, progress);
-        driver.servers.stop(progress);
-        let (answers, spent) = found?;
+        let (answers, spent) = driver.search(self.search, progress)?;
         let found = Capacity {
             schema: SCHEMA.to_owned(),
             label,
@@ -530,18 +530,18 @@ impl Watched {
     }
 }
 
-struct Driver {
+struct Driver<'a> {
     options: Options,
     over: Over,
     watched: Watched,
     out: PathBuf,
     control: Control,
-    servers: Servers,
+    servers: &'a mut Servers,
     lines: Vec<ProbeLine>,
     confirmed: Option<Summary>,
 }
 
-impl Driver {
+impl Driver<'_> {
     fn search(
         &mut self,
         mut search: Search,

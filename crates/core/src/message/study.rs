@@ -101,6 +101,36 @@ texts! {
         Timeout => "timeout", "超时";
         /// State.
         Stopped => "stopped", "提前终止";
+        /// Figure: the trials one after the other.
+        History => "Course of the search", "搜索过程";
+        /// Figure: every flag by itself.
+        Slices => "Every flag by itself", "单个参数的影响";
+        /// Figure: parallel coordinates.
+        Parallel => "All flags together", "平行坐标图";
+        /// Legend.
+        BestSoFar => "best so far", "当前最佳";
+        /// Legend.
+        FreshStarts => "fresh starts", "重启复测";
+        /// Legend: failed trials have no figure.
+        FailedAtZero => "failed (drawn at 0)", "失败（画在 0 处）";
+        /// Legend.
+        BestQuarter => "best quarter", "最佳四分之一";
+        /// Legend.
+        OtherTrials => "other trials", "其他试验";
+        /// Footnote of parallel coordinates.
+        ParallelNote => "A line is a trial; below each flag its least and its greatest value, at the foot and at the top. The default, which sets no flag, is not drawn.", "每条线为一次试验；各参数名旁为其最小值与最大值，分别位于底部与顶部。默认配置未设参数，故不画出。";
+        /// Footnote: flags without a panel.
+        MoreFlags => "Not drawn, since they matter least: {flags}", "影响最小、未画出的参数：{flags}";
+        /// Footnote: trials that are not drawn.
+        FirstOf => "The first {shown} of {all} trials are drawn.", "仅画出 {all} 次试验中的前 {shown} 次。";
+        /// Title of the page.
+        Title => "Study of launch flags", "启动参数调优报告";
+        /// Headline: the gain.
+        GainName => "Gain over the default", "相对默认的提升";
+        /// Headline: its interval.
+        GainInterval => "95 % interval", "95 % 区间";
+        /// Headline: what the best reached.
+        BestFigure => "Best: {path}", "最佳：{path}";
         /// Key: where it is kept.
         Saved => "Saved in", "保存于";
     }

@@ -13,6 +13,7 @@ mod glossary;
 pub mod headline;
 mod packed;
 pub mod run;
+pub mod study;
 pub mod sweep;
 
 use crate::doc::{Block, Doc, Section};

@@ -49,6 +49,9 @@ pub struct TuneArguments {
     /// Say nothing while it runs
     #[arg(long, help_heading = "Output")]
     pub quiet: bool,
+    /// Write no report.html beside the trials
+    #[arg(long, help_heading = "Output")]
+    pub no_html: bool,
     /// Print a commented study for the engine's command after --, to start from
     #[arg(long, conflicts_with = "study")]
     pub init: bool,
@@ -132,6 +135,9 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
     progress.end();
     let trials = campaign.journal.trials;
     shown::show(&study, &trials, &out, &arguments.output)?;
+    if !arguments.no_html {
+        shown::keep_page(&study, &trials, &out, &arguments.output);
+    }
     match ran? {
         campaign::Finish::Interrupted => Ok(Exit::Interrupted),
         campaign::Finish::Complete => Ok(shown::exit(&study, &trials)),

@@ -3,18 +3,19 @@
 use super::journal;
 use crate::Exit;
 use crate::arguments::{Format, OutputOptions};
-use crate::output::{deliver, language, style};
+use crate::output::{Rendered, deliver, keep, language, style};
 use anyhow::{Context, bail};
-use inferometer_campaign::space::command_with;
+use inferometer_campaign::space::{Value, command_with};
 use inferometer_campaign::study::{Direction, Effect, Study, StudyResult, TrialRow};
 use inferometer_campaign::trial::{Origin, State, Trial};
 use inferometer_catalog::engine::EngineKind;
 use inferometer_core::message::Lang;
 use inferometer_core::message::study::StudyText;
 use inferometer_report::study::{
-    BestLine, GainLine, ImportanceLine, ObjectiveLine, StudyReport, TrialLine, Why, compose,
+    BestLine, FlagValue, GainLine, ImportanceLine, ObjectiveLine, StudyReport, TrialLine, Why,
+    compose, figures,
 };
-use inferometer_report::{json, markdown, text};
+use inferometer_report::{html, json, markdown, text};
 use std::path::Path;
 
 /// Whether a folder holds a study.
@@ -41,13 +42,30 @@ pub fn show(
     let found = study.result(trials);
     let document = || compose(&report(study, &found, folder, language(options.lang)));
     deliver(options, folder, |format| {
-        Ok(match format {
+        Ok(Rendered::Whole(match format {
             Format::Text => text::render(&document(), style()),
             Format::Md => markdown::render(&document()),
             Format::Json => json::render(&found),
+            Format::Html => page(study, &found, folder, options),
             Format::Csv => bail!("a study is no table; use --format text, md or json"),
-        })
+            Format::Svg | Format::Png => {
+                let report = report(study, &found, folder, language(options.lang));
+                return Ok(Rendered::Figures(figures(&report)));
+            }
+        }))
     })
+}
+
+/// Puts the page of a study beside it.
+pub fn keep_page(study: &Study, trials: &[Trial], folder: &Path, options: &OutputOptions) {
+    let found = study.result(trials);
+    keep(options, folder, || Ok(page(study, &found, folder, options)));
+}
+
+fn page(study: &Study, found: &StudyResult, folder: &Path, options: &OutputOptions) -> String {
+    let report = report(study, found, folder, language(options.lang));
+    let numbers = serde_json::to_value(found).unwrap_or_default();
+    html::render(&html::study::compose_page(&report, numbers))
 }
 
 /// Fine if some configuration was measured and met the SLOs.
@@ -142,6 +160,9 @@ fn line(trial: &TrialRow) -> TrialLine {
             Origin::Confirm { of } => Why::Again(*of),
         },
         flags: trial.flags.to_string(),
+        values: (trial.flags.0.iter())
+            .map(|(name, value)| (name.clone(), flag_value(value)))
+            .collect(),
         state: match trial.state {
             State::Done if missed => StudyText::SloMissed,
             State::Done => StudyText::Done,
@@ -153,5 +174,13 @@ fn line(trial: &TrialRow) -> TrialLine {
         class: trial.class.clone(),
         figures: trial.objectives.clone(),
         memory_gib: trial.device_memory_gib,
+    }
+}
+
+fn flag_value(value: &Value) -> FlagValue {
+    match value {
+        Value::Int(number) => FlagValue::Number(*number as f64),
+        Value::Float(number) => FlagValue::Number(*number),
+        Value::Bool(_) | Value::Text(_) => FlagValue::Word(value.to_string()),
     }
 }

@@ -251,9 +251,8 @@ impl Job<'_> {
 
     fn capacity(&self, up: &mut Up, progress: &mut Progress) -> Result<serde_json::Value, Broken> {
         let sought = Sought::rate(self.options(up), &self.study.goal.slos)?;
-        let servers = std::mem::take(&mut up.servers);
         let folder = self.folder.join("capacity");
-        let found = sought.find(&folder, self.control.clone(), servers, progress)?;
+        let found = sought.find(&folder, self.control.clone(), &mut up.servers, progress)?;
         if found.answer.ending == SearchEnding::Interrupted {
             return Err(Broken::Interrupted);
         }

@@ -1,5 +1,9 @@
 //! A study of launch flags as a document: the best command first, what it is worth, then why.
 
+mod figures;
+
+pub use figures::figures;
+
 use crate::doc::{Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict};
 use crate::number;
 use inferometer_core::message::Lang;
@@ -56,6 +60,8 @@ pub struct TrialLine {
     pub why: Why,
     /// Its flags, as `name=value`.
     pub flags: String,
+    /// The same one by one, for drawing.
+    pub values: Vec<(String, FlagValue)>,
     /// How it ended, by its word.
     pub state: StudyText,
     /// The class of a failure.
@@ -64,6 +70,31 @@ pub struct TrialLine {
     pub figures: Vec<Option<f64>>,
     /// Device memory in use.
     pub memory_gib: Option<f64>,
+}
+
+impl TrialLine {
+    fn value(&self, flag: &str) -> Option<&FlagValue> {
+        let found = self.values.iter().find(|(name, _)| name == flag);
+        found.map(|(_, value)| value)
+    }
+}
+
+/// The value of a flag.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FlagValue {
+    /// One that lies on a scale.
+    Number(f64),
+    /// One of several.
+    Word(String),
+}
+
+impl std::fmt::Display for FlagValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            FlagValue::Number(number) => write!(f, "{}", number::brief(*number)),
+            FlagValue::Word(word) => f.write_str(word),
+        }
+    }
 }
 
 /// Why a trial was run.
@@ -363,6 +394,10 @@ mod tests {
             id,
             why,
             flags: format!("max-num-seqs={}", 16 << id),
+            values: vec![(
+                "max-num-seqs".into(),
+                FlagValue::Number(f64::from(16 << id)),
+            )],
             state,
             class: None,
             figures: vec![figure],

@@ -1,0 +1,57 @@
+//! The page of a study of launch flags.
+
+use super::headline::Headline;
+use super::{Edition, Page, page};
+use crate::number;
+use crate::study::{StudyReport, compose, figures};
+use inferometer_core::message::study::StudyText;
+use serde_json::Value;
+
+/// The page of a study, which opens in the report's language; `numbers` are all of its result.
+pub fn compose_page(report: &StudyReport<'_>, numbers: Value) -> Page {
+    page(report.lang, numbers, |lang| {
+        let report = StudyReport {
+            lang,
+            ..report.clone()
+        };
+        Edition {
+            lang,
+            title: StudyText::Title.text(lang).to_owned(),
+            headlines: headlines(&report),
+            doc: compose(&report),
+            figures: figures(&report),
+        }
+    })
+}
+
+fn headlines(report: &StudyReport<'_>) -> Vec<Headline> {
+    let lang = report.lang;
+    let mut headlines = Vec::new();
+    if let Some(gain) = report.gain {
+        let percent = |share: f64| format!("{:+.1}", share * 100.0);
+        let ends = format!("{} … {}", percent(gain.low), percent(gain.high));
+        headlines.push(Headline::new(
+            StudyText::GainName.text(lang),
+            percent(gain.value),
+            "%",
+        ));
+        headlines.push(Headline::new(StudyText::GainInterval.text(lang), ends, "%"));
+    }
+    let best = report.best.as_ref();
+    let trial = best.and_then(|best| report.trials.iter().find(|it| it.id == best.trial));
+    if let Some(trial) = trial {
+        for (objective, figure) in report.objectives.iter().zip(&trial.figures) {
+            let name = objective.path.rsplit('.').next();
+            let path = [("path", name.unwrap_or(&objective.path).to_owned())];
+            let value = figure.map_or(number::ABSENT.to_owned(), number::brief);
+            headlines.push(Headline::new(
+                StudyText::BestFigure.with(lang, &path),
+                value,
+                "",
+            ));
+        }
+    }
+    let trials = report.trials.len().to_string();
+    headlines.push(Headline::new(StudyText::Trials.text(lang), trials, ""));
+    headlines
+}

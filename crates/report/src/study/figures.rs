@@ -1,0 +1,554 @@
+//! The figures of a study: its course, every flag by itself, all flags together, and the front
+//! of several objectives.
+
+use super::{FlagValue, StudyReport, TrialLine, Why};
+use crate::figure::{
+    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
+};
+use inferometer_core::message::figures::FigureText;
+use inferometer_core::message::study::StudyText;
+
+/// Most flags with a panel of their own, the most important ones.
+const MOST_SLICES: usize = 9;
+/// Most trials with a line through all flags.
+const MOST_LINES: usize = 400;
+/// Values further apart than this ratio are drawn by their logarithm.
+const WIDE: f64 = 20.0;
+
+/// Every figure that the trials carry.
+pub fn figures(report: &StudyReport<'_>) -> Vec<Figure> {
+    let study = Study { report };
+    let figures = [
+        Some(study.history()),
+        study.slices(),
+        study.parallel(),
+        study.front(),
+    ];
+    figures.into_iter().flatten().collect()
+}
+
+/// A report, seen by what is drawn of it.
+struct Study<'a> {
+    report: &'a StudyReport<'a>,
+}
+
+impl Study<'_> {
+    fn say(&self, text: StudyText) -> String {
+        text.text(self.report.lang).to_owned()
+    }
+
+    fn trials(&self) -> impl Iterator<Item = &TrialLine> {
+        self.report.trials.iter()
+    }
+
+    /// Trials that chose a configuration, fresh starts of earlier ones left out.
+    fn searched(&self) -> impl Iterator<Item = &TrialLine> {
+        self.trials()
+            .filter(|trial| !matches!(trial.why, Why::Again(_)))
+    }
+
+    fn objective(&self) -> String {
+        let first = self.report.objectives.first();
+        first.map_or(String::new(), |objective| objective.path.clone())
+    }
+
+    fn is_better(&self, a: f64, b: f64) -> bool {
+        match self.report.objectives.first().map(|it| it.towards) {
+            Some(StudyText::Minimize) => a < b,
+            _ => a > b,
+        }
+    }
+
+    fn panel(&self, title: &str, x: Axis, y: Axis, series: Vec<Series>) -> Panel {
+        Panel {
+            title: title.to_owned(),
+            x,
+            y,
+            series,
+            when_empty: FigureText::NoData.text(self.report.lang).to_owned(),
+            ..Panel::default()
+        }
+    }
+
+    fn figure(&self, id: &str, title: StudyText, panels: Vec<Panel>) -> Figure {
+        Figure {
+            id: id.to_owned(),
+            title: self.say(title),
+            panels,
+            ..Figure::default()
+        }
+    }
+
+    /// The default's figure as a line to compare with.
+    fn default_mark(&self) -> Option<Mark> {
+        let default = self.trials().find(|trial| trial.why == Why::Default)?;
+        Some(Mark {
+            on: On::Y,
+            at: first_figure(default)?,
+            label: self.say(StudyText::Default),
+            kind: MarkKind::Reference,
+        })
+    }
+
+    /// The objective over the trials, with the best until then.
+    fn history(&self) -> Figure {
+        let at = |trial: &TrialLine, y: Option<f64>| Sample::new(trial.id as f64, y);
+        let of = |states: &[StudyText]| {
+            let found = self.searched().filter(|it| states.contains(&it.state));
+            let samples = found.map(|trial| at(trial, first_figure(trial)));
+            Shape::Scatter(samples.collect())
+        };
+        let mut best: Vec<[f64; 2]> = Vec::new();
+        for trial in self.searched().filter(|it| it.state == StudyText::Done) {
+            if let Some(now) = first_figure(trial)
+                && best.last().is_none_or(|last| self.is_better(now, last[1]))
+            {
+                best.push([trial.id as f64, now]);
+            }
+        }
+        let last = self.searched().map(|trial| trial.id as f64).last();
+        if let (Some(&[_, value]), Some(last)) = (best.last(), last) {
+            best.push([last, value]);
+        }
+        let failed = self.searched().filter(|trial| is_failure(trial));
+        let again = self
+            .trials()
+            .filter(|trial| matches!(trial.why, Why::Again(_)));
+        let series = vec![
+            series(
+                self.say(StudyText::BestSoFar),
+                Colour::Quiet,
+                Shape::Step(best),
+            ),
+            series(
+                self.say(StudyText::SloMissed),
+                Colour::Nth(1),
+                of(&[StudyText::SloMissed]),
+            ),
+            series(
+                self.say(StudyText::Stopped),
+                Colour::Quiet,
+                of(&[StudyText::Stopped]),
+            ),
+            series(
+                self.say(StudyText::Done),
+                Colour::Nth(0),
+                of(&[StudyText::Done]),
+            ),
+            series(
+                self.say(StudyText::FreshStarts),
+                Colour::Nth(2),
+                Shape::Scatter(again.map(|trial| at(trial, first_figure(trial))).collect()),
+            ),
+            series(
+                self.say(StudyText::FailedAtZero),
+                Colour::Bad,
+                Shape::Scatter(failed.map(|trial| at(trial, Some(0.0))).collect()),
+            ),
+        ];
+        let mut panel = self.panel(
+            "",
+            Axis::new(self.say(StudyText::Id), "", Scale::Linear),
+            Axis::new(self.objective(), "", Scale::FromZero),
+            series
+                .into_iter()
+                .filter(|it| !it.shape.is_empty())
+                .collect(),
+        );
+        panel.marks.extend(self.default_mark());
+        self.figure("study-history", StudyText::History, vec![panel])
+    }
+
+    /// The flags, the most important first.
+    fn flags(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = (self.report.importance.iter())
+            .map(|line| line.flag.as_str())
+            .collect();
+        for (name, _) in self.trials().flat_map(|trial| &trial.values) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// The objective over the values of every flag.
+    fn slices(&self) -> Option<Figure> {
+        let flags = self.flags();
+        let panels: Vec<Panel> = (flags.iter().take(MOST_SLICES))
+            .map(|flag| self.slice(flag))
+            .collect();
+        let mut figure = self.figure("study-slices", StudyText::Slices, panels);
+        if flags.len() > MOST_SLICES {
+            let left = flags[MOST_SLICES..].join(", ");
+            let note = StudyText::MoreFlags.with(self.report.lang, &[("flags", left)]);
+            figure.footnotes.push(note);
+        }
+        (!figure.panels.is_empty()).then_some(figure)
+    }
+
+    fn slice(&self, flag: &str) -> Panel {
+        let axis = FlagAxis::of(flag, self.trials());
+        let of = |wanted: fn(&TrialLine) -> bool, y: fn(&TrialLine) -> Option<f64>| {
+            let found = self.trials().filter(|trial| wanted(trial));
+            let samples = found
+                .filter_map(|trial| Some(Sample::new(axis.place(trial.value(flag)?)?, y(trial))));
+            Shape::Scatter(samples.collect())
+        };
+        let series = [
+            series(
+                self.say(StudyText::SloMissed),
+                Colour::Nth(1),
+                of(|trial| trial.state == StudyText::SloMissed, first_figure),
+            ),
+            series(
+                self.say(StudyText::Done),
+                Colour::Nth(0),
+                of(|trial| trial.state == StudyText::Done, first_figure),
+            ),
+            series(
+                self.say(StudyText::FailedAtZero),
+                Colour::Bad,
+                of(is_failure, |_| Some(0.0)),
+            ),
+        ];
+        let drawn = series.into_iter().filter(|it| !it.shape.is_empty());
+        let y = Axis::new("", "", Scale::FromZero);
+        let mut panel = self.panel(flag, axis.axis(), y, drawn.collect());
+        panel.marks.extend(self.default_mark());
+        panel
+    }
+
+    /// A line for each trial through the values of all flags, with its figure at the end.
+    fn parallel(&self) -> Option<Figure> {
+        let flags = self.flags();
+        if flags.len() < 2 {
+            return None;
+        }
+        let axes: Vec<FlagAxis> = (flags.iter())
+            .map(|flag| FlagAxis::of(flag, self.trials()))
+            .collect();
+        let drawn: Vec<&TrialLine> = (self.searched())
+            .filter(|trial| !trial.values.is_empty())
+            .take(MOST_LINES)
+            .collect();
+        let figures: Vec<f64> = drawn.iter().filter_map(|it| first_figure(it)).collect();
+        let (low, high) = ends(&figures)?;
+        let share = |value: f64| match high > low {
+            true => (value - low) / (high - low),
+            false => 0.5,
+        };
+        let mut ranked: Vec<&&TrialLine> = (drawn.iter())
+            .filter(|it| it.state == StudyText::Done && first_figure(it).is_some())
+            .collect();
+        ranked.sort_by(|a, b| {
+            let (a, b) = (first_figure(a), first_figure(b));
+            let order = a.unwrap_or(0.0).total_cmp(&b.unwrap_or(0.0));
+            match self.is_better(1.0, 0.0) {
+                true => order.reverse(),
+                false => order,
+            }
+        });
+        let best: Vec<u64> = (ranked.iter())
+            .take(ranked.len().div_ceil(4))
+            .map(|it| it.id)
+            .collect();
+        let mut series = Vec::new();
+        let mut group = |name: StudyText, colour: Colour, member: &dyn Fn(&TrialLine) -> bool| {
+            for (nth, trial) in drawn.iter().filter(|it| member(it)).enumerate() {
+                let mut samples: Vec<Sample> = (flags.iter().zip(&axes).enumerate())
+                    .map(|(at, (flag, axis))| {
+                        let value = trial.value(flag);
+                        Sample::new(at as f64, value.and_then(|value| axis.share(value)))
+                    })
+                    .collect();
+                let end = first_figure(trial).map(share);
+                samples.push(Sample::new(flags.len() as f64, end));
+                let name = if nth == 0 {
+                    self.say(name)
+                } else {
+                    String::new()
+                };
+                series.push(Series {
+                    name,
+                    colour,
+                    shape: Shape::Line(samples),
+                });
+            }
+        };
+        group(StudyText::OtherTrials, Colour::Quiet, &|trial| {
+            !is_failure(trial) && !best.contains(&trial.id)
+        });
+        group(StudyText::Failures, Colour::Bad, &is_failure);
+        group(StudyText::BestQuarter, Colour::Nth(0), &|trial| {
+            best.contains(&trial.id)
+        });
+        let mut names: Vec<String> = (flags.iter().zip(&axes))
+            .map(|(flag, axis)| format!("{flag} {}", axis.span()))
+            .collect();
+        let tail = self.objective();
+        let tail = tail
+            .rsplit_once('.')
+            .map_or(tail.as_str(), |(_, name)| name);
+        let span = format!("{} … {}", brief(low), brief(high));
+        names.push(format!("{tail} {span}"));
+        let mut y = Axis::new("", "", Scale::FromZero);
+        y.bounds = Some([0.0, 1.0]);
+        let panel = self.panel("", Axis::of_names("", names), y, series);
+        let mut figure = self.figure("study-parallel", StudyText::Parallel, vec![panel]);
+        let all = self.searched().filter(|it| !it.values.is_empty()).count();
+        if all > drawn.len() {
+            let shown = [("shown", drawn.len().to_string()), ("all", all.to_string())];
+            let note = StudyText::FirstOf.with(self.report.lang, &shown);
+            figure.footnotes.push(note);
+        }
+        figure.footnotes.push(self.say(StudyText::ParallelNote));
+        Some(figure)
+    }
+
+    /// Two objectives against each other, with the front.
+    fn front(&self) -> Option<Figure> {
+        let [first, second, ..] = self.report.objectives.as_slice() else {
+            return None;
+        };
+        let pair = |trial: &TrialLine| {
+            let x = *trial.figures.first()?;
+            Some(Sample::new(x?, *trial.figures.get(1)?).labelled(trial.id.to_string()))
+        };
+        let measured: Vec<Sample> = self.searched().filter_map(pair).collect();
+        let front = self
+            .searched()
+            .filter(|it| self.report.pareto.contains(&it.id));
+        let mut front: Vec<Sample> = front.filter_map(pair).collect();
+        front.sort_by(|a, b| a.x.total_cmp(&b.x));
+        for sample in &mut front {
+            sample.label = None;
+        }
+        let series = vec![
+            series(
+                self.say(StudyText::Pareto),
+                Colour::Good,
+                Shape::Line(front),
+            ),
+            series(
+                self.say(StudyText::Done),
+                Colour::Nth(0),
+                Shape::Scatter(measured),
+            ),
+        ];
+        let axis = |path: &str| Axis::new(path, "", Scale::Linear);
+        let panel = self.panel("", axis(&first.path), axis(&second.path), series);
+        Some(self.figure("study-front", StudyText::Pareto, vec![panel]))
+    }
+}
+
+/// The values of one flag as places on an axis.
+struct FlagAxis {
+    scale: FlagScale,
+}
+
+enum FlagScale {
+    Numbers { low: f64, high: f64, by_ratio: bool },
+    Words(Vec<String>),
+}
+
+impl FlagAxis {
+    fn of<'a>(flag: &str, trials: impl Iterator<Item = &'a TrialLine>) -> FlagAxis {
+        let values: Vec<&FlagValue> = trials.filter_map(|trial| trial.value(flag)).collect();
+        let numbers: Vec<f64> = (values.iter())
+            .filter_map(|value| match value {
+                FlagValue::Number(number) => Some(*number),
+                FlagValue::Word(_) => None,
+            })
+            .collect();
+        let scale = match ends(&numbers).filter(|_| numbers.len() == values.len()) {
+            Some((low, high)) => FlagScale::Numbers {
+                low,
+                high,
+                by_ratio: low > 0.0 && high / low > WIDE,
+            },
+            None => {
+                let mut words: Vec<String> = values.iter().map(|it| it.to_string()).collect();
+                words.sort();
+                words.dedup();
+                FlagScale::Words(words)
+            }
+        };
+        FlagAxis { scale }
+    }
+
+    fn axis(&self) -> Axis {
+        match &self.scale {
+            FlagScale::Numbers { by_ratio: true, .. } => Axis::new("", "", Scale::Log),
+            FlagScale::Numbers { .. } => Axis::new("", "", Scale::Linear),
+            FlagScale::Words(words) => Axis::of_names("", words.clone()),
+        }
+    }
+
+    fn place(&self, value: &FlagValue) -> Option<f64> {
+        match (&self.scale, value) {
+            (FlagScale::Numbers { .. }, FlagValue::Number(number)) => Some(*number),
+            (FlagScale::Words(words), value) => {
+                let word = value.to_string();
+                Some(words.iter().position(|known| *known == word)? as f64)
+            }
+            _ => None,
+        }
+    }
+
+    /// From 0 at the least value to 1 at the greatest.
+    fn share(&self, value: &FlagValue) -> Option<f64> {
+        let place = self.place(value)?;
+        let (low, high, place) = match &self.scale {
+            FlagScale::Numbers {
+                low,
+                high,
+                by_ratio: true,
+            } => (low.ln(), high.ln(), place.ln()),
+            FlagScale::Numbers { low, high, .. } => (*low, *high, place),
+            FlagScale::Words(words) => (0.0, words.len().saturating_sub(1) as f64, place),
+        };
+        Some(match high > low {
+            true => (place - low) / (high - low),
+            false => 0.5,
+        })
+    }
+
+    /// What lies at the foot and at the top.
+    fn span(&self) -> String {
+        match &self.scale {
+            FlagScale::Numbers { low, high, .. } => format!("{} … {}", brief(*low), brief(*high)),
+            FlagScale::Words(words) => words.join(" … "),
+        }
+    }
+}
+
+fn brief(value: f64) -> String {
+    crate::number::brief(value)
+}
+
+fn series(name: String, colour: Colour, shape: Shape) -> Series {
+    Series {
+        name,
+        colour,
+        shape,
+    }
+}
+
+fn first_figure(trial: &TrialLine) -> Option<f64> {
+    let figure = trial.figures.first().copied().flatten();
+    figure.filter(|figure| figure.is_finite())
+}
+
+fn is_failure(trial: &TrialLine) -> bool {
+    matches!(
+        trial.state,
+        StudyText::Refused | StudyText::Crashed | StudyText::Timeout
+    )
+}
+
+fn ends(values: &[f64]) -> Option<(f64, f64)> {
+    let low = values.iter().copied().min_by(f64::total_cmp)?;
+    let high = values.iter().copied().max_by(f64::total_cmp)?;
+    Some((low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::ObjectiveLine;
+    use inferometer_core::message::Lang;
+    use std::path::Path;
+
+    fn report(objectives: usize) -> StudyReport<'static> {
+        let line = |id: u64, seqs: f64, mode: &str, state, figure: Option<f64>| TrialLine {
+            id,
+            why: if id == 0 { Why::Default } else { Why::Search },
+            flags: String::new(),
+            values: match id {
+                0 => Vec::new(),
+                _ => vec![
+                    ("max-num-seqs".into(), FlagValue::Number(seqs)),
+                    ("mode".into(), FlagValue::Word(mode.into())),
+                ],
+            },
+            state,
+            class: None,
+            figures: vec![figure; objectives],
+            memory_gib: None,
+        };
+        StudyReport {
+            objectives: vec![
+                ObjectiveLine {
+                    path: "throughput.output_tokens_per_s".into(),
+                    towards: StudyText::Maximize,
+                };
+                objectives
+            ],
+            slos: Vec::new(),
+            trials: vec![
+                line(0, 0.0, "", StudyText::Done, Some(100.0)),
+                line(1, 16.0, "on", StudyText::Done, Some(90.0)),
+                line(2, 1024.0, "off", StudyText::Done, Some(140.0)),
+                line(3, 512.0, "off", StudyText::Crashed, None),
+            ],
+            best: None,
+            gain: None,
+            default_confirmed: false,
+            repeats: 0,
+            pareto: vec![2],
+            importance: Vec::new(),
+            failures: Vec::new(),
+            directory: Path::new("out"),
+            lang: Lang::En,
+        }
+    }
+
+    fn named<'a>(figures: &'a [Figure], id: &str) -> &'a Figure {
+        figures.iter().find(|figure| figure.id == id).unwrap()
+    }
+
+    #[test]
+    fn the_course_shows_the_best_until_then_and_the_failures() {
+        let figures = figures(&report(1));
+        let panel = &named(&figures, "study-history").panels[0];
+        let best = panel.series.iter().find_map(|series| match &series.shape {
+            Shape::Step(points) => Some(points.clone()),
+            _ => None,
+        });
+        assert_eq!(best.unwrap(), [[0.0, 100.0], [2.0, 140.0], [3.0, 140.0]]);
+        let failed = panel.series.iter().find(|it| it.colour == Colour::Bad);
+        assert!(failed.is_some_and(|it| !it.shape.is_empty()));
+    }
+
+    #[test]
+    fn each_flag_has_a_slice_on_a_scale_that_fits_its_values() {
+        let figures = figures(&report(1));
+        let panels = &named(&figures, "study-slices").panels;
+        assert_eq!(panels[0].x.scale, Scale::Log);
+        let words = vec!["off".to_owned(), "on".to_owned()];
+        assert_eq!(panels[1].x.scale, Scale::Category(words));
+        assert_eq!(panels[0].marks[0].at, 100.0, "the default to compare with");
+    }
+
+    #[test]
+    fn a_line_goes_through_all_flags_to_the_figure() {
+        let figures = figures(&report(1));
+        let panel = &named(&figures, "study-parallel").panels[0];
+        let best = panel.series.iter().find(|it| it.colour == Colour::Nth(0));
+        let Shape::Line(samples) = &best.unwrap().shape else {
+            panic!("lines");
+        };
+        let heights: Vec<Option<f64>> = samples.iter().map(|sample| sample.y).collect();
+        assert_eq!(heights, [Some(1.0), Some(0.0), Some(1.0)]);
+    }
+
+    #[test]
+    fn only_several_objectives_have_a_front() {
+        let of = |objectives| {
+            let figures = figures(&report(objectives));
+            figures.iter().any(|figure| figure.id == "study-front")
+        };
+        assert!(!of(1) && of(2));
+    }
+}
