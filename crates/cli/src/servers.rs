@@ -6,10 +6,10 @@ use crate::embedded::EmbeddedServer;
 use crate::launch::{EngineArguments, EngineFailure, Flags, LaunchedEngine, Launcher};
 use crate::measure::{Measured, Point, computed, device, measure, refold, simulate};
 use crate::progress::Progress;
-use inferometer_core::environment::Health;
+use inferometer_core::environment::{Health, StartedEngine};
 use inferometer_core::options::Options;
 use inferometer_core::scenario::{Connection, SimClock};
-use inferometer_engine::Failure;
+use inferometer_engine::{Access, Failure};
 use inferometer_load::http::Target;
 use inferometer_load::instrument::Control;
 use inferometer_sim::launch::Launch;
@@ -25,6 +25,8 @@ pub struct Servers {
     failed: BTreeMap<Flags, EngineFailure>,
     /// What computed points run on, where it is neither a command's nor the usual engine.
     computed: Option<Box<Launch>>,
+    /// How the engine ended that was up last, if it ended by itself.
+    ended: Option<Failure>,
 }
 
 /// A server that is up.
@@ -73,7 +75,25 @@ impl Servers {
             kept: None,
             failed: BTreeMap::new(),
             computed: None,
+            ended: None,
         })
+    }
+
+    /// An engine that is started now; its log goes to the folder `logs`.
+    pub fn started(
+        launcher: Launcher,
+        logs: PathBuf,
+        access: Access,
+        control: &Control,
+        progress: &mut Progress,
+    ) -> Result<Servers, EngineFailure> {
+        let mut servers = Servers {
+            launcher: Some(launcher.clone()),
+            logs,
+            ..Servers::of_others()
+        };
+        servers.bring_up(launcher, access, control, progress)?;
+        Ok(servers)
     }
 
     /// Servers that others started.
@@ -84,6 +104,7 @@ impl Servers {
             kept: None,
             failed: BTreeMap::new(),
             computed: None,
+            ended: None,
         }
     }
 
@@ -103,7 +124,7 @@ impl Servers {
         if point.scenario.connection.sim_clock == SimClock::Virtual {
             return self.compute(point, out, progress);
         }
-        let targets = self.of(&mut point, progress)?;
+        let targets = self.of(&mut point, control, progress)?;
         let measured = measure(point, targets, out, progress.lang(), control, progress);
         match (self.death(), measured) {
             (None, measured) => measured,
@@ -134,38 +155,62 @@ impl Servers {
         }
     }
 
-    /// Why the engine ended by itself, if it did.
+    /// What the engine that is up told of itself.
+    pub fn about(&self) -> Option<&StartedEngine> {
+        match &self.kept {
+            Some(Kept::Launched { engine, .. }) => Some(engine.about()),
+            _ => None,
+        }
+    }
+
+    /// How the engine that was up last ended, if it ended by itself.
+    pub fn ended(&mut self) -> Option<Failure> {
+        self.death();
+        self.ended.clone()
+    }
+
+    /// Why the engine ended by itself, if it did since the last look.
     fn death(&mut self) -> Option<Failure> {
         let Some(Kept::Launched { engine, .. }) = &mut self.kept else {
             return None;
         };
         let failure = engine.died()?;
         self.kept = None;
+        self.ended = Some(failure.clone());
         Some(failure)
     }
 
     /// Where to send the requests of a point.
-    fn of(&mut self, point: &mut Point, progress: &mut Progress) -> anyhow::Result<Vec<Target>> {
+    fn of(
+        &mut self,
+        point: &mut Point,
+        control: &Control,
+        progress: &mut Progress,
+    ) -> anyhow::Result<Vec<Target>> {
         if !point.targets.is_empty() {
             return Ok(point.targets.clone());
         }
         let url = match &self.launcher {
             Some(launcher) => {
                 let launcher = launcher.with_flags(&point.flags);
-                self.engine(launcher, point, progress)?
+                let access = point.keys.access(&point.scenario.connection)?;
+                let engine = self.bring_up(launcher, access, control, progress)?;
+                point.engine = Some(engine.about().clone());
+                engine.url().to_owned()
             }
             None => self.embedded(&point.scenario.connection)?,
         };
         Ok(vec![Target::parse(&url)?])
     }
 
-    /// The engine with the flags of a point; the one that runs, if it has these.
-    fn engine(
+    /// The engine with the flags of a launcher; the one that runs, if it has these.
+    fn bring_up(
         &mut self,
         wanted: Launcher,
-        point: &mut Point,
+        access: Access,
+        control: &Control,
         progress: &mut Progress,
-    ) -> anyhow::Result<String> {
+    ) -> Result<&LaunchedEngine, EngineFailure> {
         let fits = |kept: &Kept| match kept {
             Kept::Launched { launcher, .. } => launcher.flags() == wanted.flags(),
             Kept::Embedded { .. } => false,
@@ -173,23 +218,22 @@ impl Servers {
         if !self.kept.as_ref().is_some_and(fits) {
             self.stop(progress);
             if let Some(failure) = self.failed.get(wanted.flags()) {
-                return Err(failure.clone().into());
+                return Err(failure.clone());
             }
-            let access = point.keys.access(&point.scenario.connection)?;
-            let engine = wanted.start(&self.new_log(), access, progress);
+            let engine = wanted.start(&self.new_log(), access, control, progress);
             let engine = engine.inspect_err(|failure| {
                 self.failed.insert(wanted.flags().clone(), failure.clone());
             })?;
+            self.ended = None;
             self.kept = Some(Kept::Launched {
                 launcher: Box::new(wanted),
                 engine: Box::new(engine),
             });
         }
-        let Some(Kept::Launched { engine, .. }) = &self.kept else {
-            unreachable!("it was started just now");
-        };
-        point.engine = Some(engine.about().clone());
-        Ok(engine.url().to_owned())
+        match &self.kept {
+            Some(Kept::Launched { engine, .. }) => Ok(engine),
+            _ => unreachable!("it was started just now"),
+        }
     }
 
     /// A log for each start.

@@ -14,6 +14,8 @@ const LEAST_TRIALS: usize = 8;
 /// Fewest trials on each side of a split.
 const LEAST_LEAF: usize = 2;
 const DEEPEST: usize = 8;
+/// Flags that explain less than this share do nothing that could be told from chance.
+const NOTHING: f64 = 0.005;
 /// A curve that rises or falls by less than this share of its range is level.
 const LEVEL: f64 = 0.8;
 
@@ -40,8 +42,10 @@ pub enum Effect {
     Falls,
     /// Best in between, or without a direction.
     Mixed,
-    /// One of several words is best.
+    /// One of several words is best, or on or off.
     Choice,
+    /// Next to none.
+    None,
 }
 
 /// The flags by importance, the most important first; empty with too few trials. Only trials
@@ -78,10 +82,15 @@ pub fn importance(space: &Space, past: &[Observation], seed: u64) -> Vec<Importa
             let best = (0..curve.len())
                 .max_by(|&a, &b| curve[a].total_cmp(&curve[b]))
                 .unwrap_or(0);
+            let share = if total > 0.0 { variance / total } else { 0.0 };
             Importance {
                 flag: dimension.name.clone(),
-                share: if total > 0.0 { variance / total } else { 0.0 },
-                effect: effect(&curve, dimension.domain.is_unordered()),
+                share,
+                effect: match (share < NOTHING, dimension.domain.is_unordered()) {
+                    (true, _) => Effect::None,
+                    (false, true) => Effect::Choice,
+                    (false, false) => effect(&curve),
+                },
                 best_at: values[best].clone(),
             }
         })
@@ -136,7 +145,7 @@ fn variance(curve: &[f64]) -> f64 {
         / curve.len() as f64
 }
 
-fn effect(curve: &[f64], unordered: bool) -> Effect {
+fn effect(curve: &[f64]) -> Effect {
     let up: f64 = curve
         .windows(2)
         .map(|pair| (pair[1] - pair[0]).max(0.0))
@@ -145,11 +154,9 @@ fn effect(curve: &[f64], unordered: bool) -> Effect {
         .windows(2)
         .map(|pair| (pair[0] - pair[1]).max(0.0))
         .sum();
-    // Off and on have an order too.
-    match (unordered && curve.len() > 2, up + down) {
-        (true, _) => Effect::Choice,
-        (_, all) if all > 0.0 && up / all >= LEVEL => Effect::Rises,
-        (_, all) if all > 0.0 && down / all >= LEVEL => Effect::Falls,
+    match up + down {
+        all if all > 0.0 && up / all >= LEVEL => Effect::Rises,
+        all if all > 0.0 && down / all >= LEVEL => Effect::Falls,
         _ => Effect::Mixed,
     }
 }

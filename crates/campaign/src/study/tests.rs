@@ -421,7 +421,8 @@ fn importance_finds_the_flags_of_a_known_function() {
         Value::Int(1024..=4096)
     ));
     assert_eq!(of("max-num-seqs").effect, Effect::Falls);
-    assert_eq!(of("enable-prefix-caching").effect, Effect::Rises);
+    assert_eq!(of("enable-prefix-caching").effect, Effect::Choice);
+    assert_eq!(of("enable-prefix-caching").best_at, Value::Bool(true));
     assert!(of("block-size").share < 0.05, "{found:?}");
     assert!(importance(&study.space, &past[..3], 1).is_empty());
 }

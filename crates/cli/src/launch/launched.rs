@@ -22,6 +22,9 @@ pub enum EngineFailure {
     /// It was not started.
     #[error("{0}")]
     NotStarted(String),
+    /// The user wants to leave; it is stopped.
+    #[error("the start was interrupted; the engine is stopped")]
+    Interrupted,
 }
 
 impl EngineFailure {
@@ -30,7 +33,7 @@ impl EngineFailure {
         match self {
             EngineFailure::Foreseen { .. } => Some(FailureClass::IllegalFlags),
             EngineFailure::Failed(failure) => Some(failure.class),
-            EngineFailure::NotStarted(_) => None,
+            EngineFailure::NotStarted(_) | EngineFailure::Interrupted => None,
         }
     }
 }
@@ -39,6 +42,7 @@ impl From<StartError> for EngineFailure {
     fn from(error: StartError) -> Self {
         match error {
             StartError::Failed(failure) => EngineFailure::Failed(failure),
+            StartError::Interrupted => EngineFailure::Interrupted,
             other => EngineFailure::NotStarted(other.to_string()),
         }
     }

@@ -12,10 +12,13 @@ use inferometer_catalog::engine::words::split;
 use inferometer_catalog::engine::{DeviceClass, DeviceKind, EngineKind, LaunchCommand};
 use inferometer_core::environment::StartedEngine;
 use inferometer_core::hostile::printable;
+use inferometer_core::server::DeviceState;
 use inferometer_engine::{
     Access, ConfigCopy, DeviceTool, Engine, Launch, Patience, Progress as Step, SUPERVISOR_WORD,
     StartFacts, Supervisor, device_class, leftovers, without_secrets,
 };
+use inferometer_load::instrument::Control;
+use inferometer_load::worker::Stop;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -44,6 +47,8 @@ pub struct Launcher {
     /// What it may run on: this host's devices, or any where it runs elsewhere.
     classes: Vec<DeviceClass>,
     registry: Option<PathBuf>,
+    /// Added to the environment that the engine inherits.
+    environment: Vec<(String, String)>,
 }
 
 impl Launcher {
@@ -76,6 +81,7 @@ impl Launcher {
             devices,
             classes,
             registry,
+            environment: Vec::new(),
         })
     }
 
@@ -98,6 +104,7 @@ impl Launcher {
             devices: None,
             classes: vec![class],
             registry: None,
+            environment: Vec::new(),
         })
     }
 
@@ -108,11 +115,40 @@ impl Launcher {
             Some(_) => self.engine.command().clone(),
             None => with_flags(self.engine.command(), flags),
         };
+        self.with_command(command, flags)
+    }
+
+    /// The same engine by a command that has these flags already.
+    pub fn with_command(&self, command: LaunchCommand, flags: &Flags) -> Launcher {
+        let mut all = self.flags.clone();
+        all.extend(flags.clone());
         Launcher {
             engine: self.engine.clone().with_command(command),
-            flags: flags.clone(),
+            flags: all,
             ..self.clone()
         }
+    }
+
+    /// The same engine on some of the host's devices only.
+    pub fn on_devices(&self, places: &[u32]) -> Launcher {
+        let name = match self.class().kind {
+            DeviceKind::Npu => "ASCEND_RT_VISIBLE_DEVICES",
+            DeviceKind::Gpu | DeviceKind::Cpu => "CUDA_VISIBLE_DEVICES",
+        };
+        let list: Vec<String> = places.iter().map(ToString::to_string).collect();
+        let mut launcher = self.clone();
+        launcher.environment.push((name.to_owned(), list.join(",")));
+        launcher
+    }
+
+    /// What it most likely runs on.
+    pub fn class(&self) -> &DeviceClass {
+        self.classes.first().expect("some device is assumed")
+    }
+
+    /// The host's devices now, where a tool tells of them.
+    pub fn devices(&self) -> Vec<DeviceState> {
+        self.devices.as_ref().map_or(Vec::new(), DeviceTool::look)
     }
 
     /// The engine.
@@ -144,6 +180,7 @@ impl Launcher {
         &self,
         log: &Path,
         access: Access,
+        control: &Control,
         progress: &mut Progress,
     ) -> Result<LaunchedEngine, EngineFailure> {
         if let Some(objection) = self.objection() {
@@ -160,7 +197,10 @@ impl Launcher {
             if let Step::Waiting { elapsed, last_line } = step {
                 progress.wait(|| waiting(&name, *elapsed, last_line.as_deref()));
             }
-            ControlFlow::Continue(())
+            match (step, control.state()) {
+                (Step::Ready { .. }, _) | (_, Stop::Go) => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            }
         })?;
         let about = self.about(&launch, running.facts());
         progress.attempt(&format!(
@@ -200,6 +240,7 @@ impl Launcher {
         launch
             .environment
             .extend(config.into_iter().flat_map(|copy| copy.environment));
+        launch.environment.extend(self.environment.clone());
         if let Some(stop) = &self.stop {
             launch.stop = Some(stop.clone());
             launch.place(port);

@@ -16,7 +16,7 @@ texts! {
         /// Verdict: nothing was found.
         Nothing => "NOTHING FOUND", "无结果";
         /// The gain with its interval.
-        Gain => "{value} over the default, 95 % interval {low} to {high}, by {repeats} fresh starts of each", "相对默认配置 {value}，95 % 区间 {low} 至 {high}，各重启 {repeats} 次";
+        Gain => "{value} over the default (95 %: {low} to {high}; {repeats} fresh starts each)", "相对默认配置 {value}（95 %：{low} 至 {high}；各重启 {repeats} 次）";
         /// The default won.
         DefaultWon => "no setting was better than the default in {repeats} fresh starts of each", "各重启 {repeats} 次后，没有配置优于默认配置";
         /// The default could not be measured.
@@ -60,7 +60,9 @@ texts! {
         /// Effect.
         Mixed => "best in between, or none", "居中最佳或无明显方向";
         /// Effect.
-        Choice => "one of several", "多选一";
+        Choice => "one is better", "某一取值更优";
+        /// Effect.
+        NoEffect => "none seen", "未见影响";
         /// Heading: failures.
         Failures => "Failed trials by class", "失败试验分类";
         /// Column: class.
@@ -77,6 +79,10 @@ texts! {
         Why => "why", "来源";
         /// Column: how it ended.
         State => "state", "状态";
+        /// Footnote: what the short column holds.
+        ValuesOf => "Values of {flags}, in this order", "取值依次为 {flags}";
+        /// Column: values of the flags.
+        Values => "values", "取值";
         /// Column: flags.
         Flags => "flags", "参数取值";
         /// Column: device memory.
@@ -118,7 +124,7 @@ texts! {
         /// Legend.
         OtherTrials => "other trials", "其他试验";
         /// Footnote of parallel coordinates.
-        ParallelNote => "A line is a trial; below each flag its least and its greatest value, at the foot and at the top. The default, which sets no flag, is not drawn.", "每条线为一次试验；各参数名旁为其最小值与最大值，分别位于底部与顶部。默认配置未设参数，故不画出。";
+        ParallelNote => "A line is a trial; the least and the greatest value of each flag stand at the foot and at the top. The default, which sets no flag, is not drawn.", "每条线为一次试验；各参数的最小值与最大值分别标在底部与顶部。默认配置未设参数，故不画出。";
         /// Footnote: flags without a panel.
         MoreFlags => "Not drawn, since they matter least: {flags}", "影响最小、未画出的参数：{flags}";
         /// Footnote: trials that are not drawn.

@@ -5,6 +5,7 @@ use super::{FlagValue, StudyReport, TrialLine, Why};
 use crate::figure::{
     Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
 };
+use crate::number;
 use inferometer_core::message::figures::FigureText;
 use inferometer_core::message::study::StudyText;
 
@@ -12,6 +13,9 @@ use inferometer_core::message::study::StudyText;
 const MOST_SLICES: usize = 9;
 /// Most trials with a line through all flags.
 const MOST_LINES: usize = 400;
+/// Where the least and the greatest value of a flag are written.
+const FOOT: f64 = -0.06;
+const TOP: f64 = 1.06;
 /// Values further apart than this ratio are drawn by their logarithm.
 const WIDE: f64 = 20.0;
 
@@ -283,17 +287,20 @@ impl Study<'_> {
         group(StudyText::BestQuarter, Colour::Nth(0), &|trial| {
             best.contains(&trial.id)
         });
-        let mut names: Vec<String> = (flags.iter().zip(&axes))
-            .map(|(flag, axis)| format!("{flag} {}", axis.span()))
-            .collect();
-        let tail = self.objective();
-        let tail = tail
-            .rsplit_once('.')
-            .map_or(tail.as_str(), |(_, name)| name);
-        let span = format!("{} … {}", brief(low), brief(high));
-        names.push(format!("{tail} {span}"));
-        let mut y = Axis::new("", "", Scale::FromZero);
-        y.bounds = Some([0.0, 1.0]);
+        let mut spans: Vec<[String; 2]> = axes.iter().map(FlagAxis::span).collect();
+        spans.push([low, high].map(number::brief));
+        let labels = spans.into_iter().enumerate().flat_map(|(at, [low, high])| {
+            let at = at as f64;
+            [(FOOT, low), (TOP, high)].map(|(y, word)| Sample::new(at, Some(y)).labelled(word))
+        });
+        let labels = Shape::Scatter(labels.collect());
+        series.push(self::series(String::new(), Colour::Quiet, labels));
+        let mut names: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        let objective = self.objective();
+        names.extend(objective.rsplit('.').next().map(str::to_owned));
+        let mut y = Axis::new("", "", Scale::Linear);
+        y.bounds = Some([FOOT - 0.05, TOP + 0.05]);
+        y.ticks_at = vec![0.0, 1.0];
         let panel = self.panel("", Axis::of_names("", names), y, series);
         let mut figure = self.figure("study-parallel", StudyText::Parallel, vec![panel]);
         let all = self.searched().filter(|it| !it.values.is_empty()).count();
@@ -415,16 +422,15 @@ impl FlagAxis {
     }
 
     /// What lies at the foot and at the top.
-    fn span(&self) -> String {
+    fn span(&self) -> [String; 2] {
         match &self.scale {
-            FlagScale::Numbers { low, high, .. } => format!("{} … {}", brief(*low), brief(*high)),
-            FlagScale::Words(words) => words.join(" … "),
+            FlagScale::Numbers { low, high, .. } => [low, high].map(ToString::to_string),
+            FlagScale::Words(words) => {
+                let word = |word: Option<&String>| word.cloned().unwrap_or_default();
+                [word(words.first()), word(words.last())]
+            }
         }
     }
-}
-
-fn brief(value: f64) -> String {
-    crate::number::brief(value)
 }
 
 fn series(name: String, colour: Colour, shape: Shape) -> Series {

@@ -8,10 +8,13 @@ use crate::doc::{Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, 
 use crate::number;
 use inferometer_core::message::Lang;
 use inferometer_core::message::study::StudyText;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Longest line of an engine that a table shows.
 const WORDS: usize = 160;
+/// So many flags can be named in every row of a table.
+const FEW_FLAGS: usize = 2;
 
 /// What a study's report is made of.
 #[derive(Clone, Debug)]
@@ -91,7 +94,7 @@ pub enum FlagValue {
 impl std::fmt::Display for FlagValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            FlagValue::Number(number) => write!(f, "{}", number::brief(*number)),
+            FlagValue::Number(number) => write!(f, "{number}"),
             FlagValue::Word(word) => f.write_str(word),
         }
     }
@@ -305,7 +308,13 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialLine]) -> Table {
     if memory {
         columns.push(Column::right(StudyText::Memory.text(lang)));
     }
-    columns.push(Column::wrapped(StudyText::Flags.text(lang)));
+    let flags = flag_names(&report.trials);
+    // Names beside every value would need most of the line.
+    let is_brief = flags.len() > FEW_FLAGS;
+    columns.push(Column::wrapped(match is_brief {
+        true => StudyText::Values.text(lang),
+        false => StudyText::Flags.text(lang),
+    }));
     let row = |trial: &&TrialLine| {
         let why = match &trial.why {
             Why::Default => StudyText::Default.text(lang).to_owned(),
@@ -331,14 +340,37 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialLine]) -> Table {
         }
         let class = trial.class.as_ref();
         let class = class.map_or(String::new(), |class| format!("({class}) "));
-        cells.push(Cell::text(format!("{class}{}", trial.flags)));
+        let values = match (is_brief, trial.values.is_empty()) {
+            (true, false) => brief_values(trial, &flags),
+            _ => trial.flags.clone(),
+        };
+        cells.push(Cell::text(format!("{class}{values}")));
         cells
     };
+    let order = [("flags", flags.join(", "))];
+    let footnote = is_brief.then(|| StudyText::ValuesOf.with(lang, &order));
     Table {
         columns,
         rows: shown.iter().map(row).collect(),
-        footnotes: Vec::new(),
+        footnotes: footnote.into_iter().collect(),
     }
+}
+
+/// The flags of all trials, by name.
+fn flag_names(trials: &[TrialLine]) -> Vec<&str> {
+    let names = trials.iter().flat_map(|trial| &trial.values);
+    let names: BTreeSet<&str> = names.map(|(name, _)| name.as_str()).collect();
+    names.into_iter().collect()
+}
+
+/// The values alone, as `16-true-8192`.
+fn brief_values(trial: &TrialLine, flags: &[&str]) -> String {
+    let value = |flag: &&str| match trial.value(flag) {
+        Some(value) => value.to_string(),
+        None => number::ABSENT.to_owned(),
+    };
+    let values: Vec<String> = flags.iter().map(value).collect();
+    values.join("-")
 }
 
 fn importance(report: &StudyReport<'_>) -> Table {

@@ -278,19 +278,16 @@ impl Campaign<'_> {
         table: &mut Table,
         progress: &Progress,
     ) -> anyhow::Result<()> {
-        let (ending, remark) = match outcome {
+        let ending = match outcome {
             Outcome::Interrupted => return Ok(()),
             Outcome::Hopeless(error) => return Err(error),
-            Outcome::Ended(ending, remark) => (*ending, remark),
+            Outcome::Ended(ending) => *ending,
         };
         self.check_start(&ending)?;
         self.check_objective(&proposal, &ending)?;
         self.journal.end(proposal, ending)?;
         if let Some(trial) = self.journal.trials.last() {
             table.row(trial, &self.journal.trials, progress);
-        }
-        if let Some(remark) = remark {
-            progress.keep(&remark);
         }
         self.check_hope()
     }

@@ -1,7 +1,9 @@
 //! Where trials run: on a simulated engine in virtual time, or on a real one that is started,
 //! asked and stopped.
 
+use crate::launch::{EngineArguments, EngineFailure, Flags, Launcher};
 use crate::measure::simulated_host;
+use crate::progress::Progress;
 use crate::servers::Servers;
 use anyhow::{Context, bail};
 use inferometer_campaign::space::{
@@ -10,27 +12,18 @@ use inferometer_campaign::space::{
 use inferometer_campaign::study::Study;
 use inferometer_campaign::trial::{Ending, State};
 use inferometer_catalog::device::Kind;
-use inferometer_catalog::engine::words::split;
 use inferometer_catalog::engine::{
     DeviceClass, DeviceKind, EngineKind, FailureClass, LaunchCommand, ModelLimits, failure, flag,
 };
 use inferometer_catalog::memory::GIB;
 use inferometer_core::hostile::printable;
 use inferometer_core::scenario::SimClock;
-use inferometer_engine::{
-    ConfigCopy, DeviceTool, Engine, Failure, Launch, Patience, Progress, Running, SUPERVISOR_WORD,
-    StartError, Supervisor, device_class, free_port, leftovers,
-};
+use inferometer_engine::{Access, Failure};
 use inferometer_load::instrument::Control;
-use inferometer_load::worker::Stop;
 use inferometer_sim::launch::{self, Host, LaunchError, USUAL_MODEL};
 use serde_json::Value as Json;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
-/// Longest wait for the engine's word on its version and its flags.
-const PROBE: Duration = Duration::from_secs(120);
 /// Characters of evidence that are kept.
 const EVIDENCE: usize = 400;
 
@@ -39,18 +32,7 @@ pub enum Ground {
     /// The simulated engine, in virtual time.
     Virtual(Box<Host>),
     /// Real engines on this host.
-    Real(Box<Site>),
-}
-
-/// A host for real engines.
-pub struct Site {
-    engine: Engine,
-    devices: Option<DeviceTool>,
-    class: DeviceClass,
-    limits: Option<ModelLimits>,
-    supervisor: Supervisor,
-    /// The folder with notes of engines that are up.
-    registry: PathBuf,
+    Real(Box<Launcher>),
 }
 
 /// A share of the host that one trial has for itself.
@@ -64,11 +46,10 @@ pub struct Slot {
 pub struct Up {
     /// What measures on it.
     pub servers: Servers,
-    /// Where it serves; absent in virtual time.
-    pub url: Option<String>,
+    /// Virtual where it is computed.
+    pub clock: SimClock,
     /// Time from the start to readiness.
     pub start_s: Option<f64>,
-    running: Option<Running>,
 }
 
 /// Why no engine is up.
@@ -87,7 +68,7 @@ impl Ground {
         study: &Study,
         clock: Option<SimClock>,
         device: Option<&str>,
-        registry: &Path,
+        progress: &mut Progress,
     ) -> anyhow::Result<Ground> {
         if study.engine.kind() == EngineKind::Mindie && study.engine.config.is_none() {
             bail!("[engine] config is missing: MindIE is tuned by a copy of its config.json");
@@ -105,46 +86,21 @@ impl Ground {
         if device.is_some() {
             bail!("--sim-device needs --sim-clock virtual");
         }
-        let described = Engine::of(study.engine.command.clone());
-        let engine = match study.engine.version {
-            Some(_) => described,
-            None => described.probed(PROBE),
+        let engine = &study.engine;
+        let arguments = EngineArguments {
+            engine_url: engine.url.clone(),
+            engine_stop: engine.stop.clone(),
+            engine_timeout: Some(engine.start_timeout),
+            mindie_config: engine.config.clone(),
+            engine: engine.command.to_words(),
         };
-        let devices = DeviceTool::find();
-        let found = devices.as_ref();
-        let class = found.and_then(|tool| device_class(tool.kind(), &tool.look()));
-        Ok(Ground::Real(Box::new(Site {
-            limits: engine.model_limits(),
-            engine,
-            class: class.unwrap_or(DeviceClass {
-                kind: DeviceKind::Cpu,
-                name: "CPU".into(),
-                memory_gib: 0.0,
-                count: 1,
-            }),
-            devices,
-            supervisor: Supervisor {
-                program: std::env::current_exe().context("cannot find this program's own file")?,
-                arguments: vec![SUPERVISOR_WORD.to_owned()],
-            },
-            registry: registry.to_owned(),
-        })))
-    }
-
-    /// Engines of earlier runs that may still be up.
-    pub fn left_over(&self) -> Vec<String> {
-        match self {
-            Ground::Virtual(_) => Vec::new(),
-            Ground::Real(site) => {
-                let found = leftovers(&site.registry);
-                found.iter().map(ToString::to_string).collect()
-            }
-        }
+        let launcher = Launcher::new(&arguments, &Flags::new(), progress)?;
+        Ok(Ground::Real(Box::new(launcher)))
     }
 
     /// Disjoint shares of the host for so many trials at once.
     pub fn slots(&self, study: &Study, count: u32) -> anyhow::Result<Vec<Slot>> {
-        let Ground::Real(site) = self else {
+        let Ground::Real(launcher) = self else {
             return Ok(vec![Slot::default(); count as usize]);
         };
         if count == 1 {
@@ -156,7 +112,7 @@ impl Ground {
                 "--parallel {count} needs a port for each trial; write --port {{port}} in the command"
             );
         }
-        let devices = site.devices.as_ref().map_or(0, |tool| tool.look().len()) as u32;
+        let devices = launcher.devices().len() as u32;
         let each = cards(&study.engine.command);
         if devices < each.saturating_mul(count) {
             bail!(
@@ -189,12 +145,17 @@ impl Ground {
                 let version = host.version.unwrap_or(study.engine.kind().newest());
                 (version, simulated_class(host), Some(limits), None)
             }
-            Ground::Real(site) => (
-                study.engine.version.unwrap_or(site.engine.version()),
-                site.class.clone(),
-                site.limits.clone(),
-                Some(&site.engine),
-            ),
+            Ground::Real(launcher) => {
+                let engine = launcher.engine();
+                // The installed engine's own word wins over the study's.
+                let version = engine.installed().version.or(study.engine.version);
+                (
+                    version.unwrap_or(engine.version()),
+                    launcher.class().clone(),
+                    engine.model_limits(),
+                    Some(engine),
+                )
+            }
         };
         let Some(model) = limits.filter(|_| study.engine.kind() != EngineKind::Custom) else {
             return Ok(Box::new(NoRules));
@@ -227,20 +188,42 @@ impl Ground {
         slot: &Slot,
         folder: &Path,
         control: &Control,
+        progress: &mut Progress,
     ) -> Result<Up, Down> {
-        match self {
-            Ground::Virtual(host) => compute(study, flags, host),
-            Ground::Real(site) => site.start(study, flags, slot, folder, control),
+        let launcher = match self {
+            Ground::Virtual(host) => return compute(study, flags, host),
+            Ground::Real(launcher) => launcher,
+        };
+        let command = match study.engine.config {
+            // MindIE's flags are in its file.
+            Some(_) => study.engine.command.clone(),
+            None => command_with(&study.engine.command, flags),
+        };
+        let texts = flags.0.iter();
+        let texts: Flags = texts
+            .map(|(name, value)| (name.clone(), value.to_string()))
+            .collect();
+        let mut launcher = launcher.with_command(command, &texts);
+        if !slot.devices.is_empty() {
+            launcher = launcher.on_devices(&slot.devices);
+        }
+        let access = Access::default();
+        match Servers::started(launcher, folder.to_owned(), access, control, progress) {
+            Ok(servers) => Ok(Up {
+                start_s: servers.about().and_then(|engine| engine.start_s),
+                servers,
+                clock: SimClock::Real,
+            }),
+            Err(failure) => Err(down(failure)),
         }
     }
 
     /// Device memory in use now, where a tool tells.
     pub fn memory_gib(&self, slot: &Slot) -> Option<f64> {
-        let Ground::Real(site) = self else {
+        let Ground::Real(launcher) = self else {
             return None;
         };
-        let devices = site.devices.as_ref()?.look();
-        let used: Vec<f64> = (devices.iter())
+        let used: Vec<f64> = (launcher.devices().iter())
             .filter(|device| slot.devices.is_empty() || slot.devices.contains(&device.index))
             .filter_map(|device| device.memory_used_mib)
             .collect();
@@ -251,20 +234,20 @@ impl Ground {
 impl Up {
     /// The end of an engine that died meanwhile.
     pub fn died(&mut self) -> Option<Ending> {
-        let failure = self.running.as_mut()?.died()?;
-        Some(ending(&failure))
+        self.servers.ended().map(|failure| ending(&failure))
     }
+}
 
-    /// Ends it; says what could not be ended.
-    pub fn stop(self) -> Option<String> {
-        let stopped = self.running?.stop();
-        if stopped.remaining > 0 {
-            return Some(format!(
-                "{} processes of the engine withstood the kill",
-                stopped.remaining
-            ));
-        }
-        (!stopped.reached).then(|| "the stop command of the engine failed".to_owned())
+fn down(failure: EngineFailure) -> Down {
+    match failure {
+        EngineFailure::Failed(failure) => Down::Ended(Box::new(ending(&failure))),
+        EngineFailure::Foreseen { message, .. } => Down::Ended(Box::new(failed(
+            State::Refused,
+            FailureClass::IllegalFlags,
+            &message,
+        ))),
+        EngineFailure::Interrupted => Down::Interrupted,
+        other => Down::Hopeless(other.into()),
     }
 }
 
@@ -282,20 +265,15 @@ fn compute(study: &Study, flags: &Point, host: &Host) -> Result<Up, Down> {
             launch::Launch::of_command(&command.to_words(), host)
         }
     };
-    let failed = |state, class: FailureClass, evidence: &str| {
-        let evidence = printable(evidence.trim(), EVIDENCE);
-        Down::Ended(Box::new(Ending::failed(
-            state,
-            class.word(),
-            Some(evidence),
-        )))
+    let failed = |state, class, evidence: &str| {
+        let ending = failed(state, class, evidence);
+        Down::Ended(Box::new(ending))
     };
     match launched {
         Ok(launch) => Ok(Up {
             servers: Servers::computing(launch),
-            url: None,
+            clock: SimClock::Virtual,
             start_s: None,
-            running: None,
         }),
         Err(LaunchError::Refused(refusal)) => Err(failed(
             State::Refused,
@@ -312,107 +290,6 @@ fn compute(study: &Study, flags: &Point, host: &Host) -> Result<Up, Down> {
     }
 }
 
-impl Site {
-    fn start(
-        &self,
-        study: &Study,
-        flags: &Point,
-        slot: &Slot,
-        folder: &Path,
-        control: &Control,
-    ) -> Result<Up, Down> {
-        // The searcher asks the rules by itself; nobody did so for the command as given.
-        if flags.0.is_empty()
-            && study.engine.version.is_none()
-            && let Some(objection) = self.engine.check(&self.class, self.limits.as_ref()).first()
-        {
-            let evidence = printable(&objection.to_string(), EVIDENCE);
-            let class = FailureClass::IllegalFlags.word();
-            let refused = Ending::failed(State::Refused, class, Some(evidence));
-            return Err(Down::Ended(Box::new(refused)));
-        }
-        let launch = self
-            .launch(study, flags, slot, folder)
-            .map_err(Down::Hopeless)?;
-        let started = launch.start(&mut |progress: &Progress| match progress {
-            Progress::Ready { .. } => ControlFlow::Continue(()),
-            _ if control.state() == Stop::Go => ControlFlow::Continue(()),
-            _ => ControlFlow::Break(()),
-        });
-        match started {
-            Ok(running) => Ok(Up {
-                servers: Servers::of_others(),
-                url: Some(running.url().to_owned()),
-                start_s: running.facts().ready_s,
-                running: Some(running),
-            }),
-            Err(StartError::Interrupted) => Err(Down::Interrupted),
-            Err(StartError::Failed(failure)) => Err(Down::Ended(Box::new(ending(&failure)))),
-            Err(error) => Err(Down::Hopeless(error.into())),
-        }
-    }
-
-    fn launch(
-        &self,
-        study: &Study,
-        flags: &Point,
-        slot: &Slot,
-        folder: &Path,
-    ) -> anyhow::Result<Launch> {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make {}", folder.display()))?;
-        let (command, config) = match &study.engine.config {
-            Some(file) => {
-                let changes: Vec<(String, Json)> = (flags.0.iter())
-                    .map(|(key, value)| Ok((key.clone(), serde_json::to_value(value)?)))
-                    .collect::<Result<_, serde_json::Error>>()?;
-                let copy = ConfigCopy::write(file, &changes, &folder.join("config.json"))?;
-                (study.engine.command.clone(), Some(copy))
-            }
-            None => (command_with(&study.engine.command, flags), None),
-        };
-        let open = command
-            .to_words()
-            .iter()
-            .any(|word| word.contains("{port}"));
-        let port = match (&config, open) {
-            (Some(copy), _) => Some(copy.config.server.port),
-            (None, true) => Some(free_port().context("this host has no free port")?),
-            (None, false) => None,
-        };
-        let log = folder.join("engine.log");
-        let engine = Engine::of(command);
-        let mut launch = Launch::new(&engine, port, &log, self.supervisor.clone());
-        launch.patience = Patience {
-            ready: study.engine.start_timeout.0,
-            ..Patience::default()
-        };
-        launch.registry = Some(self.registry.clone());
-        launch.devices.clone_from(&self.devices);
-        if let Some(url) = &study.engine.url {
-            launch.url.clone_from(url);
-        }
-        if let Some(stop) = &study.engine.stop {
-            launch.stop = Some(split(stop).context("[engine] stop")?);
-        }
-        launch
-            .environment
-            .extend(config.into_iter().flat_map(|copy| copy.environment));
-        if !slot.devices.is_empty() {
-            let list: Vec<String> = slot.devices.iter().map(ToString::to_string).collect();
-            let name = match self.class.kind {
-                DeviceKind::Npu => "ASCEND_RT_VISIBLE_DEVICES",
-                DeviceKind::Gpu | DeviceKind::Cpu => "CUDA_VISIBLE_DEVICES",
-            };
-            launch.environment.push((name.to_owned(), list.join(",")));
-        }
-        if let Some(port) = port {
-            launch.place(port);
-        }
-        Ok(launch)
-    }
-}
-
 /// Devices that one engine takes.
 fn cards(command: &LaunchCommand) -> u32 {
     let number = |names: &[&str]| {
@@ -422,6 +299,11 @@ fn cards(command: &LaunchCommand) -> u32 {
     let tensor = number(&["tensor-parallel-size", "tp-size", "tp"]);
     let pipeline = number(&["pipeline-parallel-size", "pp-size"]);
     tensor.saturating_mul(pipeline).max(1)
+}
+
+fn failed(state: State, class: FailureClass, evidence: &str) -> Ending {
+    let evidence = printable(evidence.trim(), EVIDENCE);
+    Ending::failed(state, class.word(), Some(evidence))
 }
 
 /// The state of a trial whose engine failed.

@@ -11,7 +11,7 @@ mod trial;
 pub use shown::{is_study, show_stored};
 
 use crate::Exit;
-use crate::arguments::{Format, OutputOptions, RUNS};
+use crate::arguments::{Format, OutputOptions};
 use crate::folder::new_folder;
 use crate::output::{check_output, language, print};
 use crate::progress::Progress;
@@ -27,7 +27,7 @@ use inferometer_core::scenario::SimClock;
 use inferometer_load::instrument::Control;
 use journal::Journal;
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Most trials at once.
 const MOST_PARALLEL: u32 = 64;
@@ -105,14 +105,11 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
         &study,
         arguments.sim_clock,
         arguments.sim_device.as_deref(),
-        Path::new(RUNS),
+        &mut progress,
     )?;
     let slots = ground.slots(&study, parallel)?;
     let rules = ground.rules(&study)?;
     check_space(&study, rules.as_ref())?;
-    for line in ground.left_over() {
-        progress.keep(&line);
-    }
     let out = (arguments.out.clone()).unwrap_or_else(|| new_folder(None, "tune"));
     let journal = Journal::open(&out, &text)?;
     let controls: Vec<Control> = slots.iter().map(|_| Control::default()).collect();

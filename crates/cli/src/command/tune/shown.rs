@@ -103,6 +103,7 @@ fn report<'a>(
             Effect::Falls => StudyText::Falls,
             Effect::Mixed => StudyText::Mixed,
             Effect::Choice => StudyText::Choice,
+            Effect::None => StudyText::NoEffect,
         },
         best_at: line.best_at.to_string(),
     });

@@ -49,8 +49,8 @@ pub struct Job<'a> {
 
 /// What became of a trial.
 pub enum Outcome {
-    /// It ended, with remarks about its end.
-    Ended(Box<Ending>, Option<String>),
+    /// It ended.
+    Ended(Box<Ending>),
     /// The user wants to leave: it is run again when the study goes on.
     Interrupted,
     /// No trial would do better: the study stops, and the trial is run again when it goes on.
@@ -71,7 +71,7 @@ impl From<anyhow::Error> for Broken {
 
 /// What of a study's work, load and goal cannot be measured is said before anything is started.
 pub fn check(study: &Study, progress: &mut Progress) -> anyhow::Result<()> {
-    let mut options = options(study, study.seed, None, "check");
+    let mut options = options(study, study.seed, SimClock::Virtual, "check");
     match study.levels.first() {
         Some(Level::Concurrency(streams)) => {
             options.load.concurrency = Some(Count((*streams).into()));
@@ -97,14 +97,19 @@ impl Job<'_> {
             return Outcome::Hopeless(anyhow::Error::from(error).context(place));
         }
         let flags = &self.proposal.flags;
-        let started = self
-            .ground
-            .start(self.study, flags, self.slot, &self.folder, &self.control);
+        let started = self.ground.start(
+            self.study,
+            flags,
+            self.slot,
+            &self.folder,
+            &self.control,
+            progress,
+        );
         let mut up = match started {
             Ok(up) => up,
             Err(Down::Ended(mut ending)) => {
                 ending.total_s = Some(begun.elapsed().as_secs_f64());
-                return Outcome::Ended(ending, None);
+                return Outcome::Ended(ending);
             }
             Err(Down::Interrupted) => return Outcome::Interrupted,
             Err(Down::Hopeless(error)) => return Outcome::Hopeless(error),
@@ -114,7 +119,7 @@ impl Job<'_> {
         // A dead engine explains a failed measurement better than the measurement does.
         let died = up.died();
         let start_s = up.start_s;
-        let remark = up.stop();
+        up.servers.stop(progress);
         let mut ending = match (measured, died) {
             (Err(Broken::Interrupted), _) => return Outcome::Interrupted,
             (Err(Broken::Error(error)), _) if is_disk_full(&error) => {
@@ -130,7 +135,7 @@ impl Job<'_> {
         ending.device_memory_gib = memory;
         ending.start_s = start_s;
         ending.total_s = Some(begun.elapsed().as_secs_f64());
-        Outcome::Ended(Box::new(ending), remark)
+        Outcome::Ended(Box::new(ending))
     }
 
     fn measure(&self, up: &mut Up, progress: &mut Progress) -> Result<Ending, Broken> {
@@ -261,12 +266,12 @@ impl Job<'_> {
 
     fn options(&self, up: &Up) -> Options {
         let label = format!("trial {}", self.proposal.id);
-        options(self.study, self.seed, up.url.clone(), &label)
+        options(self.study, self.seed, up.clock, &label)
     }
 }
 
-/// The options of a measurement but for its load level; without a URL it is computed.
-fn options(study: &Study, seed: u64, url: Option<String>, label: &str) -> Options {
+/// The options of a measurement but for its load level.
+fn options(study: &Study, seed: u64, clock: SimClock, label: &str) -> Options {
     let goal = &study.goal;
     let of_requests = goal.slos.iter().any(|slo| slo.scope == SloScope::Request);
     Options {
@@ -276,8 +281,7 @@ fn options(study: &Study, seed: u64, url: Option<String>, label: &str) -> Option
             ..RunOptions::default()
         },
         connection: ConnectionOptions {
-            sim_clock: url.is_none().then_some(SimClock::Virtual),
-            url: url.map(|url| vec![url]),
+            sim_clock: Some(clock),
             ..ConnectionOptions::default()
         },
         load: study.load.clone(),
