@@ -6,10 +6,11 @@ use crate::embedded::EmbeddedServer;
 use crate::launch::{EngineArguments, EngineFailure, Flags, LaunchedEngine, Launcher};
 use crate::measure::{Measured, Point, computed, device, measure, refold, simulate};
 use crate::progress::Progress;
+use anyhow::{Context, bail};
 use inferometer_core::environment::{Health, StartedEngine};
 use inferometer_core::options::Options;
 use inferometer_core::scenario::{Connection, SimClock};
-use inferometer_engine::{Access, Failure};
+use inferometer_engine::{Access, Failure, StartFacts};
 use inferometer_load::http::Target;
 use inferometer_load::instrument::Control;
 use inferometer_sim::launch::Launch;
@@ -27,6 +28,8 @@ pub struct Servers {
     computed: Option<Box<Launch>>,
     /// How the engine ended that was up last, if it ended by itself.
     ended: Option<Failure>,
+    /// What the log of a server that others started tells of it.
+    told: Option<StartedEngine>,
 }
 
 /// A server that is up.
@@ -69,13 +72,12 @@ impl Servers {
             }
             (true, _) => Some(Launcher::new(arguments, flags, progress)?),
         };
+        let told = arguments.engine_log.as_deref().map(told_by_log);
         Ok(Servers {
             launcher,
             logs,
-            kept: None,
-            failed: BTreeMap::new(),
-            computed: None,
-            ended: None,
+            told: told.transpose()?,
+            ..Servers::of_others()
         })
     }
 
@@ -105,6 +107,7 @@ impl Servers {
             failed: BTreeMap::new(),
             computed: None,
             ended: None,
+            told: None,
         }
     }
 
@@ -188,6 +191,7 @@ impl Servers {
         progress: &mut Progress,
     ) -> anyhow::Result<Vec<Target>> {
         if !point.targets.is_empty() {
+            point.engine.clone_from(&self.told);
             return Ok(point.targets.clone());
         }
         let url = match &self.launcher {
@@ -267,6 +271,24 @@ impl Servers {
         });
         Ok(url)
     }
+}
+
+/// A server that others started, as its log tells of it.
+fn told_by_log(log: &Path) -> anyhow::Result<StartedEngine> {
+    let read = StartFacts::of_log(log);
+    let read = read.with_context(|| format!("cannot read --engine-log {}", log.display()))?;
+    let Some((engine, facts)) = read else {
+        bail!(
+            "--engine-log {}: no line of it is known from vLLM, SGLang, MindIE or llama-server; give the log of the engine's start",
+            log.display()
+        );
+    };
+    Ok(facts.told(StartedEngine {
+        name: engine.to_string(),
+        version: facts.version.clone(),
+        log: log.to_owned(),
+        ..StartedEngine::default()
+    }))
 }
 
 /// The run of an engine that died under it says so.

@@ -1,5 +1,5 @@
-//! What a folder of results holds: runs, sweeps, searches for capacity and imports, the newest
-//! first.
+//! What a folder of results holds: runs, sweeps, searches for capacity, studies and imports, the
+//! newest first.
 
 use crate::capacity::{self, Capacity};
 use crate::record::words;
@@ -18,11 +18,16 @@ pub enum Kind {
     Sweep,
     /// A search for the highest load.
     Capacity,
+    /// A study of launch flags.
+    Study,
     /// Results of other tools.
     Import,
 }
 
-words!(Kind { Run => "run", Sweep => "sweep", Capacity => "capacity", Import => "import" });
+words!(Kind { Run => "run", Sweep => "sweep", Capacity => "capacity", Study => "study", Import => "import" });
+
+/// The file by which a study is known: its trials, as they happened.
+pub const STUDY_FILE: &str = "trials.jsonl";
 
 /// The file by which kept results of other tools are known.
 pub const IMPORT_FILE: &str = "import.json";
@@ -68,6 +73,8 @@ fn kind(path: &Path) -> Option<Kind> {
         Some(Kind::Sweep)
     } else if path.join(capacity::FILE).is_file() {
         Some(Kind::Capacity)
+    } else if path.join(STUDY_FILE).is_file() {
+        Some(Kind::Study)
     } else if path.join(IMPORT_FILE).is_file() {
         Some(Kind::Import)
     } else {
@@ -89,6 +96,7 @@ fn started(path: &Path, kind: Kind) -> Option<String> {
             let trials = sweep.trials().ok()?;
             trials.iter().find_map(|trial| sweep.run_path(trial))?
         }
+        Kind::Study => first_of_study(path)?,
         Kind::Capacity => {
             let text = fs::read_to_string(path.join(capacity::FILE)).ok()?;
             let found: Capacity = serde_json::from_str(&text).ok()?;
@@ -100,6 +108,19 @@ fn started(path: &Path, kind: Kind) -> Option<String> {
     };
     let run = RunDir::open(first).ok()?;
     Some(run.environment().ok()?.started)
+}
+
+/// The first run of the first trial that was measured.
+fn first_of_study(path: &Path) -> Option<PathBuf> {
+    let inside = |path: &Path| -> Vec<PathBuf> {
+        let content = fs::read_dir(path).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = content.map(|entry| entry.path()).collect();
+        paths.sort();
+        paths
+    };
+    let trials = inside(&path.join("trials"));
+    let mut runs = trials.iter().flat_map(|trial| inside(trial));
+    runs.find(|run| RunDir::open(run).is_ok())
 }
 
 /// All that a folder holds, the newest first; a folder that does not exist holds nothing.
@@ -126,7 +147,7 @@ pub fn latest(folder: &Path) -> Result<Stored, StorageError> {
         Kind::Run => RunDir::open(&stored.path).is_ok_and(|run| {
             run.scenario().is_ok() && run.environment().is_ok() && run.ending().is_ok()
         }),
-        Kind::Sweep | Kind::Capacity | Kind::Import => true,
+        Kind::Sweep | Kind::Capacity | Kind::Study | Kind::Import => true,
     };
     list(folder)?
         .into_iter()

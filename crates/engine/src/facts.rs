@@ -1,7 +1,12 @@
 //! What an engine tells of itself while it starts.
 
+use crate::log::excerpt;
 use inferometer_catalog::engine::{EngineKind, Fact, read_line};
+use inferometer_core::environment::StartedEngine;
 use serde::Serialize;
+use std::fs::File;
+use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 /// Facts of a start, from the log and the metrics; what was not said is absent.
@@ -30,6 +35,34 @@ pub struct StartFacts {
 }
 
 impl StartFacts {
+    /// The engine that wrote a log, by what can be read of it, and its facts.
+    pub fn of_log(path: &Path) -> io::Result<Option<(EngineKind, Self)>> {
+        File::open(path)?;
+        let lines = excerpt(path);
+        let read = |engine| {
+            let lines = lines.iter().map(String::as_str);
+            let said = lines.filter_map(|line| read_line(engine, line)).count();
+            (said, engine)
+        };
+        let engines = [
+            EngineKind::Vllm,
+            EngineKind::Sglang,
+            EngineKind::LlamaServer,
+            EngineKind::Mindie,
+        ];
+        let (said, engine) = engines
+            .map(read)
+            .into_iter()
+            .fold(
+                (0, EngineKind::Custom),
+                |a, b| {
+                    if b.0 > a.0 { b } else { a }
+                },
+            );
+        let facts = || Self::read(engine, lines.iter().map(String::as_str));
+        Ok((said > 0).then(|| (engine, facts())))
+    }
+
     /// Facts of a whole log.
     pub fn read<'a>(engine: EngineKind, lines: impl IntoIterator<Item = &'a str>) -> Self {
         let mut facts = Self::default();
@@ -39,6 +72,20 @@ impl StartFacts {
             }
         }
         facts
+    }
+
+    /// An engine with what these facts tell of it.
+    pub fn told(&self, of: StartedEngine) -> StartedEngine {
+        StartedEngine {
+            start_s: self.ready_s,
+            weights_gib: self.weights_gib,
+            kv_gib: self.kv_gib,
+            kv_tokens: self.kv_tokens,
+            max_concurrency: self.max_concurrency,
+            max_model_len: self.max_model_len,
+            graphs_s: self.graphs_s,
+            ..of
+        }
     }
 
     /// Lays one fact in. Of several workers the first counts for times, the largest for memory.
@@ -93,6 +140,18 @@ impl StartFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_writer_of_a_log_is_known_by_its_lines() {
+        let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/engine");
+        let of = |file: &str| StartFacts::of_log(&Path::new(fixtures).join(file));
+        let (engine, facts) = of("vllm/start-cpu.log").unwrap().unwrap();
+        assert_eq!(engine, EngineKind::Vllm);
+        assert_eq!(facts.kv_tokens, Some(1_048_576));
+        let (engine, _) = of("llama-server/start-cpu.log").unwrap().unwrap();
+        assert_eq!(engine, EngineKind::LlamaServer);
+        assert!(of("no-such.log").is_err());
+    }
 
     #[test]
     fn facts_of_real_starts_are_read() {

@@ -48,6 +48,11 @@ pub enum Listed {
         /// The load; absent where none can be claimed.
         value: Option<f64>,
     },
+    /// A study of launch flags; its figures are those of its best configuration.
+    Study {
+        /// How many starts.
+        trials: usize,
+    },
     /// So many results of another tool.
     Import {
         /// How many.
@@ -61,6 +66,7 @@ impl Listed {
             Listed::Run(_) => RunsText::Run,
             Listed::Sweep { .. } => RunsText::Sweep,
             Listed::Capacity { .. } => RunsText::Capacity,
+            Listed::Study { .. } => RunsText::Study,
             Listed::Import { .. } => RunsText::Import,
         }
     }
@@ -71,6 +77,9 @@ impl Listed {
             Listed::Run(shape) => shape.as_ref().map(load).unwrap_or_default(),
             Listed::Sweep { points } => {
                 RunsText::Points.with(lang, &[("count", points.to_string())])
+            }
+            Listed::Study { trials } => {
+                RunsText::Trials.with(lang, &[("count", trials.to_string())])
             }
             Listed::Import { results } => {
                 RunsText::Results.with(lang, &[("count", results.to_string())])

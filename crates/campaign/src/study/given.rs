@@ -89,6 +89,8 @@ struct GivenEngine {
     url: Option<String>,
     stop: Option<String>,
     start_timeout: Option<Span>,
+    #[serde(default)]
+    rules: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -238,6 +240,7 @@ impl GivenEngine {
             url: self.url,
             stop: self.stop,
             start_timeout: self.start_timeout.unwrap_or(START_TIMEOUT),
+            rules: self.rules,
         })
     }
 }

@@ -65,6 +65,8 @@ pub struct Engine {
     pub stop: Option<String>,
     /// Longest wait for readiness.
     pub start_timeout: Span,
+    /// What the user knows of the engine: `parallel <= 64`.
+    pub rules: Vec<String>,
 }
 
 impl Engine {

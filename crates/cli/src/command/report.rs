@@ -19,7 +19,6 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         [] => latest(&arguments.runs)?,
         [path] => match Stored::at(path) {
             Some(stored) => stored,
-            None if tune::is_study(path) => return tune::show_stored(path, &arguments.output),
             None if path.is_dir() && !list(path)?.is_empty() => return site::publish(arguments),
             None => {
                 let path = path.clone();
@@ -41,6 +40,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
             capacity::show(&found, &stored.path, &arguments.output)?;
             Ok(capacity::exit(&found))
         }
+        Kind::Study => tune::show_stored(&stored.path, &arguments.output),
         Kind::Import => import::show_stored(&stored.path, &arguments.output),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Exit;
 use crate::arguments::RunsArguments;
-use crate::command::{capacity, sweep};
+use crate::command::{capacity, sweep, tune};
 use crate::output::{language, print, style};
 use inferometer_core::run_dir::RunDir;
 use inferometer_core::scenario::Tag;
@@ -71,6 +71,7 @@ impl Known {
             Kind::Run => run_of(stored),
             Kind::Sweep => sweep_of(stored),
             Kind::Capacity => capacity_of(stored),
+            Kind::Study => study_of(stored),
             Kind::Import => import_of(stored),
         }
     }
@@ -79,6 +80,29 @@ impl Known {
 fn by_key(tags: &[Tag]) -> BTreeMap<String, String> {
     let pairs = tags.iter().map(|tag| (tag.key.clone(), tag.value.clone()));
     pairs.collect()
+}
+
+/// The figures are those of the best configuration.
+fn study_of(stored: &Stored) -> Known {
+    let found = tune::read_stored(&stored.path).ok();
+    let figures = (found.as_ref()).and_then(|found| {
+        let best = found.best.as_ref()?.trial;
+        let row = found.trials.iter().find(|row| row.id == best)?;
+        serde_json::from_value(row.summary.clone()?).ok()
+    });
+    Known {
+        label: None,
+        tags: BTreeMap::new(),
+        state: match found.as_ref().map(|found| found.best.as_ref()) {
+            Some(Some(best)) if best.confirmed => RunState::Valid,
+            Some(_) | None => RunState::Unfinished,
+        },
+        what: Listed::Study {
+            trials: found.map_or(0, |found| found.trials.len()),
+        },
+        point: None,
+        figures,
+    }
 }
 
 /// The figures of one result can stand in a line; of several, the report shows them.

@@ -3,7 +3,7 @@
 use crate::Exit;
 use crate::arguments::ReportArguments;
 use crate::command::runs::{Known, name};
-use crate::command::{capacity, import, sweep};
+use crate::command::{capacity, import, sweep, tune};
 use crate::output::{check_output, language};
 use anyhow::{Context, bail};
 use inferometer_core::message::Lang;
@@ -105,6 +105,7 @@ fn write_page(stored: &Stored, file: &Path, lang: Lang) -> anyhow::Result<()> {
         Kind::Run => run_text(&stored.path, lang),
         Kind::Sweep => sweep_text(&stored.path, lang),
         Kind::Capacity => capacity_text(&stored.path, lang),
+        Kind::Study => tune::stored_text(&stored.path, lang),
         Kind::Import => import::stored_text(&stored.path, lang),
     };
     // A result that cannot be read still has its place in the index, and says why.

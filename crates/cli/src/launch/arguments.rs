@@ -24,6 +24,9 @@ pub struct EngineArguments {
     /// How long the engine may take until it answers [30m]
     #[arg(long, value_name = "TIME")]
     pub engine_timeout: Option<Span>,
+    /// Log of a server that runs already, to read its weights, KV cache and version from
+    #[arg(long, value_name = "FILE")]
+    pub engine_log: Option<PathBuf>,
     /// MindIE's config.json; a copy with the chosen flags is written for each start
     #[arg(long, value_name = "FILE")]
     pub mindie_config: Option<PathBuf>,
@@ -47,6 +50,11 @@ impl EngineArguments {
                 bail!("{name} is about an engine to be started; give its command after --");
             }
             return Ok(false);
+        }
+        if self.engine_log.is_some() {
+            bail!(
+                "--engine-log is for a server that runs already; the log of a started engine is kept in the folder of the results"
+            );
         }
         if connection.url.as_ref().is_some_and(|urls| !urls.is_empty()) {
             bail!(

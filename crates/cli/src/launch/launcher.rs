@@ -295,17 +295,10 @@ impl Launcher {
     fn about(&self, launch: &Launch, facts: &StartFacts) -> StartedEngine {
         let probed = self.engine.installed().version.map(|it| it.to_string());
         let version = facts.version.clone().or(probed).unwrap_or_default();
-        StartedEngine {
-            start_s: facts.ready_s,
-            weights_gib: facts.weights_gib,
-            kv_gib: facts.kv_gib,
-            kv_tokens: facts.kv_tokens,
-            max_concurrency: facts.max_concurrency,
-            max_model_len: facts.max_model_len,
-            graphs_s: facts.graphs_s,
+        facts.told(StartedEngine {
             log: launch.log.clone(),
             ..self.described(&version)
-        }
+        })
     }
 }
 

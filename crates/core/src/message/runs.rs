@@ -23,6 +23,10 @@ texts! {
         Capacity => "capacity", "容量";
         /// size of a sweep.
         Points => "points: {count}", "测点：{count}";
+        /// Kind: a study of launch flags.
+        Study => "study", "调优";
+        /// size of a study.
+        Trials => "trials: {count}", "试验：{count}";
         /// Kind: results of another tool.
         Import => "import", "导入";
         /// `{count}` results.

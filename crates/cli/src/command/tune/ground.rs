@@ -91,6 +91,7 @@ impl Ground {
             engine_url: engine.url.clone(),
             engine_stop: engine.stop.clone(),
             engine_timeout: Some(engine.start_timeout),
+            engine_log: None,
             mindie_config: engine.config.clone(),
             engine: engine.command.to_words(),
         };

@@ -2,12 +2,10 @@
 
 use anyhow::{Context, bail};
 use inferometer_campaign::trial::{Ending, Event, Header, Proposal, Trial, TrialLog, append};
+use inferometer_core::stored::STUDY_FILE;
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-
-/// Its name in the folder.
-pub const FILE: &str = "trials.jsonl";
 
 /// The log of a study under way.
 pub struct Journal {
@@ -24,7 +22,7 @@ impl Journal {
     pub fn open(folder: &Path, study: &str) -> anyhow::Result<Journal> {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make {}", folder.display()))?;
-        let path = folder.join(FILE);
+        let path = folder.join(STUDY_FILE);
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -101,7 +99,7 @@ impl Journal {
 
 /// The study of a folder, with its text and its trials.
 pub fn read(folder: &Path) -> anyhow::Result<TrialLog> {
-    let path = folder.join(FILE);
+    let path = folder.join(STUDY_FILE);
     let file = File::open(&path).with_context(|| format!("cannot read {}", path.display()))?;
     TrialLog::read(BufReader::new(file))
         .with_context(|| path.display().to_string())?

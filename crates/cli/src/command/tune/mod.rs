@@ -1,6 +1,7 @@
 //! `inferometer tune`: the best launch flags of an engine, by trials that start it.
 
 mod campaign;
+mod given_rules;
 mod ground;
 mod journal;
 mod outside;
@@ -8,7 +9,7 @@ mod shown;
 mod table;
 mod trial;
 
-pub use shown::{is_study, show_stored};
+pub use shown::{read_stored, show_stored, stored_text};
 
 use crate::Exit;
 use crate::arguments::{Format, OutputOptions};
@@ -18,6 +19,7 @@ use crate::progress::Progress;
 use crate::signals::interrupt_campaign_on_signals;
 use anyhow::{Context, bail};
 use campaign::Campaign;
+use given_rules::GivenRules;
 use ground::Ground;
 use inferometer_campaign::space::{Admission, Rules};
 use inferometer_campaign::study::{SearcherName, Study, template};
@@ -109,7 +111,9 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
     )?;
     let slots = ground.slots(&study, parallel)?;
     let rules = ground.rules(&study)?;
-    check_space(&study, rules.as_ref())?;
+    let given = &study.engine.rules;
+    let rules = GivenRules::new(&study.engine.command, given, rules)?;
+    check_space(&study, &rules)?;
     let out = (arguments.out.clone()).unwrap_or_else(|| new_folder(None, "tune"));
     let journal = Journal::open(&out, &text)?;
     let controls: Vec<Control> = slots.iter().map(|_| Control::default()).collect();
@@ -119,7 +123,7 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
     let mut campaign = Campaign {
         study: &study,
         ground: &ground,
-        rules: rules.as_ref(),
+        rules: &rules,
         slots,
         controls,
         wish,

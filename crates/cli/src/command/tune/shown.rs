@@ -18,18 +18,32 @@ use inferometer_report::study::{
 use inferometer_report::{html, json, markdown, text};
 use std::path::Path;
 
-/// Whether a folder holds a study.
-pub fn is_study(folder: &Path) -> bool {
-    folder.join(journal::FILE).is_file() && journal::read(folder).is_ok()
+/// What the stored study of a folder found.
+pub fn read_stored(folder: &Path) -> anyhow::Result<StudyResult> {
+    let (study, trials) = stored(folder)?;
+    Ok(study.result(&trials))
 }
 
 /// Shows the stored study of a folder.
 pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exit> {
+    let (study, trials) = stored(folder)?;
+    show(&study, &trials, folder, options)?;
+    Ok(exit(&study, &trials))
+}
+
+/// The stored study of a folder as text.
+pub fn stored_text(folder: &Path, lang: Lang) -> anyhow::Result<String> {
+    let (study, trials) = stored(folder)?;
+    let found = study.result(&trials);
+    let doc = compose(&report(&study, &found, folder, lang));
+    Ok(text::render(&doc, text::TextStyle::default()))
+}
+
+fn stored(folder: &Path) -> anyhow::Result<(Study, Vec<Trial>)> {
     let log = journal::read(folder)?;
     let study: Study =
         (log.header.study.parse()).with_context(|| format!("the study in {}", folder.display()))?;
-    show(&study, &log.trials, folder, options)?;
-    Ok(exit(&study, &log.trials))
+    Ok((study, log.trials))
 }
 
 /// Shows what the trials of a study say.
