@@ -7,7 +7,7 @@ use crate::trial::Level;
 use inferometer_catalog::engine::command::CommandError;
 use inferometer_catalog::engine::words::split;
 use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version};
-use inferometer_core::options::{LoadOptions, WorkOptions};
+use inferometer_core::options::{ConnectionOptions, LoadOptions, WorkOptions};
 use inferometer_core::slo::Slo;
 use inferometer_core::units::Span;
 use serde::Deserialize;
@@ -36,6 +36,14 @@ pub enum StudyError {
     /// The capacity search needs a limit.
     #[error("[load] capacity = true needs a limit; give [goal] slo = [\"ttft.p99=1s\"]")]
     CapacityWithoutSlo,
+    /// A key of a run's connection that has no place in a study.
+    #[error("[connection] {key} has no place in a study; use {instead}")]
+    Misplaced {
+        /// As given.
+        key: &'static str,
+        /// What would do.
+        instead: &'static str,
+    },
     /// A number that makes no sense.
     #[error("{what} is {given}; give {wanted}")]
     Number {
@@ -69,6 +77,8 @@ fn one_line(text: &str) -> String {
 struct GivenStudy {
     engine: GivenEngine,
     space: GivenSpace,
+    #[serde(default)]
+    connection: ConnectionOptions,
     #[serde(default)]
     work: WorkOptions,
     load: GivenLoad,
@@ -202,6 +212,29 @@ impl std::str::FromStr for Study {
                 return Err(SpaceError::Fixed(name.clone()).into());
             }
         }
+        let connection = &given.connection;
+        let misplaced = [
+            ("url", connection.url.is_some(), "[engine] url"),
+            (
+                "header",
+                connection.header.is_some(),
+                "api-key-env or api-key-file",
+            ),
+            ("sim-clock", connection.sim_clock.is_some(), "--sim-clock"),
+            (
+                "sim-device",
+                connection.sim_device.is_some(),
+                "--sim-device",
+            ),
+            (
+                "sim-model",
+                connection.sim_model.is_some(),
+                "[engine] command",
+            ),
+        ];
+        if let Some((key, _, instead)) = misplaced.into_iter().find(|(_, given, _)| *given) {
+            return Err(StudyError::Misplaced { key, instead });
+        }
         let goal = given.goal.goal()?;
         let (load, levels) = given.load.load()?;
         if levels.contains(&Level::Capacity) && goal.slos.is_empty() {
@@ -210,6 +243,7 @@ impl std::str::FromStr for Study {
         Ok(Study {
             engine,
             space,
+            connection: given.connection,
             work: given.work,
             load,
             levels,

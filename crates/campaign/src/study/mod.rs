@@ -21,7 +21,7 @@ use crate::search::{Grid, Halving, Observation, Outcome, Random, Searcher, Tpe};
 use crate::space::{Point, Space, command_with};
 use crate::trial::{Level, Origin, State, Trial};
 use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version};
-use inferometer_core::options::{LoadOptions, WorkOptions};
+use inferometer_core::options::{ConnectionOptions, LoadOptions, WorkOptions};
 use inferometer_core::units::Span;
 use std::path::PathBuf;
 
@@ -32,6 +32,8 @@ pub struct Study {
     pub engine: Engine,
     /// What is varied.
     pub space: Space,
+    /// How its server is talked to.
+    pub connection: ConnectionOptions,
     /// What is sent.
     pub work: WorkOptions,
     /// How it is sent; the levels are in `levels`.

@@ -1,7 +1,7 @@
 //! Engines that are started by their command: measured, watched, stopped; refused, crashed and
 //! left behind by nobody. The simulated engine stands in for the real one, as a process.
 
-use crate::support::{Ended, Place, Run, Started, until};
+use crate::support::{Ended, Place, Run, Sim, Started, until};
 use inferometer_core::run_dir::RunDir;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -249,4 +249,29 @@ fn a_sweep_over_flags_is_computed_in_virtual_time_without_an_engine() {
         throughput["output_tokens_per_s"].as_f64().unwrap()
     };
     assert!(rate(1) > 2.0 * rate(0), "{} {}", rate(0), rate(1));
+}
+
+#[test]
+fn the_log_of_a_running_server_tells_of_it() {
+    let place = Place::new();
+    let log = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../fixtures/engine/vllm/start-cpu.log"
+    );
+    let sim = Sim::start(&[]);
+    let url = sim.url.as_str();
+    let measured = |log: &str, out: &str| {
+        let load = ["--requests", "2", "--output-tokens", "4", "--out", out];
+        let words = [
+            &["run", url, "--engine-log", log, "--lang", "en"],
+            &load[..],
+        ]
+        .concat();
+        place.run(&words)
+    };
+    let ended = measured(log, "out");
+    assert!(ended.stdout.contains("1,048,576"), "{}", ended.stdout);
+    let empty = place.write("empty.log", "nothing\n");
+    measured(&empty, "empty").assert_refused(&["empty.log", "the engine's start"]);
+    measured("none.log", "none").assert_refused(&["none.log"]);
 }

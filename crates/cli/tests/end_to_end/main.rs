@@ -32,4 +32,5 @@ mod tls;
 mod tokenizer;
 mod truth;
 mod tune;
+mod tune_live;
 mod work;

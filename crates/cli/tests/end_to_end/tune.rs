@@ -1,4 +1,4 @@
-//! `tune`: studies in virtual time and with real processes.
+//! `tune`: studies in virtual time.
 
 use crate::support::{Ended, Place, Started, until};
 use rustix::process::Signal;
@@ -52,25 +52,25 @@ repeats = 2
 
 const VIRTUAL: [&str; 5] = ["--sim-clock", "virtual", "--quiet", "--format", "json"];
 
-fn words<'a>(study: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+pub fn words<'a>(study: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut words = vec!["tune", study, "--lang", "en", "--out", "tuned"];
     words.extend(more);
     words
 }
 
-fn tune(place: &Place, study: &str, more: &[&str]) -> Ended {
+pub fn tune(place: &Place, study: &str, more: &[&str]) -> Ended {
     let file = place.write("study.toml", study);
     place.run(&words(&file, more))
 }
 
 #[track_caller]
-fn json(ended: &Ended) -> Value {
+pub fn json(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout)
         .unwrap_or_else(|error| panic!("{error}: {} {}", ended.stdout, ended.stderr))
 }
 
 /// The flags of all proposals, in order, from the log of a study.
-fn proposals(place: &Place) -> Vec<String> {
+pub fn proposals(place: &Place) -> Vec<String> {
     let log = std::fs::read_to_string(place.path("tuned/trials.jsonl")).unwrap_or_default();
     log.lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
@@ -78,7 +78,7 @@ fn proposals(place: &Place) -> Vec<String> {
         .collect()
 }
 
-fn of_state<'a>(found: &'a Value, state: &str) -> Vec<&'a Value> {
+pub fn of_state<'a>(found: &'a Value, state: &str) -> Vec<&'a Value> {
     let trials = found["trials"].as_array().unwrap();
     trials
         .iter()
@@ -117,6 +117,10 @@ fn a_study_finds_a_better_setting_than_a_bad_default_and_certifies_it() {
     let shown = place.run(&["report", "tuned", "--lang", "en"]);
     assert_eq!(shown.code, Some(0), "{}", shown.stderr);
     assert!(shown.stdout.starts_with("BETTER"), "{}", shown.stdout);
+    let page = std::fs::read_to_string(place.path("tuned/report.html")).unwrap();
+    assert!(page.contains("study-slices") && page.contains("study-history"));
+    let listed = place.run(&["runs", ".", "--lang", "en"]);
+    assert!(listed.stdout.contains("study"), "{}", listed.stdout);
 }
 
 #[test]
@@ -332,100 +336,4 @@ fn bad_studies_are_refused_in_one_line() {
         "{}",
         ended.stderr
     );
-}
-
-/// A real process in an engine's place: the simulated engine as a server.
-fn stand_in(space: &str, more: &str) -> String {
-    let binary = env!("CARGO_BIN_EXE_inferometer");
-    format!(
-        r#"
-[engine]
-command = "{binary} sim --listen 127.0.0.1:{{port}} -- vllm serve qwen2.5-7b --max-model-len 2048"
-{more}
-[space]
-{space}
-[work]
-input-tokens = "8"
-output-tokens = "4"
-[load]
-concurrency = [2]
-requests = 4
-warmup = "0"
-[goal]
-maximize = "throughput.output_tokens_per_s"
-[budget]
-trials = 3
-[last-stage]
-best = 1
-repeats = 2
-"#
-    )
-}
-
-/// Processes whose command line names this folder or the stand-in's port of this study.
-fn engines_of(place: &Place) -> Vec<String> {
-    let marker = place.path("").to_str().unwrap().to_owned();
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    processes
-        .filter_map(|entry| {
-            std::fs::read(entry.path().join("environ"))
-                .ok()
-                .zip(std::fs::read(entry.path().join("cmdline")).ok())
-        })
-        .filter(|(environ, _)| String::from_utf8_lossy(environ).contains(&marker))
-        .map(|(_, line)| String::from_utf8_lossy(&line).replace('\0', " "))
-        .collect()
-}
-
-#[test]
-fn real_engines_are_started_measured_and_stopped_and_none_is_left() {
-    let place = Place::new();
-    let study = stand_in("max-num-seqs = { choice = [1, 8, 64] }", "");
-    let ended = tune(&place, &study, &["--quiet", "--format", "json"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    let found = json(&ended);
-    assert_eq!(of_state(&found, "done").len(), 3 + 4, "{found}");
-    assert!(place.path("tuned/trials/000/engine.log").is_file());
-    assert_eq!(engines_of(&place), Vec::<String>::new());
-}
-
-#[test]
-fn an_engine_that_never_answers_is_a_timeout_and_a_missing_one_ends_the_study() {
-    let place = Place::new();
-    let study = stand_in("max-num-seqs = { choice = [1] }", "start-timeout = \"2s\"");
-    let study = study.replace(" sim --listen", " sim --startup hang --listen");
-    let ended = tune(&place, &study, &["--quiet", "--format", "json"]);
-    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
-    let found = json(&ended);
-    assert_eq!(of_state(&found, "timeout").len(), 2, "{found}");
-    assert_eq!(found["trials"][0]["class"], "timeout");
-    assert_eq!(engines_of(&place), Vec::<String>::new());
-    let study = study.replace(env!("CARGO_BIN_EXE_inferometer"), "/no/such/program");
-    let missing = tune(&Place::new(), &study, &["--quiet"]);
-    assert_eq!(missing.code, Some(2));
-    assert!(
-        missing.stderr.contains("missing-binary"),
-        "{}",
-        missing.stderr
-    );
-}
-
-#[test]
-fn an_interrupted_study_stops_its_engine_and_keeps_what_it_has() {
-    let place = Place::new();
-    let study = stand_in("max-num-seqs = { choice = [1, 8] }", "");
-    let study = study.replace("--listen", "--startup hang --listen");
-    let file = place.write("study.toml", &study);
-    let started = Started::new(place.command(words(&file, &["--quiet"])));
-    until("an engine", || {
-        place
-            .path("tuned/trials/000/engine.log")
-            .is_file()
-            .then_some(())
-    });
-    started.signal(Signal::INT);
-    let ended = started.wait();
-    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
-    assert_eq!(proposals(&place).len(), 1);
-    assert_eq!(engines_of(&place), Vec::<String>::new());
 }

@@ -1,6 +1,7 @@
 //! Where trials run: on a simulated engine in virtual time, or on a real one that is started,
 //! asked and stopped.
 
+use crate::keys::Keys;
 use crate::launch::{EngineArguments, EngineFailure, Flags, Launcher};
 use crate::measure::simulated_host;
 use crate::progress::Progress;
@@ -17,6 +18,7 @@ use inferometer_catalog::engine::{
 };
 use inferometer_catalog::memory::GIB;
 use inferometer_core::hostile::printable;
+use inferometer_core::options::Options;
 use inferometer_core::scenario::SimClock;
 use inferometer_engine::{Access, Failure};
 use inferometer_load::instrument::Control;
@@ -208,7 +210,7 @@ impl Ground {
         if !slot.devices.is_empty() {
             launcher = launcher.on_devices(&slot.devices);
         }
-        let access = Access::default();
+        let access = access(study).map_err(Down::Hopeless)?;
         match Servers::started(launcher, folder.to_owned(), access, control, progress) {
             Ok(servers) => Ok(Up {
                 start_s: servers.about().and_then(|engine| engine.start_s),
@@ -237,6 +239,16 @@ impl Up {
     pub fn died(&mut self) -> Option<Ending> {
         self.servers.ended().map(|failure| ending(&failure))
     }
+}
+
+/// What opens the engine's door while it starts.
+fn access(study: &Study) -> anyhow::Result<Access> {
+    let options = Options {
+        connection: study.connection.clone(),
+        ..Options::default()
+    };
+    let keys = Keys::read(&options, &[])?;
+    keys.access(&options.resolve()?.connection)
 }
 
 fn down(failure: EngineFailure) -> Down {

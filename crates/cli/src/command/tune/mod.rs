@@ -26,6 +26,7 @@ use inferometer_campaign::study::{SearcherName, Study, template};
 use inferometer_campaign::trial::Level;
 use inferometer_catalog::engine::LaunchCommand;
 use inferometer_core::scenario::SimClock;
+use inferometer_engine::without_secrets;
 use inferometer_load::instrument::Control;
 use journal::Journal;
 use std::num::NonZeroU32;
@@ -115,7 +116,9 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
     let rules = GivenRules::new(&study.engine.command, given, rules)?;
     check_space(&study, &rules)?;
     let out = (arguments.out.clone()).unwrap_or_else(|| new_folder(None, "tune"));
-    let journal = Journal::open(&out, &text)?;
+    let kept = without_secrets_of(&study, &text);
+    let storable: Study = kept.parse().with_context(|| file.display().to_string())?;
+    let journal = Journal::open(&out, &kept)?;
     let controls: Vec<Control> = slots.iter().map(|_| Control::default()).collect();
     let wish = Control::default();
     let all = controls.iter().chain([&wish]).cloned();
@@ -135,14 +138,30 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
     let ran = campaign.run(&progress);
     progress.end();
     let trials = campaign.journal.trials;
-    shown::show(&study, &trials, &out, &arguments.output)?;
+    shown::show(&storable, &trials, &out, &arguments.output)?;
+    let finish = ran?;
     if !arguments.no_html {
-        shown::keep_page(&study, &trials, &out, &arguments.output);
+        shown::keep_page(&storable, &trials, &out, &arguments.output);
     }
-    match ran? {
+    match finish {
         campaign::Finish::Interrupted => Ok(Exit::Interrupted),
         campaign::Finish::Complete => Ok(shown::exit(&study, &trials)),
     }
+}
+
+/// A study as it may be stored and shown: without the secrets of its command.
+fn without_secrets_of(study: &Study, text: &str) -> String {
+    let words = study.engine.command.to_words();
+    let plain = without_secrets(&words);
+    let secret = |(word, plain): (&String, &String)| {
+        let same = word.bytes().zip(plain.bytes()).take_while(|(a, b)| a == b);
+        let beginning = same.count();
+        (word != plain).then(|| (word[beginning..].to_owned(), plain[beginning..].to_owned()))
+    };
+    let secrets = words.iter().zip(&plain).filter_map(secret);
+    secrets.fold(text.to_owned(), |text, (secret, left_out)| {
+        text.replace(&secret, &left_out)
+    })
 }
 
 /// Prints a study to start from.

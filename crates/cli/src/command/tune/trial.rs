@@ -282,7 +282,7 @@ fn options(study: &Study, seed: u64, clock: SimClock, label: &str) -> Options {
         },
         connection: ConnectionOptions {
             sim_clock: Some(clock),
-            ..ConnectionOptions::default()
+            ..study.connection.clone()
         },
         load: study.load.clone(),
         work: study.work.clone(),
@@ -305,7 +305,11 @@ enum Length {
 
 /// A disk without room ends any trial alike.
 fn is_disk_full(error: &anyhow::Error) -> bool {
-    let kinds = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
+    let kinds = [
+        ErrorKind::StorageFull,
+        ErrorKind::QuotaExceeded,
+        ErrorKind::FileTooLarge,
+    ];
     error
         .chain()
         .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
