@@ -120,6 +120,8 @@ texts! {
         /// Legend: failed trials have no figure.
         FailedAtZero => "failed (drawn at 0)", "失败（画在 0 处）";
         /// Legend.
+        FailedTrials => "failed", "失败";
+        /// Legend.
         BestQuarter => "best quarter", "最佳四分之一";
         /// Legend.
         OtherTrials => "other trials", "其他试验";

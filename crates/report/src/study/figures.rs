@@ -1,7 +1,8 @@
 //! The figures of a study: its course, every flag by itself, all flags together, and the front
 //! of several objectives.
 
-use super::{FlagValue, StudyReport, TrialLine, Why};
+use super::flag_axis::{FlagAxis, ends};
+use super::{StudyReport, TrialLine, Why};
 use crate::figure::{
     Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
 };
@@ -14,10 +15,8 @@ const MOST_SLICES: usize = 9;
 /// Most trials with a line through all flags.
 const MOST_LINES: usize = 400;
 /// Where the least and the greatest value of a flag are written.
-const FOOT: f64 = -0.06;
+const FOOT: f64 = -0.14;
 const TOP: f64 = 1.06;
-/// Values further apart than this ratio are drawn by their logarithm.
-const WIDE: f64 = 20.0;
 
 /// Every figure that the trials carry.
 pub fn figures(report: &StudyReport<'_>) -> Vec<Figure> {
@@ -283,7 +282,7 @@ impl Study<'_> {
         group(StudyText::OtherTrials, Colour::Quiet, &|trial| {
             !is_failure(trial) && !best.contains(&trial.id)
         });
-        group(StudyText::Failures, Colour::Bad, &is_failure);
+        group(StudyText::FailedTrials, Colour::Bad, &is_failure);
         group(StudyText::BestQuarter, Colour::Nth(0), &|trial| {
             best.contains(&trial.id)
         });
@@ -349,90 +348,6 @@ impl Study<'_> {
     }
 }
 
-/// The values of one flag as places on an axis.
-struct FlagAxis {
-    scale: FlagScale,
-}
-
-enum FlagScale {
-    Numbers { low: f64, high: f64, by_ratio: bool },
-    Words(Vec<String>),
-}
-
-impl FlagAxis {
-    fn of<'a>(flag: &str, trials: impl Iterator<Item = &'a TrialLine>) -> FlagAxis {
-        let values: Vec<&FlagValue> = trials.filter_map(|trial| trial.value(flag)).collect();
-        let numbers: Vec<f64> = (values.iter())
-            .filter_map(|value| match value {
-                FlagValue::Number(number) => Some(*number),
-                FlagValue::Word(_) => None,
-            })
-            .collect();
-        let scale = match ends(&numbers).filter(|_| numbers.len() == values.len()) {
-            Some((low, high)) => FlagScale::Numbers {
-                low,
-                high,
-                by_ratio: low > 0.0 && high / low > WIDE,
-            },
-            None => {
-                let mut words: Vec<String> = values.iter().map(|it| it.to_string()).collect();
-                words.sort();
-                words.dedup();
-                FlagScale::Words(words)
-            }
-        };
-        FlagAxis { scale }
-    }
-
-    fn axis(&self) -> Axis {
-        match &self.scale {
-            FlagScale::Numbers { by_ratio: true, .. } => Axis::new("", "", Scale::Log),
-            FlagScale::Numbers { .. } => Axis::new("", "", Scale::Linear),
-            FlagScale::Words(words) => Axis::of_names("", words.clone()),
-        }
-    }
-
-    fn place(&self, value: &FlagValue) -> Option<f64> {
-        match (&self.scale, value) {
-            (FlagScale::Numbers { .. }, FlagValue::Number(number)) => Some(*number),
-            (FlagScale::Words(words), value) => {
-                let word = value.to_string();
-                Some(words.iter().position(|known| *known == word)? as f64)
-            }
-            _ => None,
-        }
-    }
-
-    /// From 0 at the least value to 1 at the greatest.
-    fn share(&self, value: &FlagValue) -> Option<f64> {
-        let place = self.place(value)?;
-        let (low, high, place) = match &self.scale {
-            FlagScale::Numbers {
-                low,
-                high,
-                by_ratio: true,
-            } => (low.ln(), high.ln(), place.ln()),
-            FlagScale::Numbers { low, high, .. } => (*low, *high, place),
-            FlagScale::Words(words) => (0.0, words.len().saturating_sub(1) as f64, place),
-        };
-        Some(match high > low {
-            true => (place - low) / (high - low),
-            false => 0.5,
-        })
-    }
-
-    /// What lies at the foot and at the top.
-    fn span(&self) -> [String; 2] {
-        match &self.scale {
-            FlagScale::Numbers { low, high, .. } => [low, high].map(ToString::to_string),
-            FlagScale::Words(words) => {
-                let word = |word: Option<&String>| word.cloned().unwrap_or_default();
-                [word(words.first()), word(words.last())]
-            }
-        }
-    }
-}
-
 fn series(name: String, colour: Colour, shape: Shape) -> Series {
     Series {
         name,
@@ -453,16 +368,10 @@ fn is_failure(trial: &TrialLine) -> bool {
     )
 }
 
-fn ends(values: &[f64]) -> Option<(f64, f64)> {
-    let low = values.iter().copied().min_by(f64::total_cmp)?;
-    let high = values.iter().copied().max_by(f64::total_cmp)?;
-    Some((low, high))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::ObjectiveLine;
+    use crate::study::{FlagValue, ObjectiveLine};
     use inferometer_core::message::Lang;
     use std::path::Path;
 

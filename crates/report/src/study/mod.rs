@@ -1,6 +1,7 @@
 //! A study of launch flags as a document: the best command first, what it is worth, then why.
 
 mod figures;
+mod flag_axis;
 
 pub use figures::figures;
 
@@ -311,10 +312,10 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialLine]) -> Table {
     let flags = flag_names(&report.trials);
     // Names beside every value would need most of the line.
     let is_brief = flags.len() > FEW_FLAGS;
-    columns.push(Column::wrapped(match is_brief {
-        true => StudyText::Values.text(lang),
-        false => StudyText::Flags.text(lang),
-    }));
+    columns.push(match is_brief {
+        true => Column::left(StudyText::Values.text(lang)),
+        false => Column::wrapped(StudyText::Flags.text(lang)),
+    });
     let row = |trial: &&TrialLine| {
         let why = match &trial.why {
             Why::Default => StudyText::Default.text(lang).to_owned(),

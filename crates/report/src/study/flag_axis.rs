@@ -1,0 +1,126 @@
+//! The values of a flag as places on an axis.
+
+use super::{FlagValue, TrialLine};
+use crate::figure::{Axis, Scale};
+
+/// So many values have a tick each.
+const FEW_VALUES: usize = 7;
+/// Values further apart than this ratio are drawn by their logarithm.
+const WIDE: f64 = 20.0;
+
+/// The values of one flag as places on an axis.
+pub(super) struct FlagAxis {
+    scale: FlagScale,
+}
+
+enum FlagScale {
+    Numbers {
+        low: f64,
+        high: f64,
+        by_ratio: bool,
+        /// Each value once, where they are few.
+        few: Vec<f64>,
+    },
+    Words(Vec<String>),
+}
+
+impl FlagAxis {
+    /// The axis of a flag, by the values that it had.
+    pub fn of<'a>(flag: &str, trials: impl Iterator<Item = &'a TrialLine>) -> FlagAxis {
+        let values: Vec<&FlagValue> = trials.filter_map(|trial| trial.value(flag)).collect();
+        let numbers: Vec<f64> = (values.iter())
+            .filter_map(|value| match value {
+                FlagValue::Number(number) => Some(*number),
+                FlagValue::Word(_) => None,
+            })
+            .collect();
+        let scale = match ends(&numbers).filter(|_| numbers.len() == values.len()) {
+            Some((low, high)) => FlagScale::Numbers {
+                low,
+                high,
+                by_ratio: low > 0.0 && high / low > WIDE,
+                few: few(numbers),
+            },
+            None => {
+                let mut words: Vec<String> = values.iter().map(|it| it.to_string()).collect();
+                words.sort();
+                words.dedup();
+                FlagScale::Words(words)
+            }
+        };
+        FlagAxis { scale }
+    }
+
+    /// The axis of a chart.
+    pub fn axis(&self) -> Axis {
+        match &self.scale {
+            FlagScale::Numbers { by_ratio, few, .. } => {
+                let scale = if *by_ratio { Scale::Log } else { Scale::Linear };
+                Axis {
+                    ticks_at: few.clone(),
+                    ..Axis::new("", "", scale)
+                }
+            }
+            FlagScale::Words(words) => Axis::of_names("", words.clone()),
+        }
+    }
+
+    /// Where a value lies on it.
+    pub fn place(&self, value: &FlagValue) -> Option<f64> {
+        match (&self.scale, value) {
+            (FlagScale::Numbers { .. }, FlagValue::Number(number)) => Some(*number),
+            (FlagScale::Words(words), value) => {
+                let word = value.to_string();
+                Some(words.iter().position(|known| *known == word)? as f64)
+            }
+            _ => None,
+        }
+    }
+
+    /// From 0 at the least value to 1 at the greatest.
+    pub fn share(&self, value: &FlagValue) -> Option<f64> {
+        let place = self.place(value)?;
+        let (low, high, place) = match &self.scale {
+            FlagScale::Numbers {
+                low,
+                high,
+                by_ratio: true,
+                ..
+            } => (low.ln(), high.ln(), place.ln()),
+            FlagScale::Numbers { low, high, .. } => (*low, *high, place),
+            FlagScale::Words(words) => (0.0, words.len().saturating_sub(1) as f64, place),
+        };
+        Some(match high > low {
+            true => (place - low) / (high - low),
+            false => 0.5,
+        })
+    }
+
+    /// What lies at the foot and at the top.
+    pub fn span(&self) -> [String; 2] {
+        match &self.scale {
+            FlagScale::Numbers { low, high, .. } => [low, high].map(ToString::to_string),
+            FlagScale::Words(words) => {
+                let word = |word: Option<&String>| word.cloned().unwrap_or_default();
+                [word(words.first()), word(words.last())]
+            }
+        }
+    }
+}
+
+/// Each value once, or none where they are many.
+fn few(mut numbers: Vec<f64>) -> Vec<f64> {
+    numbers.sort_by(f64::total_cmp);
+    numbers.dedup();
+    match numbers.len() > FEW_VALUES {
+        true => Vec::new(),
+        false => numbers,
+    }
+}
+
+/// The least and the greatest value.
+pub(super) fn ends(values: &[f64]) -> Option<(f64, f64)> {
+    let low = values.iter().copied().min_by(f64::total_cmp)?;
+    let high = values.iter().copied().max_by(f64::total_cmp)?;
+    Some((low, high))
+}
