@@ -145,6 +145,11 @@ impl Contrast {
         contrast
     }
 
+    /// There is something that a verdict could rest on.
+    pub(crate) fn is_decidable(&self) -> bool {
+        self.difference.is_some() && !self.few_samples
+    }
+
     /// Whether the figures are the same within the margin.
     pub(crate) fn equivalent(&self, settings: &Settings) -> bool {
         let margin = (1.0 + settings.margin).ln();

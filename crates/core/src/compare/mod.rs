@@ -108,7 +108,8 @@ pub struct Row {
     pub high: Option<f64>,
     /// What it means.
     pub verdict: Verdict,
-    /// Chance of a difference as large if there is none, corrected for the number of metrics.
+    /// Chance of a difference as large if there is none: of the primary metric corrected for the
+    /// number of loads, of the others for the number of metrics.
     pub p_value: Option<f64>,
     /// Smallest relative difference that this data would have found four times in five.
     pub minimum_detectable: Option<f64>,
@@ -239,7 +240,8 @@ fn against(
             a: (*a).clone(),
             b: (*b).clone(),
         });
-        let rows = rows(a, &group.name, runs_a, runs_b, settings);
+        let compared = Compared::of(a, runs_a, runs_b, settings);
+        let rows = compared.rows(&group.name, None, 1, settings);
         comparison.rows.extend(rows.into_iter().map(Row::undecided));
         return;
     }
@@ -260,101 +262,155 @@ fn against(
             point: (*point).clone(),
         }));
     }
-    let mut paired = false;
+    let mut compared = Vec::new();
     for (point, runs_a) in &points_a {
         let Some(at) = partner(&points_b, point) else {
             continue;
         };
-        paired = true;
         let runs_b = &points_b[at].1;
         let reasons = why_not::reasons(point, names, runs_a, runs_b);
-        let rows = rows(point, &group.name, runs_a, runs_b, settings);
-        match reasons.is_empty() {
-            true => comparison.rows.extend(rows),
-            false => comparison.rows.extend(rows.into_iter().map(Row::undecided)),
-        }
+        let is_sound = reasons.is_empty();
         why_not.extend(reasons);
+        compared.push((Compared::of(point, runs_a, runs_b, settings), is_sound));
     }
-    if !paired {
+    if compared.is_empty() {
         why_not.push(WhyNot::NothingPaired {
             baseline: baseline.name.clone(),
             group: group.name.clone(),
         });
     }
+    // At many loads some would differ by chance, so the metric that decides is corrected for
+    // their number.
+    let sound = || compared.iter().filter(|(_, is_sound)| *is_sound);
+    let loads = sound().count();
+    let primary: Vec<f64> = sound()
+        .filter_map(|(compared, _)| compared.primary_p_value(loads, settings))
+        .collect();
+    let mut corrected = holm(&primary).into_iter();
+    for (compared, is_sound) in &compared {
+        let own = compared.primary_p_value(loads, settings);
+        let p_value = own.and_then(|own| match is_sound {
+            true => corrected.next(),
+            false => Some(own),
+        });
+        let rows = compared.rows(&group.name, p_value, loads, settings);
+        match is_sound {
+            true => comparison.rows.extend(rows),
+            false => comparison.rows.extend(rows.into_iter().map(Row::undecided)),
+        }
+    }
 }
 
-/// The rows of one point, the primary first; metrics that neither side has are left out.
-fn rows(
-    point: &Point,
-    group: &str,
-    a: &[&RunSample],
-    b: &[&RunSample],
-    settings: &Settings,
-) -> Vec<Row> {
-    let primary = settings.primary.unwrap_or(match point.is_open_loop() {
-        true => Metric::E2eMean,
-        false => Metric::OutputTokensPerS,
-    });
-    let others = settings
-        .metrics
-        .iter()
-        .copied()
-        .filter(|&metric| metric != primary);
-    let contrasts: Vec<(Metric, Contrast)> = std::iter::once(primary)
-        .chain(others)
-        .map(|metric| (metric, Contrast::of(a, b, metric, settings)))
-        .filter(|(_, contrast)| contrast.a.is_some() || contrast.b.is_some())
-        .collect();
-    let decidable = |contrast: &Contrast| contrast.difference.is_some() && !contrast.few_samples;
-    let family = contrasts
-        .iter()
-        .filter(|(metric, contrast)| *metric != primary && decidable(contrast))
-        .count();
-    // Few runs cannot reach a level that is divided among many metrics by permutation alone.
-    let permuted = |metric: Metric, contrast: &Contrast| {
-        let tests = if metric == primary { 1 } else { family };
-        contrast
-            .permuted
-            .filter(|test| test.smallest * tests as f64 <= settings.risk)
-            .map(|test| test.p_value)
-    };
-    let p_value = |metric: Metric, contrast: &Contrast| {
-        let difference = contrast.difference.filter(|_| decidable(contrast))?;
-        Some(permuted(metric, contrast).unwrap_or_else(|| difference.p_value()))
-    };
-    let secondary: Vec<f64> = contrasts
-        .iter()
-        .filter(|(metric, _)| *metric != primary)
-        .filter_map(|(metric, contrast)| p_value(*metric, contrast))
-        .collect();
-    let mut corrected = holm(&secondary).into_iter();
-    contrasts
-        .iter()
-        .map(|(metric, contrast)| {
-            let own = p_value(*metric, contrast);
-            let p_value = match *metric == primary {
-                true => own,
-                false => own.and_then(|_| corrected.next()),
+/// All figures of two groups at one point, the primary first; metrics that neither side has are
+/// left out.
+struct Compared<'a> {
+    point: &'a Point,
+    primary: Metric,
+    contrasts: Vec<(Metric, Contrast)>,
+}
+
+impl<'a> Compared<'a> {
+    fn of(point: &'a Point, a: &[&RunSample], b: &[&RunSample], settings: &Settings) -> Self {
+        let primary = settings.primary.unwrap_or(match point.is_open_loop() {
+            true => Metric::E2eMean,
+            false => Metric::OutputTokensPerS,
+        });
+        let others = settings
+            .metrics
+            .iter()
+            .copied()
+            .filter(|&metric| metric != primary);
+        let contrasts = std::iter::once(primary)
+            .chain(others)
+            .map(|metric| (metric, Contrast::of(a, b, metric, settings)))
+            .filter(|(_, contrast)| contrast.a.is_some() || contrast.b.is_some())
+            .collect();
+        Compared {
+            point,
+            primary,
+            contrasts,
+        }
+    }
+
+    /// How many tests share the risk of a metric's test.
+    fn family(&self, metric: Metric, loads: usize) -> usize {
+        if metric == self.primary {
+            return loads.max(1);
+        }
+        let others = self.contrasts.iter();
+        others
+            .filter(|(other, contrast)| *other != self.primary && contrast.is_decidable())
+            .count()
+    }
+
+    /// Few runs cannot reach a level that is divided among many tests by permutation alone.
+    fn permuted(
+        &self,
+        metric: Metric,
+        contrast: &Contrast,
+        loads: usize,
+        settings: &Settings,
+    ) -> Option<f64> {
+        let tests = self.family(metric, loads) as f64;
+        let test = contrast.permuted?;
+        (test.smallest * tests <= settings.risk).then_some(test.p_value)
+    }
+
+    fn p_value(
+        &self,
+        metric: Metric,
+        contrast: &Contrast,
+        loads: usize,
+        settings: &Settings,
+    ) -> Option<f64> {
+        let difference = contrast.difference.filter(|_| contrast.is_decidable())?;
+        let permuted = self.permuted(metric, contrast, loads, settings);
+        Some(permuted.unwrap_or_else(|| difference.p_value()))
+    }
+
+    fn primary_p_value(&self, loads: usize, settings: &Settings) -> Option<f64> {
+        let (metric, contrast) = self.contrasts.first()?;
+        let is_primary = *metric == self.primary;
+        is_primary
+            .then(|| self.p_value(*metric, contrast, loads, settings))
+            .flatten()
+    }
+
+    /// One row a metric, given the corrected p-value of the primary one.
+    fn rows(
+        &self,
+        group: &str,
+        primary: Option<f64>,
+        loads: usize,
+        settings: &Settings,
+    ) -> Vec<Row> {
+        let of =
+            |metric: Metric, contrast: &Contrast| self.p_value(metric, contrast, loads, settings);
+        let secondary: Vec<f64> = (self.contrasts.iter())
+            .filter(|(metric, _)| *metric != self.primary)
+            .filter_map(|(metric, contrast)| of(*metric, contrast))
+            .collect();
+        let mut corrected = holm(&secondary).into_iter();
+        let row = |(metric, contrast): &(Metric, Contrast)| {
+            let is_primary = *metric == self.primary;
+            let p_value = match is_primary {
+                true => primary,
+                false => of(*metric, contrast).and_then(|_| corrected.next()),
             };
+            let permuted = || self.permuted(*metric, contrast, loads, settings);
             let basis = match contrast.difference {
                 None => Basis::Nothing,
                 Some(_) if contrast.few_samples => Basis::FewSamples,
-                Some(_) if permuted(*metric, contrast).is_some() => Basis::Permutation,
+                Some(_) if permuted().is_some() => Basis::Permutation,
                 Some(_) if contrast.runs == [1, 1] => Basis::OneRunEach,
                 Some(_) => Basis::Runs,
             };
             Row::of(
-                *metric,
-                *metric == primary,
-                point,
-                group,
-                contrast,
-                p_value,
-                basis,
-                settings,
+                *metric, is_primary, self.point, group, contrast, p_value, basis, settings,
             )
-        })
-        .collect()
+        };
+        self.contrasts.iter().map(row).collect()
+    }
 }
 
 impl Row {

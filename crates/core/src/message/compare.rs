@@ -54,7 +54,7 @@ crate::texts! {
         /// Under a table: what the two last columns are.
         Legend => "times in ms; least: the smallest difference that this data would have found four times in five; runs: how many of each side would decide", "时间单位 ms；可辨：现有数据有 80 % 把握发现的最小差异；次数：每侧需运行多少次才能下结论";
         /// Under a table: the primary metric.
-        PrimaryIs => "> decides; the others are tested together (Holm)", "> 为主指标，单独检验；其余指标一并校正（Holm）";
+        PrimaryIs => "> decides, corrected for the number of loads; the others are corrected together (Holm)", "> 为主指标，按负载点数校正；其余指标一并校正（Holm）";
         /// Under a table: one run a side.
         OneRunEach => "one run each: {share} from run to run is assumed; repeat the runs to know it", "每侧只有一次运行：假定各次运行之间相差 {share}；重复运行才能得知";
         /// Under a table: a percentile without its least sample.
