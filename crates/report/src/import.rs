@@ -1,12 +1,23 @@
-//! What `inferometer import` shows: a line for each result, then what is to be said of each.
+//! What `inferometer import` shows: what speaks against the results, a line for each, what they
+//! show together, then what is known of each.
 
-use crate::csv::{field, harmless};
-use crate::doc::{Block, Cell, Column, Doc, Follow, Note, Pair, Section, Table, Tone, Unit};
+mod csv;
+mod ladder;
+
+pub use csv::csv;
+pub use ladder::{figures, findings};
+
+use crate::doc::{
+    Block, Cell, Column, Doc, Follow, Note, Pair, Section, Table, Tone, Unit, Verdict,
+};
+use crate::findings::section as findings_section;
 use crate::number;
 use inferometer_core::compare::Point;
 use inferometer_core::doubt::Severity;
 use inferometer_core::message::Lang;
 use inferometer_core::message::import::ImportText;
+use inferometer_core::message::verdict::VerdictText;
+use inferometer_core::summary::Summary;
 
 /// Results of one source.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,6 +69,9 @@ pub struct ResultLine {
     pub assumed: Vec<String>,
     /// Reasons to distrust it.
     pub doubts: Vec<DoubtLine>,
+    /// Its numbers in the form of ours, at a load that tells it from the others; absent for a
+    /// refused start, and for a table whose blocks say the same.
+    pub measured: Option<(Point, Summary)>,
 }
 
 /// A latency in milliseconds.
@@ -83,7 +97,7 @@ pub struct DoubtLine {
 }
 
 impl ResultLine {
-    fn mean(&self, name: &str) -> Option<f64> {
+    pub(crate) fn mean(&self, name: &str) -> Option<f64> {
         let latency = self.latencies.iter().find(|latency| latency.name == name)?;
         latency.values[0].or(latency.values[1])
     }
@@ -111,16 +125,14 @@ impl ResultLine {
 
 /// The import as a document.
 pub fn compose(report: &ImportReport, lang: Lang) -> Doc {
-    let mut sections = vec![Section::plain(vec![
-        Block::Paragraph(ImportText::Found.with(
-            lang,
-            &[
-                ("count", report.results.len().to_string()),
-                ("file", report.source.clone()),
-            ],
-        )),
-        Block::Table(overview(report, lang)),
-    ])];
+    let mut sections = vec![Section::plain(vec![Block::Verdict(verdict(report, lang))])];
+    let notes = doubts(report, lang);
+    if !notes.is_empty() {
+        let heading = ImportText::DoubtsHeading.text(lang);
+        sections.push(Section::headed(heading, vec![Block::Notes(notes)]));
+    }
+    sections.push(Section::plain(vec![Block::Table(overview(report, lang))]));
+    sections.extend(findings_section(&findings(report, lang), lang));
     let numbered = report.results.iter().enumerate();
     sections.extend(numbered.map(|(place, result)| detail(place + 1, result, lang)));
     if !report.unread.is_empty() {
@@ -139,6 +151,78 @@ pub fn compose(report: &ImportReport, lang: Lang) -> Doc {
         sections.push(Section::plain(vec![Block::Pairs(vec![pair])]));
     }
     Doc { sections }
+}
+
+/// How many results there are, and how far they are to be trusted.
+fn verdict(report: &ImportReport, lang: Lang) -> Verdict {
+    let worst = |line: &&ResultLine| line.doubts.iter().map(|doubt| doubt.severity).max();
+    let count = |severity| {
+        let lines = report.results.iter();
+        lines.filter(|line| worst(line) == Some(severity)).count()
+    };
+    let (invalid, doubtful) = (count(Severity::Invalid), count(Severity::Warn));
+    let refused = report.results.iter().filter(|line| line.error.is_some());
+    let (word, tone) = match (invalid, doubtful) {
+        (0, 0) => (ImportText::NoDoubts.text(lang), Tone::Good),
+        (0, _) => (ImportText::Doubtful.text(lang), Tone::Caution),
+        _ => (VerdictText::Invalid.text(lang), Tone::Bad),
+    };
+    let found = [
+        ("count", report.results.len().to_string()),
+        ("file", report.source.clone()),
+    ];
+    let counts = [
+        ("invalid", invalid.to_string()),
+        ("doubtful", doubtful.to_string()),
+        ("refused", refused.count().to_string()),
+    ];
+    Verdict {
+        word: word.to_owned(),
+        tone,
+        reason: ImportText::Found.with(lang, &found),
+        rest: ImportText::Counts.with(lang, &counts),
+    }
+}
+
+/// What speaks against the results, the worst first, each kind once with the results it is of.
+fn doubts(report: &ImportReport, lang: Lang) -> Vec<Note> {
+    let mut kinds: Vec<(&DoubtLine, Vec<String>)> = Vec::new();
+    for (place, line) in report.results.iter().enumerate() {
+        for doubt in &line.doubts {
+            let load = line.load();
+            let place = match load.is_empty() {
+                true => format!("#{}", place + 1),
+                false => format!("#{} ({load})", place + 1),
+            };
+            let values = [("result", place), ("text", doubt.text.clone())];
+            let said = ImportText::OfResult.with(lang, &values);
+            let same = |(known, _): &&mut (&DoubtLine, Vec<String>)| {
+                (&known.code, &known.remedy, known.severity)
+                    == (&doubt.code, &doubt.remedy, doubt.severity)
+            };
+            match kinds.iter_mut().find(same) {
+                Some((_, all)) => all.push(said),
+                None => kinds.push((doubt, vec![said])),
+            }
+        }
+    }
+    kinds.sort_by_key(|(doubt, _)| std::cmp::Reverse(doubt.severity));
+    let notes = kinds.into_iter().map(|(doubt, said)| Note {
+        tag: doubt.severity.to_string(),
+        tone: tone(doubt.severity),
+        subject: doubt.code.clone(),
+        text: ladder::some(&said, lang),
+        follow: Some(Follow::Remedy(doubt.remedy.clone())),
+    });
+    notes.collect()
+}
+
+fn tone(severity: Severity) -> Tone {
+    match severity {
+        Severity::Note => Tone::Plain,
+        Severity::Warn => Tone::Caution,
+        Severity::Invalid => Tone::Bad,
+    }
 }
 
 fn span(first: u64, last: u64) -> String {
@@ -220,24 +304,7 @@ fn detail(place: usize, result: &ResultLine, lang: Lang) -> Section {
     if !result.latencies.is_empty() {
         blocks.push(Block::Table(latencies(result)));
     }
-    if !result.doubts.is_empty() {
-        blocks.push(Block::Notes(result.doubts.iter().map(note).collect()));
-    }
     Section::headed(&heading, blocks)
-}
-
-fn note(doubt: &DoubtLine) -> Note {
-    Note {
-        tag: doubt.severity.to_string(),
-        tone: match doubt.severity {
-            Severity::Note => Tone::Plain,
-            Severity::Warn => Tone::Caution,
-            Severity::Invalid => Tone::Bad,
-        },
-        subject: doubt.code.clone(),
-        text: doubt.text.clone(),
-        follow: Some(Follow::Remedy(doubt.remedy.clone())),
-    }
 }
 
 fn pairs(result: &ResultLine, lang: Lang) -> Vec<Pair> {
@@ -291,6 +358,9 @@ fn pairs(result: &ResultLine, lang: Lang) -> Vec<Pair> {
         push(ImportText::Memory, format!("{} GiB", number::brief(gib)));
     }
     push(ImportText::Assumed, result.assumed.join("; "));
+    let said = result.doubts.iter();
+    let said = said.map(|doubt| format!("{}: {}", doubt.code, doubt.text));
+    push(ImportText::Doubts, Vec::from_iter(said).join("; "));
     push(
         ImportText::Refused,
         result.error.clone().unwrap_or_default(),
@@ -329,58 +399,4 @@ fn latencies(result: &ResultLine) -> Table {
         rows: rows.collect(),
         footnotes: Vec::new(),
     }
-}
-
-/// One row a result, with names of columns that do not change.
-pub fn csv(reports: &[ImportReport]) -> String {
-    const LATENCIES: [&str; 5] = ["TTFT", "TPOT", "ITL", "E2E", "max gap"];
-    const STATISTICS: [&str; 6] = ["mean", "p50", "p90", "p95", "p99", "max"];
-    let mut names = String::from(
-        "file,first_line,last_line,tool,label,point,planned,ok,failed,requests_per_s,output_tokens_per_s,total_tokens_per_s,input_mean,output_mean",
-    );
-    for latency in LATENCIES {
-        for statistic in STATISTICS {
-            let latency = latency.to_lowercase().replace(' ', "_");
-            names.push_str(&format!(",{latency}_ms_{statistic}"));
-        }
-    }
-    names.push_str(",doubts,error\r\n");
-    let mut out = names;
-    for result in reports.iter().flat_map(|report| &report.results) {
-        let text = |text: &str| field(&harmless(text));
-        let real = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-        let whole = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
-        let mut cells = vec![
-            text(&result.file),
-            whole(result.lines.map(|lines| lines.0)),
-            whole(result.lines.map(|lines| lines.1)),
-            text(&result.tool),
-            text(result.label.as_deref().unwrap_or_default()),
-            text(&result.point.to_string()),
-        ];
-        cells.extend(result.requests.map(whole));
-        cells.extend(
-            [
-                result.requests_per_s,
-                result.output_tokens_per_s,
-                result.total_tokens_per_s,
-            ]
-            .map(real),
-        );
-        cells.extend(result.lengths.map(real));
-        for name in LATENCIES {
-            let found = result.latencies.iter().find(|latency| latency.name == name);
-            cells.extend(found.map_or([None; 6], |latency| latency.values).map(real));
-        }
-        let codes: Vec<&str> = result
-            .doubts
-            .iter()
-            .map(|doubt| doubt.code.as_str())
-            .collect();
-        cells.push(text(&codes.join(" ")));
-        cells.push(text(result.error.as_deref().unwrap_or_default()));
-        out.push_str(&cells.join(","));
-        out.push_str("\r\n");
-    }
-    out
 }
