@@ -84,7 +84,10 @@ impl Comparand {
         let values: Vec<String> = values.into_iter().collect();
         match values.is_empty() {
             true => bail!("{name}: no run there has a {axis}"),
-            false => bail!("{name}: no run there has that {axis}; there is {}", values.join(", ")),
+            false => bail!(
+                "{name}: no run there has that {axis}; there is {}",
+                values.join(", ")
+            ),
         }
     }
 
@@ -233,11 +236,13 @@ fn launch_flags(folder: &Path) -> BTreeMap<PathBuf, BTreeMap<String, String>> {
     let trials = sweep.results().unwrap_or_default();
     let flags_of = |id: &str| {
         let mut points = sweep.plan().points.iter();
-        points.find(|point| point.id == id).map(|point| point.flags.clone())
+        points
+            .find(|point| point.id == id)
+            .map(|point| point.flags.clone())
     };
-    let known = trials.iter().filter_map(|trial| {
-        Some((sweep.run_path(trial)?, flags_of(&trial.id)?))
-    });
+    let known = trials
+        .iter()
+        .filter_map(|trial| Some((sweep.run_path(trial)?, flags_of(&trial.id)?)));
     known.collect()
 }
 

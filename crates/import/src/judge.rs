@@ -215,8 +215,20 @@ pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<Doubt> {
     let output = throughput.output_tokens_per_s;
     let [of_output, of_input] = [tokens.output, tokens.input].map(per_second);
     [
-        (Text::OutputThroughput, output, Text::QpsTimesOutput, product, rough),
-        (Text::OutputThroughput, output, Text::OutputOverTime, of_output, 0.0),
+        (
+            Text::OutputThroughput,
+            output,
+            Text::QpsTimesOutput,
+            product,
+            rough,
+        ),
+        (
+            Text::OutputThroughput,
+            output,
+            Text::OutputOverTime,
+            of_output,
+            0.0,
+        ),
         (
             Text::InputThroughput,
             throughput.input_tokens_per_s,
@@ -231,7 +243,13 @@ pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<Doubt> {
             sum,
             0.0,
         ),
-        (Text::Qps, rate, Text::RequestsOverTime, ended_per_second, rough),
+        (
+            Text::Qps,
+            rate,
+            Text::RequestsOverTime,
+            ended_per_second,
+            rough,
+        ),
     ]
     .into_iter()
     .filter_map(|(name, printed, from, follows, rough)| {

@@ -113,7 +113,10 @@ impl ImportedSummary {
                 e2e_ms: sample(&latency.e2e_ms),
                 ..Latencies::default()
             },
-            speed: Speed::default(),
+            speed: Speed {
+                per_user_tokens_per_s: sample(&self.speed.per_user_tokens_per_s),
+                ..Speed::default()
+            },
             tokens: Tokens {
                 input: tokens.input,
                 output: tokens.output,

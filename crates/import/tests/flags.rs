@@ -1,8 +1,8 @@
 //! Each flag of impossible data: raised by its cause and by nothing else, in every form of text
 //! in which people keep results.
 
-use inferometer_import::{Found, doubts, read};
 use inferometer_core::message::Lang;
+use inferometer_import::{Found, doubts, read};
 
 fn codes(found: &Found) -> Vec<&'static str> {
     found.doubts.iter().map(|doubt| doubt.code.name()).collect()
@@ -145,42 +145,156 @@ type Change<'a> = (&'a str, &'a str);
 #[test]
 fn each_flag_is_raised_by_its_cause() {
     let cases: &[(&str, &str, &[Change<'_>])] = &[
-        ("lost-requests", EVALSCOPE_2024, &[("Total requests: 1000", "Total requests: 984"), ("Succeed requests: 1000", "Succeed requests: 984")]),
-        ("lost-requests", EVALSCOPE_2024, &[("Total requests: 1000", "Total requests: 984"), ("Succeed requests: 1000", "Succeed requests: 980"), ("Failed requests: 0", "Failed requests: 4")]),
-        ("lost-requests", EVALSCOPE_2024, &[("Total requests: 1000", "Total requests: 984"), ("Succeed requests: 1000", "Succeed requests: 984"), (" Failed requests: 0\n", "")]),
-        ("lost-requests", TABLE, &[("成功请求数 | 1000 | 1000", "成功请求数 | 1000 | 984")]),
-        ("lost-requests", TABLE, &[("成功请求数 | 1000 | 1000", "成功请求数 | 1000 | 984"), ("失败请求数 | 0 | 0", "失败请求数 | 0 | -")]),
-        ("lost-requests", GRID, &[("n-request: 1000", "n-request: 984")]),
-        ("lost-requests", EVALSCOPE, &[("Succeed requests                  | 1000", "Succeed requests                  |  984")]),
-        ("shrunk-concurrency", EVALSCOPE_2024, &[("concurrency: 16", "concurrency: 64")]),
-        ("shrunk-concurrency", VLLM, &[("concurrency:             16", "concurrency:             64")]),
+        (
+            "lost-requests",
+            EVALSCOPE_2024,
+            &[
+                ("Total requests: 1000", "Total requests: 984"),
+                ("Succeed requests: 1000", "Succeed requests: 984"),
+            ],
+        ),
+        (
+            "lost-requests",
+            EVALSCOPE_2024,
+            &[
+                ("Total requests: 1000", "Total requests: 984"),
+                ("Succeed requests: 1000", "Succeed requests: 980"),
+                ("Failed requests: 0", "Failed requests: 4"),
+            ],
+        ),
+        (
+            "lost-requests",
+            EVALSCOPE_2024,
+            &[
+                ("Total requests: 1000", "Total requests: 984"),
+                ("Succeed requests: 1000", "Succeed requests: 984"),
+                (" Failed requests: 0\n", ""),
+            ],
+        ),
+        (
+            "lost-requests",
+            TABLE,
+            &[("成功请求数 | 1000 | 1000", "成功请求数 | 1000 | 984")],
+        ),
+        (
+            "lost-requests",
+            TABLE,
+            &[
+                ("成功请求数 | 1000 | 1000", "成功请求数 | 1000 | 984"),
+                ("失败请求数 | 0 | 0", "失败请求数 | 0 | -"),
+            ],
+        ),
+        (
+            "lost-requests",
+            GRID,
+            &[("n-request: 1000", "n-request: 984")],
+        ),
+        (
+            "lost-requests",
+            EVALSCOPE,
+            &[(
+                "Succeed requests                  | 1000",
+                "Succeed requests                  |  984",
+            )],
+        ),
+        (
+            "shrunk-concurrency",
+            EVALSCOPE_2024,
+            &[("concurrency: 16", "concurrency: 64")],
+        ),
+        (
+            "shrunk-concurrency",
+            VLLM,
+            &[("concurrency:             16", "concurrency:             64")],
+        ),
         ("shrunk-concurrency", EVALSCOPE, &[("|   16 ", "|   64 ")]),
         ("shrunk-concurrency", TABLE, &[("| 8 | 16 |", "| 8 | 64 |")]),
         ("shrunk-concurrency", GRID, &[("并发: 16", "并发: 64")]),
-        ("not-streamed", EVALSCOPE_2024, &[("first token: 0.120", "first token: 2.000"), ("0.1100", "1.9800"), ("0.1800", "2.2000"), ("0.2400", "2.4000")]),
+        (
+            "not-streamed",
+            EVALSCOPE_2024,
+            &[
+                ("first token: 0.120", "first token: 2.000"),
+                ("0.1100", "1.9800"),
+                ("0.1800", "2.2000"),
+                ("0.2400", "2.4000"),
+            ],
+        ),
         ("not-streamed", EVALSCOPE, &[("|    0.12 ", "|    2.0  ")]),
         ("not-streamed", TABLE, &[("0.100 | 0.120", "0.100 | 2.000")]),
-        ("not-a-distribution", EVALSCOPE_2024, &[("0.1800", "0.1100"), ("0.2400", "0.1100")]),
-        ("not-a-distribution", VLLM, &[("20.10", "18.90"), ("21.00", "18.90")]),
-        ("not-a-distribution", TABLE, &[("2.10 | 2.20", "2.10 | 1.98"), ("2.30 | 2.40", "2.30 | 1.98")]),
-        ("disordered-percentiles", EVALSCOPE_2024, &[("p90: 2.2000", "p90: 2.5000")]),
-        ("disordered-percentiles", VLLM, &[("P90 TTFT (ms):                           180.00", "P90 TTFT (ms):                           280.00")]),
-        ("disordered-percentiles", TABLE, &[("2.30 | 2.40", "2.30 | 2.10")]),
-        ("inconsistent-import", EVALSCOPE_2024, &[("796.200", "896.200")]),
-        ("inconsistent-import", VLLM, &[("(tok/s):         796.18", "(tok/s):         896.18")]),
+        (
+            "not-a-distribution",
+            EVALSCOPE_2024,
+            &[("0.1800", "0.1100"), ("0.2400", "0.1100")],
+        ),
+        (
+            "not-a-distribution",
+            VLLM,
+            &[("20.10", "18.90"), ("21.00", "18.90")],
+        ),
+        (
+            "not-a-distribution",
+            TABLE,
+            &[
+                ("2.10 | 2.20", "2.10 | 1.98"),
+                ("2.30 | 2.40", "2.30 | 1.98"),
+            ],
+        ),
+        (
+            "disordered-percentiles",
+            EVALSCOPE_2024,
+            &[("p90: 2.2000", "p90: 2.5000")],
+        ),
+        (
+            "disordered-percentiles",
+            VLLM,
+            &[(
+                "P90 TTFT (ms):                           180.00",
+                "P90 TTFT (ms):                           280.00",
+            )],
+        ),
+        (
+            "disordered-percentiles",
+            TABLE,
+            &[("2.30 | 2.40", "2.30 | 2.10")],
+        ),
+        (
+            "inconsistent-import",
+            EVALSCOPE_2024,
+            &[("796.200", "896.200")],
+        ),
+        (
+            "inconsistent-import",
+            VLLM,
+            &[("(tok/s):         796.18", "(tok/s):         896.18")],
+        ),
         ("inconsistent-import", EVALSCOPE, &[("796.2 ", "896.2 ")]),
-        ("inconsistent-import", TABLE, &[("413.2 | 796.2", "413.2 | 896.2")]),
-        ("inconsistent-import", GRID, &[("second: 796.2", "second: 896.2")]),
+        (
+            "inconsistent-import",
+            TABLE,
+            &[("413.2 | 796.2", "413.2 | 896.2")],
+        ),
+        (
+            "inconsistent-import",
+            GRID,
+            &[("second: 796.2", "second: 896.2")],
+        ),
     ];
     for (code, text, changes) in cases {
-        assert!(!all_codes(text).contains(code), "{code} without cause in\n{text}");
+        assert!(
+            !all_codes(text).contains(code),
+            "{code} without cause in\n{text}"
+        );
         let mut changed = (*text).to_owned();
         for (from, to) in *changes {
             assert!(changed.contains(from), "{from:?} is not in\n{text}");
             changed = changed.replace(from, to);
         }
         let found = all_codes(&changed);
-        assert!(found.contains(code), "{code} is not in {found:?} of\n{changed}");
+        assert!(
+            found.contains(code),
+            "{code} is not in {found:?} of\n{changed}"
+        );
     }
 }
 
@@ -188,10 +302,18 @@ fn each_flag_is_raised_by_its_cause() {
 fn requests_that_a_command_asked_for_and_no_block_has_are_lost() {
     let notes = |ok: &str| {
         let block = VLLM.replace("Successful requests:                     1000", ok);
-        format!("```\nvllm bench serve --model m --num-prompts 1000 --max-concurrency 16\n{block}```\n")
+        format!(
+            "```\nvllm bench serve --model m --num-prompts 1000 --max-concurrency 16\n{block}```\n"
+        )
     };
-    assert!(all_codes(&notes("Successful requests:                     984")).contains(&"lost-requests"));
-    assert!(!all_codes(&notes("Successful requests:                     1000")).contains(&"lost-requests"));
+    assert!(
+        all_codes(&notes("Successful requests:                     984"))
+            .contains(&"lost-requests")
+    );
+    assert!(
+        !all_codes(&notes("Successful requests:                     1000"))
+            .contains(&"lost-requests")
+    );
 }
 
 #[test]
@@ -206,14 +328,19 @@ fn a_speed_that_falls_with_its_percentile_is_no_disorder() {
 #[test]
 fn a_table_is_held_against_the_blocks_below_it_and_a_blank_is_no_number() {
     let table = |rate: &str, throughput: &str| {
-        format!("## model\n\n| 并发数 | 16 |\n|---|---|\n| QPS | {rate} |\n| 吞吐量(tok/s) | {throughput} |\n| 失败请求数 | - |\n\n```\n{EVALSCOPE_2024}```\n")
+        format!(
+            "## model\n\n| 并发数 | 16 |\n|---|---|\n| QPS | {rate} |\n| 吞吐量(tok/s) | {throughput} |\n| 失败请求数 | - |\n\n```\n{EVALSCOPE_2024}```\n"
+        )
     };
     let raised = |text: &str| {
         let imported = read("notes", text);
         let table = &imported.results[0];
         let doubts = doubts(&imported.results);
         assert_eq!(doubts[0].len(), table.doubts.len());
-        table.doubts.iter().any(|doubt| doubt.text.contains("contradicts"))
+        table
+            .doubts
+            .iter()
+            .any(|doubt| doubt.text.contains("contradicts"))
     };
     assert!(raised(&table("9.962", "796.2")));
     assert!(raised(&table("7.962", "0")), "a written 0 is a number");
@@ -241,7 +368,10 @@ fn outputs_that_all_end_at_one_cap_are_named() {
     let capped = |cap: &str, mean: &str| {
         let text = format!(
             "{}",
-            EVALSCOPE_2024.replace("output tokens per request: 100.000", &format!("output tokens per request: {mean}"))
+            EVALSCOPE_2024.replace(
+                "output tokens per request: 100.000",
+                &format!("output tokens per request: {mean}")
+            )
         );
         let text = format!("evalscope perf --parallel 16 --number 1000 --max-tokens {cap}\n{text}");
         all_codes(&text).contains(&"output-capped")

@@ -16,7 +16,12 @@ fn columns_may_stand_in_any_order_and_cells_may_lack_their_number() {
         ("输出吞吐(tokens/s)", ["200", "", "610"]),
         ("失败数", ["0", "—", "/"]),
     ];
-    for order in [[0, 1, 2, 3, 4], [1, 0, 2, 4, 3], [3, 4, 2, 1, 0], [2, 1, 4, 0, 3]] {
+    for order in [
+        [0, 1, 2, 3, 4],
+        [1, 0, 2, 4, 3],
+        [3, 4, 2, 1, 0],
+        [2, 1, 4, 0, 3],
+    ] {
         let row = |cell: &dyn Fn(usize) -> &'static str| {
             let cells: Vec<&str> = order.iter().map(|at| cell(*at)).collect();
             format!("| {} |\n", cells.join(" | "))
@@ -27,13 +32,35 @@ fn columns_may_stand_in_any_order_and_cells_may_lack_their_number() {
         }
         let found = read("notes", &text).results;
         assert_eq!(found.len(), 3, "{text}");
-        let loads: Vec<&serde_json::Value> = found.iter().map(|it| &it.point["concurrency"]).collect();
+        let loads: Vec<&serde_json::Value> =
+            found.iter().map(|it| &it.point["concurrency"]).collect();
         assert_eq!(loads, [4, 8, 16], "{text}");
-        assert_eq!(found.iter().map(rate).collect::<Vec<_>>(), [Some(2.0), Some(3.5), None], "{text}");
+        assert_eq!(
+            found.iter().map(rate).collect::<Vec<_>>(),
+            [Some(2.0), Some(3.5), None],
+            "{text}"
+        );
         let failed = |found: &Found| found.summary.as_ref().unwrap().requests.failed;
-        assert_eq!(found.iter().map(failed).collect::<Vec<_>>(), [Some(0), None, None], "{text}");
-        let latency = |found: &Found| found.summary.as_ref().unwrap().latency.e2e_ms.as_ref()?.mean;
-        assert_eq!(found.iter().map(latency).collect::<Vec<_>>(), [Some(2000.0), None, Some(2900.0)], "{text}");
+        assert_eq!(
+            found.iter().map(failed).collect::<Vec<_>>(),
+            [Some(0), None, None],
+            "{text}"
+        );
+        let latency = |found: &Found| {
+            found
+                .summary
+                .as_ref()
+                .unwrap()
+                .latency
+                .e2e_ms
+                .as_ref()?
+                .mean
+        };
+        assert_eq!(
+            found.iter().map(latency).collect::<Vec<_>>(),
+            [Some(2000.0), None, Some(2900.0)],
+            "{text}"
+        );
     }
 }
 
@@ -49,10 +76,15 @@ fn numbers_are_read_with_separators_signs_of_full_width_and_units() {
         ("~1234.5", 1234.5),
         ("**1,234.5**", 1234.5),
     ] {
-        let text = format!("| 并发数 | 8 |\n|---|---|\n| QPS | 12.3 |\n| 输出吞吐量(tok/s) | {rate} |\n");
+        let text =
+            format!("| 并发数 | 8 |\n|---|---|\n| QPS | 12.3 |\n| 输出吞吐量(tok/s) | {rate} |\n");
         let found = read("notes", &text).results;
         let summary = found[0].summary.as_ref().unwrap();
-        assert_eq!(summary.throughput.output_tokens_per_s, Some(expected), "{rate}");
+        assert_eq!(
+            summary.throughput.output_tokens_per_s,
+            Some(expected),
+            "{rate}"
+        );
     }
     let text = "并发数：８\nＱＰＳ：３．５\n平均时延：２．１ 秒\n";
     let found = read("notes", text).results;
@@ -62,7 +94,9 @@ fn numbers_are_read_with_separators_signs_of_full_width_and_units() {
 #[test]
 fn a_share_of_successes_is_no_number_of_successes() {
     for share in ["99.5%", "99.5 %", "0.995"] {
-        let text = format!("| 并发数 | 8 |\n|---|---|\n| QPS | 3.5 |\n| 成功率 | {share} |\n| 失败率 | 0.5% |\n");
+        let text = format!(
+            "| 并发数 | 8 |\n|---|---|\n| QPS | 3.5 |\n| 成功率 | {share} |\n| 失败率 | 0.5% |\n"
+        );
         let found = read("notes", &text).results;
         let requests = found[0].summary.as_ref().unwrap().requests;
         assert_eq!((requests.ok, requests.failed), (None, None), "{share}");
@@ -138,7 +172,10 @@ fn notes_in_the_code_page_of_chinese_windows_are_read() {
     let found = read_path(&file).unwrap().results;
     assert_eq!(found.len(), 2, "{found:#?}");
     assert_eq!(found[1].tool, Tool::MarkdownTable);
-    assert_eq!((rate(&found[1]), &found[1].point["concurrency"]), (Some(3.5), &8.into()));
+    assert_eq!(
+        (rate(&found[1]), &found[1].point["concurrency"]),
+        (Some(3.5), &8.into())
+    );
     let latency = found[1].summary.as_ref().unwrap().latency.e2e_ms.as_ref();
     assert_eq!(latency.and_then(|it| it.mean), Some(2300.0));
 }

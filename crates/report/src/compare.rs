@@ -12,6 +12,7 @@ use crate::number;
 use inferometer_core::compare::{Comparison, Group, Metric, Point, Row, Verdict};
 use inferometer_core::message::Lang;
 use inferometer_core::message::compare::CompareText;
+use inferometer_core::message::punctuation::PunctuationText;
 use std::collections::BTreeSet;
 
 /// A comparison and what it was made of.
@@ -36,7 +37,10 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
         Section::plain(vec![legend(report)]),
     ];
     if !comparison.reasons.is_empty() {
-        let notes = comparison.reasons.iter().map(|reason| note(reason.text(lang)));
+        let notes = comparison
+            .reasons
+            .iter()
+            .map(|reason| note(reason.text(lang)));
         let heading = CompareText::WhyNot.text(lang);
         sections.push(Section::headed(
             heading,
@@ -135,9 +139,10 @@ fn described(group: &Group, label: &str, lang: Lang) -> String {
 fn verdicts(report: &CompareReport<'_>) -> Vec<Block> {
     let lang = report.lang;
     let comparison = report.comparison;
-    let names = report.groups.iter().skip(1).map(|group| &group.name);
-    names
-        .map(|name| {
+    let names = report.groups.iter().map(|group| &group.name);
+    let labelled = names.zip(figures::labels(report.groups)).skip(1);
+    labelled
+        .map(|(name, label)| {
             let rows: Vec<&Row> = (comparison.rows.iter())
                 .filter(|row| row.primary && row.group == *name)
                 .collect();
@@ -153,7 +158,7 @@ fn verdicts(report: &CompareReport<'_>) -> Vec<Block> {
                 (0, 0, _) => (CompareText::Same, Tone::Good),
                 _ => (CompareText::Mixed, Tone::Caution),
             };
-            let group = ("group", name.clone());
+            let group = ("group", label);
             let reason = match rows.as_slice() {
                 [] => {
                     let count = ("count", comparison.why_not.len().to_string());
@@ -169,14 +174,21 @@ fn verdicts(report: &CompareReport<'_>) -> Vec<Block> {
                     CompareText::AtOnePoint.with(lang, &values)
                 }
                 several => {
+                    let counts = [
+                        (CompareText::CountBetter, better),
+                        (CompareText::CountWorse, worse),
+                        (CompareText::CountSame, same),
+                        (CompareText::CountUnknown, unknown),
+                    ];
+                    let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+                    let counts: Vec<String> = counts
+                        .map(|(text, count)| text.with(lang, &[("count", count.to_string())]))
+                        .collect();
                     let values = [
-                        group,
                         ("metric", metric(several[0].metric).to_owned()),
-                        ("better", better.to_string()),
-                        ("worse", worse.to_string()),
-                        ("same", same.to_string()),
-                        ("unknown", unknown.to_string()),
+                        ("counts", PunctuationText::Comma.join(lang, &counts)),
                         ("all", several.len().to_string()),
+                        group,
                     ];
                     CompareText::AtPoints.with(lang, &values)
                 }

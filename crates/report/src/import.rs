@@ -16,6 +16,7 @@ use inferometer_core::compare::Point;
 use inferometer_core::doubt::Severity;
 use inferometer_core::message::Lang;
 use inferometer_core::message::import::ImportText;
+use inferometer_core::message::punctuation::PunctuationText;
 use inferometer_core::message::verdict::VerdictText;
 use inferometer_core::summary::Summary;
 
@@ -167,11 +168,8 @@ fn verdict(report: &ImportReport, lang: Lang) -> Verdict {
         (0, _) => (ImportText::Doubtful.text(lang), Tone::Caution),
         _ => (VerdictText::Invalid.text(lang), Tone::Bad),
     };
-    let found = [
-        ("count", report.results.len().to_string()),
-        ("file", report.source.clone()),
-    ];
     let counts = [
+        ("count", report.results.len().to_string()),
         ("invalid", invalid.to_string()),
         ("doubtful", doubtful.to_string()),
         ("refused", refused.count().to_string()),
@@ -179,14 +177,33 @@ fn verdict(report: &ImportReport, lang: Lang) -> Verdict {
     Verdict {
         word: word.to_owned(),
         tone,
-        reason: ImportText::Found.with(lang, &found),
+        reason: report.source.clone(),
         rest: ImportText::Counts.with(lang, &counts),
+    }
+}
+
+/// What is said of one result or of several.
+struct Said<'a> {
+    text: &'a str,
+    of: Vec<String>,
+}
+
+impl Said<'_> {
+    fn shown(&self, lang: Lang) -> String {
+        let values = [
+            (
+                "result",
+                ladder::some(&self.of, PunctuationText::Comma, lang),
+            ),
+            ("text", self.text.to_owned()),
+        ];
+        ImportText::OfResult.with(lang, &values)
     }
 }
 
 /// What speaks against the results, the worst first, each kind once with the results it is of.
 fn doubts(report: &ImportReport, lang: Lang) -> Vec<Note> {
-    let mut kinds: Vec<(&DoubtLine, Vec<String>)> = Vec::new();
+    let mut kinds: Vec<(&DoubtLine, Vec<Said<'_>>)> = Vec::new();
     for (place, line) in report.results.iter().enumerate() {
         for doubt in &line.doubts {
             let load = line.load();
@@ -194,15 +211,23 @@ fn doubts(report: &ImportReport, lang: Lang) -> Vec<Note> {
                 true => format!("#{}", place + 1),
                 false => format!("#{} ({load})", place + 1),
             };
-            let values = [("result", place), ("text", doubt.text.clone())];
-            let said = ImportText::OfResult.with(lang, &values);
-            let same = |(known, _): &&mut (&DoubtLine, Vec<String>)| {
+            let same = |(known, _): &&mut (&DoubtLine, Vec<Said<'_>>)| {
                 (&known.code, &known.remedy, known.severity)
                     == (&doubt.code, &doubt.remedy, doubt.severity)
             };
-            match kinds.iter_mut().find(same) {
-                Some((_, all)) => all.push(said),
-                None => kinds.push((doubt, vec![said])),
+            let said = match kinds.iter_mut().find(same) {
+                Some((_, said)) => said,
+                None => {
+                    kinds.push((doubt, Vec::new()));
+                    &mut kinds.last_mut().expect("one was pushed").1
+                }
+            };
+            match said.iter_mut().find(|said| said.text == doubt.text) {
+                Some(said) => said.of.push(place),
+                None => said.push(Said {
+                    text: &doubt.text,
+                    of: vec![place],
+                }),
             }
         }
     }
@@ -211,7 +236,10 @@ fn doubts(report: &ImportReport, lang: Lang) -> Vec<Note> {
         tag: doubt.severity.to_string(),
         tone: tone(doubt.severity),
         subject: doubt.code.clone(),
-        text: ladder::some(&said, lang),
+        text: {
+            let said: Vec<String> = said.iter().map(|said| said.shown(lang)).collect();
+            ladder::some(&said, PunctuationText::Semicolon, lang)
+        },
         follow: Some(Follow::Remedy(doubt.remedy.clone())),
     });
     notes.collect()
@@ -242,7 +270,7 @@ fn overview(report: &ImportReport, lang: Lang) -> Table {
         Column::right(Unit::TokensPerSecond.sign()),
         Column::right("TTFT"),
         Column::right("E2E"),
-        Column::wrapped(ImportText::Doubts.text(lang)),
+        Column::left(ImportText::Doubts.text(lang)),
     ];
     let rows = report.results.iter().enumerate().map(|(place, result)| {
         let brief = |value: Option<f64>| match value {
@@ -255,7 +283,7 @@ fn overview(report: &ImportReport, lang: Lang) -> Table {
         };
         let (doubts, tone) = match &result.error {
             Some(_) => (ImportText::Refused.text(lang).to_owned(), Tone::Bad),
-            None => worst(result),
+            None => worst(result, lang),
         };
         vec![
             Cell::count(place as u64 + 1),
@@ -281,19 +309,15 @@ fn overview(report: &ImportReport, lang: Lang) -> Table {
     }
 }
 
-/// The codes of the gravest doubts.
-fn worst(result: &ResultLine) -> (String, Tone) {
-    let grave: Vec<&DoubtLine> = (result.doubts.iter())
-        .filter(|doubt| doubt.severity > Severity::Note)
-        .collect();
-    let tone = match grave.first().map(|doubt| doubt.severity) {
-        Some(Severity::Invalid) => Tone::Bad,
-        Some(_) => Tone::Caution,
-        None => Tone::Plain,
+/// How grave its gravest doubt is.
+fn worst(result: &ResultLine, lang: Lang) -> (String, Tone) {
+    let severity = result.doubts.iter().map(|doubt| doubt.severity).max();
+    let word = match severity {
+        Some(Severity::Invalid) => VerdictText::SeverityInvalid.text(lang),
+        Some(Severity::Warn) => VerdictText::SeverityWarn.text(lang),
+        Some(Severity::Note) | None => "",
     };
-    let mut codes: Vec<&str> = grave.iter().map(|doubt| doubt.code.as_str()).collect();
-    codes.dedup();
-    (codes.join(", "), tone)
+    (word.to_owned(), severity.map_or(Tone::Plain, tone))
 }
 
 fn detail(place: usize, result: &ResultLine, lang: Lang) -> Section {

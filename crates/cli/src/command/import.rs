@@ -39,8 +39,12 @@ pub struct ImportArguments {
 
 /// Reads, keeps and shows.
 pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
-    let output = arguments.output.options();
+    let mut output = arguments.output.options();
     check_output(&output)?;
+    let beside = kept_beside(arguments);
+    if beside.is_some() && output.format.is_empty() {
+        output.to = Some("-".into());
+    }
     let version = match &arguments.engine_version {
         Some(text) => Some(
             text.parse::<Version>()
@@ -65,7 +69,7 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
         let kept = match arguments.no_keep {
             true => None,
             false => {
-                let folder = folder(arguments, stored)?;
+                let folder = folder(arguments, beside.as_deref(), stored);
                 stored.write(&folder)?;
                 keep(&output, &folder, || {
                     Ok(page(stored, Some(&folder), language(output.lang)))
@@ -125,8 +129,18 @@ pub fn stored_text(folder: &Path, lang: Lang) -> anyhow::Result<String> {
     table(&[(&stored, None)], Format::Text, lang)
 }
 
+/// A new or empty folder that `-o` names: the import is kept there, beside its reports.
+fn kept_beside(arguments: &ImportArguments) -> Option<PathBuf> {
+    let to = arguments.output.to.as_ref()?;
+    let is_new = match std::fs::read_dir(to) {
+        Ok(mut content) => content.next().is_none(),
+        Err(_) => !to.exists() && to.extension().is_none() && to != Path::new("-"),
+    };
+    (is_new && arguments.out.is_none() && !arguments.no_keep).then(|| to.clone())
+}
+
 /// Where an import is kept: a folder that does not exist yet.
-fn folder(arguments: &ImportArguments, stored: &Stored) -> anyhow::Result<PathBuf> {
+fn folder(arguments: &ImportArguments, beside: Option<&Path>, stored: &Stored) -> PathBuf {
     let stem = Path::new(&stored.source)
         .file_stem()
         .unwrap_or_default()
@@ -148,14 +162,14 @@ fn folder(arguments: &ImportArguments, stored: &Stored) -> anyhow::Result<PathBu
             .find(|path| !path.exists())
             .expect("numbers do not end")
     };
-    Ok(match (&arguments.out, arguments.files.len()) {
-        (Some(out), 1) => out.clone(),
-        (Some(out), _) => free(name, out.clone()),
+    match (arguments.out.as_deref().or(beside), arguments.files.len()) {
+        (Some(out), 1) => out.to_owned(),
+        (Some(out), _) => free(name, out.to_owned()),
         (None, _) => free(
             format!("{}-import-{name}", host::folder_time()),
             RUNS.into(),
         ),
-    })
+    }
 }
 
 fn render(
@@ -166,9 +180,7 @@ fn render(
 ) -> anyhow::Result<Rendered> {
     Ok(match format {
         Format::Html => Rendered::Whole(page(stored, kept, lang)),
-        Format::Svg | Format::Png => {
-            Rendered::Figures(figures(&report(stored, kept, lang), lang))
-        }
+        Format::Svg | Format::Png => Rendered::Figures(figures(&report(stored, kept, lang), lang)),
         format => {
             let import = [(stored, kept.map(Path::to_owned))];
             Rendered::Whole(table(&import, format, lang)?)
@@ -243,7 +255,9 @@ fn report(stored: &Stored, kept: Option<&Path>, lang: Lang) -> ImportReport {
             doubts: (doubts.iter())
                 .map(|doubt| doubt_line(doubt.stated(lang)))
                 .collect(),
-            measured: load.zip(summary).map(|((point, _), summary)| (point.clone(), summary.as_ours())),
+            measured: load
+                .zip(summary)
+                .map(|((point, _), summary)| (point.clone(), summary.as_ours())),
             ..line(found)
         }
     });

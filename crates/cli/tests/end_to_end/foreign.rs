@@ -32,7 +32,7 @@ fn an_import_is_shown_kept_listed_and_opened_again() {
     let shown = place.run(&["import", "notes.md", "--lang", "en"]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     for expected in [
-        "results in notes.md: 2",
+        "results: 2",
         "as vllm defines",
         "max-num-seqs=32",
         "no room for this",

@@ -152,7 +152,9 @@ pub(crate) fn reasons(
             let due = run.definition.from_due?;
             Some(if due { "due" } else { "sent" }.to_owned())
         }),
-        (WhyNotText::Work, |run| run.definition.work.clone().map(one_line)),
+        (WhyNotText::Work, |run| {
+            run.definition.work.clone().map(one_line)
+        }),
     ];
     for (what, fact) in facts {
         let all = |runs: &[&RunSample]| -> BTreeSet<String> {

@@ -51,18 +51,16 @@ crate::texts! {
         UnreadLines => "{file}: lines {lines}", "{file}：第 {lines} 行";
         /// Where it is kept.
         Kept => "kept in", "保存于";
-        /// How many were found.
-        Found => "results in {file}: {count}", "{file} 中有 {count} 个结果";
         /// Before the counts: nothing speaks against any result.
         NoDoubts => "NO DOUBTS", "无疑点";
         /// Something does.
         Doubtful => "DOUBTFUL", "有疑点";
         /// How many are to be distrusted.
-        Counts => "invalid: {invalid}, doubtful: {doubtful}, refused starts: {refused}", "无效 {invalid} 个，有疑点 {doubtful} 个，启动失败 {refused} 个";
+        Counts => "results: {count}, invalid: {invalid}, doubtful: {doubtful}, refused starts: {refused}", "结果 {count} 个，其中无效 {invalid} 个，有疑点 {doubtful} 个，启动失败 {refused} 个";
         /// Heading: what speaks against the results.
         DoubtsHeading => "Doubts", "疑点";
         /// `{text}` of one `{result}`.
-        OfResult => "{result} {text}", "{result}：{text}";
+        OfResult => "{result}: {text}", "{result}：{text}";
         /// Requests that one result lost.
         LostAt => "#{number} {load}: {lost} of {planned}", "#{number} {load}：{planned} 个中丢失 {lost} 个";
         /// Tile: the least latency.

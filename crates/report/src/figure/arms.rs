@@ -89,9 +89,19 @@ pub fn overlays(arms: &[Arm<'_>], lang: Lang) -> Vec<Figure> {
 fn climbed(arms: &[Arm<'_>]) -> Option<String> {
     let mut axes: Vec<&String> = Vec::new();
     for run in arms.iter().flat_map(|arm| arm.runs) {
-        axes.extend(run.point.0.keys().filter(|axis| !axes.contains(axis)).collect::<Vec<_>>());
+        axes.extend(
+            run.point
+                .0
+                .keys()
+                .filter(|axis| !axes.contains(axis))
+                .collect::<Vec<_>>(),
+        );
     }
-    axes.sort_by_key(|axis| LOAD.iter().position(|load| load == axis).unwrap_or(LOAD.len()));
+    axes.sort_by_key(|axis| {
+        LOAD.iter()
+            .position(|load| load == axis)
+            .unwrap_or(LOAD.len())
+    });
     let is_climbed = |axis: &&String| {
         arms.iter().any(|arm| {
             let values: Option<Vec<f64>> = (arm.runs.iter())
@@ -166,9 +176,15 @@ type Column = fn(&RunSample) -> &[f64];
 /// requests are not known one by one.
 pub fn distributions(arms: &[Arm<'_>], lang: Lang) -> Option<Figure> {
     let columns: [(Text, Column); 3] = [
-        (Text::Ttft, |run| run.series.as_ref().map_or(&[], |it| it.ttft_ms())),
-        (Text::Tpot, |run| run.series.as_ref().map_or(&[], |it| it.tpot_ms())),
-        (Text::E2e, |run| run.series.as_ref().map_or(&[], |it| it.e2e_ms())),
+        (Text::Ttft, |run| {
+            run.series.as_ref().map_or(&[], |it| it.ttft_ms())
+        }),
+        (Text::Tpot, |run| {
+            run.series.as_ref().map_or(&[], |it| it.tpot_ms())
+        }),
+        (Text::E2e, |run| {
+            run.series.as_ref().map_or(&[], |it| it.e2e_ms())
+        }),
     ];
     let common = common_loads(arms);
     let mut loads: Vec<&Point> = match common.len() {
@@ -220,7 +236,11 @@ pub fn distributions(arms: &[Arm<'_>], lang: Lang) -> Option<Figure> {
 /// Loads at which two sides or more know their requests, in the order of the first of them.
 fn common_loads(arms: &[Arm<'_>]) -> Vec<Point> {
     let mut loads: Vec<&Point> = Vec::new();
-    let known = |run: &&RunSample| run.series.as_ref().is_some_and(|it| !it.e2e_ms().is_empty());
+    let known = |run: &&RunSample| {
+        run.series
+            .as_ref()
+            .is_some_and(|it| !it.e2e_ms().is_empty())
+    };
     for run in arms.iter().flat_map(|arm| arm.runs).filter(known) {
         if !loads.contains(&&run.point) {
             loads.push(&run.point);

@@ -47,7 +47,13 @@ pub fn ratios(comparison: &Comparison, lang: Lang) -> Figure {
         }
     }
     if panels.is_empty() {
-        panels.push(panel(comparison, String::new(), &[], |_| String::new(), lang));
+        panels.push(panel(
+            comparison,
+            String::new(),
+            &[],
+            |_| String::new(),
+            lang,
+        ));
     }
     footnotes.dedup();
     footnotes.extend(comparison.reasons.iter().map(|reason| reason.text(lang)));
@@ -87,7 +93,10 @@ fn panel(
     name: impl Fn(&Row) -> String,
     lang: Lang,
 ) -> Panel {
-    let drawable = |row: &&&Row| row.ratio.is_some_and(|ratio| ratio > 0.0 && ratio.is_finite());
+    let drawable = |row: &&&Row| {
+        row.ratio
+            .is_some_and(|ratio| ratio > 0.0 && ratio.is_finite())
+    };
     let rows: Vec<&Row> = rows.iter().filter(drawable).copied().collect();
     let names = rows.iter().map(|row| name(row)).collect();
     let series = [

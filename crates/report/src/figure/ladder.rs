@@ -111,22 +111,14 @@ impl Drawn {
             Drawn::P50 => e2e(|sample| (sample.p50, sample.p50_interval)),
             Drawn::P90 => e2e(|sample| (sample.p90, None)),
             Drawn::Failed => (failed_percent(summary), None),
-            Drawn::FailedCount => (
-                ended(summary).map(|_| summary.requests.failed as f64),
-                None,
-            ),
+            Drawn::FailedCount => (ended(summary).map(|_| summary.requests.failed as f64), None),
         }
     }
 
     fn is_time(self) -> bool {
         matches!(
             self,
-            Drawn::Duration
-                | Drawn::Latency
-                | Drawn::P50
-                | Drawn::P90
-                | Drawn::Ttft
-                | Drawn::Tpot
+            Drawn::Duration | Drawn::Latency | Drawn::P50 | Drawn::P90 | Drawn::Ttft | Drawn::Tpot
         )
     }
 

@@ -14,11 +14,7 @@ use serde_json::Value;
 
 /// The page of an import, which opens in a language; the numbers are what was kept, and the
 /// report is made once in each language.
-pub fn compose_page(
-    numbers: Value,
-    lang: Lang,
-    report: impl Fn(Lang) -> ImportReport,
-) -> Page {
+pub fn compose_page(numbers: Value, lang: Lang, report: impl Fn(Lang) -> ImportReport) -> Page {
     page(lang, numbers, |lang| {
         let report = report(lang);
         Edition {
@@ -63,7 +59,9 @@ fn headlines(report: &ImportReport, lang: Lang) -> Vec<Headline> {
             ..headline
         }
     };
-    let tokens = measured().filter_map(|line| line.output_tokens_per_s).collect();
+    let tokens = measured()
+        .filter_map(|line| line.output_tokens_per_s)
+        .collect();
     let requests = measured().filter_map(|line| line.requests_per_s).collect();
     let mut headlines: Vec<Headline> = [
         rate(PageText::BestThroughput, tokens, "tok/s"),
@@ -73,7 +71,15 @@ fn headlines(report: &ImportReport, lang: Lang) -> Vec<Headline> {
     .into_iter()
     .flatten()
     .collect();
-    headlines.push(counted(ImportText::InvalidResults, Severity::Invalid, Tone::Bad));
-    headlines.push(counted(ImportText::DoubtfulResults, Severity::Warn, Tone::Caution));
+    headlines.push(counted(
+        ImportText::InvalidResults,
+        Severity::Invalid,
+        Tone::Bad,
+    ));
+    headlines.push(counted(
+        ImportText::DoubtfulResults,
+        Severity::Warn,
+        Tone::Caution,
+    ));
     headlines
 }

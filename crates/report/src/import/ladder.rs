@@ -20,6 +20,8 @@ use std::path::Path;
 
 /// Axes of load, which change fastest.
 const LOAD: [&str; 2] = ["concurrency", "rate"];
+/// The axis of whatever tells results of one load apart.
+const SETTING: &str = "result";
 /// Results that are named in a finding or a footnote.
 const MOST_NAMED: usize = 6;
 
@@ -34,8 +36,16 @@ impl AsSweep {
         let mut points: Vec<PlannedPoint> = Vec::new();
         let mut visited = Vec::new();
         let mut repeats: BTreeMap<String, u32> = BTreeMap::new();
-        for (point, summary) in report.results.iter().filter_map(|it| it.measured.as_ref()) {
-            let point = with_our_names(point);
+        let names = Names::of_results(report);
+        let measured = || {
+            let numbered = report.results.iter().enumerate();
+            numbered.filter_map(|(place, it)| Some((place, it, it.measured.as_ref()?)))
+        };
+        for (place, line, (told_apart, summary)) in measured() {
+            let mut point = with_our_names(&line.point);
+            if let Some(name) = names.of(place, line, told_apart) {
+                point.0.insert(SETTING.to_owned(), name.into());
+            }
             let id = point.key();
             let repeat = repeats.entry(id.clone()).or_insert(0);
             visited.push(Visited {
@@ -85,6 +95,51 @@ impl AsSweep {
     }
 }
 
+/// How results of one load are told apart.
+enum Names {
+    /// All are of one load: by their numbers and headings.
+    Numbers,
+    /// By their headings, which differ.
+    Headings,
+    /// By what was changed.
+    Settings,
+}
+
+impl Names {
+    fn of_results(report: &ImportReport) -> Self {
+        let measured: Vec<&ResultLine> = (report.results.iter())
+            .filter(|line| line.measured.is_some())
+            .collect();
+        let loads: BTreeSet<String> = measured.iter().map(|line| line.point.key()).collect();
+        let headings: BTreeSet<(String, &str)> = (measured.iter())
+            .filter_map(|line| Some((line.point.key(), line.label.as_deref()?)))
+            .collect();
+        match (loads.len(), headings.len() == measured.len()) {
+            (_, true) if loads.len() < measured.len() => Names::Headings,
+            (1, _) => Names::Numbers,
+            _ => Names::Settings,
+        }
+    }
+
+    /// The name of a result beside its load; absent where the load says all.
+    fn of(&self, place: usize, line: &ResultLine, point: &Point) -> Option<String> {
+        let label = line.label.as_deref().unwrap_or_default();
+        match self {
+            Names::Headings => Some(label.to_owned()),
+            Names::Numbers => Some(format!("#{} {label}", place + 1).trim_end().to_owned()),
+            Names::Settings => {
+                let own = point.0.iter();
+                let own = own.filter(|(axis, _)| !line.point.0.contains_key(*axis));
+                let own = Point(
+                    own.map(|(axis, value)| (axis.clone(), value.clone()))
+                        .collect(),
+                );
+                (!own.0.is_empty()).then(|| own.to_string())
+            }
+        }
+    }
+}
+
 /// `input_chars` as `input-chars`.
 fn with_our_names(point: &Point) -> Point {
     let named = point.0.iter();
@@ -92,7 +147,7 @@ fn with_our_names(point: &Point) -> Point {
     Point(named.collect())
 }
 
-/// Axes with several values, those of load last; one load alone is still the axis.
+/// Axes with several values, those of load last.
 fn axes(points: &[PlannedPoint]) -> Vec<String> {
     let names: BTreeSet<&String> = points.iter().flat_map(|it| it.point.0.keys()).collect();
     let varies = |axis: &&&String| {
@@ -106,7 +161,7 @@ fn axes(points: &[PlannedPoint]) -> Vec<String> {
         .map(|axis| (*axis).clone())
         .collect();
     if axes.is_empty() {
-        axes.extend(names.into_iter().find(|axis| LOAD.contains(&axis.as_str())).cloned());
+        axes.extend(names.into_iter().find(|axis| *axis == SETTING).cloned());
     }
     axes.sort_by_key(|axis| LOAD.contains(&axis.as_str()));
     axes
@@ -120,14 +175,24 @@ pub fn figures(report: &ImportReport, lang: Lang) -> Vec<Figure> {
         ..summary
     });
     let mut figures = sweep::figures(&sweep.report(lang));
+    // What a tool does not print has no chart.
+    for figure in &mut figures {
+        figure.panels.retain(|panel| !panel.is_empty());
+    }
+    figures.retain(|figure| !figure.panels.is_empty());
     let invalid = |(place, line): (usize, &ResultLine)| {
         let (_, summary) = line.measured.as_ref().filter(|(_, it)| !it.valid)?;
         let code = summary.doubts.first().map(|doubt| doubt.code.to_string());
         Some(format!("#{} ({})", place + 1, code.unwrap_or_default()))
     };
-    let named: Vec<String> = report.results.iter().enumerate().filter_map(invalid).collect();
+    let named: Vec<String> = report
+        .results
+        .iter()
+        .enumerate()
+        .filter_map(invalid)
+        .collect();
     if !named.is_empty() {
-        let points = [("points", some(&named, lang))];
+        let points = [("points", some(&named, PunctuationText::Comma, lang))];
         let note = FigureText::Doubtful.with(lang, &points);
         for figure in &mut figures {
             figure.footnotes.push(note.clone());
@@ -158,15 +223,24 @@ fn lost(report: &ImportReport, lang: Lang) -> Option<Finding> {
     if losing.is_empty() {
         return None;
     }
-    let planned: u64 = losing.iter().filter_map(|(_, line, _)| line.requests[0]).sum();
+    let planned: u64 = losing
+        .iter()
+        .filter_map(|(_, line, _)| line.requests[0])
+        .sum();
     let count = losing.iter().map(|(.., lost)| lost).sum();
-    let text = [("lost", number::count(count)), ("planned", number::count(planned))];
+    let text = [
+        ("lost", number::count(count)),
+        ("planned", number::count(planned)),
+    ];
     let pieces: Vec<String> = (losing.iter())
         .map(|(place, line, lost)| {
             let values = [
                 ("number", (place + 1).to_string()),
                 ("lost", number::count(*lost)),
-                ("planned", line.requests[0].map(number::count).unwrap_or_default()),
+                (
+                    "planned",
+                    line.requests[0].map(number::count).unwrap_or_default(),
+                ),
                 ("load", line.load()),
             ];
             ImportText::LostAt.with(lang, &values)
@@ -175,15 +249,15 @@ fn lost(report: &ImportReport, lang: Lang) -> Option<Finding> {
     Some(Finding {
         kind: FindingKind::LostRequests,
         text: FindingText::Lost.with(lang, &text),
-        evidence: some(&pieces, lang),
+        evidence: some(&pieces, PunctuationText::Semicolon, lang),
     })
 }
 
 /// Some of many, and how many more there are.
-pub(super) fn some(pieces: &[String], lang: Lang) -> String {
+pub(super) fn some(pieces: &[String], between: PunctuationText, lang: Lang) -> String {
     let mut shown: Vec<String> = pieces.iter().take(MOST_NAMED).cloned().collect();
     if let more @ 1.. = pieces.len().saturating_sub(MOST_NAMED) {
         shown.push(FindingText::More.with(lang, &[("count", more.to_string())]));
     }
-    PunctuationText::Semicolon.join(lang, &shown)
+    between.join(lang, &shown)
 }

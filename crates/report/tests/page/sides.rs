@@ -42,7 +42,10 @@ fn with_report<T>(groups: &[Group], lang: Lang, use_it: impl Fn(&CompareReport<'
 
 /// The page of two ladders, the second of somebody's name.
 pub fn compared(name: &str) -> Page {
-    let groups = [group("runs/a", &[1, 2, 4], &VLLM), group(name, &[1, 2, 4], &MINDIE)];
+    let groups = [
+        group("runs/a", &[1, 2, 4], &VLLM),
+        group(name, &[1, 2, 4], &MINDIE),
+    ];
     with_report(&groups, Lang::En, html::compare::compose_page)
 }
 
@@ -64,7 +67,11 @@ fn two_runs_have_their_ratios_and_requests_and_no_ladder() {
     let drawn = with_report(&groups, Lang::Zh, figures);
     let ids: Vec<&str> = drawn.iter().map(|figure| figure.id.as_str()).collect();
     assert_eq!(ids, ["ratios", "distributions"]);
-    let titles: Vec<&str> = drawn[1].panels.iter().map(|panel| panel.title.as_str()).collect();
+    let titles: Vec<&str> = drawn[1]
+        .panels
+        .iter()
+        .map(|panel| panel.title.as_str())
+        .collect();
     assert!(titles.contains(&"首 token 时延 TTFT"), "{titles:?}");
     let names: Vec<&str> = (drawn[1].panels[0].series.iter())
         .map(|series| series.name.as_str())
@@ -76,8 +83,19 @@ fn two_runs_have_their_ratios_and_requests_and_no_ladder() {
 fn a_ladder_has_a_panel_of_ratios_for_each_load_and_one_over_all() {
     let groups = [group("a", &[1, 2, 4], &VLLM), group("b", &[1, 2, 8], &VLLM)];
     let drawn = with_report(&groups, Lang::En, figures);
-    let titles: Vec<&str> = drawn[0].panels.iter().map(|panel| panel.title.as_str()).collect();
-    assert_eq!(titles, ["Output throughput, by load", "concurrency=1", "concurrency=2"]);
+    let titles: Vec<&str> = drawn[0]
+        .panels
+        .iter()
+        .map(|panel| panel.title.as_str())
+        .collect();
+    assert_eq!(
+        titles,
+        [
+            "Output throughput, by load",
+            "concurrency=1",
+            "concurrency=2"
+        ]
+    );
     let overlay = &drawn[1];
     assert_eq!((overlay.id.as_str(), overlay.panels.len()), ("overlay", 6));
 }
@@ -87,7 +105,9 @@ fn legends_say_what_tags_say_where_that_tells_sides_apart() {
     let mut groups = [group("x/1", &[1, 2], &VLLM), group("y/1", &[1, 2], &VLLM)];
     for (group, engine) in groups.iter_mut().zip(["vLLM", "MindIE"]) {
         for run in &mut group.runs {
-            run.summary.tags.insert("engine".to_owned(), engine.to_owned());
+            run.summary
+                .tags
+                .insert("engine".to_owned(), engine.to_owned());
         }
     }
     let names = |groups: &[Group]| -> Vec<String> {
@@ -97,7 +117,9 @@ fn legends_say_what_tags_say_where_that_tells_sides_apart() {
     };
     assert_eq!(names(&groups), ["vLLM", "MindIE"]);
     for run in &mut groups[1].runs {
-        run.summary.tags.insert("engine".to_owned(), "vLLM".to_owned());
+        run.summary
+            .tags
+            .insert("engine".to_owned(), "vLLM".to_owned());
     }
     assert_eq!(names(&groups), ["x/1", "y/1"], "both end in 1");
 }
@@ -175,11 +197,17 @@ fn an_import_begins_with_what_speaks_against_it_and_draws_the_ladder() {
 #[test]
 fn requests_are_lost_though_no_failures_are_reported() {
     let found = findings(&imported("notes.md"), Lang::En);
-    let lost = found.iter().find(|finding| finding.text.contains("10 of 80"));
+    let lost = found
+        .iter()
+        .find(|finding| finding.text.contains("10 of 80"));
     assert!(lost.is_some(), "{found:?}");
     let mut sound = imported("notes.md");
     sound.results.truncate(2);
-    assert!(findings(&sound, Lang::En).iter().all(|it| !it.text.contains("in no account")));
+    assert!(
+        findings(&sound, Lang::En)
+            .iter()
+            .all(|it| !it.text.contains("in no account"))
+    );
 }
 
 #[test]
