@@ -233,7 +233,7 @@ fn doubts(report: &ImportReport, lang: Lang) -> Vec<Note> {
     }
     kinds.sort_by_key(|(doubt, _)| std::cmp::Reverse(doubt.severity));
     let notes = kinds.into_iter().map(|(doubt, said)| Note {
-        tag: doubt.severity.to_string(),
+        tag: severity_word(doubt.severity).text(lang).to_owned(),
         tone: tone(doubt.severity),
         subject: doubt.code.clone(),
         text: {
@@ -243,6 +243,14 @@ fn doubts(report: &ImportReport, lang: Lang) -> Vec<Note> {
         follow: Some(Follow::Remedy(doubt.remedy.clone())),
     });
     notes.collect()
+}
+
+fn severity_word(severity: Severity) -> VerdictText {
+    match severity {
+        Severity::Note => VerdictText::SeverityNote,
+        Severity::Warn => VerdictText::SeverityWarn,
+        Severity::Invalid => VerdictText::SeverityInvalid,
+    }
 }
 
 fn tone(severity: Severity) -> Tone {
@@ -312,12 +320,12 @@ fn overview(report: &ImportReport, lang: Lang) -> Table {
 /// How grave its gravest doubt is.
 fn worst(result: &ResultLine, lang: Lang) -> (String, Tone) {
     let severity = result.doubts.iter().map(|doubt| doubt.severity).max();
-    let word = match severity {
-        Some(Severity::Invalid) => VerdictText::SeverityInvalid.text(lang),
-        Some(Severity::Warn) => VerdictText::SeverityWarn.text(lang),
-        Some(Severity::Note) | None => "",
-    };
-    (word.to_owned(), severity.map_or(Tone::Plain, tone))
+    let grave = severity.filter(|severity| *severity > Severity::Note);
+    let word = grave.map(|severity| severity_word(severity).text(lang));
+    (
+        word.unwrap_or_default().to_owned(),
+        severity.map_or(Tone::Plain, tone),
+    )
 }
 
 fn detail(place: usize, result: &ResultLine, lang: Lang) -> Section {

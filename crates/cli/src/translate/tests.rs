@@ -94,6 +94,10 @@ fn command_lines_of_other_tools_become_ours() {
             "run http://localhost:8000 --api chat --no-stream --model m --rate 5 --requests 10 --input-tokens 550 --output-tokens 50 --no-ignore-eos",
         ),
         (
+            "guidellm run --backend kind=openai_http,target=http://h:8000,request_format=/v1/chat/completions --profile kind=concurrent,streams=[4,16] --constraint kind=max_duration,seconds=30 --constraint kind=max_requests,count=500 --data kind=synthetic_text,prompt_tokens=256,output_tokens=128",
+            "sweep http://h:8000 --api chat --concurrency 4,16 --requests 500 --duration 30s --input-tokens 256 --output-tokens 128",
+        ),
+        (
             "guidellm benchmark --target http://h:8000/v1 --rate-type concurrent --rate 1,8,32 --max-seconds 60 --data prompt_tokens=256,output_tokens=128",
             "sweep http://h:8000 --concurrency 1,8,32 --duration 60s --input-tokens 256 --output-tokens 128",
         ),

@@ -19,7 +19,7 @@ pub fn compose_page(numbers: Value, lang: Lang, report: impl Fn(Lang) -> ImportR
         let report = report(lang);
         Edition {
             lang,
-            title: title(Some(&report.source), PageText::Import, lang),
+            title: title(report.source.rsplit('/').next(), PageText::Import, lang),
             headlines: headlines(&report, lang),
             figures: figures(&report, lang),
             doc: compose(&report, lang),

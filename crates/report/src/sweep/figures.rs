@@ -175,14 +175,20 @@ pub(crate) fn tradeoff<'a>(ladder: &'a Ladder<'a>) -> Tradeoff<'a> {
     }
 }
 
-/// The latency that is looked at without objectives; other tools do not have every one.
+/// The latency that is looked at without objectives: the first that most points have, since
+/// other tools do not print every one.
 fn usual_latency(ladder: &Ladder<'_>) -> Metric {
     let known = |metric: &Metric| {
-        let mut summaries = ladder.series.iter().flat_map(|series| &series.points);
-        summaries.any(|(_, summary)| metric.of(summary).is_some())
+        let summaries = ladder.series.iter().flat_map(|series| &series.points);
+        let known = summaries.filter(|(_, summary)| metric.of(summary).is_some());
+        known.count()
     };
-    let usual = [Metric::TtftP99, Metric::TtftMean, Metric::E2eMean];
-    usual.into_iter().find(known).unwrap_or(Metric::TtftP99)
+    let usual = [Metric::E2eMean, Metric::TtftMean, Metric::TtftP99];
+    // Of equals, the last is taken.
+    usual
+        .into_iter()
+        .max_by_key(known)
+        .unwrap_or(Metric::TtftP99)
 }
 
 /// The metric that an objective limits, where it is one that is drawn.

@@ -164,7 +164,7 @@ fn result(concurrency: u32, requests: [Option<u64>; 3]) -> ResultLine {
 }
 
 /// A ladder of another tool whose last point lost requests.
-pub fn imported(name: &str) -> ImportReport {
+fn imported(name: &str) -> ImportReport {
     let mut results = vec![
         result(1, [Some(80), Some(80), Some(0)]),
         result(2, [Some(80), Some(80), None]),
@@ -183,10 +183,14 @@ pub fn imported(name: &str) -> ImportReport {
     }
 }
 
+/// Its page.
+pub fn import_page(name: &str) -> Page {
+    html::import::compose_page(json!({}), Lang::En, |_| imported(name))
+}
+
 #[test]
 fn an_import_begins_with_what_speaks_against_it_and_draws_the_ladder() {
-    let page = html::import::compose_page(json!({}), Lang::En, |_| imported("notes.md"));
-    let page = render(&page);
+    let page = render(&import_page("notes.md"));
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
     assert!(place("class=\"verdict") < place("lost-requests"));
     assert!(place("lost-requests") < place("class=\"tiles"));
@@ -229,8 +233,7 @@ fn a_doubtful_point_of_an_import_is_drawn_and_named() {
 
 #[test]
 fn somebodys_names_stay_text_in_an_import() {
-    let page = html::import::compose_page(json!({}), Lang::En, |_| imported(HOSTILE));
-    let page = render(&page);
+    let page = render(&import_page(HOSTILE));
     let own = page.split_once("id=\"library\"").unwrap().0;
     assert!(!own.contains("<script>alert") && !own.contains("<img src=x"));
 }
