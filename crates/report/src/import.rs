@@ -169,16 +169,18 @@ fn verdict(report: &ImportReport, lang: Lang) -> Verdict {
         _ => (VerdictText::Invalid.text(lang), Tone::Bad),
     };
     let counts = [
-        ("count", report.results.len().to_string()),
-        ("invalid", invalid.to_string()),
-        ("doubtful", doubtful.to_string()),
-        ("refused", refused.count().to_string()),
+        (ImportText::CountResults, report.results.len()),
+        (ImportText::CountInvalid, invalid),
+        (ImportText::CountDoubtful, doubtful),
+        (ImportText::CountRefused, refused.count()),
     ];
+    let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+    let counts = counts.map(|(text, count)| text.with(lang, &[("count", count.to_string())]));
     Verdict {
         word: word.to_owned(),
         tone,
         reason: report.source.clone(),
-        rest: ImportText::Counts.with(lang, &counts),
+        rest: PunctuationText::Comma.join(lang, &Vec::from_iter(counts)),
     }
 }
 

@@ -55,8 +55,14 @@ crate::texts! {
         NoDoubts => "NO DOUBTS", "无疑点";
         /// Something does.
         Doubtful => "DOUBTFUL", "有疑点";
-        /// How many are to be distrusted.
-        Counts => "results: {count}, invalid: {invalid}, doubtful: {doubtful}, refused starts: {refused}", "结果 {count} 个，其中无效 {invalid} 个，有疑点 {doubtful} 个，启动失败 {refused} 个";
+        /// How many results there are.
+        CountResults => "results: {count}", "结果 {count} 个";
+        /// How many of them are invalid.
+        CountInvalid => "invalid: {count}", "无效 {count} 个";
+        /// How many have a warning.
+        CountDoubtful => "doubtful: {count}", "有疑点 {count} 个";
+        /// How many are refused starts.
+        CountRefused => "refused starts: {count}", "启动失败 {count} 个";
         /// Heading: what speaks against the results.
         DoubtsHeading => "Doubts", "疑点";
         /// `{text}` of one `{result}`.

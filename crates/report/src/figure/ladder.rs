@@ -345,16 +345,28 @@ fn footnotes(ladder: &Ladder<'_>, places: &Places, panels: &[Panel], lang: Lang)
     notes
 }
 
-/// Mean lengths over all points of all series that know them.
+/// Lengths of series that differ by more than this share are not those of one work.
+const SAME_LENGTH: f64 = 0.05;
+
+/// Mean lengths over all points of all series that know them; absent where series differ.
 fn mean_lengths(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
     let mean = |of: fn(&Summary) -> Option<f64>| {
-        let summaries = ladder.series.iter().flat_map(|series| &series.points);
-        let values: Vec<f64> = summaries
-            .filter(|(_, summary)| ladder.shown.takes(summary))
-            .filter_map(|(_, summary)| of(summary))
-            .filter(|value| value.is_finite())
-            .collect();
-        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        let of_series = |series: &LadderSeries<'_>| -> Vec<f64> {
+            (series.points.iter())
+                .filter(|(_, summary)| ladder.shown.takes(summary))
+                .filter_map(|(_, summary)| of(summary))
+                .filter(|value| value.is_finite())
+                .collect()
+        };
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let known: Vec<Vec<f64>> = ladder.series.iter().map(of_series).collect();
+        let means = known.iter().filter(|values| !values.is_empty());
+        let means: Vec<f64> = means.map(|values| mean(values)).collect();
+        let (least, most) = (means.iter()).fold((f64::INFINITY, 0.0), |(least, most), &mean| {
+            (mean.min(least), mean.max(most))
+        });
+        let alike = !means.is_empty() && least >= (1.0 - SAME_LENGTH) * most;
+        alike.then(|| mean(&known.concat()))
     };
     let values = [
         (
