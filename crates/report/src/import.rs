@@ -2,14 +2,13 @@
 //! show together, then what is known of each.
 
 mod csv;
+mod doubts;
 mod ladder;
 
 pub use csv::csv;
 pub use ladder::{figures, findings};
 
-use crate::doc::{
-    Block, Cell, Column, Doc, Follow, Note, Pair, Section, Table, Tone, Unit, Verdict,
-};
+use crate::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Tone, Unit, Verdict};
 use crate::findings::section as findings_section;
 use crate::number;
 use inferometer_core::compare::Point;
@@ -127,7 +126,7 @@ impl ResultLine {
 /// The import as a document.
 pub fn compose(report: &ImportReport, lang: Lang) -> Doc {
     let mut sections = vec![Section::plain(vec![Block::Verdict(verdict(report, lang))])];
-    let notes = doubts(report, lang);
+    let notes = doubts::notes(report, lang);
     if !notes.is_empty() {
         let heading = ImportText::DoubtsHeading.text(lang);
         sections.push(Section::headed(heading, vec![Block::Notes(notes)]));
@@ -181,85 +180,6 @@ fn verdict(report: &ImportReport, lang: Lang) -> Verdict {
         tone,
         reason: report.source.clone(),
         rest: PunctuationText::Comma.join(lang, &Vec::from_iter(counts)),
-    }
-}
-
-/// What is said of one result or of several.
-struct Said<'a> {
-    text: &'a str,
-    of: Vec<String>,
-}
-
-impl Said<'_> {
-    fn shown(&self, lang: Lang) -> String {
-        let values = [
-            (
-                "result",
-                ladder::some(&self.of, PunctuationText::Comma, lang),
-            ),
-            ("text", self.text.to_owned()),
-        ];
-        ImportText::OfResult.with(lang, &values)
-    }
-}
-
-/// What speaks against the results, the worst first, each kind once with the results it is of.
-fn doubts(report: &ImportReport, lang: Lang) -> Vec<Note> {
-    let mut kinds: Vec<(&DoubtLine, Vec<Said<'_>>)> = Vec::new();
-    for (place, line) in report.results.iter().enumerate() {
-        for doubt in &line.doubts {
-            let load = line.load();
-            let place = match load.is_empty() {
-                true => format!("#{}", place + 1),
-                false => format!("#{} ({load})", place + 1),
-            };
-            let same = |(known, _): &&mut (&DoubtLine, Vec<Said<'_>>)| {
-                (&known.code, &known.remedy, known.severity)
-                    == (&doubt.code, &doubt.remedy, doubt.severity)
-            };
-            let said = match kinds.iter_mut().find(same) {
-                Some((_, said)) => said,
-                None => {
-                    kinds.push((doubt, Vec::new()));
-                    &mut kinds.last_mut().expect("one was pushed").1
-                }
-            };
-            match said.iter_mut().find(|said| said.text == doubt.text) {
-                Some(said) => said.of.push(place),
-                None => said.push(Said {
-                    text: &doubt.text,
-                    of: vec![place],
-                }),
-            }
-        }
-    }
-    kinds.sort_by_key(|(doubt, _)| std::cmp::Reverse(doubt.severity));
-    let notes = kinds.into_iter().map(|(doubt, said)| Note {
-        tag: severity_word(doubt.severity).text(lang).to_owned(),
-        tone: tone(doubt.severity),
-        subject: doubt.code.clone(),
-        text: {
-            let said: Vec<String> = said.iter().map(|said| said.shown(lang)).collect();
-            ladder::some(&said, PunctuationText::Semicolon, lang)
-        },
-        follow: Some(Follow::Remedy(doubt.remedy.clone())),
-    });
-    notes.collect()
-}
-
-fn severity_word(severity: Severity) -> VerdictText {
-    match severity {
-        Severity::Note => VerdictText::SeverityNote,
-        Severity::Warn => VerdictText::SeverityWarn,
-        Severity::Invalid => VerdictText::SeverityInvalid,
-    }
-}
-
-fn tone(severity: Severity) -> Tone {
-    match severity {
-        Severity::Note => Tone::Plain,
-        Severity::Warn => Tone::Caution,
-        Severity::Invalid => Tone::Bad,
     }
 }
 
@@ -323,10 +243,10 @@ fn overview(report: &ImportReport, lang: Lang) -> Table {
 fn worst(result: &ResultLine, lang: Lang) -> (String, Tone) {
     let severity = result.doubts.iter().map(|doubt| doubt.severity).max();
     let grave = severity.filter(|severity| *severity > Severity::Note);
-    let word = grave.map(|severity| severity_word(severity).text(lang));
+    let word = grave.map(|severity| doubts::severity_word(severity).text(lang));
     (
         word.unwrap_or_default().to_owned(),
-        severity.map_or(Tone::Plain, tone),
+        severity.map_or(Tone::Plain, doubts::tone),
     )
 }
 

@@ -7,11 +7,11 @@ const LADDER: [&str; 8] = [
     "--concurrency",
     "1,4",
     "--requests",
-    "24",
+    "64",
     "--input-tokens",
     "16",
     "--output-tokens",
-    "8",
+    "4",
 ];
 
 fn json(text: &str) -> Value {
