@@ -206,6 +206,40 @@ pub struct OutputOptions {
     pub definitions: bool,
 }
 
+/// How tables of results that are not ours to measure are shown: imports and comparisons.
+#[derive(clap::Args, Clone, Debug)]
+pub struct TableOutput {
+    /// Format, text unless given (repeatable); pages and pictures go into a folder unless -o says otherwise
+    #[arg(long, value_name = "text|md|json|csv|html|svg|png")]
+    pub format: Vec<Format>,
+    /// Language of the report [from the locale]
+    #[arg(long, value_name = "en|zh", value_parser = lang)]
+    pub lang: Option<Lang>,
+    /// Where to write instead; pictures, of which there may be several, into a folder
+    #[arg(short = 'o', long = "output", value_name = "FILE|DIR")]
+    pub to: Option<PathBuf>,
+    /// Colours of svg and png [light]
+    #[arg(long, value_name = "light|dark", value_parser = theme)]
+    pub theme: Option<Theme>,
+}
+
+impl TableOutput {
+    /// The same as options of a report. Without a page or picture among them, tables go to
+    /// standard output.
+    pub fn options(&self) -> OutputOptions {
+        let drawn = |format: &Format| matches!(format, Format::Html | Format::Svg | Format::Png);
+        let stdout = || (!self.format.iter().any(drawn)).then(|| PathBuf::from("-"));
+        OutputOptions {
+            format: self.format.clone(),
+            dialect: Dialect::Ours,
+            lang: self.lang,
+            to: self.to.clone().or_else(stdout),
+            theme: self.theme,
+            definitions: false,
+        }
+    }
+}
+
 /// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {

@@ -5,16 +5,12 @@ use crate::measure::fold;
 use crate::output::language;
 use anyhow::{Context, bail};
 use inferometer_core::compare::{Definition, Group, Point, RunSample, Series};
-use inferometer_core::doubt::DoubtCode;
 use inferometer_core::fold::RunContext;
-use inferometer_core::record::TokenSource;
 use inferometer_core::run_dir::RunDir;
 use inferometer_core::scenario::Scenario;
-use inferometer_core::summary::{
-    Accounts, Client, Concurrency, Distribution, Latencies, SCHEMA, SloResult, Speed, StatedDoubt,
-    Summary, Throughput, Tokens,
-};
-use inferometer_import::{Found, ImportedSummary, Spread, Stored, Tool, read_path};
+use inferometer_core::summary::Summary;
+use inferometer_core::sweep_dir::SweepDir;
+use inferometer_import::{Found, Stored, measured, read_path};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -42,6 +38,20 @@ struct Facts {
     started: String,
 }
 
+impl Facts {
+    /// The value of an axis as it is written in a name.
+    fn value(&self, axis: &str, point: &Point) -> Option<String> {
+        if axis == "url" {
+            return Some(self.server.clone());
+        }
+        let value = self.options.get(axis).or_else(|| point.0.get(axis))?;
+        Some(match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        })
+    }
+}
+
 impl Comparand {
     fn new(name: &str) -> Self {
         Comparand {
@@ -51,6 +61,33 @@ impl Comparand {
             },
             facts: Vec::new(),
             left_out: Vec::new(),
+        }
+    }
+
+    /// Those of its runs that have a value of an option, a tag, a launch flag or `url`.
+    fn with(self, name: &str, axis: &str, value: &str) -> anyhow::Result<Comparand> {
+        let mut part = Comparand::new(name);
+        let mut values = BTreeSet::new();
+        for (run, facts) in self.group.runs.into_iter().zip(self.facts) {
+            let own = facts.value(axis, &run.point);
+            if own.as_deref() == Some(value) {
+                part.group.runs.push(run);
+                part.facts.push(facts);
+            } else {
+                values.extend(own);
+            }
+        }
+        part.left_out = self.left_out;
+        if !part.group.runs.is_empty() {
+            return Ok(part);
+        }
+        let values: Vec<String> = values.into_iter().collect();
+        match values.is_empty() {
+            true => bail!("{name}: no run there has a {axis}"),
+            false => bail!(
+                "{name}: no run there has that {axis}; there is {}",
+                values.join(", ")
+            ),
         }
     }
 
@@ -83,8 +120,15 @@ impl Comparand {
     }
 }
 
-/// Reads what was named; `PATH#N` is the N-th result of an import.
+/// Reads what was named; `PATH#N` is the N-th result of an import, `PATH@NAME=VALUE` the runs of
+/// a folder that were made so.
 pub fn open(name: &str) -> anyhow::Result<Comparand> {
+    if let Some((path, setting)) = name.split_once('@')
+        && let Some((axis, value)) = setting.split_once('=')
+        && !Path::new(name).exists()
+    {
+        return open(path)?.with(name, axis, value);
+    }
     if let Some((path, number)) = name.rsplit_once('#')
         && !Path::new(name).exists()
     {
@@ -151,9 +195,14 @@ fn run_folders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 fn of_runs(name: &str, folder: &Path, paths: &[PathBuf]) -> anyhow::Result<Comparand> {
     let alone = paths == [folder.to_owned()];
     let mut comparand = Comparand::new(name);
+    let flags = launch_flags(folder);
     for path in paths {
         match run(path) {
-            Ok((sample, facts)) => {
+            Ok((sample, mut facts)) => {
+                let own = flags.get(path).into_iter().flatten();
+                facts
+                    .options
+                    .extend(own.map(|(name, value)| (name.clone(), value.clone().into())));
                 comparand.group.runs.push(sample);
                 comparand.facts.push(facts);
             }
@@ -176,6 +225,25 @@ fn of_runs(name: &str, folder: &Path, paths: &[PathBuf]) -> anyhow::Result<Compa
         ),
         false => Ok(comparand),
     }
+}
+
+/// Flags of the engines that a sweep started, by the run that was made with them: a run itself
+/// does not know what its server was started with.
+fn launch_flags(folder: &Path) -> BTreeMap<PathBuf, BTreeMap<String, String>> {
+    let Ok(sweep) = SweepDir::open(folder) else {
+        return BTreeMap::new();
+    };
+    let trials = sweep.results().unwrap_or_default();
+    let flags_of = |id: &str| {
+        let mut points = sweep.plan().points.iter();
+        points
+            .find(|point| point.id == id)
+            .map(|point| point.flags.clone())
+    };
+    let known = trials
+        .iter()
+        .filter_map(|trial| Some((sweep.run_path(trial)?, flags_of(&trial.id)?)));
+    known.collect()
 }
 
 /// One run. Its records are read one by one and kept as columns.
@@ -286,161 +354,15 @@ pub fn separate(comparands: &mut [Comparand]) {
 }
 
 fn of_results(name: &str, results: &[Found]) -> anyhow::Result<Comparand> {
-    let measured: Vec<&Found> = (results.iter())
-        .filter(|found| found.summary.is_some())
-        // A table of the blocks below it says nothing new.
-        .filter(|found| {
-            found.tool != Tool::MarkdownTable
-                || !results.iter().any(|other| {
-                    other.tool != Tool::MarkdownTable
-                        && other.summary.is_some()
-                        && other.point == found.point
-                })
-        })
-        .collect();
-    if measured.is_empty() {
-        bail!("{name} holds refused starts only, and nothing that was measured");
-    }
     let mut comparand = Comparand::new(name);
-    for (found, point) in measured.iter().zip(points(&measured)) {
+    for (point, found) in measured(results) {
         if let Some(summary) = &found.summary {
-            let sample = RunSample::imported(found.tool.name(), point, summary_of(summary));
+            let sample = RunSample::imported(found.tool.name(), point, summary.as_ours());
             comparand.group.runs.push(sample);
         }
     }
-    Ok(comparand)
-}
-
-/// Loads of results. Those of one load are told apart by their flags, else by their names: notes
-/// hold what was changed, and only what was not is a repeat.
-fn points(results: &[&Found]) -> Vec<Point> {
-    let key = |found: &Found| Point(found.point.clone()).key();
-    let mut varying: BTreeSet<String> = BTreeSet::new();
-    let mut named = false;
-    for (at, found) in results.iter().enumerate() {
-        for other in results
-            .iter()
-            .skip(at + 1)
-            .filter(|other| key(other) == key(found))
-        {
-            let (Some(a), Some(b)) = (&found.flags, &other.flags) else {
-                named |= found.label != other.label;
-                continue;
-            };
-            let names = a.keys().chain(b.keys());
-            varying.extend(names.filter(|name| a.get(*name) != b.get(*name)).cloned());
-        }
-    }
-    (results.iter())
-        .map(|found| {
-            let mut point = found.point.clone();
-            let flags = found.flags.iter().flatten();
-            point.extend(
-                flags
-                    .filter(|(name, _)| varying.contains(*name))
-                    .map(|(name, value)| (name.clone(), value.clone())),
-            );
-            if named && let Some(label) = &found.label {
-                point.insert("name".to_owned(), label.as_str().into());
-            }
-            Point(point)
-        })
-        .collect()
-}
-
-/// Another tool's figures in the form of ours. A sample's numbers that the tool does not give
-/// are no numbers, which a comparison passes over; a sample of unknown size supports no tail.
-fn summary_of(found: &ImportedSummary) -> Summary {
-    let sample = |spread: &Option<Spread>| {
-        spread.as_ref().map(|spread| Distribution {
-            n: spread.n.unwrap_or_default(),
-            mean: spread.mean.unwrap_or(f64::NAN),
-            std: spread.std,
-            min: spread.min.unwrap_or(f64::NAN),
-            p50: spread.p50.unwrap_or(f64::NAN),
-            p75: spread.p75.unwrap_or(f64::NAN),
-            p90: spread.p90.unwrap_or(f64::NAN),
-            p95: spread.p95.unwrap_or(f64::NAN),
-            p99: spread.p99.unwrap_or(f64::NAN),
-            max: spread.max.unwrap_or(f64::NAN),
-            mean_interval: None,
-            p50_interval: None,
-            p99_interval: None,
-        })
-    };
-    let throughput = found.throughput;
-    let (requests, tokens) = (found.requests, &found.tokens);
-    Summary {
-        schema: SCHEMA.to_owned(),
-        label: found.label.clone(),
-        tags: BTreeMap::new(),
-        valid: found.valid,
-        doubts: (found.doubts.iter())
-            .filter_map(|doubt| {
-                Some(StatedDoubt {
-                    code: DoubtCode::from_word(doubt.code.name())?,
-                    severity: doubt.severity,
-                    text: doubt.text.clone(),
-                    remedy: doubt.remedy.clone(),
-                })
-            })
-            .collect(),
-        requests: Accounts {
-            planned: requests.planned.or(requests.ok).unwrap_or_default(),
-            ok: requests.ok.unwrap_or_default(),
-            failed: requests.failed.unwrap_or_default(),
-            ..Accounts::default()
-        },
-        window_s: found.window_s,
-        steady_s: None,
-        throughput: Throughput {
-            requests_per_s: throughput.requests_per_s,
-            input_tokens_per_s: throughput.input_tokens_per_s,
-            output_tokens_per_s: throughput.output_tokens_per_s,
-            total_tokens_per_s: throughput.total_tokens_per_s,
-            input_chars_per_s: throughput.input_chars_per_s,
-            output_chars_per_s: throughput.output_chars_per_s,
-            ..Throughput::default()
-        },
-        steady: None,
-        concurrency: Concurrency {
-            configured: found
-                .concurrency
-                .configured
-                .and_then(|n| u32::try_from(n).ok()),
-            mean: found.concurrency.mean,
-            peak: found.concurrency.peak,
-        },
-        latency: Latencies {
-            ttft_ms: sample(&found.latency.ttft_ms),
-            tpot_ms: sample(&found.latency.tpot_ms),
-            itl_ms: sample(&found.latency.itl_ms),
-            max_gap_ms: sample(&found.latency.max_gap_ms),
-            e2e_ms: sample(&found.latency.e2e_ms),
-            ..Latencies::default()
-        },
-        speed: Speed::default(),
-        tokens: Tokens {
-            input: tokens.input,
-            output: tokens.output,
-            source: TokenSource::None,
-            cached: None,
-            input_asked_mean: None,
-            input_mean: tokens.input_mean,
-            output_asked_mean: tokens.output_asked,
-            output_mean: tokens.output_mean,
-            chars_per_token: tokens.chars_per_token,
-        },
-        failures: Vec::new(),
-        slo: found.slo.map(|slo| SloResult {
-            attainment: slo.attainment,
-            goodput_per_s: slo.goodput_per_s,
-            objectives: Vec::new(),
-            met: None,
-        }),
-        client: Client::default(),
-        server: None,
-        drift: None,
-        continuation: None,
+    match comparand.group.runs.is_empty() {
+        true => bail!("{name} holds refused starts only, and nothing that was measured"),
+        false => Ok(comparand),
     }
 }

@@ -68,6 +68,12 @@ pub fn deliver(
         [] => &[Format::Text],
         formats => formats,
     };
+    if let Some(to) = options.to.as_deref().filter(|to| *to != Path::new("-"))
+        && formats.len() > 1
+    {
+        std::fs::create_dir_all(to)
+            .with_context(|| format!("cannot make the folder {}", to.display()))?;
+    }
     for &format in formats {
         match render(format)? {
             Rendered::Figures(figures) => {

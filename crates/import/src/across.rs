@@ -1,23 +1,19 @@
 //! Doubts that only several results of one text together can raise.
 
-use crate::doubt::{Code, ImportDoubt};
+use crate::doubt::Doubt;
 use crate::found::{Found, Tool};
 use crate::summary::ImportedSummary;
-use inferometer_core::doubt::Severity::Warn;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// How far a table's number may be from the block's, beside its own rounding.
 const TOLERANCE: f64 = 0.01;
 
-/// Adds to each result the doubts that the others raise. Results are in the order of lines.
-pub(crate) fn judge(results: &mut [Found]) {
-    tables_against_blocks(results);
-    token_offsets(results);
-}
-
-fn inconsistent(text: String, remedy: &str) -> ImportDoubt {
-    ImportDoubt::new(Code::InconsistentImport, Warn, text, remedy)
+/// The doubts that results raise about each other, by place. Results are in the order of lines.
+pub(crate) fn judge(results: &[Found]) -> Vec<(usize, Doubt)> {
+    let mut doubts = tables_against_blocks(results);
+    doubts.extend(token_offsets(results));
+    doubts
 }
 
 /// The numbers that tables usually hold, by name.
@@ -46,11 +42,11 @@ fn numbers(summary: &ImportedSummary) -> BTreeMap<String, f64> {
 }
 
 /// A table's columns against the blocks below it, up to the next table.
-fn tables_against_blocks(results: &mut [Found]) {
+fn tables_against_blocks(results: &[Found]) -> Vec<(usize, Doubt)> {
     let key = |found: &Found| found.point.get("concurrency").map(Value::to_string);
     let mut below: BTreeMap<String, usize> = BTreeMap::new();
     let mut table_lines = None;
-    let mut doubts: Vec<(usize, ImportDoubt)> = Vec::new();
+    let mut doubts: Vec<(usize, Doubt)> = Vec::new();
     // From the end, so that the blocks below a table are known when it is reached.
     for at in (0..results.len()).rev() {
         let found = &results[at];
@@ -77,36 +73,26 @@ fn tables_against_blocks(results: &mut [Found]) {
             continue;
         };
         let of_block = numbers(block_summary);
-        let apart: Vec<String> = numbers(table)
+        let apart: Vec<(String, f64, f64)> = numbers(table)
             .into_iter()
             .filter_map(|(name, value)| {
                 let other = *of_block.get(&name)?;
                 let scale = value.abs().max(other.abs());
                 (scale > 0.0 && (value - other).abs() > TOLERANCE * scale)
-                    .then(|| format!("{name} {value} against {other}"))
+                    .then_some((name, value, other))
             })
             .collect();
         if !apart.is_empty() {
-            let text = format!(
-                "the table contradicts the block in lines {}–{}: {}",
-                block.lines.0,
-                block.lines.1,
-                apart.join(", ")
-            );
-            doubts.push((
-                at,
-                inconsistent(text, "trust the block; the table was typed by hand"),
-            ));
+            let lines = block.lines;
+            doubts.push((at, Doubt::TableContradicts { lines, apart }));
         }
     }
-    for (at, doubt) in doubts {
-        results[at].doubts.push(doubt);
-    }
+    doubts
 }
 
 /// Mean lengths of one workload that differ by a whole number of tokens: somebody counts a
 /// template or a begin token that the others do not.
-fn token_offsets(results: &mut [Found]) {
+fn token_offsets(results: &[Found]) -> Vec<(usize, Doubt)> {
     let length = |found: &Found| {
         let summary = found.summary.as_ref()?;
         let mean = summary.tokens.input_mean?;
@@ -119,7 +105,8 @@ fn token_offsets(results: &mut [Found]) {
         ))
     };
     let mut first: BTreeMap<(String, u64, Option<String>, i64), f64> = BTreeMap::new();
-    for found in results {
+    let mut doubts = Vec::new();
+    for (at, found) in results.iter().enumerate() {
         let Some((tool, requests, chars, mean)) = length(found) else {
             continue;
         };
@@ -137,16 +124,14 @@ fn token_offsets(results: &mut [Found]) {
         let base = *first.entry(key).or_insert(mean);
         let offset = (mean - base).round();
         if offset != 0.0 && (mean - base - offset).abs() < 0.0015 {
-            found.doubts.push(inconsistent(
-                format!("mean input is {mean:.3}, a constant {offset} tokens from the {base:.3} of another row"),
-                "check which of them counts the chat template or begin tokens",
-            ));
+            doubts.push((at, Doubt::TokenOffset { mean, offset, base }));
         }
     }
+    doubts
 }
 
 /// A heading such as `enable-64` or `parallel 8` against the command and the numbers.
-pub(crate) fn heading_doubt(found: &Found) -> Option<ImportDoubt> {
+pub(crate) fn heading_doubt(found: &Found) -> Option<Doubt> {
     let heading = found.label.as_deref()?.to_lowercase();
     let number_after = |word: &str| -> Option<u64> {
         let rest = heading
@@ -162,19 +147,10 @@ pub(crate) fn heading_doubt(found: &Found) -> Option<ImportDoubt> {
                 continue;
             };
             if !flags.values().any(|value| value.as_u64() == Some(number)) {
-                return Some(inconsistent(
-                    format!("the heading says {number}, and no flag of the command does"),
-                    "the command or the heading was copied from another run",
-                ));
+                return Some(Doubt::HeadingNumber { number });
             }
             if flags.get("enable-chunked-prefill") == Some(&Value::Bool(!on)) {
-                return Some(inconsistent(
-                    format!(
-                        "the heading says {word}, and the command has --enable-chunked-prefill {}",
-                        !on
-                    ),
-                    "the command or the heading was copied from another run",
-                ));
+                return Some(Doubt::HeadingSwitch { word, given: !on });
             }
         }
     }
@@ -182,10 +158,5 @@ pub(crate) fn heading_doubt(found: &Found) -> Option<ImportDoubt> {
     let said = ["parallel", "concurrency", "并发数", "并发"]
         .iter()
         .find_map(|word| number_after(word))?;
-    (said != configured).then(|| {
-        inconsistent(
-            format!("the heading says concurrency {said}, the result {configured}"),
-            "the heading or the block was copied from another run",
-        )
-    })
+    (said != configured).then_some(Doubt::HeadingConcurrency { said, configured })
 }

@@ -118,6 +118,8 @@ fn settle(found: &mut Found, client: &str) {
             None => {}
         }
     }
+    let cap = flags.get("max-tokens").and_then(Value::as_f64);
+    summary.tokens.output_asked = summary.tokens.output_asked.or(cap);
     let streams = ["max-concurrency", "parallel"]
         .iter()
         .find_map(|name| flags.get(*name)?.as_f64());

@@ -1,8 +1,9 @@
 //! Doubts about one result: what its own numbers cannot all be.
 
-use crate::doubt::{Code, ImportDoubt};
+use crate::doubt::Doubt;
 use crate::summary::{ImportedSummary, Spread};
-use inferometer_core::doubt::Severity::{Invalid, Note, Warn};
+use inferometer_core::doubt::Severity::{Invalid, Warn};
+use inferometer_core::message::import_doubts::ImportDoubtText as Text;
 use inferometer_core::quantile::least_samples;
 use serde_json::Value;
 
@@ -12,8 +13,8 @@ const LEAST_IN_FLIGHT: f64 = 0.8;
 const TOLERANCE: f64 = 0.02;
 
 /// All doubts about a result, the worst first.
-pub(crate) fn judge(summary: &ImportedSummary, rate_is_infinite: bool) -> Vec<ImportDoubt> {
-    let mut doubts: Vec<ImportDoubt> = [
+pub(crate) fn judge(summary: &ImportedSummary, rate_is_infinite: bool) -> Vec<Doubt> {
+    let mut doubts: Vec<Doubt> = [
         lost_requests(summary),
         failures(summary),
         shrunk_concurrency(summary),
@@ -28,45 +29,30 @@ pub(crate) fn judge(summary: &ImportedSummary, rate_is_infinite: bool) -> Vec<Im
     doubts.extend(disordered_percentiles(summary));
     doubts.extend(inconsistent(summary));
     if rate_is_infinite && summary.concurrency.configured.is_none() {
-        doubts.push(ImportDoubt::new(
-            Code::AllAtOnce,
-            Note,
-            "rate inf without a cap: time to first token is mostly time in the queue".into(),
-            "read throughput from it, not latency",
-        ));
+        doubts.push(Doubt::AllAtOnce);
     }
-    doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.severity));
+    doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.severity()));
     doubts
 }
 
 /// Fewer requests ended than were expected.
-pub(crate) fn lost_requests(summary: &ImportedSummary) -> Option<ImportDoubt> {
+pub(crate) fn lost_requests(summary: &ImportedSummary) -> Option<Doubt> {
     let requests = &summary.requests;
     let planned = requests.planned?;
     let ended = requests
         .ok?
         .saturating_add(requests.failed.unwrap_or(0))
         .saturating_add(requests.cut.unwrap_or(0));
-    (ended < planned).then(|| {
-        let failed = requests
-            .failed
-            .map_or("failures are not reported".into(), |n| {
-                format!("{n} reported as failed")
-            });
-        ImportDoubt::new(
-            Code::LostRequests,
-            Invalid,
-            format!(
-                "{} of {planned} requests are missing ({ended} ended, {failed})",
-                planned - ended
-            ),
-            "measure again with a client that accounts for every request",
-        )
+    (ended < planned).then(|| Doubt::LostRequests {
+        missing: planned - ended,
+        planned,
+        ended,
+        failed: requests.failed,
     })
 }
 
 /// Too many failures.
-pub(crate) fn failures(summary: &ImportedSummary) -> Option<ImportDoubt> {
+pub(crate) fn failures(summary: &ImportedSummary) -> Option<Doubt> {
     let failed = summary.requests.failed.filter(|failed| *failed > 0)?;
     let all = summary
         .requests
@@ -78,13 +64,11 @@ pub(crate) fn failures(summary: &ImportedSummary) -> Option<ImportDoubt> {
         share if share > 0.01 => Warn,
         _ => return None,
     };
-    let text = format!("{failed} of {all} requests failed ({:.1} %)", share * 100.0);
-    Some(ImportDoubt::new(
-        Code::Failures,
+    Some(Doubt::Failures {
+        failed,
+        all,
         severity,
-        text,
-        "see why they failed; the numbers are of the others only",
-    ))
+    })
 }
 
 /// Mean latency in milliseconds: as printed, else from its parts, else from one user's speed.
@@ -101,7 +85,7 @@ fn mean_latency_ms(summary: &ImportedSummary) -> Option<f64> {
 }
 
 /// Little's law: requests a second × latency is how many were under way.
-pub(crate) fn shrunk_concurrency(summary: &ImportedSummary) -> Option<ImportDoubt> {
+pub(crate) fn shrunk_concurrency(summary: &ImportedSummary) -> Option<Doubt> {
     let configured = summary.concurrency.configured.filter(|n| *n >= 1)? as f64;
     let latency_s = mean_latency_ms(summary)? / 1000.0;
     let under_way = match summary.concurrency.mean {
@@ -129,20 +113,15 @@ pub(crate) fn shrunk_concurrency(summary: &ImportedSummary) -> Option<ImportDoub
         let window_s = busy_s - 0.5 * latency_s + longest_s;
         (configured * busy_s / window_s.max(busy_s)).min(asked)
     });
-    (under_way < LEAST_IN_FLIGHT * expected).then(|| {
-        ImportDoubt::new(
-            Code::ShrunkConcurrency,
-            Invalid,
-            format!(
-                "requests a second × latency is {under_way:.1}, of {configured} configured ({expected:.1} after ramp and drain): the client shrank"
-            ),
-            "do not read this point as the server's limit; measure again",
-        )
+    (under_way < LEAST_IN_FLIGHT * expected).then_some(Doubt::ShrunkConcurrency {
+        under_way,
+        configured,
+        expected,
     })
 }
 
 /// TTFT equals latency.
-pub(crate) fn not_streamed(summary: &ImportedSummary) -> Option<ImportDoubt> {
+pub(crate) fn not_streamed(summary: &ImportedSummary) -> Option<Doubt> {
     let (ttft, e2e) = (
         summary.latency.ttft_ms.as_ref()?,
         summary.latency.e2e_ms.as_ref()?,
@@ -164,18 +143,11 @@ pub(crate) fn not_streamed(summary: &ImportedSummary) -> Option<ImportDoubt> {
         }
         compared += 1;
     }
-    (compared > 0).then(|| {
-        ImportDoubt::new(
-            Code::NotStreamed,
-            Warn,
-            "time to first token equals latency: answers were not streamed".into(),
-            "ignore its time to first token",
-        )
-    })
+    (compared > 0).then_some(Doubt::NotStreamed)
 }
 
 /// Three percentiles or more that are equal to the last digit.
-pub(crate) fn not_a_distribution(summary: &ImportedSummary) -> Vec<ImportDoubt> {
+pub(crate) fn not_a_distribution(summary: &ImportedSummary) -> Vec<Doubt> {
     let flat = |spread: &Spread| {
         let upper: Vec<f64> = spread
             .percentiles()
@@ -194,21 +166,12 @@ pub(crate) fn not_a_distribution(summary: &ImportedSummary) -> Vec<ImportDoubt> 
         .known()
         .into_iter()
         .filter(|(_, spread)| flat(spread))
-        .map(|(name, _)| {
-            ImportDoubt::new(
-                Code::NotADistribution,
-                Warn,
-                format!(
-                    "percentiles of {name} are equal to the last digit: one number, not a sample"
-                ),
-                "use it as a mean at most",
-            )
-        })
+        .map(|(metric, _)| Doubt::NotADistribution { metric })
         .collect()
 }
 
 /// Latency percentiles that fall. Speeds fall by design and are not looked at.
-pub(crate) fn disordered_percentiles(summary: &ImportedSummary) -> Vec<ImportDoubt> {
+pub(crate) fn disordered_percentiles(summary: &ImportedSummary) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     for (name, spread) in summary.latency.known() {
         let mut ordered: Vec<(String, f64)> = Vec::new();
@@ -221,22 +184,18 @@ pub(crate) fn disordered_percentiles(summary: &ImportedSummary) -> Vec<ImportDou
         );
         ordered.extend(spread.max.map(|max| ("max".into(), max)));
         if let Some(pair) = ordered.windows(2).find(|pair| pair[0].1 > pair[1].1) {
-            doubts.push(ImportDoubt::new(
-                Code::DisorderedPercentiles,
-                Warn,
-                format!(
-                    "{name}: {} is {} but {} is {}",
-                    pair[0].0, pair[0].1, pair[1].0, pair[1].1
-                ),
-                "look at the source; a number was mistyped or columns were swapped",
-            ));
+            doubts.push(Doubt::DisorderedPercentiles {
+                metric: name,
+                lower: pair[0].clone(),
+                upper: pair[1].clone(),
+            });
         }
     }
     doubts
 }
 
 /// Throughput that does not follow from the counts.
-pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<ImportDoubt> {
+pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<Doubt> {
     let throughput = &summary.throughput;
     let tokens = &summary.tokens;
     let window = summary.window_s.filter(|window| *window > 0.0);
@@ -253,40 +212,62 @@ pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<ImportDoubt> {
         .input_tokens_per_s
         .zip(throughput.output_tokens_per_s)
         .map(|(a, b)| a + b);
+    let output = throughput.output_tokens_per_s;
+    let [of_output, of_input] = [tokens.output, tokens.input].map(per_second);
     [
-        ("output throughput", throughput.output_tokens_per_s, "requests a second × mean output", product, rough),
-        ("output throughput", throughput.output_tokens_per_s, "output tokens / duration", per_second(tokens.output), 0.0),
-        ("input throughput", throughput.input_tokens_per_s, "input tokens / duration", per_second(tokens.input), 0.0),
-        ("total throughput", throughput.total_tokens_per_s, "input + output throughput", sum, 0.0),
-        ("requests a second", rate, "successful requests / duration", ended_per_second, rough),
+        (
+            Text::OutputThroughput,
+            output,
+            Text::QpsTimesOutput,
+            product,
+            rough,
+        ),
+        (
+            Text::OutputThroughput,
+            output,
+            Text::OutputOverTime,
+            of_output,
+            0.0,
+        ),
+        (
+            Text::InputThroughput,
+            throughput.input_tokens_per_s,
+            Text::InputOverTime,
+            of_input,
+            0.0,
+        ),
+        (
+            Text::TotalThroughput,
+            throughput.total_tokens_per_s,
+            Text::SumOfBoth,
+            sum,
+            0.0,
+        ),
+        (
+            Text::Qps,
+            rate,
+            Text::RequestsOverTime,
+            ended_per_second,
+            rough,
+        ),
     ]
     .into_iter()
     .filter_map(|(name, printed, from, follows, rough)| {
         let (printed, follows) = (printed?, follows?);
-        let apart = (printed - follows).abs() / printed.abs().max(follows.abs()).max(f64::MIN_POSITIVE);
-        (apart > TOLERANCE + rough).then(|| {
-            ImportDoubt::new(
-                Code::InconsistentImport,
-                Warn,
-                format!("{name} is {printed:.4}, but {from} is {follows:.4}"),
-                "one of the numbers is of another run or counts something else; do not compare by it",
-            )
+        let scale = printed.abs().max(follows.abs()).max(f64::MIN_POSITIVE);
+        let apart = (printed - follows).abs() / scale;
+        (apart > TOLERANCE + rough).then_some(Doubt::Contradiction {
+            printed: (name, printed),
+            from: (from, follows),
         })
     })
     .collect()
 }
 
 /// Most answers end at one value.
-pub(crate) fn output_capped(summary: &ImportedSummary) -> Option<ImportDoubt> {
+pub(crate) fn output_capped(summary: &ImportedSummary) -> Option<Doubt> {
     let tokens = &summary.tokens;
-    let at_cap = |cap: f64| {
-        Some(ImportDoubt::new(
-            Code::OutputCapped,
-            Note,
-            format!("most outputs end at {cap} tokens"),
-            "longer answers were cut: latency and throughput are those of the cap",
-        ))
-    };
+    let at_cap = |cap: f64| Some(Doubt::OutputCapped { cap });
     if let Some(spread) = &tokens.output_spread {
         let least = spread.percentiles().first().copied();
         // From the 75th percentile on one value is a quarter of all: only a limit makes that.
@@ -322,7 +303,7 @@ pub(crate) fn output_capped(summary: &ImportedSummary) -> Option<ImportDoubt> {
 }
 
 /// Percentiles that the sample cannot carry.
-pub(crate) fn few_samples(summary: &ImportedSummary) -> Option<ImportDoubt> {
+pub(crate) fn few_samples(summary: &ImportedSummary) -> Option<Doubt> {
     let n = summary.requests.ok.or(summary.requests.planned)?;
     let mut ranks: Vec<f64> = summary
         .latency
@@ -334,14 +315,12 @@ pub(crate) fn few_samples(summary: &ImportedSummary) -> Option<ImportDoubt> {
         .collect();
     ranks.sort_by(f64::total_cmp);
     ranks.dedup();
-    let most = least_samples(*ranks.last()?)?;
-    let named: Vec<String> = ranks.iter().map(|rank| format!("p{rank}")).collect();
-    Some(ImportDoubt::new(
-        Code::FewSamples,
-        Note,
-        format!("{n} requests cannot carry {}", named.join(", ")),
-        &format!("measure {most} requests or more"),
-    ))
+    let least = least_samples(*ranks.last()?)?;
+    Some(Doubt::FewSamples {
+        count: n,
+        ranks,
+        least,
+    })
 }
 
 #[cfg(test)]

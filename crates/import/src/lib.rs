@@ -23,6 +23,7 @@ mod label;
 mod markdown;
 mod mindie;
 mod notes;
+mod ours;
 mod python_object;
 mod quantity;
 mod source;
@@ -30,8 +31,9 @@ mod store;
 mod summary;
 mod table;
 
-pub use doubt::{Code, ImportDoubt};
+pub use doubt::{Code, Doubt, ImportDoubt, Named};
 pub use found::{Defaults, Found, Imported, SCHEMA, Tool};
+pub use ours::measured;
 pub use source::{SourceError, read_path};
 pub use store::{STORED, StoreError, Stored};
 pub use summary::{
@@ -40,7 +42,8 @@ pub use summary::{
 };
 
 use inferometer_core::doubt::Severity;
-use notes::Notes;
+use inferometer_core::message::Lang;
+use notes::{Notes, plain_width};
 
 /// What is looked for, to say of a file in which nothing was found.
 pub const LOOKED_FOR: &str = "vLLM or SGLang serving benchmark (text, JSON), EvalScope summary \
@@ -52,6 +55,7 @@ const MINDIE_GAP: usize = 12;
 
 /// Finds every result in `text`; `name` is the file it is from.
 pub fn read(name: &str, text: &str) -> Imported {
+    let text = &*plain_width(text);
     let mut notes = Notes::new(text);
     let mut results = json::find(text, &mut notes);
     results.extend(tables(&mut notes));
@@ -68,17 +72,11 @@ pub fn read(name: &str, text: &str) -> Imported {
 fn conclude(name: &str, results: &mut [Found]) {
     for found in results.iter_mut() {
         found.file = name.to_owned();
-        let infinite = found.point.get("rate").is_some_and(|rate| rate == "inf");
-        if let Some(summary) = &found.summary {
-            found.doubts = judge::judge(summary, infinite);
-        }
-        found.doubts.extend(across::heading_doubt(found));
     }
-    across::judge(results);
-    for found in results {
-        found
-            .doubts
-            .sort_by_key(|doubt| std::cmp::Reverse(doubt.severity));
+    let doubts = doubts(results);
+    for (found, doubts) in results.iter_mut().zip(doubts) {
+        let stated = doubts.iter().map(|doubt| doubt.stated(Lang::En));
+        found.doubts = stated.collect();
         if let Some(summary) = &mut found.summary {
             summary.label = found.label.clone();
             summary.doubts = found.doubts.clone();
@@ -88,6 +86,30 @@ fn conclude(name: &str, results: &mut [Found]) {
                 .any(|doubt| doubt.severity == Severity::Invalid);
         }
     }
+}
+
+/// Doubts of each result, the worst first; those of one file are looked at together.
+pub fn doubts(results: &[Found]) -> Vec<Vec<Doubt>> {
+    let mut all = Vec::with_capacity(results.len());
+    for results in results.chunk_by(|a, b| a.file == b.file) {
+        let mut doubts: Vec<Vec<Doubt>> = results.iter().map(own_doubts).collect();
+        for (at, doubt) in across::judge(results) {
+            doubts[at].push(doubt);
+        }
+        for of_one in &mut doubts {
+            of_one.sort_by_key(|doubt| std::cmp::Reverse(doubt.severity()));
+        }
+        all.extend(doubts);
+    }
+    all
+}
+
+fn own_doubts(found: &Found) -> Vec<Doubt> {
+    let infinite = found.point.get("rate").is_some_and(|rate| rate == "inf");
+    let summary = found.summary.as_ref();
+    let mut doubts = summary.map_or(Vec::new(), |summary| judge::judge(summary, infinite));
+    doubts.extend(across::heading_doubt(found));
+    doubts
 }
 
 /// Completes an EvalScope summary with the percentiles of its other file.

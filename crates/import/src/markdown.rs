@@ -134,14 +134,24 @@ fn grid<'a>(table: &Table<'a>) -> Option<Grid<'a>> {
             corner,
         });
     }
-    let heads = rows.iter().map(|row| cell(row, 0)).collect();
-    let metrics = (1..header.len())
-        .map(|at| (header[at], rows.iter().map(|row| cell(row, at)).collect()))
-        .collect();
+    // A first column of numbers names no result: the load stands further right.
+    let is_load = |text: &&str| {
+        let field = label(text).map(|label| label.field);
+        matches!(
+            field,
+            Some(Field::Concurrency | Field::BareConcurrency | Field::Rate)
+        )
+    };
+    let at_load = || header.iter().position(|text| is_load(text));
+    let named = !known(&&corner) || is_load(&corner);
+    let heads_at = if named { 0 } else { at_load().unwrap_or(0) };
+    let metrics = (0..header.len())
+        .filter(|at| *at != heads_at)
+        .map(|at| (header[at], rows.iter().map(|row| cell(row, at)).collect()));
     Some(Grid {
-        heads,
-        metrics,
-        corner,
+        heads: rows.iter().map(|row| cell(row, heads_at)).collect(),
+        metrics: metrics.collect(),
+        corner: header[heads_at],
     })
 }
 

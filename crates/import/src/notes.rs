@@ -1,5 +1,7 @@
 //! A text as lines, and which of them have been read.
 
+use std::borrow::Cow;
+
 /// Lines of a text.
 pub(crate) struct Notes<'a> {
     pub(crate) lines: Vec<&'a str>,
@@ -46,6 +48,27 @@ impl<'a> Notes<'a> {
     pub(crate) fn bare(&self, line: usize) -> &'a str {
         self.lines.get(line).map_or("", |text| bare(text))
     }
+}
+
+/// Letters and digits of full width as plain ones, and the signs inside such numbers: `３．５％`.
+pub(crate) fn plain_width(text: &str) -> Cow<'_, str> {
+    let is_wide = |c: char| matches!(c, '\u{ff0c}' | '\u{ff0e}' | '\u{ff05}' | '０'..='９' | 'Ａ'..='Ｚ' | 'ａ'..='ｚ');
+    if !text.contains(is_wide) {
+        return Cow::Borrowed(text);
+    }
+    let chars: Vec<char> = text.chars().collect();
+    let is_digit = |at: Option<usize>| {
+        let c = at.and_then(|at| chars.get(at));
+        c.is_some_and(|c| c.is_ascii_digit() || ('０'..='９').contains(c))
+    };
+    let plain = chars.iter().enumerate().map(|(at, &c)| match c {
+        // Between digits alone: elsewhere it is punctuation.
+        '，' | '．' if !(is_digit(at.checked_sub(1)) && is_digit(Some(at + 1))) => c,
+        // Forms of full width stand in the order of ASCII.
+        c if is_wide(c) => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        c => c,
+    });
+    Cow::Owned(plain.collect())
 }
 
 /// Takes off quote marks, bullets and what a logger puts in front.

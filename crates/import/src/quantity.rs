@@ -93,7 +93,8 @@ pub(crate) fn convert(value: f64, factor: f64) -> f64 {
 pub(crate) fn quantity(text: &str) -> Option<Quantity> {
     let text = text
         .trim()
-        .trim_matches(|c| matches!(c, '*' | '`' | '"' | ',' | ' ' | '_'));
+        .trim_matches(|c| matches!(c, '*' | '`' | '"' | ',' | ' ' | '_'))
+        .trim_start_matches(['≈', '~', '约']);
     let (value, rounding, rest) = leading_number(text)?;
     let rest = rest.trim();
     let mut quantity = Quantity {

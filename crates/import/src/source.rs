@@ -3,6 +3,7 @@
 use crate::evalscope_database::{self, DatabaseError, MAGIC};
 use crate::found::{Found, Imported};
 use crate::{LOOKED_FOR, conclude, read};
+use encoding_rs::GB18030;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -133,11 +134,7 @@ impl Text {
                 }
                 match String::from_utf8(bytes) {
                     Ok(text) => (text, ""),
-                    // Numbers and English labels are the same in every code page.
-                    Err(error) => (
-                        String::from_utf8_lossy(error.as_bytes()).into_owned(),
-                        " and is not UTF-8 (iconv -f GB18030 -t UTF-8 converts Chinese notes)",
-                    ),
+                    Err(error) => in_chinese(error.as_bytes()),
                 }
             }
         };
@@ -147,6 +144,19 @@ impl Text {
             }),
             false => Ok(Text { text, hint }),
         }
+    }
+}
+
+/// What is not UTF-8 is most often notes of a Chinese system; else numbers and English labels
+/// are the same in every code page.
+fn in_chinese(bytes: &[u8]) -> (String, &'static str) {
+    let decoded = GB18030.decode_without_bom_handling_and_without_replacement(bytes);
+    match decoded {
+        Some(text) => (text.into_owned(), ""),
+        None => (
+            String::from_utf8_lossy(bytes).into_owned(),
+            " and is neither UTF-8 nor GB18030 (iconv -t UTF-8 converts other code pages)",
+        ),
     }
 }
 

@@ -192,7 +192,7 @@ fn files_without_results_say_what_was_looked_for() {
             "no result of a known form; looked for",
         ),
         ("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0", "is not text"),
-        ("gbk.txt", b"\xb2\xe2\xca\xd4 9\n", "not UTF-8"),
+        ("latin.txt", b"caf\xe9 9\n", "neither UTF-8"),
     ] {
         let path = place.path().join(name);
         fs::write(&path, content).unwrap();

@@ -1,38 +1,31 @@
 //! What `inferometer compare` shows: a verdict for each group, then a table for each load.
 
-use crate::csv::{field, harmless};
-use crate::doc::{
-    Block, Cell, Column, Doc, Note, Pair, Section, Table, Tone, Verdict as Judgement,
-};
+mod csv;
+mod figures;
+mod table;
+
+pub use csv::csv;
+pub use figures::figures;
+
+use crate::doc::{Block, Doc, Note, Pair, Section, Tone, Verdict as Judgement};
 use crate::number;
-use inferometer_core::compare::{Basis, Comparison, Metric, Point, Row, Verdict};
+use inferometer_core::compare::{Comparison, Group, Metric, Point, Row, Verdict};
 use inferometer_core::message::Lang;
 use inferometer_core::message::compare::CompareText;
+use inferometer_core::message::punctuation::PunctuationText;
+use std::collections::BTreeSet;
 
 /// A comparison and what it was made of.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CompareReport<'a> {
     /// The answer.
     pub comparison: &'a Comparison,
-    /// The groups, the baseline first.
-    pub groups: &'a [GroupLine],
+    /// What was compared, the baseline first.
+    pub groups: &'a [Group],
     /// Deviation from run to run that was assumed where each side has one run.
     pub run_deviation: f64,
     /// Language of the texts.
     pub lang: Lang,
-}
-
-/// One group in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupLine {
-    /// Its name.
-    pub name: String,
-    /// How many runs it has.
-    pub runs: usize,
-    /// At how many loads.
-    pub points: usize,
-    /// The tool whose definitions hold; absent for ours.
-    pub tool: Option<String>,
 }
 
 /// The comparison as a document.
@@ -43,8 +36,11 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
         Section::plain(verdicts(report)),
         Section::plain(vec![legend(report)]),
     ];
-    if !comparison.why_not.is_empty() {
-        let notes = comparison.why_not.iter().map(|reason| note(reason));
+    if !comparison.reasons.is_empty() {
+        let notes = comparison
+            .reasons
+            .iter()
+            .map(|reason| note(reason.text(lang)));
         let heading = CompareText::WhyNot.text(lang);
         sections.push(Section::headed(
             heading,
@@ -58,7 +54,7 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
             .take_while(|row| row.point == first.point && row.group == first.group)
             .collect();
         place += rows.len();
-        sections.push(table(report, &rows));
+        sections.push(table::section(report, &rows));
     }
     if !comparison.unpaired.is_empty() {
         let alone = comparison.unpaired.iter();
@@ -72,11 +68,11 @@ pub fn compose(report: &CompareReport<'_>) -> Doc {
     Doc { sections }
 }
 
-fn note(reason: &str) -> Note {
+fn note(reason: String) -> Note {
     Note {
         tag: "!".to_owned(),
         tone: Tone::Caution,
-        subject: reason.to_owned(),
+        subject: reason,
         text: String::new(),
         follow: None,
     }
@@ -99,23 +95,15 @@ fn letter(place: usize) -> String {
 
 fn legend(report: &CompareReport<'_>) -> Block {
     let lang = report.lang;
-    let mut pairs: Vec<Pair> = (report.groups.iter().enumerate())
-        .map(|(place, group)| {
+    let labels = figures::labels(report.groups);
+    let groups = report.groups.iter().zip(labels).enumerate();
+    let mut pairs: Vec<Pair> = groups
+        .map(|(place, (group, label))| {
             let key = match place {
                 0 => CompareText::Baseline.text(lang).to_owned(),
                 _ => letter(place),
             };
-            let values = [
-                ("name", group.name.clone()),
-                ("runs", group.runs.to_string()),
-                ("points", group.points.to_string()),
-            ];
-            let mut text = CompareText::GroupIs.with(lang, &values);
-            if let Some(tool) = &group.tool {
-                let tool = [("tool", tool.clone())];
-                text = format!("{text}; {}", CompareText::AsDefined.with(lang, &tool));
-            }
-            Pair::new(&key, text)
+            Pair::new(&key, described(group, &label, lang))
         })
         .collect();
     pairs.push(Pair::new(
@@ -125,13 +113,36 @@ fn legend(report: &CompareReport<'_>) -> Block {
     Block::Pairs(pairs)
 }
 
+/// A group in words: its label, its runs and loads, and whose definitions hold.
+fn described(group: &Group, label: &str, lang: Lang) -> String {
+    let points: BTreeSet<String> = group.runs.iter().map(|run| run.point.key()).collect();
+    let tools = (group.runs.iter()).filter_map(|run| run.definition.tool.as_deref());
+    let tools: BTreeSet<&str> = tools.collect();
+    let name = match group.name.ends_with(label) {
+        true => group.name.clone(),
+        false => format!("{label} · {}", group.name),
+    };
+    let values = [
+        ("runs", group.runs.len().to_string()),
+        ("points", points.len().to_string()),
+        ("name", name),
+    ];
+    let text = CompareText::GroupIs.with(lang, &values);
+    if tools.is_empty() {
+        return text;
+    }
+    let tool = [("tool", Vec::from_iter(tools).join(", "))];
+    format!("{text}; {}", CompareText::AsDefined.with(lang, &tool))
+}
+
 /// One line for each group, by its primary metric.
 fn verdicts(report: &CompareReport<'_>) -> Vec<Block> {
     let lang = report.lang;
     let comparison = report.comparison;
-    let names = report.groups.iter().skip(1).map(|group| &group.name);
-    names
-        .map(|name| {
+    let names = report.groups.iter().map(|group| &group.name);
+    let labelled = names.zip(figures::labels(report.groups)).skip(1);
+    labelled
+        .map(|(name, label)| {
             let rows: Vec<&Row> = (comparison.rows.iter())
                 .filter(|row| row.primary && row.group == *name)
                 .collect();
@@ -147,7 +158,7 @@ fn verdicts(report: &CompareReport<'_>) -> Vec<Block> {
                 (0, 0, _) => (CompareText::Same, Tone::Good),
                 _ => (CompareText::Mixed, Tone::Caution),
             };
-            let group = ("group", name.clone());
+            let group = ("group", label);
             let reason = match rows.as_slice() {
                 [] => {
                     let count = ("count", comparison.why_not.len().to_string());
@@ -163,14 +174,21 @@ fn verdicts(report: &CompareReport<'_>) -> Vec<Block> {
                     CompareText::AtOnePoint.with(lang, &values)
                 }
                 several => {
+                    let counts = [
+                        (CompareText::CountBetter, better),
+                        (CompareText::CountWorse, worse),
+                        (CompareText::CountSame, same),
+                        (CompareText::CountUnknown, unknown),
+                    ];
+                    let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+                    let counts: Vec<String> = counts
+                        .map(|(text, count)| text.with(lang, &[("count", count.to_string())]))
+                        .collect();
                     let values = [
-                        group,
                         ("metric", metric(several[0].metric).to_owned()),
-                        ("better", better.to_string()),
-                        ("worse", worse.to_string()),
-                        ("same", same.to_string()),
-                        ("unknown", unknown.to_string()),
+                        ("counts", PunctuationText::Comma.join(lang, &counts)),
                         ("all", several.len().to_string()),
+                        group,
                     ];
                     CompareText::AtPoints.with(lang, &values)
                 }
@@ -183,6 +201,41 @@ fn verdicts(report: &CompareReport<'_>) -> Vec<Block> {
             })
         })
         .collect()
+}
+
+/// The primary metric of a group at one load, for the top of a page.
+pub(crate) struct Tile {
+    pub(crate) name: String,
+    pub(crate) change: String,
+    pub(crate) interval: String,
+    pub(crate) tone: Tone,
+}
+
+/// Most of them.
+const MOST_TILES: usize = 8;
+
+/// The change of the primary metric, load by load.
+pub(crate) fn tiles(report: &CompareReport<'_>) -> Vec<Tile> {
+    let rows = report.comparison.rows.iter().filter(|row| row.primary);
+    let tiles = rows.map(|row| Tile {
+        name: format!("{} · {}", metric(row.metric), shown(&row.point)),
+        change: change(row.ratio),
+        interval: match row.low.zip(row.high) {
+            Some((low, high)) => format!("{} … {}", percent(low), percent(high)),
+            None => String::new(),
+        },
+        tone: verdict_word(row.verdict).1,
+    });
+    tiles.take(MOST_TILES).collect()
+}
+
+fn verdict_word(verdict: Verdict) -> (CompareText, Tone) {
+    match verdict {
+        Verdict::Better => (CompareText::CellBetter, Tone::Good),
+        Verdict::Worse => (CompareText::CellWorse, Tone::Bad),
+        Verdict::Same => (CompareText::CellSame, Tone::Plain),
+        Verdict::Unknown => (CompareText::CellUnknown, Tone::Caution),
+    }
 }
 
 /// The name of a metric, the same in every language.
@@ -220,136 +273,4 @@ fn percent(ratio: f64) -> String {
         true => format!("{percent:+.0}"),
         false => format!("{percent:+.1}"),
     }
-}
-
-fn table(report: &CompareReport<'_>, rows: &[&Row]) -> Section {
-    let lang = report.lang;
-    let group = rows
-        .first()
-        .map(|row| row.group.as_str())
-        .unwrap_or_default();
-    let place = report
-        .groups
-        .iter()
-        .position(|line| line.name == group)
-        .unwrap_or(1);
-    let heading = rows
-        .first()
-        .map(|row| shown(&row.point))
-        .unwrap_or_default();
-    let columns = vec![
-        Column::left(CompareText::Metric.text(lang)),
-        Column::right("A"),
-        Column::right(&letter(place)),
-        Column::right(CompareText::Change.text(lang)),
-        Column::right(CompareText::Interval.text(lang)),
-        Column::left(CompareText::Verdict.text(lang)),
-        Column::right(CompareText::Detectable.text(lang)),
-        Column::right(CompareText::Repeats.text(lang)),
-    ];
-    let cells = rows.iter().map(|row| {
-        let value = |value: Option<f64>| match value {
-            Some(value) => Cell::text(number::brief(value)),
-            None => Cell::Absent,
-        };
-        let interval = match row.low.zip(row.high) {
-            Some((low, high)) => format!("{} … {}", percent(low), percent(high)),
-            None => String::new(),
-        };
-        let (word, tone) = match row.verdict {
-            Verdict::Better => (CompareText::CellBetter, Tone::Good),
-            Verdict::Worse => (CompareText::CellWorse, Tone::Bad),
-            Verdict::Same => (CompareText::CellSame, Tone::Plain),
-            Verdict::Unknown => (CompareText::CellUnknown, Tone::Caution),
-        };
-        let star = if row.basis == Basis::FewSamples {
-            "*"
-        } else {
-            ""
-        };
-        let mark = if row.primary { "> " } else { "  " };
-        vec![
-            Cell::text(format!("{mark}{}", metric(row.metric))),
-            value(row.a),
-            value(row.b),
-            match row.ratio {
-                Some(ratio) => Cell::text(percent(ratio)),
-                None => Cell::Absent,
-            },
-            Cell::text(interval),
-            Cell::Toned(format!("{}{star}", word.text(lang)), tone),
-            Cell::text(
-                row.minimum_detectable
-                    .map(number::percent)
-                    .unwrap_or_default(),
-            ),
-            Cell::text(
-                row.repeats_to_decide
-                    .map(|runs| format!("{runs} x"))
-                    .unwrap_or_default(),
-            ),
-        ]
-    });
-    let table = Table {
-        columns,
-        rows: cells.collect(),
-        footnotes: footnotes(report, rows),
-    };
-    Section::headed(&heading, vec![Block::Table(table)])
-}
-
-fn footnotes(report: &CompareReport<'_>, rows: &[&Row]) -> Vec<String> {
-    let lang = report.lang;
-    let any = |basis: Basis| rows.iter().any(|row| row.basis == basis);
-    let mut notes = Vec::new();
-    if rows.iter().any(|row| row.minimum_detectable.is_some()) {
-        notes.push(CompareText::PrimaryIs.text(lang).to_owned());
-        notes.push(CompareText::Legend.text(lang).to_owned());
-    }
-    if any(Basis::OneRunEach) {
-        let share = ("share", number::percent(report.run_deviation));
-        notes.push(CompareText::OneRunEach.with(lang, &[share]));
-    }
-    if any(Basis::FewSamples) {
-        notes.push(CompareText::FewSamples.text(lang).to_owned());
-    }
-    if any(Basis::Nothing) {
-        notes.push(CompareText::FiguresAlone.text(lang).to_owned());
-    }
-    notes
-}
-
-/// The rows as CSV, with names of columns that do not change.
-pub fn csv(comparison: &Comparison) -> String {
-    let mut out = String::from(
-        "baseline,group,point,metric,primary,a,b,ratio,low,high,verdict,p_value,minimum_detectable,repeats_to_decide,runs_a,runs_b,basis\r\n",
-    );
-    for row in &comparison.rows {
-        let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-        let text = |text: &str| field(&harmless(text));
-        let cells = [
-            text(&comparison.baseline),
-            text(&row.group),
-            text(&row.point.to_string()),
-            row.metric.to_string(),
-            row.primary.to_string(),
-            number(row.a),
-            number(row.b),
-            number(row.ratio),
-            number(row.low),
-            number(row.high),
-            row.verdict.to_string(),
-            number(row.p_value),
-            number(row.minimum_detectable),
-            row.repeats_to_decide
-                .map(|runs| runs.to_string())
-                .unwrap_or_default(),
-            row.runs[0].to_string(),
-            row.runs[1].to_string(),
-            row.basis.to_string(),
-        ];
-        out.push_str(&cells.join(","));
-        out.push_str("\r\n");
-    }
-    out
 }

@@ -1,12 +1,23 @@
-//! What `inferometer import` shows: a line for each result, then what is to be said of each.
+//! What `inferometer import` shows: what speaks against the results, a line for each, what they
+//! show together, then what is known of each.
 
-use crate::csv::{field, harmless};
-use crate::doc::{Block, Cell, Column, Doc, Follow, Note, Pair, Section, Table, Tone, Unit};
+mod csv;
+mod doubts;
+mod ladder;
+
+pub use csv::csv;
+pub use ladder::{figures, findings};
+
+use crate::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Tone, Unit, Verdict};
+use crate::findings::section as findings_section;
 use crate::number;
 use inferometer_core::compare::Point;
 use inferometer_core::doubt::Severity;
 use inferometer_core::message::Lang;
 use inferometer_core::message::import::ImportText;
+use inferometer_core::message::punctuation::PunctuationText;
+use inferometer_core::message::verdict::VerdictText;
+use inferometer_core::summary::Summary;
 
 /// Results of one source.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,6 +69,9 @@ pub struct ResultLine {
     pub assumed: Vec<String>,
     /// Reasons to distrust it.
     pub doubts: Vec<DoubtLine>,
+    /// Its numbers in the form of ours, at a load that tells it from the others; absent for a
+    /// refused start, and for a table whose blocks say the same.
+    pub measured: Option<(Point, Summary)>,
 }
 
 /// A latency in milliseconds.
@@ -83,7 +97,7 @@ pub struct DoubtLine {
 }
 
 impl ResultLine {
-    fn mean(&self, name: &str) -> Option<f64> {
+    pub(crate) fn mean(&self, name: &str) -> Option<f64> {
         let latency = self.latencies.iter().find(|latency| latency.name == name)?;
         latency.values[0].or(latency.values[1])
     }
@@ -111,16 +125,14 @@ impl ResultLine {
 
 /// The import as a document.
 pub fn compose(report: &ImportReport, lang: Lang) -> Doc {
-    let mut sections = vec![Section::plain(vec![
-        Block::Paragraph(ImportText::Found.with(
-            lang,
-            &[
-                ("count", report.results.len().to_string()),
-                ("file", report.source.clone()),
-            ],
-        )),
-        Block::Table(overview(report, lang)),
-    ])];
+    let mut sections = vec![Section::plain(vec![Block::Verdict(verdict(report, lang))])];
+    let notes = doubts::notes(report, lang);
+    if !notes.is_empty() {
+        let heading = ImportText::DoubtsHeading.text(lang);
+        sections.push(Section::headed(heading, vec![Block::Notes(notes)]));
+    }
+    sections.push(Section::plain(vec![Block::Table(overview(report, lang))]));
+    sections.extend(findings_section(&findings(report, lang), lang));
     let numbered = report.results.iter().enumerate();
     sections.extend(numbered.map(|(place, result)| detail(place + 1, result, lang)));
     if !report.unread.is_empty() {
@@ -141,6 +153,36 @@ pub fn compose(report: &ImportReport, lang: Lang) -> Doc {
     Doc { sections }
 }
 
+/// How many results there are, and how far they are to be trusted.
+fn verdict(report: &ImportReport, lang: Lang) -> Verdict {
+    let worst = |line: &&ResultLine| line.doubts.iter().map(|doubt| doubt.severity).max();
+    let count = |severity| {
+        let lines = report.results.iter();
+        lines.filter(|line| worst(line) == Some(severity)).count()
+    };
+    let (invalid, doubtful) = (count(Severity::Invalid), count(Severity::Warn));
+    let refused = report.results.iter().filter(|line| line.error.is_some());
+    let (word, tone) = match (invalid, doubtful) {
+        (0, 0) => (ImportText::NoDoubts.text(lang), Tone::Good),
+        (0, _) => (ImportText::Doubtful.text(lang), Tone::Caution),
+        _ => (VerdictText::Invalid.text(lang), Tone::Bad),
+    };
+    let counts = [
+        (ImportText::CountResults, report.results.len()),
+        (ImportText::CountInvalid, invalid),
+        (ImportText::CountDoubtful, doubtful),
+        (ImportText::CountRefused, refused.count()),
+    ];
+    let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+    let counts = counts.map(|(text, count)| text.with(lang, &[("count", count.to_string())]));
+    Verdict {
+        word: word.to_owned(),
+        tone,
+        reason: report.source.clone(),
+        rest: PunctuationText::Comma.join(lang, &Vec::from_iter(counts)),
+    }
+}
+
 fn span(first: u64, last: u64) -> String {
     match first == last {
         true => first.to_string(),
@@ -158,7 +200,7 @@ fn overview(report: &ImportReport, lang: Lang) -> Table {
         Column::right(Unit::TokensPerSecond.sign()),
         Column::right("TTFT"),
         Column::right("E2E"),
-        Column::wrapped(ImportText::Doubts.text(lang)),
+        Column::left(ImportText::Doubts.text(lang)),
     ];
     let rows = report.results.iter().enumerate().map(|(place, result)| {
         let brief = |value: Option<f64>| match value {
@@ -171,7 +213,7 @@ fn overview(report: &ImportReport, lang: Lang) -> Table {
         };
         let (doubts, tone) = match &result.error {
             Some(_) => (ImportText::Refused.text(lang).to_owned(), Tone::Bad),
-            None => worst(result),
+            None => worst(result, lang),
         };
         vec![
             Cell::count(place as u64 + 1),
@@ -197,19 +239,15 @@ fn overview(report: &ImportReport, lang: Lang) -> Table {
     }
 }
 
-/// The codes of the gravest doubts.
-fn worst(result: &ResultLine) -> (String, Tone) {
-    let grave: Vec<&DoubtLine> = (result.doubts.iter())
-        .filter(|doubt| doubt.severity > Severity::Note)
-        .collect();
-    let tone = match grave.first().map(|doubt| doubt.severity) {
-        Some(Severity::Invalid) => Tone::Bad,
-        Some(_) => Tone::Caution,
-        None => Tone::Plain,
-    };
-    let mut codes: Vec<&str> = grave.iter().map(|doubt| doubt.code.as_str()).collect();
-    codes.dedup();
-    (codes.join(", "), tone)
+/// How grave its gravest doubt is.
+fn worst(result: &ResultLine, lang: Lang) -> (String, Tone) {
+    let severity = result.doubts.iter().map(|doubt| doubt.severity).max();
+    let grave = severity.filter(|severity| *severity > Severity::Note);
+    let word = grave.map(|severity| doubts::severity_word(severity).text(lang));
+    (
+        word.unwrap_or_default().to_owned(),
+        severity.map_or(Tone::Plain, doubts::tone),
+    )
 }
 
 fn detail(place: usize, result: &ResultLine, lang: Lang) -> Section {
@@ -220,24 +258,7 @@ fn detail(place: usize, result: &ResultLine, lang: Lang) -> Section {
     if !result.latencies.is_empty() {
         blocks.push(Block::Table(latencies(result)));
     }
-    if !result.doubts.is_empty() {
-        blocks.push(Block::Notes(result.doubts.iter().map(note).collect()));
-    }
     Section::headed(&heading, blocks)
-}
-
-fn note(doubt: &DoubtLine) -> Note {
-    Note {
-        tag: doubt.severity.to_string(),
-        tone: match doubt.severity {
-            Severity::Note => Tone::Plain,
-            Severity::Warn => Tone::Caution,
-            Severity::Invalid => Tone::Bad,
-        },
-        subject: doubt.code.clone(),
-        text: doubt.text.clone(),
-        follow: Some(Follow::Remedy(doubt.remedy.clone())),
-    }
 }
 
 fn pairs(result: &ResultLine, lang: Lang) -> Vec<Pair> {
@@ -291,6 +312,9 @@ fn pairs(result: &ResultLine, lang: Lang) -> Vec<Pair> {
         push(ImportText::Memory, format!("{} GiB", number::brief(gib)));
     }
     push(ImportText::Assumed, result.assumed.join("; "));
+    let said = result.doubts.iter();
+    let said = said.map(|doubt| format!("{}: {}", doubt.code, doubt.text));
+    push(ImportText::Doubts, Vec::from_iter(said).join("; "));
     push(
         ImportText::Refused,
         result.error.clone().unwrap_or_default(),
@@ -329,58 +353,4 @@ fn latencies(result: &ResultLine) -> Table {
         rows: rows.collect(),
         footnotes: Vec::new(),
     }
-}
-
-/// One row a result, with names of columns that do not change.
-pub fn csv(reports: &[ImportReport]) -> String {
-    const LATENCIES: [&str; 5] = ["TTFT", "TPOT", "ITL", "E2E", "max gap"];
-    const STATISTICS: [&str; 6] = ["mean", "p50", "p90", "p95", "p99", "max"];
-    let mut names = String::from(
-        "file,first_line,last_line,tool,label,point,planned,ok,failed,requests_per_s,output_tokens_per_s,total_tokens_per_s,input_mean,output_mean",
-    );
-    for latency in LATENCIES {
-        for statistic in STATISTICS {
-            let latency = latency.to_lowercase().replace(' ', "_");
-            names.push_str(&format!(",{latency}_ms_{statistic}"));
-        }
-    }
-    names.push_str(",doubts,error\r\n");
-    let mut out = names;
-    for result in reports.iter().flat_map(|report| &report.results) {
-        let text = |text: &str| field(&harmless(text));
-        let real = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-        let whole = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
-        let mut cells = vec![
-            text(&result.file),
-            whole(result.lines.map(|lines| lines.0)),
-            whole(result.lines.map(|lines| lines.1)),
-            text(&result.tool),
-            text(result.label.as_deref().unwrap_or_default()),
-            text(&result.point.to_string()),
-        ];
-        cells.extend(result.requests.map(whole));
-        cells.extend(
-            [
-                result.requests_per_s,
-                result.output_tokens_per_s,
-                result.total_tokens_per_s,
-            ]
-            .map(real),
-        );
-        cells.extend(result.lengths.map(real));
-        for name in LATENCIES {
-            let found = result.latencies.iter().find(|latency| latency.name == name);
-            cells.extend(found.map_or([None; 6], |latency| latency.values).map(real));
-        }
-        let codes: Vec<&str> = result
-            .doubts
-            .iter()
-            .map(|doubt| doubt.code.as_str())
-            .collect();
-        cells.push(text(&codes.join(" ")));
-        cells.push(text(result.error.as_deref().unwrap_or_default()));
-        out.push_str(&cells.join(","));
-        out.push_str("\r\n");
-    }
-    out
 }

@@ -164,6 +164,7 @@ fn compared(label: &str) -> Comparison {
         baseline: label.to_owned(),
         comparable: true,
         why_not: Vec::new(),
+        reasons: Vec::new(),
         margin: 0.03,
         rows: vec![
             row(

@@ -1,21 +1,22 @@
 //! `inferometer compare`: runs, sweeps and imports against a baseline, with a verdict.
 
 use crate::Exit;
+use crate::arguments::{Format, OutputOptions, TableOutput};
 use crate::comparand::{Comparand, open, separate};
-use crate::output::{language, print, style};
-use anyhow::{Context, bail};
+use crate::folder::new_folder;
+use crate::output::{Rendered, check_output, deliver, language, style};
+use anyhow::bail;
 use inferometer_core::compare::{Comparison, Group, Metric, Settings, compare};
-use inferometer_core::message::Lang;
-use inferometer_report::compare::{CompareReport, GroupLine, compose, csv};
-use inferometer_report::{markdown, text};
+use inferometer_report::compare::{CompareReport, compose, csv, figures};
+use inferometer_report::{html, markdown, text};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 /// `inferometer compare`.
 #[derive(clap::Args)]
 pub struct CompareArguments {
     /// The baseline, then what to compare with it: run directories, folders of repeated runs,
-    /// sweeps, imports, or files that import reads; PATH#N is the N-th result of an import
+    /// sweeps, imports, or files that import reads; PATH#N is the N-th result of an import,
+    /// PATH@NAME=VALUE the runs of a folder with that url, option, tag or launch flag
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<String>,
     /// Ratios within this are no difference
@@ -31,46 +32,8 @@ pub struct CompareArguments {
     /// Seed of the resampling
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// How to show it
-    #[arg(
-        long,
-        value_name = "text|md|csv|json",
-        default_value = "text",
-        hide_default_value = true
-    )]
-    pub format: TableFormat,
-    /// Language of the report [from the locale]
-    #[arg(long, value_name = "en|zh", value_parser = crate::arguments::lang)]
-    pub lang: Option<Lang>,
-    /// Where to write instead of standard output
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
-    pub to: Option<PathBuf>,
-}
-
-/// Formats of tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TableFormat {
-    /// For people.
-    Text,
-    /// For notes.
-    Markdown,
-    /// For spreadsheets.
-    Csv,
-    /// For programs.
-    Json,
-}
-
-impl std::str::FromStr for TableFormat {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "text" => Ok(TableFormat::Text),
-            "md" => Ok(TableFormat::Markdown),
-            "csv" => Ok(TableFormat::Csv),
-            "json" => Ok(TableFormat::Json),
-            _ => Err("choose text, md, csv or json".into()),
-        }
-    }
+    #[command(flatten)]
+    pub output: TableOutput,
 }
 
 /// What makes the comparison fail.
@@ -106,6 +69,8 @@ fn margin(text: &str) -> Result<f64, String> {
 
 /// Compares and shows what was found.
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
+    let output = arguments.output.options();
+    check_output(&output)?;
     let mut comparands = open_all(&arguments.paths)?;
     if let [_] = comparands.as_slice() {
         comparands = comparands
@@ -114,7 +79,9 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
             .collect();
     }
     if comparands.len() < 2 {
-        bail!("there is nothing to compare with; give two paths or more, the baseline first");
+        bail!(
+            "there is nothing to compare with; give two paths or more, the baseline first, or parts of one as PATH@NAME=VALUE"
+        );
     }
     separate(&mut comparands);
     for left_out in comparands.iter().flat_map(|comparand| &comparand.left_out) {
@@ -131,12 +98,13 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
         ..Settings::default()
     };
     let comparison = compare(&groups, &settings);
-    let rendered = render(&comparison, &groups, &settings, arguments)?;
-    match &arguments.to {
-        None => print(&rendered)?,
-        Some(file) => std::fs::write(file, rendered)
-            .with_context(|| format!("cannot write {}", file.display()))?,
-    }
+    let report = CompareReport {
+        comparison: &comparison,
+        groups: &groups,
+        run_deviation: settings.run_deviation,
+        lang: language(output.lang),
+    };
+    show(&report, output)?;
     verdict(&comparison, arguments.fail_on)
 }
 
@@ -166,39 +134,28 @@ fn open_all(paths: &[String]) -> anyhow::Result<Vec<Comparand>> {
     Ok(opened)
 }
 
-fn render(
-    comparison: &Comparison,
-    groups: &[Group],
-    settings: &Settings,
-    arguments: &CompareArguments,
-) -> anyhow::Result<String> {
-    let lines: Vec<GroupLine> = groups.iter().map(group_line).collect();
-    let report = CompareReport {
-        comparison,
-        groups: &lines,
-        run_deviation: settings.run_deviation,
-        lang: language(arguments.lang),
-    };
-    Ok(match arguments.format {
-        TableFormat::Text => text::render(&compose(&report), style()),
-        TableFormat::Markdown => markdown::render(&compose(&report)),
-        TableFormat::Csv => csv(comparison),
-        TableFormat::Json => serde_json::to_string_pretty(comparison)? + "\n",
-    })
+/// Tables go to standard output; a page and pictures into a new folder, unless `-o` says where.
+fn show(report: &CompareReport<'_>, output: OutputOptions) -> anyhow::Result<()> {
+    let render = |format| render(report, format);
+    if output.to.is_some() {
+        return deliver(&output, ".".as_ref(), render);
+    }
+    let folder = new_folder(None, "compare");
+    std::fs::create_dir_all(&folder)?;
+    deliver(&output, &folder, render)?;
+    eprintln!("written to {}", folder.display());
+    Ok(())
 }
 
-fn group_line(group: &Group) -> GroupLine {
-    let points: BTreeSet<String> = group.runs.iter().map(|run| run.point.key()).collect();
-    let tools: BTreeSet<&String> = (group.runs.iter())
-        .filter_map(|run| run.definition.tool.as_ref())
-        .collect();
-    let tools: Vec<&str> = tools.into_iter().map(String::as_str).collect();
-    GroupLine {
-        name: group.name.clone(),
-        runs: group.runs.len(),
-        points: points.len(),
-        tool: (!tools.is_empty()).then(|| tools.join(", ")),
-    }
+fn render(report: &CompareReport<'_>, format: Format) -> anyhow::Result<Rendered> {
+    Ok(Rendered::Whole(match format {
+        Format::Text => text::render(&compose(report), style()),
+        Format::Md => markdown::render(&compose(report)),
+        Format::Csv => csv(report.comparison),
+        Format::Json => serde_json::to_string_pretty(report.comparison)? + "\n",
+        Format::Html => html::render(&html::compare::compose_page(report)),
+        Format::Svg | Format::Png => return Ok(Rendered::Figures(figures(report))),
+    }))
 }
 
 fn verdict(comparison: &Comparison, fail_on: Option<FailOn>) -> anyhow::Result<Exit> {

@@ -1,17 +1,18 @@
 //! `inferometer import`: other tools' results as runs.
 
 use crate::Exit;
-use crate::arguments::{Format, OutputOptions, RUNS};
-use crate::command::compare::TableFormat;
-use crate::output::{language, print, style};
+use crate::arguments::{Format, OutputOptions, RUNS, TableOutput};
+use crate::output::{Rendered, check_output, deliver, keep, language, print, style};
 use crate::{engine_defaults, host};
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::Version;
 use inferometer_core::compare::Point;
 use inferometer_core::message::Lang;
-use inferometer_import::{Found, SCHEMA, Spread, Stored, read_path};
-use inferometer_report::import::{DoubtLine, ImportReport, LatencyLine, ResultLine, compose, csv};
-use inferometer_report::{markdown, text};
+use inferometer_import::{Found, ImportDoubt, SCHEMA, Spread, Stored, doubts, measured, read_path};
+use inferometer_report::import::{
+    DoubtLine, ImportReport, LatencyLine, ResultLine, compose, csv, figures,
+};
+use inferometer_report::{html, markdown, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,24 +33,18 @@ pub struct ImportArguments {
     /// Version of the engine that the notes are about, for the flags that they do not give
     #[arg(long, value_name = "VERSION")]
     pub engine_version: Option<String>,
-    /// How to show it
-    #[arg(
-        long,
-        value_name = "text|md|csv|json",
-        default_value = "text",
-        hide_default_value = true
-    )]
-    pub format: TableFormat,
-    /// Language of the report [from the locale]
-    #[arg(long, value_name = "en|zh", value_parser = crate::arguments::lang)]
-    pub lang: Option<Lang>,
-    /// Where to write the report instead of standard output
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
-    pub to: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: TableOutput,
 }
 
 /// Reads, keeps and shows.
 pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
+    let mut output = arguments.output.options();
+    check_output(&output)?;
+    let beside = kept_beside(arguments);
+    if beside.is_some() && output.format.is_empty() {
+        output.to = Some("-".into());
+    }
     let version = match &arguments.engine_version {
         Some(text) => Some(
             text.parse::<Version>()
@@ -74,16 +69,45 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
         let kept = match arguments.no_keep {
             true => None,
             false => {
-                let folder = folder(arguments, stored)?;
+                let folder = folder(arguments, beside.as_deref(), stored);
                 stored.write(&folder)?;
+                keep(&output, &folder, || {
+                    Ok(page(stored, Some(&folder), language(output.lang)))
+                });
                 Some(folder)
             }
         };
         shown.push((stored, kept));
     }
-    let rendered = render(&shown, arguments.format, language(arguments.lang))?;
-    write(arguments.to.as_deref(), &rendered)?;
+    show(&shown, &output)?;
     Ok(Exit::Fine)
+}
+
+/// All imports in one where they are tables for programs or people; a page and pictures of each
+/// into its own folder.
+fn show(imports: &[(&Stored, Option<PathBuf>)], output: &OutputOptions) -> anyhow::Result<()> {
+    let lang = language(output.lang);
+    if output.to.as_deref() == Some(Path::new("-")) {
+        return match output.format.as_slice() {
+            [] => print(&table(imports, Format::Text, lang)?),
+            formats => (formats.iter()).try_for_each(|it| print(&table(imports, *it, lang)?)),
+        };
+    }
+    for (stored, kept) in imports {
+        let folder = match (kept, &output.to, imports) {
+            (_, Some(_), [_]) => Path::new("."),
+            (_, Some(to), _) => bail!(
+                "-o {}: several files were named; import them one by one",
+                to.display()
+            ),
+            (Some(kept), None, _) => kept,
+            (None, None, _) => bail!("--no-keep leaves no folder for the page: give -o"),
+        };
+        deliver(output, folder, |format| {
+            render(stored, kept.as_deref(), format, lang)
+        })?;
+    }
+    Ok(())
 }
 
 /// Shows an import that was kept, as `report` was asked to.
@@ -92,45 +116,31 @@ pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exi
     if options.dialect.foreign().is_some() {
         bail!("--dialect needs the records of a run, and an import has none; leave it out");
     }
-    let formats = match options.format.as_slice() {
-        [] => &[Format::Text],
-        formats => formats,
-    };
-    for format in formats {
-        let format = match format {
-            Format::Text => TableFormat::Text,
-            Format::Md => TableFormat::Markdown,
-            Format::Json => TableFormat::Json,
-            Format::Csv => TableFormat::Csv,
-            Format::Html | Format::Svg | Format::Png => {
-                bail!("an import is shown as text, md, csv or json; compare it for more")
-            }
-        };
-        let shown = [(&stored, Some(folder.to_owned()))];
-        write(
-            options.to.as_deref(),
-            &render(&shown, format, language(options.lang))?,
-        )?;
-    }
+    let lang = language(options.lang);
+    deliver(options, folder, |format| {
+        render(&stored, Some(folder), format, lang)
+    })?;
     Ok(Exit::Fine)
 }
 
 /// An import that was kept, as text.
 pub fn stored_text(folder: &Path, lang: Lang) -> anyhow::Result<String> {
     let stored = Stored::open(folder)?;
-    render(&[(&stored, None)], TableFormat::Text, lang)
+    table(&[(&stored, None)], Format::Text, lang)
 }
 
-fn write(to: Option<&Path>, rendered: &str) -> anyhow::Result<()> {
-    match to.filter(|to| *to != Path::new("-")) {
-        None => print(rendered),
-        Some(file) => std::fs::write(file, rendered)
-            .with_context(|| format!("cannot write {}", file.display())),
-    }
+/// A new or empty folder that `-o` names: the import is kept there, beside its reports.
+fn kept_beside(arguments: &ImportArguments) -> Option<PathBuf> {
+    let to = arguments.output.to.as_ref()?;
+    let is_new = match std::fs::read_dir(to) {
+        Ok(mut content) => content.next().is_none(),
+        Err(_) => !to.exists() && to.extension().is_none() && to != Path::new("-"),
+    };
+    (is_new && arguments.out.is_none() && !arguments.no_keep).then(|| to.clone())
 }
 
 /// Where an import is kept: a folder that does not exist yet.
-fn folder(arguments: &ImportArguments, stored: &Stored) -> anyhow::Result<PathBuf> {
+fn folder(arguments: &ImportArguments, beside: Option<&Path>, stored: &Stored) -> PathBuf {
     let stem = Path::new(&stored.source)
         .file_stem()
         .unwrap_or_default()
@@ -152,38 +162,59 @@ fn folder(arguments: &ImportArguments, stored: &Stored) -> anyhow::Result<PathBu
             .find(|path| !path.exists())
             .expect("numbers do not end")
     };
-    Ok(match (&arguments.out, arguments.files.len()) {
-        (Some(out), 1) => out.clone(),
-        (Some(out), _) => free(name, out.clone()),
+    match (arguments.out.as_deref().or(beside), arguments.files.len()) {
+        (Some(out), 1) => out.to_owned(),
+        (Some(out), _) => free(name, out.to_owned()),
         (None, _) => free(
             format!("{}-import-{name}", host::folder_time()),
             RUNS.into(),
         ),
-    })
+    }
 }
 
 fn render(
+    stored: &Stored,
+    kept: Option<&Path>,
+    format: Format,
+    lang: Lang,
+) -> anyhow::Result<Rendered> {
+    Ok(match format {
+        Format::Html => Rendered::Whole(page(stored, kept, lang)),
+        Format::Svg | Format::Png => Rendered::Figures(figures(&report(stored, kept, lang), lang)),
+        format => {
+            let import = [(stored, kept.map(Path::to_owned))];
+            Rendered::Whole(table(&import, format, lang)?)
+        }
+    })
+}
+
+/// The page of one import.
+fn page(stored: &Stored, kept: Option<&Path>, lang: Lang) -> String {
+    let numbers = serde_json::json!({"import": stored});
+    let page = html::import::compose_page(numbers, lang, |lang| report(stored, kept, lang));
+    html::render(&page)
+}
+
+/// One text of all imports.
+fn table(
     imports: &[(&Stored, Option<PathBuf>)],
-    format: TableFormat,
+    format: Format,
     lang: Lang,
 ) -> anyhow::Result<String> {
-    if imports.is_empty() {
-        bail!("nothing was imported");
-    }
     let reports: Vec<ImportReport> = imports
         .iter()
-        .map(|(stored, kept)| report(stored, kept.as_deref()))
+        .map(|(stored, kept)| report(stored, kept.as_deref(), lang))
         .collect();
     let docs = reports.iter().map(|report| compose(report, lang));
     Ok(match format {
-        TableFormat::Json => json(imports)? + "\n",
-        TableFormat::Csv => csv(&reports),
-        TableFormat::Text => {
-            let texts: Vec<String> = docs.map(|doc| text::render(&doc, style())).collect();
+        Format::Json => json(imports)? + "\n",
+        Format::Csv => csv(&reports),
+        Format::Md => {
+            let texts: Vec<String> = docs.map(|doc| markdown::render(&doc)).collect();
             texts.join("\n")
         }
-        TableFormat::Markdown => {
-            let texts: Vec<String> = docs.map(|doc| markdown::render(&doc)).collect();
+        _ => {
+            let texts: Vec<String> = docs.map(|doc| text::render(&doc, style())).collect();
             texts.join("\n")
         }
     })
@@ -214,12 +245,36 @@ fn json(imports: &[(&Stored, Option<PathBuf>)]) -> anyhow::Result<String> {
     }))?)
 }
 
-fn report(stored: &Stored, kept: Option<&Path>) -> ImportReport {
+fn report(stored: &Stored, kept: Option<&Path>, lang: Lang) -> ImportReport {
+    let measured = measured(&stored.results);
+    let lines = stored.results.iter().zip(doubts(&stored.results));
+    let lines = lines.map(|(found, doubts)| {
+        let load = (measured.iter()).find(|(_, known)| std::ptr::eq(*known, found));
+        let summary = found.summary.as_ref();
+        ResultLine {
+            doubts: (doubts.iter())
+                .map(|doubt| doubt_line(doubt.stated(lang)))
+                .collect(),
+            measured: load
+                .zip(summary)
+                .map(|((point, _), summary)| (point.clone(), summary.as_ours())),
+            ..line(found)
+        }
+    });
     ImportReport {
         source: stored.source.clone(),
-        results: stored.results.iter().map(line).collect(),
+        results: lines.collect(),
         unread: stored.unread.clone(),
         kept: kept.map(|kept| kept.display().to_string()),
+    }
+}
+
+fn doubt_line(doubt: ImportDoubt) -> DoubtLine {
+    DoubtLine {
+        severity: doubt.severity,
+        code: doubt.code.name().to_owned(),
+        text: doubt.text,
+        remedy: doubt.remedy,
     }
 }
 
@@ -241,14 +296,6 @@ fn line(found: &Found) -> ResultLine {
         memory_gib: found.device_memory_gib,
         error: found.error.clone(),
         assumed: found.assumed.clone(),
-        doubts: (found.doubts.iter())
-            .map(|doubt| DoubtLine {
-                severity: doubt.severity,
-                code: doubt.code.name().to_owned(),
-                text: doubt.text.clone(),
-                remedy: doubt.remedy.clone(),
-            })
-            .collect(),
         ..ResultLine::default()
     };
     if let Some(summary) = &found.summary {

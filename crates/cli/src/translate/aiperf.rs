@@ -57,13 +57,14 @@ pub(super) fn translate(given: &mut Given, draft: &mut Draft) -> Result<(), Tran
             &concurrency.unwrap_or_else(|| vec!["1".to_owned()]),
         ),
     }
-    draft.push_some(
-        "requests",
-        given
-            .count(&["request-count", "num-requests"])?
-            .map(|n| n.to_string()),
-    );
-    if let Some(time) = given.real(&["benchmark-duration"])? {
+    let count = given.count(&["request-count", "num-requests"])?;
+    let duration = given.real(&["benchmark-duration"])?;
+    if count.is_none() && duration.is_none() {
+        draft.differs("--requests 10 is AIPerf's number unless told otherwise, which is few for any percentile");
+    }
+    let count = count.or(duration.is_none().then_some(10));
+    draft.push_some("requests", count.map(|count| count.to_string()));
+    if let Some(time) = duration {
         draft.push("duration", seconds(time));
     }
     draft.push_some(

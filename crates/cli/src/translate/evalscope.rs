@@ -247,7 +247,13 @@ fn work(given: &mut Given, draft: &mut Draft) -> Result<(), TranslateError> {
 
 fn sampling(given: &mut Given, draft: &mut Draft) -> Result<(), TranslateError> {
     draft.push_some("min-tokens", given.value(&["min-tokens"]));
-    draft.push_some("temperature", given.value(&["temperature"]));
+    match given.value(&["temperature"]) {
+        Some(temperature) => draft.push("temperature", temperature),
+        None => {
+            draft.push("temperature", "0");
+            draft.differs("--temperature 0 is what EvalScope sends today; in 2024 it sent none");
+        }
+    }
     draft.push_some("top-p", given.value(&["top-p"]));
     for stop in given.all(&["stop"]) {
         draft.push("stop", stop);

@@ -39,7 +39,7 @@ pub enum TranslateError {
     Split(#[from] SplitError),
     /// Nobody's command.
     #[error(
-        "'{0}' is no benchmark known here; known are: vllm bench serve, benchmark_serving.py, evalscope perf, sglang.bench_serving, MindIE's benchmark, aiperf profile, guidellm benchmark"
+        "'{0}' is no benchmark known here; known are: vllm bench serve, benchmark_serving.py, evalscope perf, sglang.bench_serving, MindIE's benchmark, aiperf profile, guidellm run and benchmark"
     )]
     UnknownTool(String),
     /// A value that is none.
@@ -99,7 +99,7 @@ impl Tool {
             Tool::Sglang => "sglang.bench_serving",
             Tool::Mindie => "MindIE benchmark",
             Tool::Aiperf => "aiperf profile",
-            Tool::Guidellm => "guidellm benchmark",
+            Tool::Guidellm => "guidellm",
         }
     }
 }
@@ -125,6 +125,7 @@ fn tool(words: &[String]) -> Option<(Tool, usize)> {
                 Some((Tool::Mindie, at + 1))
             }
             "aiperf" if next == Some("profile") => Some((Tool::Aiperf, at + 2)),
+            "guidellm" if next == Some("run") => Some((Tool::Guidellm, at + 2)),
             "guidellm" if next == Some("benchmark") => {
                 let run = words.get(at + 2).is_some_and(|word| word == "run");
                 Some((Tool::Guidellm, at + 2 + usize::from(run)))

@@ -56,8 +56,10 @@ pub(super) fn translate(given: &mut Given, draft: &mut Draft) -> Result<(), Tran
     );
     let body = given.value(&["extra-request-body"]);
     draft.bodies("extra-request-body", body);
-    draft.push("temperature", "0");
-    draft.push("seed", given.count(&["seed"])?.unwrap_or(1).to_string());
+    let temperature = given.value(&["temperature"]);
+    draft.push("temperature", temperature.unwrap_or_else(|| "0".to_owned()));
+    draft.push_some("top-p", given.value(&["top-p"]));
+    draft.push("seed", given.count(&["seed"])?.unwrap_or(42).to_string());
     if given.flag(&["flush-cache"]) {
         draft
             .lacks("--flush-cache: prompts are new in each run, so that there is nothing to flush");

@@ -4,7 +4,7 @@ use super::given::{Given, uniform};
 use super::{Draft, TranslateError, url};
 
 /// Options about output and progress: every run is kept with all its records.
-const NOT_NEEDED: [&str; 22] = [
+const NOT_NEEDED: [&str; 25] = [
     "backend",
     "endpoint-type",
     "trust-remote-code",
@@ -27,6 +27,10 @@ const NOT_NEEDED: [&str; 22] = [
     "version",
     "best-of",
     "request-id-prefix",
+    // How it loads a data set, not how answers come.
+    "no-stream",
+    "no-oversample",
+    "timeline-itl-thresholds",
 ];
 
 pub(super) fn translate(given: &mut Given, draft: &mut Draft) -> Result<(), TranslateError> {
@@ -95,8 +99,8 @@ fn work(given: &mut Given, draft: &mut Draft) -> Result<(), TranslateError> {
                 .or(output)
                 .unwrap_or(128);
             let prefix = given.count(&["random-prefix-len"])?.unwrap_or(0);
-            let ratio = given.real(&["random-range-ratio"])?.unwrap_or(0.0);
-            let drawn = |length: u64, fixed: u64| {
+            let [input_ratio, output_ratio] = range_ratios(given)?;
+            let drawn = |length: u64, fixed: u64, ratio: f64| {
                 let length = length as f64;
                 let fixed = fixed as f64;
                 uniform(
@@ -104,8 +108,8 @@ fn work(given: &mut Given, draft: &mut Draft) -> Result<(), TranslateError> {
                     fixed + length * (1.0 + ratio),
                 )
             };
-            draft.push("input-tokens", drawn(input, prefix));
-            draft.push("output-tokens", drawn(output, 0));
+            draft.push("input-tokens", drawn(input, prefix, input_ratio));
+            draft.push("output-tokens", drawn(output, 0, output_ratio));
             if prefix > 0 {
                 draft.push("prefix-tokens", prefix.to_string());
             }
@@ -167,6 +171,20 @@ fn work(given: &mut Given, draft: &mut Draft) -> Result<(), TranslateError> {
         _ => {}
     }
     Ok(())
+}
+
+/// `0.3`, or `{"input": 0.3, "output": 0.5}`: how far input and output are drawn around theirs.
+fn range_ratios(given: &mut Given) -> Result<[f64; 2], TranslateError> {
+    const NAME: &[&str] = &["random-range-ratio"];
+    let Some(text) = given.value(NAME) else {
+        return Ok([0.0; 2]);
+    };
+    let both = serde_json::from_str::<serde_json::Value>(&text);
+    let of = |key| both.as_ref().ok()?.get(key)?.as_f64();
+    match (of("input"), of("output")) {
+        (Some(input), Some(output)) => Ok([input, output]),
+        _ => Ok([given.real(NAME)?.unwrap_or(0.0); 2]),
+    }
 }
 
 pub(super) fn data(draft: &mut Draft, path: Option<String>, format: &str) {
@@ -237,11 +255,10 @@ pub(super) fn closed_or_open(draft: &mut Draft, rate: f64, cap: Option<u64>, too
 }
 
 fn sampling(given: &mut Given, draft: &mut Draft) -> Result<(), TranslateError> {
-    let temperature = given.value(&["temperature"]);
-    if temperature.is_none() {
-        draft.differs("--temperature 0 is what vLLM's benchmark sends unless told otherwise");
+    match given.value(&["temperature"]) {
+        Some(temperature) => draft.push("temperature", temperature),
+        None => draft.differs("without --temperature the server's own holds, as with vllm bench serve since v0.15; it sent 0 before, and so did benchmark_serving.py (add --temperature 0)"),
     }
-    draft.push("temperature", temperature.unwrap_or_else(|| "0".to_owned()));
     draft.push_some("top-p", given.value(&["top-p"]));
     for (option, field) in [
         ("top-k", "top_k"),
@@ -257,6 +274,8 @@ fn sampling(given: &mut Given, draft: &mut Draft) -> Result<(), TranslateError> 
     if given.flag(&["use-beam-search"]) {
         draft.lacks("--use-beam-search: today's servers do not offer it in this API");
     }
+    let template = given.value(&["chat-template-kwargs"]);
+    draft.body("chat_template_kwargs", template);
     let body = given.value(&["extra-body"]);
     draft.bodies("extra-body", body);
     Ok(())

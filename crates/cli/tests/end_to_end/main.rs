@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod capacity;
+mod comparison;
 mod data;
 mod doubts;
 mod engine;

@@ -75,8 +75,11 @@ pub struct Comparison {
     pub baseline: String,
     /// Nothing speaks against any comparison.
     pub comparable: bool,
-    /// What does.
+    /// What does, in English.
     pub why_not: Vec<String>,
+    /// The same, for reports in any language.
+    #[serde(skip)]
+    pub reasons: Vec<WhyNot>,
     /// Ratios within this of 1 are the same.
     pub margin: f64,
     /// One figure of one group at one point.
@@ -188,6 +191,7 @@ pub fn compare(groups: &[Group], settings: &Settings) -> Comparison {
             .map_or(String::new(), |group| group.name.clone()),
         comparable: true,
         why_not: Vec::new(),
+        reasons: Vec::new(),
         margin: settings.margin,
         rows: Vec::new(),
         unpaired: Vec::new(),
@@ -208,6 +212,7 @@ pub fn compare(groups: &[Group], settings: &Settings) -> Comparison {
     }
     comparison.comparable = why_not.is_empty();
     comparison.why_not = why_not.iter().map(WhyNot::to_string).collect();
+    comparison.reasons = why_not;
     comparison
 }
 

@@ -34,7 +34,7 @@ impl Point {
     }
 
     /// Order by axis, numbers by their size.
-    pub(crate) fn order(&self, other: &Self) -> std::cmp::Ordering {
+    pub fn order(&self, other: &Self) -> std::cmp::Ordering {
         let number = |value: &Value| match value {
             Value::String(text) => text.parse().unwrap_or(f64::INFINITY),
             value => value.as_f64().unwrap_or(f64::INFINITY),

@@ -95,6 +95,21 @@ impl Series {
         series
     }
 
+    /// Times to first token in milliseconds, in the order of the starts.
+    pub fn ttft_ms(&self) -> &[f64] {
+        &self.ttft_ms
+    }
+
+    /// Times per output token, likewise.
+    pub fn tpot_ms(&self) -> &[f64] {
+        &self.tpot_ms
+    }
+
+    /// Latencies, likewise.
+    pub fn e2e_ms(&self) -> &[f64] {
+        &self.e2e_ms
+    }
+
     fn column(&self, column: Column) -> &[f64] {
         match column {
             Column::Ttft => &self.ttft_ms,

@@ -3,8 +3,11 @@
 use super::point::Point;
 use super::sample::RunSample;
 use crate::doubt::Severity;
+use crate::message::Lang;
+use crate::message::why_not::WhyNotText;
 use crate::record::TokenSource;
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// Largest ratio of output lengths that is still the same work.
 const OUTPUT_TOLERANCE: f64 = 0.05;
@@ -12,19 +15,16 @@ const OUTPUT_TOLERANCE: f64 = 0.05;
 const INPUT_TOLERANCE: f64 = 0.02;
 
 /// A reason against a comparison.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum WhyNot {
     /// Fewer than two groups.
-    #[error("there is nothing to compare with: give two groups or more")]
     OneGroup,
     /// A group is empty.
-    #[error("'{group}' has no runs")]
     NoRuns {
         /// Its name.
         group: String,
     },
     /// No load was measured in both.
-    #[error("'{baseline}' and '{group}' have no load in common; measure both at the same loads")]
     NothingPaired {
         /// One.
         baseline: String,
@@ -32,7 +32,6 @@ pub enum WhyNot {
         group: String,
     },
     /// The only loads differ.
-    #[error("the loads differ: {a} against {b}")]
     DifferentLoad {
         /// Load of the baseline.
         a: Point,
@@ -40,7 +39,6 @@ pub enum WhyNot {
         b: Point,
     },
     /// A run is invalid.
-    #[error("at {point}: a run of '{group}' is invalid ({codes})")]
     Invalid {
         /// Where.
         point: Point,
@@ -50,17 +48,62 @@ pub enum WhyNot {
         codes: String,
     },
     /// Something that must agree does not.
-    #[error("at {point}: {what} differs: {a} against {b}")]
     Differs {
         /// Where.
         point: Point,
         /// What must agree.
-        what: &'static str,
+        what: WhyNotText,
         /// In the baseline.
         a: String,
         /// In the other.
         b: String,
     },
+}
+
+impl WhyNot {
+    /// The reason in words.
+    pub fn text(&self, lang: Lang) -> String {
+        // What users named goes in last, so that braces in it are no places.
+        match self {
+            WhyNot::OneGroup => WhyNotText::OneGroup.text(lang).to_owned(),
+            WhyNot::NoRuns { group } => WhyNotText::NoRuns.with(lang, &[("group", group.clone())]),
+            WhyNot::NothingPaired { baseline, group } => {
+                let values = [("baseline", baseline.clone()), ("group", group.clone())];
+                WhyNotText::NothingPaired.with(lang, &values)
+            }
+            WhyNot::DifferentLoad { a, b } => {
+                let values = [("a", a.to_string()), ("b", b.to_string())];
+                WhyNotText::DifferentLoad.with(lang, &values)
+            }
+            WhyNot::Invalid {
+                point,
+                group,
+                codes,
+            } => {
+                let values = [
+                    ("codes", codes.clone()),
+                    ("point", point.to_string()),
+                    ("group", group.clone()),
+                ];
+                WhyNotText::Invalid.with(lang, &values)
+            }
+            WhyNot::Differs { point, what, a, b } => {
+                let values = [
+                    ("what", what.text(lang).to_owned()),
+                    ("point", point.to_string()),
+                    ("a", a.clone()),
+                    ("b", b.clone()),
+                ];
+                WhyNotText::Differs.with(lang, &values)
+            }
+        }
+    }
+}
+
+impl fmt::Display for WhyNot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text(Lang::En))
+    }
 }
 
 /// Reasons against comparing the runs of two groups at one point.
@@ -93,23 +136,25 @@ pub(crate) fn reasons(
         });
     };
     type Fact = fn(&RunSample) -> Option<String>;
-    let facts: [(&'static str, Fact); 5] = [
-        ("the definition of the metrics", |run| {
+    let facts: [(WhyNotText, Fact); 5] = [
+        (WhyNotText::Definition, |run| {
             let ours = || "inferometer".to_owned();
             Some(run.definition.tool.clone().unwrap_or_else(ours))
         }),
-        ("the source of token counts", |run| {
+        (WhyNotText::TokenSource, |run| {
             let source = run.summary.tokens.source;
             (source != TokenSource::None).then(|| source.to_string())
         }),
-        ("streaming", |run| {
+        (WhyNotText::Streaming, |run| {
             Some(run.definition.streamed?.to_string())
         }),
-        ("the moment from which latency counts", |run| {
+        (WhyNotText::LatencyFrom, |run| {
             let due = run.definition.from_due?;
             Some(if due { "due" } else { "sent" }.to_owned())
         }),
-        ("the work", |run| run.definition.work.clone().map(one_line)),
+        (WhyNotText::Work, |run| {
+            run.definition.work.clone().map(one_line)
+        }),
     ];
     for (what, fact) in facts {
         let all = |runs: &[&RunSample]| -> BTreeSet<String> {
@@ -126,15 +171,15 @@ pub(crate) fn reasons(
         }
     }
     type Length = fn(&RunSample) -> Option<f64>;
-    let lengths: [(&'static str, Length, f64); 3] = [
+    let lengths: [(WhyNotText, Length, f64); 3] = [
         (
-            "the mean output length in tokens",
+            WhyNotText::OutputTokens,
             |run| run.summary.tokens.output_mean,
             OUTPUT_TOLERANCE,
         ),
         // The same tokens have a few characters more or less with each run's own first words.
         (
-            "the mean prompt length in characters",
+            WhyNotText::InputChars,
             |run| match run.summary.tokens.input_mean {
                 Some(_) => None,
                 None => run.input_chars_mean(),
@@ -142,7 +187,7 @@ pub(crate) fn reasons(
             INPUT_TOLERANCE,
         ),
         (
-            "the mean prompt length in tokens",
+            WhyNotText::InputTokens,
             |run| run.summary.tokens.input_mean,
             OUTPUT_TOLERANCE,
         ),

@@ -26,7 +26,15 @@ crate::texts! {
         /// After the verdict, at one point: `{metric}` `{change}`.
         AtOnePoint => "{group}: {metric} {change} at {point}", "{group}：{point} 时 {metric} {change}";
         /// After the verdict, at several points.
-        AtPoints => "{group}: {metric} better at {better}, worse at {worse}, no difference at {same}, cannot tell at {unknown} of {all} points", "{group}：{metric} 在 {all} 个负载点中 {better} 个更好，{worse} 个更差，{same} 个无差异，{unknown} 个无法判断";
+        AtPoints => "{group}: {metric} {counts} of {all} points", "{group}：{metric} 在 {all} 个负载点中 {counts}";
+        /// So many points are better.
+        CountBetter => "better at {count}", "{count} 个更好";
+        /// So many are worse.
+        CountWorse => "worse at {count}", "{count} 个更差";
+        /// So many are the same.
+        CountSame => "no difference at {count}", "{count} 个无差异";
+        /// Of so many nothing can be told.
+        CountUnknown => "cannot tell at {count}", "{count} 个无法判断";
         /// Why there is no verdict.
         SeeReasons => "{group}: {count} reasons against a comparison, see below", "{group}：有 {count} 条不可比的原因，见下";
         /// Key: the group that the others are compared with.

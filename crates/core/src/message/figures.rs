@@ -113,6 +113,10 @@ crate::texts! {
         Grid => "Input length × output length", "输入长度 × 输出长度";
         /// Title: ratios to `{baseline}`.
         Ratios => "Compared with {baseline}", "与 {baseline} 对比";
+        /// Panel: `{metric}` at every load.
+        OverLoads => "{metric}, by load", "{metric}（按负载）";
+        /// Footnote: `{count}` loads have no panel.
+        MorePanels => "{count} more loads are in the tables.", "另有 {count} 个负载点见表格。";
         /// Axis: a ratio.
         Ratio => "Ratio to the baseline", "与基线之比";
         /// Legend: better.
@@ -141,6 +145,12 @@ crate::texts! {
         NoFailures => "No request failed.", "没有失败的请求。";
         /// Footnote: points `{points}` left out.
         LeftOut => "Left out because the run is INVALID: {points}.", "因运行无效（INVALID）未绘出：{points}。";
+        /// Footnote: points `{points}` that are drawn and doubtful.
+        Doubtful => "Drawn though INVALID: {points}.", "虽无效（INVALID）仍绘出：{points}。";
+        /// Footnote: repeats in one distribution.
+        Pooled => "Requests of repeated runs are taken together.", "重复运行的请求合并统计。";
+        /// Footnote: `{shown}` of `{count}` loads.
+        SomeLoads => "Drawn: {shown} of {count} loads.", "绘出 {count} 个负载点中的 {shown} 个。";
         /// In a list that was cut: `{count}` more.
         AndMore => "and {count} more", "另有 {count} 个";
         /// Footnote: drawn points of all.

@@ -51,8 +51,30 @@ crate::texts! {
         UnreadLines => "{file}: lines {lines}", "{file}：第 {lines} 行";
         /// Where it is kept.
         Kept => "kept in", "保存于";
-        /// How many were found.
-        Found => "results in {file}: {count}", "{file} 中有 {count} 个结果";
+        /// Before the counts: nothing speaks against any result.
+        NoDoubts => "NO DOUBTS", "无疑点";
+        /// Something does.
+        Doubtful => "DOUBTFUL", "有疑点";
+        /// How many results there are.
+        CountResults => "results: {count}", "结果 {count} 个";
+        /// How many of them are invalid.
+        CountInvalid => "invalid: {count}", "无效 {count} 个";
+        /// How many have a warning.
+        CountDoubtful => "doubtful: {count}", "有疑点 {count} 个";
+        /// How many are refused starts.
+        CountRefused => "refused starts: {count}", "启动失败 {count} 个";
+        /// Heading: what speaks against the results.
+        DoubtsHeading => "Doubts", "疑点";
+        /// `{text}` of one `{result}`.
+        OfResult => "{result}: {text}", "{result}：{text}";
+        /// Requests that one result lost.
+        LostAt => "#{number} {load}: {lost} of {planned}", "#{number} {load}：{planned} 个中丢失 {lost} 个";
+        /// Tile: the least latency.
+        LeastLatency => "Lowest mean latency", "最低平均时延";
+        /// Tile: results that are invalid.
+        InvalidResults => "Invalid results", "无效结果";
+        /// Tile: results with a warning.
+        DoubtfulResults => "Doubtful results", "有疑点的结果";
         /// Title of a column.
         Tool => "tool", "工具";
         /// Title of a column.

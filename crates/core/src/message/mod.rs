@@ -14,6 +14,7 @@ pub mod doubts;
 pub mod figures;
 pub mod findings;
 pub mod import;
+pub mod import_doubts;
 pub mod metric;
 pub mod notes;
 pub mod numbers;
@@ -28,6 +29,7 @@ pub mod site;
 pub mod study;
 pub mod sweep;
 pub mod verdict;
+pub mod why_not;
 
 pub use complete::fault;
 

@@ -9,6 +9,10 @@ crate::texts! {
         Sweep => "Sweep report", "参数扫描报告";
         /// Title where a search has no name.
         Capacity => "Capacity report", "容量报告";
+        /// Title of a comparison.
+        Comparison => "Comparison report", "对比报告";
+        /// Title of an import.
+        Import => "Imported results", "导入结果";
         /// Heading: host, client, server.
         Environment => "Environment", "测试环境";
         /// Key: the version that measured.

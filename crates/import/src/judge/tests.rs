@@ -1,9 +1,11 @@
 use super::*;
+use crate::doubt::Code;
+use inferometer_core::message::Lang;
 
 fn codes(summary: &ImportedSummary) -> Vec<&'static str> {
     judge(summary, false)
         .into_iter()
-        .map(|doubt| doubt.code.name())
+        .map(|doubt| doubt.code().name())
         .collect()
 }
 
@@ -46,7 +48,7 @@ fn requests_are_lost_whether_or_not_failures_are_reported() {
         summary.requests.ok = Some(990);
         summary.requests.failed = failed;
         assert!(codes(&summary).contains(&"lost-requests"), "{failed:?}");
-        assert_eq!(judge(&summary, false)[0].severity, Invalid);
+        assert_eq!(judge(&summary, false)[0].severity(), Invalid);
     }
     let mut summary = sound();
     (summary.requests.ok, summary.requests.failed) = (Some(995), Some(5));
@@ -59,7 +61,7 @@ fn many_failures_are_a_warning_and_most_are_invalid() {
         let mut summary = sound();
         (summary.requests.ok, summary.requests.failed) = (Some(1000 - failed), Some(failed));
         assert_eq!(
-            failures(&summary).map(|doubt| doubt.severity),
+            failures(&summary).map(|doubt| doubt.severity()),
             severity,
             "{failed}"
         );
@@ -157,6 +159,7 @@ fn a_small_sample_carries_no_p99() {
     (summary.requests.planned, summary.requests.ok) = (Some(100), Some(100));
     summary.window_s = Some(20.5);
     let doubt = few_samples(&summary).expect("100 requests are few for a p99");
+    let doubt = doubt.stated(Lang::En);
     assert!(
         doubt.text.contains("p99") && !doubt.text.contains("p95"),
         "{}",
@@ -172,6 +175,6 @@ fn a_flood_without_cap_is_noted() {
     assert!(
         judge(&summary, true)
             .iter()
-            .any(|doubt| doubt.code == Code::AllAtOnce)
+            .any(|doubt| doubt.code() == Code::AllAtOnce)
     );
 }

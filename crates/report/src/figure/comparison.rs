@@ -7,10 +7,13 @@ use inferometer_core::compare::{Comparison, Row, Verdict};
 use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText as Text;
 
-/// Most ratios in a figure; the first are the primary ones.
-const MOST_ROWS: usize = 120;
+/// Most panels of a group: one for each load.
+const MOST_PANELS: usize = 12;
+/// Most loads in the panel of the primary metric.
+const MOST_LOADS: usize = 60;
 
-/// Ratios with intervals, coloured by what they mean; a panel for each group.
+/// Ratios with intervals, coloured by what they mean: for each group the primary metric over
+/// the loads, where there are several, then a panel for each load.
 pub fn ratios(comparison: &Comparison, lang: Lang) -> Figure {
     let mut groups: Vec<&str> = Vec::new();
     for row in &comparison.rows {
@@ -18,40 +21,84 @@ pub fn ratios(comparison: &Comparison, lang: Lang) -> Figure {
             groups.push(&row.group);
         }
     }
-    let panels = match groups.is_empty() {
-        true => vec![panel(comparison, "", lang)],
-        false => groups
-            .iter()
-            .map(|group| panel(comparison, group, lang))
-            .collect(),
-    };
+    let mut panels = Vec::new();
+    let mut footnotes: Vec<String> = Vec::new();
+    for group in &groups {
+        let of_group = |row: &&Row| row.group == *group;
+        let rows: Vec<&Row> = comparison.rows.iter().filter(of_group).collect();
+        let loads: Vec<&[&Row]> = rows.chunk_by(|a, b| a.point == b.point).collect();
+        let title = |what: String| match groups.len() {
+            1 => what,
+            _ => format!("{group} · {what}"),
+        };
+        if loads.len() > 1 {
+            panels.extend(over_loads(comparison, &rows, title, lang));
+        }
+        for rows in loads.iter().take(MOST_PANELS) {
+            let names = |row: &Row| metric_name(row.metric, lang);
+            let load = match rows[0].point.0.is_empty() {
+                true => (*group).to_owned(),
+                false => title(rows[0].point.to_string()),
+            };
+            panels.push(panel(comparison, load, rows, names, lang));
+        }
+        if let more @ 1.. = loads.len().saturating_sub(MOST_PANELS) {
+            footnotes.push(Text::MorePanels.with(lang, &[("count", more.to_string())]));
+        }
+    }
+    if panels.is_empty() {
+        panels.push(panel(
+            comparison,
+            String::new(),
+            &[],
+            |_| String::new(),
+            lang,
+        ));
+    }
+    footnotes.dedup();
+    footnotes.extend(comparison.reasons.iter().map(|reason| reason.text(lang)));
     // What the user named goes in last, so that braces in it are no places.
     let baseline = [("baseline", comparison.baseline.clone())];
     Figure {
         id: "ratios".to_owned(),
         title: Text::Ratios.with(lang, &baseline),
         panels,
-        footnotes: comparison.why_not.clone(),
+        footnotes,
         ..Figure::default()
     }
 }
 
-fn panel(comparison: &Comparison, group: &str, lang: Lang) -> Panel {
-    let drawable = |row: &&Row| row.group == group && row.ratio.is_some_and(|ratio| ratio > 0.0);
-    let rows: Vec<&Row> = comparison
-        .rows
-        .iter()
-        .filter(drawable)
-        .take(MOST_ROWS)
-        .collect();
-    let several = rows.iter().any(|row| row.point != rows[0].point);
-    let names = rows
-        .iter()
-        .map(|row| match several {
-            true => format!("{} · {}", metric_name(row.metric, lang), row.point),
-            false => metric_name(row.metric, lang),
-        })
-        .collect();
+/// The primary metric at every load, where it is the same one.
+fn over_loads(
+    comparison: &Comparison,
+    rows: &[&Row],
+    title: impl Fn(String) -> String,
+    lang: Lang,
+) -> Option<Panel> {
+    let primary: Vec<&Row> = rows.iter().copied().filter(|row| row.primary).collect();
+    let metric = primary.first()?.metric;
+    if primary.iter().any(|row| row.metric != metric) {
+        return None;
+    }
+    let primary = &primary[..primary.len().min(MOST_LOADS)];
+    let what = Text::OverLoads.with(lang, &[("metric", metric_name(metric, lang))]);
+    let names = |row: &Row| row.point.to_string();
+    Some(panel(comparison, title(what), primary, names, lang))
+}
+
+fn panel(
+    comparison: &Comparison,
+    title: String,
+    rows: &[&Row],
+    name: impl Fn(&Row) -> String,
+    lang: Lang,
+) -> Panel {
+    let drawable = |row: &&&Row| {
+        row.ratio
+            .is_some_and(|ratio| ratio > 0.0 && ratio.is_finite())
+    };
+    let rows: Vec<&Row> = rows.iter().filter(drawable).copied().collect();
+    let names = rows.iter().map(|row| name(row)).collect();
     let series = [
         (Verdict::Better, Text::Better, Colour::Good),
         (Verdict::Worse, Text::Worse, Colour::Bad),
@@ -74,7 +121,7 @@ fn panel(comparison: &Comparison, group: &str, lang: Lang) -> Panel {
         label: Text::WithinMargin.with(lang, &[("margin", number::percent(margin))]),
     });
     Panel {
-        title: group.to_owned(),
+        title,
         x: Axis::new(Text::Ratio.text(lang), "", Scale::Log),
         y: Axis::of_names("", names),
         series,

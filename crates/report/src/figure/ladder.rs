@@ -62,24 +62,29 @@ enum Drawn {
     Latency,
     P50,
     P90,
+    Ttft,
+    Tpot,
     Failed,
     FailedCount,
 }
 
 impl Drawn {
     fn title(self, lang: Lang) -> String {
-        let e2e = || Text::E2e.text(lang).to_owned();
+        let mean = |of: Text| Text::MeanOf.with(lang, &[("metric", of.text(lang).to_owned())]);
         let percentile = |p: &str| {
-            let values = [("metric", e2e()), ("p", p.to_owned())];
+            let e2e = Text::E2e.text(lang).to_owned();
+            let values = [("metric", e2e), ("p", p.to_owned())];
             Text::PercentileOf.with(lang, &values)
         };
         match self {
             Drawn::Duration => Text::Duration.text(lang).to_owned(),
             Drawn::Qps => Text::RequestThroughput.text(lang).to_owned(),
             Drawn::Throughput => Text::OutputThroughput.text(lang).to_owned(),
-            Drawn::Latency => Text::MeanOf.with(lang, &[("metric", e2e())]),
+            Drawn::Latency => mean(Text::E2e),
             Drawn::P50 => percentile("p50"),
             Drawn::P90 => percentile("p90"),
+            Drawn::Ttft => mean(Text::Ttft),
+            Drawn::Tpot => mean(Text::Tpot),
             Drawn::Failed => Text::FailedShare.text(lang).to_owned(),
             Drawn::FailedCount => Text::FailedCount.text(lang).to_owned(),
         }
@@ -88,26 +93,32 @@ impl Drawn {
     /// Value and interval; times in milliseconds.
     fn of(self, summary: &Summary) -> (Option<f64>, Option<[f64; 2]>) {
         let rate = &summary.throughput;
-        let e2e = |of: fn(&Distribution) -> (f64, Option<[f64; 2]>)| {
-            let found = summary.latency.e2e_ms.as_ref().map(of);
+        type Of = fn(&Distribution) -> (f64, Option<[f64; 2]>);
+        let time = |sample: Option<Distribution>, of: Of| {
+            let found = sample.as_ref().map(of);
             (found.map(|found| found.0), found.and_then(|found| found.1))
         };
+        let latency = &summary.latency;
+        let e2e = |of: Of| time(latency.e2e_ms, of);
+        let mean: Of = |sample| (sample.mean, sample.mean_interval);
         match self {
             Drawn::Duration => (summary.window_s.map(|seconds| 1e3 * seconds), None),
             Drawn::Qps => (rate.requests_per_s, rate.requests_per_s_interval),
             Drawn::Throughput => (rate.output_tokens_per_s, rate.output_tokens_per_s_interval),
-            Drawn::Latency => e2e(|sample| (sample.mean, sample.mean_interval)),
+            Drawn::Latency => e2e(mean),
+            Drawn::Ttft => time(latency.ttft_ms, mean),
+            Drawn::Tpot => time(latency.tpot_ms, mean),
             Drawn::P50 => e2e(|sample| (sample.p50, sample.p50_interval)),
             Drawn::P90 => e2e(|sample| (sample.p90, None)),
             Drawn::Failed => (failed_percent(summary), None),
-            Drawn::FailedCount => (Some(summary.requests.failed as f64), None),
+            Drawn::FailedCount => (ended(summary).map(|_| summary.requests.failed as f64), None),
         }
     }
 
     fn is_time(self) -> bool {
         matches!(
             self,
-            Drawn::Duration | Drawn::Latency | Drawn::P50 | Drawn::P90
+            Drawn::Duration | Drawn::Latency | Drawn::P50 | Drawn::P90 | Drawn::Ttft | Drawn::Tpot
         )
     }
 
@@ -121,11 +132,16 @@ impl Drawn {
     }
 }
 
-/// Failed requests in percent of those that ended; absent if none did.
-fn failed_percent(summary: &Summary) -> Option<f64> {
+/// Requests that ended; absent if none did, or nothing is known of them.
+fn ended(summary: &Summary) -> Option<f64> {
     let accounts = summary.requests;
     let ended = accounts.ok + accounts.failed + accounts.cut;
-    (ended > 0).then(|| 100.0 * accounts.failed as f64 / ended as f64)
+    (ended > 0).then_some(ended as f64)
+}
+
+/// Failed requests in percent of those that ended.
+fn failed_percent(summary: &Summary) -> Option<f64> {
+    Some(100.0 * summary.requests.failed as f64 / ended(summary)?)
 }
 
 /// The six panels: duration, QPS, latency, throughput, p50 and p90 over the levels.
@@ -158,9 +174,16 @@ pub fn failures(ladder: &Ladder<'_>, lang: Lang) -> Figure {
     )
 }
 
-/// Several engines: QPS, latency, throughput and failures over the levels.
+/// Several engines: QPS, latency, throughput, TTFT, TPOT and failures over the levels.
 pub fn overlay(ladder: &Ladder<'_>, lang: Lang) -> Figure {
-    let drawn = [Drawn::Qps, Drawn::Latency, Drawn::Throughput, Drawn::Failed];
+    let drawn = [
+        Drawn::Qps,
+        Drawn::Latency,
+        Drawn::Throughput,
+        Drawn::Ttft,
+        Drawn::Tpot,
+        Drawn::Failed,
+    ];
     figure("overlay", Text::Overlay, ladder, &drawn, lang)
 }
 
@@ -322,16 +345,28 @@ fn footnotes(ladder: &Ladder<'_>, places: &Places, panels: &[Panel], lang: Lang)
     notes
 }
 
-/// Mean lengths over all points of all series that know them.
+/// Lengths of series that differ by more than this share are not those of one work.
+const SAME_LENGTH: f64 = 0.05;
+
+/// Mean lengths over all points of all series that know them; absent where series differ.
 fn mean_lengths(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
     let mean = |of: fn(&Summary) -> Option<f64>| {
-        let summaries = ladder.series.iter().flat_map(|series| &series.points);
-        let values: Vec<f64> = summaries
-            .filter(|(_, summary)| ladder.shown.takes(summary))
-            .filter_map(|(_, summary)| of(summary))
-            .filter(|value| value.is_finite())
-            .collect();
-        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        let of_series = |series: &LadderSeries<'_>| -> Vec<f64> {
+            (series.points.iter())
+                .filter(|(_, summary)| ladder.shown.takes(summary))
+                .filter_map(|(_, summary)| of(summary))
+                .filter(|value| value.is_finite())
+                .collect()
+        };
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let known: Vec<Vec<f64>> = ladder.series.iter().map(of_series).collect();
+        let means = known.iter().filter(|values| !values.is_empty());
+        let means: Vec<f64> = means.map(|values| mean(values)).collect();
+        let (least, most) = (means.iter()).fold((f64::INFINITY, 0.0), |(least, most), &mean| {
+            (mean.min(least), mean.max(most))
+        });
+        let alike = !means.is_empty() && least >= (1.0 - SAME_LENGTH) * most;
+        alike.then(|| mean(&known.concat()))
     };
     let values = [
         (

@@ -1,10 +1,11 @@
 //! Figures: what a chart shows, without how it is drawn. One composition, many renderers.
 //!
-//! Composers ([`run`], [`ladder`], [`configurations`], [`curve`], [`grid`], [`comparison`]) are
+//! Composers ([`run`], [`ladder`], [`configurations`], [`curve`], [`grid`], [`comparison`], [`arms`]) are
 //! pure functions of stored data; [`svg`] and [`png`] draw what they made. Numbers in a figure
 //! are finite, series are thinned to what an eye can tell apart, and what was left out is said
 //! in a footnote.
 
+pub mod arms;
 mod colour;
 pub mod comparison;
 pub mod configurations;

@@ -7,10 +7,12 @@
 
 pub mod capacity;
 mod chart;
+pub mod compare;
 mod element;
 mod environment;
 mod glossary;
 pub mod headline;
+pub mod import;
 mod packed;
 pub mod run;
 pub mod study;

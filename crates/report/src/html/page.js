@@ -200,9 +200,9 @@
     for (const shade of panel.shades) {
       shapes.push({type: 'rect', xref: 'x', yref: 'paper', x0: shade.from, x1: shade.to, y0: 0, y1: 1,
         fillcolor: look.shade, opacity: 0.08, line: {width: 0}, layer: 'below'});
-      const label = say(shade.label);
+      const label = say(shade.label), middle = (shade.from + shade.to) / 2;
       if (label) annotations.push({text: brief(label, 40), showarrow: false, xref: 'x', yref: 'paper',
-        x: (shade.from + shade.to) / 2, y: 1, yanchor: 'bottom', font: {size: 11, color: look.muted}});
+        x: logs.x ? Math.log10(middle) : middle, y: 1, yanchor: 'bottom', font: {size: 11, color: look.muted}});
     }
   }
 

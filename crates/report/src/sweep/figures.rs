@@ -82,7 +82,7 @@ fn label(report: &SweepReport<'_>, row: &Row<'_>, without: &[&String]) -> String
         .map(|axis| {
             let value = shown(row.point.0.get(axis));
             match axis.as_str() {
-                "url" => value.split("://").last().unwrap_or_default().to_owned(),
+                "url" | "result" => value.split("://").last().unwrap_or_default().to_owned(),
                 axis => format!("{axis} {value}"),
             }
         })
@@ -164,7 +164,7 @@ pub(crate) fn tradeoff<'a>(ladder: &'a Ladder<'a>) -> Tradeoff<'a> {
     });
     let (latency, objective) = match limited {
         Some((latency, objective)) => (latency, Some(objective)),
-        None => (Metric::TtftP99, None),
+        None => (usual_latency(ladder), None),
     };
     Tradeoff {
         ladder,
@@ -173,6 +173,22 @@ pub(crate) fn tradeoff<'a>(ladder: &'a Ladder<'a>) -> Tradeoff<'a> {
         objective,
         capacity: None,
     }
+}
+
+/// The latency that is looked at without objectives: the first that most points have, since
+/// other tools do not print every one.
+fn usual_latency(ladder: &Ladder<'_>) -> Metric {
+    let known = |metric: &Metric| {
+        let summaries = ladder.series.iter().flat_map(|series| &series.points);
+        let known = summaries.filter(|(_, summary)| metric.of(summary).is_some());
+        known.count()
+    };
+    let usual = [Metric::E2eMean, Metric::TtftMean, Metric::TtftP99];
+    // Of equals, the last is taken.
+    usual
+        .into_iter()
+        .max_by_key(known)
+        .unwrap_or(Metric::TtftP99)
 }
 
 /// The metric that an objective limits, where it is one that is drawn.

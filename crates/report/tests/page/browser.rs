@@ -4,6 +4,7 @@
 //! Needs `chromium` on the path, or `INFEROMETER_TEST_CHROMIUM`; skips itself without.
 
 use crate::pages::{HOSTILE, grid, ladder, run, run_named};
+use crate::sides::{compared, import_page};
 use inferometer_core::message::Lang;
 use inferometer_report::html::{Page, render};
 use serde_json::Value;
@@ -105,8 +106,23 @@ fn a_sweep_does_too() {
 }
 
 #[test]
+fn a_comparison_and_an_import_do_too() {
+    for page in [compared("runs/b"), import_page("notes.md")] {
+        if let Some(seen) = used(&page) {
+            is_sound(&seen);
+        }
+    }
+}
+
+#[test]
 fn hostile_names_do_nothing_in_a_browser() {
-    for page in [run_named(HOSTILE), ladder(HOSTILE, &[1, 2])] {
+    let hostile = [
+        run_named(HOSTILE),
+        ladder(HOSTILE, &[1, 2]),
+        compared(HOSTILE),
+        import_page(HOSTILE),
+    ];
+    for page in hostile {
         if let Some(seen) = used(&page) {
             is_sound(&seen);
             assert_eq!(seen["images"], 0, "{seen:#}");

@@ -8,6 +8,7 @@ mod browser;
 #[allow(dead_code)]
 mod made_up;
 mod pages;
+mod sides;
 
 use inferometer_core::message::Lang;
 use inferometer_report::html::render;

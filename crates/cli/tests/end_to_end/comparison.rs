@@ -1,0 +1,188 @@
+//! Comparisons and imports by themselves: a page, pictures and tables, of every kind of side.
+
+use crate::support::{Place, Sim};
+use serde_json::Value;
+
+const LADDER: [&str; 8] = [
+    "--concurrency",
+    "1,4",
+    "--requests",
+    "64",
+    "--input-tokens",
+    "16",
+    "--output-tokens",
+    "4",
+];
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn sweep(place: &Place, out: &str, more: &[&str]) {
+    let ended = place.run(&[&["sweep", "--quiet", "--out", out], &LADDER[..], more].concat());
+    assert!(matches!(ended.code, Some(0 | 1)), "{ended:?}");
+}
+
+#[test]
+fn two_sweeps_are_paired_by_load_and_give_a_page_pictures_and_tables() {
+    let place = Place::new();
+    let fast = Sim::start(&["--ttft", "10ms", "--itl", "1ms"]);
+    let slow = Sim::start(&["--ttft", "40ms", "--itl", "4ms"]);
+    sweep(&place, "a", &[&fast.url, "--tag", "engine=quick"]);
+    sweep(&place, "b", &[&slow.url, "--tag", "engine=idle"]);
+    let formats = ["html", "svg", "png", "md", "csv", "json", "text"];
+    let formats: Vec<&str> = formats.iter().flat_map(|it| ["--format", it]).collect();
+    let ended = place.run(
+        &[
+            &["compare", "a", "b", "-o", "seen", "--lang", "en"],
+            &formats[..],
+        ]
+        .concat(),
+    );
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let page = std::fs::read_to_string(place.path("seen/report.html")).unwrap();
+    for expected in [
+        "WORSE",
+        "更差",
+        "id=\"ratios\"",
+        "id=\"overlay\"",
+        "id=\"distributions\"",
+        "quick",
+        "idle",
+    ] {
+        assert!(page.contains(expected), "{expected}");
+    }
+    for figure in ["ratios", "overlay", "distributions"] {
+        let svg = std::fs::read_to_string(place.path(&format!("seen/{figure}.svg"))).unwrap();
+        assert!(svg.starts_with("<svg"), "{figure}");
+        let png = std::fs::read(place.path(&format!("seen/{figure}.png"))).unwrap();
+        assert!(png.starts_with(b"\x89PNG"), "{figure}");
+    }
+    let found = json(&std::fs::read_to_string(place.path("seen/report.json")).unwrap());
+    let primary: Vec<&Value> = (found["rows"].as_array().unwrap().iter())
+        .filter(|row| row["primary"] == true)
+        .collect();
+    assert_eq!(primary.len(), 2, "{found}");
+    assert!(
+        primary.iter().all(|row| row["verdict"] == "worse"),
+        "{found}"
+    );
+    let md = std::fs::read_to_string(place.path("seen/report.md")).unwrap();
+    assert!(md.contains("output tok/s |"), "{md}");
+}
+
+#[test]
+fn a_page_without_a_name_goes_into_a_new_folder_that_is_told() {
+    let place = Place::new();
+    let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
+    for out in ["a", "b", "c"] {
+        sweep(&place, out, &[&sim.url]);
+    }
+    let ended = place.run(&["compare", "a", "b", "c", "--format", "html", "--lang", "zh"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.stdout, "");
+    let folder = ended.stderr.trim().rsplit(' ').next().unwrap().to_owned();
+    let page = std::fs::read_to_string(place.path(&folder).join("report.html")).unwrap();
+    assert!(page.contains("lang=\"zh\""));
+    assert!(page.contains("C") && page.contains("对比报告"));
+}
+
+#[test]
+fn the_halves_of_an_interleaved_sweep_are_compared_together_or_by_name() {
+    let place = Place::new();
+    let fast = Sim::start(&["--ttft", "10ms", "--itl", "1ms"]);
+    let slow = Sim::start(&["--ttft", "40ms", "--itl", "4ms"]);
+    sweep(&place, "both", &["--interleave", &fast.url, &slow.url]);
+    let together = place.run(&["compare", "both", "--format", "json"]);
+    assert_eq!(together.code, Some(0), "{together:?}");
+    let part = |sim: &Sim| format!("both@url={}", sim.url);
+    let named = place.run(&["compare", &part(&fast), &part(&slow), "--format", "json"]);
+    assert_eq!(named.code, Some(0), "{named:?}");
+    let (together, named) = (json(&together.stdout), json(&named.stdout));
+    assert_eq!(together["baseline"], Value::from(fast.url.as_str()));
+    let verdicts = |found: &Value| -> Vec<Value> {
+        let rows = found["rows"].as_array().unwrap().iter();
+        rows.map(|row| row["verdict"].clone()).collect()
+    };
+    assert_eq!(verdicts(&together), verdicts(&named));
+    assert_eq!(named["rows"][0]["verdict"], "worse", "{named}");
+    let missing = place.run(&["compare", "both@url=http://elsewhere", "both"]);
+    assert_eq!(
+        (missing.code, missing.stderr.lines().count()),
+        (Some(2), 1),
+        "{missing:?}"
+    );
+    assert!(missing.stderr.contains(&fast.url), "{}", missing.stderr);
+}
+
+#[test]
+fn parts_of_a_sweep_are_named_by_an_option() {
+    let place = Place::new();
+    let sim = Sim::start(&["--ttft", "5ms", "--itl", "1ms"]);
+    sweep(&place, "lengths", &[&sim.url, "--top-p", "0.5,0.9"]);
+    let ended = place.run(&[
+        "compare",
+        "lengths@top-p=0.5",
+        "lengths@top-p=0.9",
+        "--format",
+        "json",
+    ]);
+    let found = json(&ended.stdout);
+    assert!(
+        found["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|row| row["primary"] == true),
+        "{found}"
+    );
+}
+
+const NOTES: &str = "# 第一轮\n\
+    | 并发数 | 8 | 16 | 32 |\n|---|---|---|---|\n\
+    | 期望请求数 | 1000 | 1000 | 1000 |\n\
+    | 成功请求数 | 1000 | 1000 | 950 |\n\
+    | QPS | 4.13 | 7.96 | 12.1 |\n\
+    | 平均延迟(s) | 1.93 | 2.00 | 2.61 |\n\
+    | 输出吞吐量(tok/s) | 413 | 796 | 1210 |\n";
+
+#[test]
+fn an_import_has_a_page_pictures_and_tables_with_its_doubts_first() {
+    let place = Place::new();
+    place.write("notes.md", NOTES);
+    let ended = place.run(&["import", "notes.md", "--out", "kept", "--lang", "en"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.starts_with("INVALID"), "{}", ended.stdout);
+    for expected in ["lost-requests", "Lost requests", "50 of 1,000"] {
+        assert!(
+            ended.stdout.contains(expected),
+            "{expected}: {}",
+            ended.stdout
+        );
+    }
+    let page = std::fs::read_to_string(place.path("kept/report.html")).unwrap();
+    assert!(page.find("lost-requests").unwrap() < page.find("id=\"ladder\"").unwrap());
+    assert!(page.contains("50 个下落不明"), "doubts speak Chinese too");
+    for format in ["svg", "png", "md", "csv", "html"] {
+        let ended = place.run(&["report", "kept", "--format", format]);
+        assert_eq!(ended.code, Some(0), "{format}: {ended:?}");
+    }
+    assert!(place.path("kept/figures/ladder.svg").is_file());
+    assert!(place.path("kept/figures/ladder.png").is_file());
+    let chinese = place.run(&["report", "kept", "--lang", "zh"]);
+    assert!(
+        chinese.stdout.contains("1000 个请求中有 50 个下落不明"),
+        "{}",
+        chinese.stdout
+    );
+    let beside = place.run(&["import", "notes.md", "-o", "beside", "--lang", "en"]);
+    assert!(beside.stdout.starts_with("INVALID"), "{beside:?}");
+    assert!(place.path("beside/import.json").is_file());
+    assert_eq!(place.run(&["report", "beside"]).code, Some(0));
+    let lost = place.run(&["import", "notes.md", "--no-keep", "--format", "html"]);
+    assert_eq!(
+        (lost.code, lost.stderr.lines().count()),
+        (Some(2), 1),
+        "{lost:?}"
+    );
+}

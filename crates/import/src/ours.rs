@@ -1,0 +1,173 @@
+//! Another tool's figures in the form of ours, for whatever draws, compares or judges runs.
+
+use crate::found::{Found, Tool};
+use crate::summary::{ImportedSummary, Spread};
+use inferometer_core::compare::Point;
+use inferometer_core::doubt::DoubtCode;
+use inferometer_core::record::TokenSource;
+use inferometer_core::summary::{
+    Accounts, Client, Concurrency, Distribution, Latencies, SCHEMA, SloResult, Speed, StatedDoubt,
+    Summary, Throughput, Tokens,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The results that were measured, each with a load that tells it from the others where they
+/// differ in more than load. A table of the blocks below it says nothing new and is left out.
+pub fn measured(results: &[Found]) -> Vec<(Point, &Found)> {
+    let repeats_a_block = |table: &Found| {
+        results.iter().any(|other| {
+            other.tool != Tool::MarkdownTable
+                && other.summary.is_some()
+                && other.point == table.point
+        })
+    };
+    let measured: Vec<&Found> = (results.iter())
+        .filter(|found| found.summary.is_some())
+        .filter(|found| found.tool != Tool::MarkdownTable || !repeats_a_block(found))
+        .collect();
+    let points = points(&measured);
+    points.into_iter().zip(measured).collect()
+}
+
+/// Loads of results. Those of one load are told apart by their flags, else by their names: notes
+/// hold what was changed, and only what was not is a repeat.
+fn points(results: &[&Found]) -> Vec<Point> {
+    let key = |found: &Found| Point(found.point.clone()).key();
+    let mut varying: BTreeSet<String> = BTreeSet::new();
+    let mut named = false;
+    for (at, found) in results.iter().enumerate() {
+        for other in results
+            .iter()
+            .skip(at + 1)
+            .filter(|other| key(other) == key(found))
+        {
+            let (Some(a), Some(b)) = (&found.flags, &other.flags) else {
+                named |= found.label != other.label;
+                continue;
+            };
+            let names = a.keys().chain(b.keys());
+            varying.extend(names.filter(|name| a.get(*name) != b.get(*name)).cloned());
+        }
+    }
+    (results.iter())
+        .map(|found| {
+            let mut point = found.point.clone();
+            let flags = found.flags.iter().flatten();
+            point.extend(
+                flags
+                    .filter(|(name, _)| varying.contains(*name))
+                    .map(|(name, value)| (name.clone(), value.clone())),
+            );
+            if named && let Some(label) = &found.label {
+                point.insert("name".to_owned(), label.as_str().into());
+            }
+            Point(point)
+        })
+        .collect()
+}
+
+impl ImportedSummary {
+    /// The same numbers as a summary of ours. A sample's numbers that the tool does not give
+    /// are no numbers, which whoever reads them passes over; a sample of unknown size supports
+    /// no tail; requests are accounted for only where failures are reported.
+    pub fn as_ours(&self) -> Summary {
+        let (throughput, tokens) = (self.throughput, &self.tokens);
+        let latency = &self.latency;
+        let doubts = self.doubts.iter().filter_map(|doubt| {
+            Some(StatedDoubt {
+                code: DoubtCode::from_word(doubt.code.name())?,
+                severity: doubt.severity,
+                text: doubt.text.clone(),
+                remedy: doubt.remedy.clone(),
+            })
+        });
+        Summary {
+            schema: SCHEMA.to_owned(),
+            label: self.label.clone(),
+            tags: BTreeMap::new(),
+            valid: self.valid,
+            doubts: doubts.collect(),
+            requests: self.accounts().unwrap_or_default(),
+            window_s: self.window_s,
+            steady_s: None,
+            throughput: Throughput {
+                requests_per_s: throughput.requests_per_s,
+                input_tokens_per_s: throughput.input_tokens_per_s,
+                output_tokens_per_s: throughput.output_tokens_per_s,
+                total_tokens_per_s: throughput.total_tokens_per_s,
+                input_chars_per_s: throughput.input_chars_per_s,
+                output_chars_per_s: throughput.output_chars_per_s,
+                ..Throughput::default()
+            },
+            steady: None,
+            concurrency: Concurrency {
+                configured: (self.concurrency.configured).and_then(|n| u32::try_from(n).ok()),
+                mean: self.concurrency.mean,
+                peak: self.concurrency.peak,
+            },
+            latency: Latencies {
+                ttft_ms: sample(&latency.ttft_ms),
+                tpot_ms: sample(&latency.tpot_ms),
+                itl_ms: sample(&latency.itl_ms),
+                max_gap_ms: sample(&latency.max_gap_ms),
+                e2e_ms: sample(&latency.e2e_ms),
+                ..Latencies::default()
+            },
+            speed: Speed {
+                per_user_tokens_per_s: sample(&self.speed.per_user_tokens_per_s),
+                ..Speed::default()
+            },
+            tokens: Tokens {
+                input: tokens.input,
+                output: tokens.output,
+                source: TokenSource::None,
+                cached: None,
+                input_asked_mean: None,
+                input_mean: tokens.input_mean,
+                output_asked_mean: tokens.output_asked,
+                output_mean: tokens.output_mean,
+                chars_per_token: tokens.chars_per_token,
+            },
+            failures: Vec::new(),
+            slo: self.slo.map(|slo| SloResult {
+                attainment: slo.attainment,
+                goodput_per_s: slo.goodput_per_s,
+                objectives: Vec::new(),
+                met: None,
+            }),
+            client: Client::default(),
+            server: None,
+            drift: None,
+            continuation: None,
+        }
+    }
+
+    fn accounts(&self) -> Option<Accounts> {
+        let requests = self.requests;
+        let (ok, failed) = (requests.ok?, requests.failed?);
+        Some(Accounts {
+            planned: requests.planned.unwrap_or(ok.saturating_add(failed)),
+            ok,
+            failed,
+            ..Accounts::default()
+        })
+    }
+}
+
+fn sample(spread: &Option<Spread>) -> Option<Distribution> {
+    spread.as_ref().map(|spread| Distribution {
+        n: spread.n.unwrap_or_default(),
+        mean: spread.mean.unwrap_or(f64::NAN),
+        std: spread.std,
+        min: spread.min.unwrap_or(f64::NAN),
+        p50: spread.p50.unwrap_or(f64::NAN),
+        p75: spread.p75.unwrap_or(f64::NAN),
+        p90: spread.p90.unwrap_or(f64::NAN),
+        p95: spread.p95.unwrap_or(f64::NAN),
+        p99: spread.p99.unwrap_or(f64::NAN),
+        max: spread.max.unwrap_or(f64::NAN),
+        mean_interval: None,
+        p50_interval: None,
+        p99_interval: None,
+    })
+}

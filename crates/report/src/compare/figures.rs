@@ -1,0 +1,48 @@
+//! What is drawn of a comparison.
+
+use super::CompareReport;
+use crate::figure::arms::{self, Arm};
+use crate::figure::ladder::legend;
+use crate::figure::{Figure, comparison};
+use inferometer_core::compare::Group;
+use std::collections::BTreeSet;
+
+/// Every figure of a comparison, in reading order: the ratios, the sides over the loads, and
+/// their requests.
+pub fn figures(report: &CompareReport<'_>) -> Vec<Figure> {
+    let groups = report.groups.iter().zip(labels(report.groups));
+    let arms: Vec<Arm<'_>> = groups
+        .map(|(group, label)| Arm {
+            label,
+            runs: &group.runs,
+        })
+        .collect();
+    let mut figures = vec![comparison::ratios(report.comparison, report.lang)];
+    figures.extend(arms::overlays(&arms, report.lang));
+    figures.extend(arms::distributions(&arms, report.lang));
+    figures
+}
+
+/// Names of the groups for legends: what tags or labels say where that tells them apart, else
+/// the last part of their path, else all of it.
+pub(super) fn labels(groups: &[Group]) -> Vec<String> {
+    let ways: [fn(&Group) -> Option<String>; 2] = [tagged, last_part];
+    let named = ways.iter().find_map(|way| {
+        let names: Option<Vec<String>> = groups.iter().map(way).collect();
+        names.filter(|names| BTreeSet::from_iter(names).len() == names.len())
+    });
+    named.unwrap_or_else(|| groups.iter().map(|group| group.name.clone()).collect())
+}
+
+/// What all runs of a group are called.
+fn tagged(group: &Group) -> Option<String> {
+    let mut names = group.runs.iter().map(|run| legend(&run.summary));
+    let first = names.next().filter(|name| !name.is_empty())?;
+    names.all(|name| name == first).then_some(first)
+}
+
+fn last_part(group: &Group) -> Option<String> {
+    let name = group.name.trim_end_matches('/');
+    let last = name.rsplit('/').next();
+    last.filter(|part| !part.is_empty()).map(str::to_owned)
+}

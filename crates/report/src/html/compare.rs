@@ -1,0 +1,45 @@
+//! The page of a comparison.
+
+use super::headline::Headline;
+use super::{Edition, Page, page, title};
+use crate::compare::{CompareReport, compose, figures, tiles};
+use crate::doc::Tone;
+use inferometer_core::message::page::PageText;
+use serde_json::json;
+
+/// The page of a comparison, which opens in the report's language.
+pub fn compose_page(report: &CompareReport<'_>) -> Page {
+    let runs = report.groups.iter().map(|group| {
+        let runs = group.runs.iter();
+        let runs = runs.map(|run| json!({"point": run.point, "summary": run.summary}));
+        json!({"name": group.name, "runs": runs.collect::<Vec<_>>()})
+    });
+    let numbers = json!({
+        "comparison": report.comparison,
+        "groups": runs.collect::<Vec<_>>(),
+    });
+    page(report.lang, numbers, |lang| {
+        let report = CompareReport { lang, ..*report };
+        Edition {
+            lang,
+            title: title(None, PageText::Comparison, lang),
+            headlines: headlines(&report),
+            figures: figures(&report),
+            doc: compose(&report),
+        }
+    })
+}
+
+/// The change of the primary metric, for each group and load.
+fn headlines(report: &CompareReport<'_>) -> Vec<Headline> {
+    let tiles = tiles(report).into_iter();
+    tiles
+        .map(|tile| Headline {
+            tone: match tile.tone {
+                Tone::Bad => Tone::Bad,
+                _ => Tone::Plain,
+            },
+            ..Headline::new(tile.name, tile.change, tile.interval)
+        })
+        .collect()
+}

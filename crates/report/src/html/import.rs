@@ -1,0 +1,85 @@
+//! The page of an import.
+
+use super::headline::Headline;
+use super::run::duration;
+use super::{Edition, Page, page, title};
+use crate::doc::Tone;
+use crate::import::{ImportReport, ResultLine, compose, figures};
+use crate::number;
+use inferometer_core::doubt::Severity;
+use inferometer_core::message::Lang;
+use inferometer_core::message::import::ImportText;
+use inferometer_core::message::page::PageText;
+use serde_json::Value;
+
+/// The page of an import, which opens in a language; the numbers are what was kept, and the
+/// report is made once in each language.
+pub fn compose_page(numbers: Value, lang: Lang, report: impl Fn(Lang) -> ImportReport) -> Page {
+    page(lang, numbers, |lang| {
+        let report = report(lang);
+        Edition {
+            lang,
+            title: title(report.source.rsplit('/').next(), PageText::Import, lang),
+            headlines: headlines(&report, lang),
+            figures: figures(&report, lang),
+            doc: compose(&report, lang),
+        }
+    })
+}
+
+fn headlines(report: &ImportReport, lang: Lang) -> Vec<Headline> {
+    let measured = || (report.results.iter()).filter(|line| line.measured.is_some());
+    let best = |values: Vec<f64>, sign: f64| {
+        let values = values.into_iter().filter(|value| value.is_finite());
+        values.max_by(|a, b| (sign * a).total_cmp(&(sign * b)))
+    };
+    let rate = |name: PageText, values: Vec<f64>, unit: &str| {
+        best(values, 1.0).map(|value| Headline::new(name.text(lang), number::brief(value), unit))
+    };
+    let e2e = measured().filter_map(|line| line.mean("E2E")).collect();
+    let latency = best(e2e, -1.0).map(|ms| {
+        let (value, unit) = duration(Some(ms));
+        Headline::new(ImportText::LeastLatency.text(lang), value, unit)
+    });
+    let invalid = |severity: Severity| {
+        let grave = |line: &&ResultLine| {
+            line.doubts.iter().map(|doubt| doubt.severity).max() == Some(severity)
+        };
+        report.results.iter().filter(grave).count() as u64
+    };
+    let all = PageText::OfAll.with(
+        lang,
+        &[("count", number::count(report.results.len() as u64))],
+    );
+    let counted = |name: ImportText, severity: Severity, tone: Tone| {
+        let count = invalid(severity);
+        let headline = Headline::new(name.text(lang), number::count(count), all.clone());
+        Headline {
+            tone: if count > 0 { tone } else { Tone::Plain },
+            ..headline
+        }
+    };
+    let tokens = measured()
+        .filter_map(|line| line.output_tokens_per_s)
+        .collect();
+    let requests = measured().filter_map(|line| line.requests_per_s).collect();
+    let mut headlines: Vec<Headline> = [
+        rate(PageText::BestThroughput, tokens, "tok/s"),
+        rate(PageText::BestQps, requests, "req/s"),
+        latency,
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    headlines.push(counted(
+        ImportText::InvalidResults,
+        Severity::Invalid,
+        Tone::Bad,
+    ));
+    headlines.push(counted(
+        ImportText::DoubtfulResults,
+        Severity::Warn,
+        Tone::Caution,
+    ));
+    headlines
+}

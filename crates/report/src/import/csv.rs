@@ -1,0 +1,58 @@
+//! An import for spreadsheets.
+
+use super::ImportReport;
+use crate::csv::{field, harmless};
+
+/// One row a result, with names of columns that do not change.
+pub fn csv(reports: &[ImportReport]) -> String {
+    const LATENCIES: [&str; 5] = ["TTFT", "TPOT", "ITL", "E2E", "max gap"];
+    const STATISTICS: [&str; 6] = ["mean", "p50", "p90", "p95", "p99", "max"];
+    let mut names = String::from(
+        "file,first_line,last_line,tool,label,point,planned,ok,failed,requests_per_s,output_tokens_per_s,total_tokens_per_s,input_mean,output_mean",
+    );
+    for latency in LATENCIES {
+        for statistic in STATISTICS {
+            let latency = latency.to_lowercase().replace(' ', "_");
+            names.push_str(&format!(",{latency}_ms_{statistic}"));
+        }
+    }
+    names.push_str(",doubts,error\r\n");
+    let mut out = names;
+    for result in reports.iter().flat_map(|report| &report.results) {
+        let text = |text: &str| field(&harmless(text));
+        let real = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+        let whole = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+        let mut cells = vec![
+            text(&result.file),
+            whole(result.lines.map(|lines| lines.0)),
+            whole(result.lines.map(|lines| lines.1)),
+            text(&result.tool),
+            text(result.label.as_deref().unwrap_or_default()),
+            text(&result.point.to_string()),
+        ];
+        cells.extend(result.requests.map(whole));
+        cells.extend(
+            [
+                result.requests_per_s,
+                result.output_tokens_per_s,
+                result.total_tokens_per_s,
+            ]
+            .map(real),
+        );
+        cells.extend(result.lengths.map(real));
+        for name in LATENCIES {
+            let found = result.latencies.iter().find(|latency| latency.name == name);
+            cells.extend(found.map_or([None; 6], |latency| latency.values).map(real));
+        }
+        let codes: Vec<&str> = result
+            .doubts
+            .iter()
+            .map(|doubt| doubt.code.as_str())
+            .collect();
+        cells.push(text(&codes.join(" ")));
+        cells.push(text(result.error.as_deref().unwrap_or_default()));
+        out.push_str(&cells.join(","));
+        out.push_str("\r\n");
+    }
+    out
+}

@@ -1,0 +1,88 @@
+//! What speaks against the results of an import.
+
+use super::ladder::some;
+use super::{DoubtLine, ImportReport};
+use crate::doc::{Follow, Note, Tone};
+use inferometer_core::doubt::Severity;
+use inferometer_core::message::Lang;
+use inferometer_core::message::import::ImportText;
+use inferometer_core::message::punctuation::PunctuationText;
+use inferometer_core::message::verdict::VerdictText;
+
+/// What is said of one result or of several.
+struct Said<'a> {
+    text: &'a str,
+    of: Vec<String>,
+}
+
+impl Said<'_> {
+    fn shown(&self, lang: Lang) -> String {
+        let values = [
+            ("result", some(&self.of, PunctuationText::Comma, lang)),
+            ("text", self.text.to_owned()),
+        ];
+        ImportText::OfResult.with(lang, &values)
+    }
+}
+
+/// What speaks against the results, the worst first, each kind once with the results it is of.
+pub(super) fn notes(report: &ImportReport, lang: Lang) -> Vec<Note> {
+    let mut kinds: Vec<(&DoubtLine, Vec<Said<'_>>)> = Vec::new();
+    for (place, line) in report.results.iter().enumerate() {
+        for doubt in &line.doubts {
+            let load = line.load();
+            let place = match load.is_empty() {
+                true => format!("#{}", place + 1),
+                false => format!("#{} ({load})", place + 1),
+            };
+            let same = |(known, _): &&mut (&DoubtLine, Vec<Said<'_>>)| {
+                (&known.code, &known.remedy, known.severity)
+                    == (&doubt.code, &doubt.remedy, doubt.severity)
+            };
+            let said = match kinds.iter_mut().find(same) {
+                Some((_, said)) => said,
+                None => {
+                    kinds.push((doubt, Vec::new()));
+                    &mut kinds.last_mut().expect("one was pushed").1
+                }
+            };
+            match said.iter_mut().find(|said| said.text == doubt.text) {
+                Some(said) => said.of.push(place),
+                None => said.push(Said {
+                    text: &doubt.text,
+                    of: vec![place],
+                }),
+            }
+        }
+    }
+    kinds.sort_by_key(|(doubt, _)| std::cmp::Reverse(doubt.severity));
+    let notes = kinds.into_iter().map(|(doubt, said)| Note {
+        tag: severity_word(doubt.severity).text(lang).to_owned(),
+        tone: tone(doubt.severity),
+        subject: doubt.code.clone(),
+        text: {
+            let said: Vec<String> = said.iter().map(|said| said.shown(lang)).collect();
+            some(&said, PunctuationText::Semicolon, lang)
+        },
+        follow: Some(Follow::Remedy(doubt.remedy.clone())),
+    });
+    notes.collect()
+}
+
+/// How much a doubt matters, in a word.
+pub(super) fn severity_word(severity: Severity) -> VerdictText {
+    match severity {
+        Severity::Note => VerdictText::SeverityNote,
+        Severity::Warn => VerdictText::SeverityWarn,
+        Severity::Invalid => VerdictText::SeverityInvalid,
+    }
+}
+
+/// The same as a tone.
+pub(super) fn tone(severity: Severity) -> Tone {
+    match severity {
+        Severity::Note => Tone::Plain,
+        Severity::Warn => Tone::Caution,
+        Severity::Invalid => Tone::Bad,
+    }
+}
