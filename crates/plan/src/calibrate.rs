@@ -12,7 +12,7 @@ pub use file::{Calibration, CalibrationError, FittedPoint, SCHEMA, Verified, Wor
 pub use held_out::HeldOut;
 pub use roofline::TooFast;
 
-use crate::observation::{Load, Observation};
+use crate::observation::{Load, Observation, Start};
 use crate::predict::{Metric, Subject, Work, settled};
 use fit::{Residual, Target, fit};
 use inferometer_catalog::timing::Timing;
@@ -232,6 +232,7 @@ fn target<'a>(
         subject,
         work: Work {
             load: observation.load,
+            start: observation.start,
             input,
             output,
             requests: requests(observation.load, observation.requests),
@@ -264,6 +265,11 @@ fn workload(observations: &[Observation]) -> Workload {
     Workload {
         input_tokens: spec(first.input),
         output_tokens: spec(first.output),
+        start: match first.start {
+            Start::AtOnce => Start::AtOnce,
+            // How long a wave takes follows from the setting.
+            Start::Spread | Start::Over(_) => Start::Spread,
+        },
         requests: match counts.len() {
             1 => first.requests,
             _ => None,

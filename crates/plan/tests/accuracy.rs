@@ -8,7 +8,7 @@ use inferometer_core::length::Distribution as Lengths;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_plan::calibrate::{CalibrateError, Calibration, Doubtful, calibrate};
 use inferometer_plan::flags::Flag;
-use inferometer_plan::observation::{Assumed, Load, Observation, Origin, read_sources};
+use inferometer_plan::observation::{Assumed, Load, Observation, Origin, Start, read_sources};
 use inferometer_plan::predict::{Figures, Metric, Subject, Work, simulate};
 use inferometer_plan::what_if::{Objectives, Outcome, Question, ask, to_json};
 use inferometer_sim::engine::{Noise, virtual_time::Served};
@@ -58,6 +58,7 @@ fn measured(subject: &Subject, streams: u32, requests: u32, seed: u64) -> Observ
     Observation {
         name: format!("{streams} streams"),
         load: work.load,
+        start: work.start,
         requests: Some(requests),
         input: Some(work.input),
         output: Some(work.output),
@@ -73,6 +74,7 @@ fn measured(subject: &Subject, streams: u32, requests: u32, seed: u64) -> Observ
 fn work(streams: u32, requests: u32) -> Work {
     Work {
         load: Load::Closed(streams),
+        start: Start::AtOnce,
         input: Lengths::Fixed(256),
         output: Lengths::Normal(128.0, 40.0),
         requests,
@@ -164,6 +166,7 @@ fn ladder(subject: &Subject, columns: &[u32]) -> String {
 fn ladder_work(streams: u32) -> Work {
     Work {
         load: Load::Closed(streams),
+        start: Start::AtOnce,
         input: Lengths::Fixed(60),
         output: Lengths::Normal(200.0, 70.0),
         requests: 600,
@@ -217,6 +220,7 @@ fn h200_points() -> Vec<Observation> {
             Observation {
                 name: format!("{streams} streams, {tokens} tokens, {sequences} sequences"),
                 load: Load::Closed(streams),
+                start: Start::AtOnce,
                 requests: None,
                 input: Some(Lengths::Fixed(input)),
                 output: Some(Lengths::Fixed(output)),
@@ -307,6 +311,7 @@ fn predictions_of_the_h200_change_as_those_of_a_server_do() {
         ];
         let work = Work {
             load: Load::Closed(streams),
+            start: Start::AtOnce,
             input: Lengths::Fixed(input),
             output: Lengths::Fixed(128),
             requests: streams.max(16) * 4,
