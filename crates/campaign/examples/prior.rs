@@ -22,7 +22,10 @@ fn main() {
     let mut all: [Vec<f64>; 3] = Default::default();
     let mut out = std::io::stdout();
     let mut say = |line: String| writeln!(out, "{line}").expect("stdout");
-    say("landscape, bound: without, with a right profile, with wrong ones (median trials)".to_owned());
+    say(
+        "landscape, bound: without, with a right profile, with wrong ones (median trials)"
+            .to_owned(),
+    );
     for ground in GROUNDS {
         let truth = ground.landscape(ground.flags());
         let right = guessed(&ground, &truth, None);
@@ -33,9 +36,8 @@ fn main() {
         for (bound, limits) in [("throughput", None), ("slo", Some(truth.limits))] {
             let problem = Problem::new(&truth, limits);
             let optimum = problem.optimum();
-            let longer = |course: &[f64]| {
-                course.len() < PATIENCE && trials_to_95(course, optimum).is_none()
-            };
+            let longer =
+                |course: &[f64]| course.len() < PATIENCE && trials_to_95(course, optimum).is_none();
             let counts = |searcher: &dyn Searcher| -> Vec<f64> {
                 let course = |seed| problem.search_while(searcher, seed, longer);
                 (0..seeds).map(|seed| course(seed).len() as f64).collect()

@@ -36,13 +36,22 @@ fn a_prior_saves_trials_and_a_wrong_one_does_not_mislead() {
     let limits = Some(landscape.limits);
     let problem = Problem::new(&landscape, limits);
     let without = trials(&problem, &Tpe);
-    let right = trials(&problem, &prior(&guessed(&ground, &landscape, None), limits));
-    assert!(right <= 0.5 * without, "{right} trials, and {without} without");
+    let right = trials(
+        &problem,
+        &prior(&guessed(&ground, &landscape, None), limits),
+    );
+    assert!(
+        right <= 0.5 * without,
+        "{right} trials, and {without} without"
+    );
     for signs in WRONG {
         let timing = off_by_thirty_percent(ground.device, signs);
         let guess = guessed(&ground, &landscape, Some(timing));
         let wrong = trials(&problem, &prior(&guess, limits));
-        assert!(wrong <= without, "{signs:b}: {wrong} trials, and {without} without");
+        assert!(
+            wrong <= without,
+            "{signs:b}: {wrong} trials, and {without} without"
+        );
     }
     // A guess that has everything upside down costs a few trials, and not the study.
     let cells = prior(&guessed(&ground, &landscape, None), None);
@@ -51,5 +60,8 @@ fn a_prior_saves_trials_and_a_wrong_one_does_not_mislead() {
         score: -it.score,
     });
     let misled = trials(&problem, &Prior::new(reversed.collect()));
-    assert!(misled <= 2.0 * without + 6.0, "{misled} trials, and {without} without");
+    assert!(
+        misled <= 2.0 * without + 6.0,
+        "{misled} trials, and {without} without"
+    );
 }

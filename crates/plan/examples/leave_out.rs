@@ -14,7 +14,7 @@ use inferometer_plan::calibrate::{Calibration, Doubtful, calibrate, requests};
 use inferometer_plan::device::Card;
 use inferometer_plan::model::KnownModel;
 use inferometer_plan::observation::{Assumed, Load, Observation, Origin, Start, read_sources};
-use inferometer_plan::predict::{Figures, Metric, Subject, Work, simulate};
+use inferometer_plan::predict::{Figures, Metric, Subject, Work, settled, simulate};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::error::Error;
@@ -40,10 +40,20 @@ fn main() -> Result<(), Failed> {
             let every: usize = rest.first().map_or(Ok(1), |every| every.parse())?;
             let triples = triples(points.len());
             for triple in triples.iter().skip(every / 2).step_by(every) {
-                judge(&subject(model, device)?, device, &points, *triple, &mut tally)?;
+                judge(
+                    &subject(model, device)?,
+                    device,
+                    &points,
+                    *triple,
+                    &mut tally,
+                )?;
             }
         }
-        _ => return Err("leave_out FILE MODEL DEVICE INPUT OUTPUT [EVERY] | synthetic LADDERS".into()),
+        _ => {
+            return Err(
+                "leave_out FILE MODEL DEVICE INPUT OUTPUT [EVERY] | synthetic LADDERS".into(),
+            );
+        }
     }
     tally.print();
     Ok(())
@@ -88,7 +98,10 @@ fn synthetic(seed: u64, tally: &mut Tally) -> Result<(), Failed> {
         coefficients.iter_mut().for_each(|it| **it *= factor);
     };
     let t = &mut timing;
-    off(&mut [&mut t.linear, &mut t.attention, &mut t.weights, &mut t.kv], 0.2);
+    off(
+        &mut [&mut t.linear, &mut t.attention, &mut t.weights, &mut t.kv],
+        0.2,
+    );
     off(&mut [&mut t.linear, &mut t.attention], 0.15);
     off(&mut [&mut t.weights], 0.1);
     off(&mut [&mut t.kv], 0.25);
@@ -152,22 +165,38 @@ fn judge(
         if triple.contains(&at) {
             continue;
         }
-        let said = predicted(&calibration, point)?;
+        let (work, said) = predicted(&calibration, point)?;
+        let config = calibration
+            .subject()?
+            .start(&point.flags, &calibration.timing)?;
+        let beyond = calibration
+            .envelope
+            .beyond(&work, &settled(&point.flags, &config));
+        let wider = 1.0 + beyond.iter().map(|beyond| beyond.doublings).sum::<f64>();
         for (metric, errors) in [Metric::Requests, Metric::E2e].into_iter().zip(&mut errors) {
             if let (Some(said), Some(measured)) = (said.get(metric), point.figures.get(metric)) {
-                errors.push((said / measured).ln().abs().exp_m1());
+                let error = (said / measured).ln().abs().exp_m1();
+                errors.push(error);
+                let stated = calibration.held_out.iter().find(|it| it.metric == metric);
+                let covered = stated.is_some_and(|it| error <= it.bound * wider);
+                tally.cover(beyond.is_empty(), covered);
             }
         }
     }
     let errors = errors.map(|errors| middle(errors, 0.5));
     let [rate, latency] = errors.map(|error| error * 100.0);
     println!("{:?} {rate:.1} % {latency:.1} %", triple.map(streams));
-    tally.add(f64::from(streams(triple[2])) / f64::from(streams(triple[0])), errors);
+    tally.add(
+        f64::from(streams(triple[2])) / f64::from(streams(triple[0])),
+        errors,
+    );
     Ok(())
 }
 
-fn predicted(calibration: &Calibration, point: &Observation) -> Result<Figures, Failed> {
-    let config = calibration.subject()?.start(&point.flags, &calibration.timing)?;
+fn predicted(calibration: &Calibration, point: &Observation) -> Result<(Work, Figures), Failed> {
+    let config = calibration
+        .subject()?
+        .start(&point.flags, &calibration.timing)?;
     let work = Work {
         load: point.load,
         start: point.start,
@@ -176,7 +205,8 @@ fn predicted(calibration: &Calibration, point: &Observation) -> Result<Figures, 
         requests: requests(point.load, point.requests),
         trace: None,
     };
-    Ok(Figures::of(&simulate(config, &work, 99)))
+    let figures = Figures::of(&simulate(config, &work, 99));
+    Ok((work, figures))
 }
 
 fn middle(mut values: Vec<f64>, share: f64) -> f64 {
@@ -189,6 +219,10 @@ fn middle(mut values: Vec<f64>, share: f64) -> f64 {
 struct Tally {
     wide: Vec<[f64; 2]>,
     narrow: Vec<[f64; 2]>,
+    /// Figures inside the envelope, and how many of them the stated error covers.
+    inside: [u32; 2],
+    /// The same outside.
+    outside: [u32; 2],
 }
 
 /// Columns so many times apart are wide.
@@ -202,18 +236,42 @@ impl Tally {
         }
     }
 
+    fn cover(&mut self, inside: bool, covered: bool) {
+        let counts = match inside {
+            true => &mut self.inside,
+            false => &mut self.outside,
+        };
+        counts[0] += 1;
+        counts[1] += u32::from(covered);
+    }
+
     fn print(&self) {
         let all: Vec<[f64; 2]> = self.wide.iter().chain(&self.narrow).copied().collect();
-        for (name, some) in [("all", &all), ("16 times apart", &self.wide), ("closer", &self.narrow)] {
+        for (name, some) in [
+            ("all", &all),
+            ("16 times apart", &self.wide),
+            ("closer", &self.narrow),
+        ] {
             let of = |which: usize, share| {
                 let values = some.iter().map(|errors| errors[which]).collect();
                 middle(values, share) * 100.0
             };
-            let within = some.iter().filter(|errors| errors.iter().all(|error| *error <= 0.1));
+            let within = some
+                .iter()
+                .filter(|errors| errors.iter().all(|error| *error <= 0.1));
             println!(
                 "{name}: {} triples; median rate {:.1} % latency {:.1} %; 9 of 10 below {:.1} % {:.1} %; within 10 %: {}",
-                some.len(), of(0, 0.5), of(1, 0.5), of(0, 0.9), of(1, 0.9), within.count()
+                some.len(),
+                of(0, 0.5),
+                of(1, 0.5),
+                of(0, 0.9),
+                of(1, 0.9),
+                within.count()
             );
         }
+        let [[inside, sure], [outside, wide]] = [self.inside, self.outside];
+        println!(
+            "the stated error covers {sure} of {inside} figures inside the envelope, {wide} of {outside} outside"
+        );
     }
 }

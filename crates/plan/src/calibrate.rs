@@ -119,12 +119,18 @@ pub fn calibrate(
         return Err(CalibrateError::FewPoints(loads.len()));
     }
     let version = subject.version.or(observations[0].version);
-    let base = parameters::before_measuring(subject, version);
+    let beginnings = parameters::beginnings(subject, version);
     let targets = observations
         .iter()
-        .map(|observation| target(subject, observation, &base))
+        .map(|observation| target(subject, observation, &beginnings[0]))
         .collect::<Result<Vec<_>, _>>()?;
-    let fitted = fit(&base, &targets, [0.0; parameters::COUNT]);
+    let fits = beginnings.into_iter().map(|base| {
+        let fitted = fit(&base, &targets, [0.0; parameters::COUNT]);
+        (base, fitted)
+    });
+    let (base, fitted) = fits
+        .min_by(|(_, a), (_, b)| a.misfit().total_cmp(&b.misfit()))
+        .expect("there is a profile to begin with");
     let errors = held_out::leave_one_out(&base, &targets, &fitted);
     let first = &observations[0];
     let flags = first.flags.iter().map(|(name, value)| {

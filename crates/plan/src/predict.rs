@@ -287,6 +287,69 @@ mod tests {
     }
 
     #[test]
+    fn a_first_wave_that_is_spread_waits_less_for_its_first_tokens() {
+        let subject = subject();
+        let timing = Timing::shipped(&subject.device);
+        let config = subject.start(&[], &timing).unwrap();
+        let ttft = |start| {
+            let work = Work {
+                load: Load::Closed(64),
+                start,
+                input: Lengths::Fixed(1024),
+                output: Lengths::Fixed(64),
+                requests: 128,
+                trace: None,
+            };
+            Figures::of(&simulate(config.clone(), &work, 1))
+                .ttft_ms
+                .unwrap()
+        };
+        let (at_once, spread) = (ttft(Start::AtOnce), ttft(Start::Spread));
+        assert!(spread < 0.7 * at_once, "{spread} {at_once}");
+        assert_eq!(ttft(Start::Over(0)), at_once);
+    }
+
+    #[test]
+    fn mindie_serves_with_its_own_scheduler_and_names() {
+        let ascend = Subject {
+            device: Device::named("910b3").unwrap().clone(),
+            engine: EngineKind::Mindie,
+            ..subject()
+        };
+        let timing = Timing::shipped(&ascend.device);
+        let rate = |batch: &str| {
+            let flags = [("maxPrefillBatchSize".to_owned(), Some(batch.to_owned()))];
+            let config = ascend.start(&flags, &timing).unwrap();
+            let names = settled(&flags, &config);
+            assert!(names.iter().any(|(name, _)| name == "maxBatchSize"));
+            let work = Work {
+                load: Load::Closed(32),
+                start: Start::AtOnce,
+                input: Lengths::Fixed(64),
+                output: Lengths::Fixed(32),
+                requests: 128,
+                trace: None,
+            };
+            Figures::of(&simulate(config, &work, 1))
+                .requests_per_s
+                .unwrap()
+        };
+        assert!(
+            rate("50") > 1.2 * rate("1"),
+            "prompts that come together are taken together"
+        );
+        let elsewhere = Subject {
+            engine: EngineKind::Mindie,
+            ..subject()
+        };
+        let error = elsewhere.start(&[], &timing).unwrap_err().to_string();
+        assert!(error.contains("Ascend"), "{error}");
+        let unknown = [("maxSpeed".to_owned(), Some("9".to_owned()))];
+        let error = ascend.start(&unknown, &timing).unwrap_err().to_string();
+        assert!(error.contains("maxSpeed"), "{error}");
+    }
+
+    #[test]
     fn the_requests_of_a_trace_are_served_one_after_another() {
         let subject = subject();
         let config = subject.start(&[], &Timing::shipped(&subject.device));

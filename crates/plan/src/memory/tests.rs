@@ -65,7 +65,10 @@ fn weights_are_those_of_the_published_files() {
     ] {
         let answer = ask(&preset(name), "h100", EngineKind::Vllm, &[]);
         let weights = answer.weights.bytes();
-        assert!((weights / total_size - 1.0).abs() < 0.002, "{name}: {weights}");
+        assert!(
+            (weights / total_size - 1.0).abs() < 0.002,
+            "{name}: {weights}"
+        );
     }
 }
 

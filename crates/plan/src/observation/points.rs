@@ -41,12 +41,14 @@ enum Column {
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Observation>, String> {
     let mut all = Vec::new();
     for table in tables(text) {
-        let columns: Vec<Option<Column>> =
-            table.titles.iter().map(|title| column(title)).collect();
+        let columns: Vec<Option<Column>> = table.titles.iter().map(|title| column(title)).collect();
         if !holds_points(&columns) {
             continue;
         }
-        let unknown = columns.iter().zip(&table.titles).find(|(it, _)| it.is_none());
+        let unknown = columns
+            .iter()
+            .zip(&table.titles)
+            .find(|(it, _)| it.is_none());
         if let Some((_, title)) = unknown {
             return Err(format!(
                 "its column '{}' is neither a figure nor a flag of an engine; rename it, or call it 'note'",
@@ -58,12 +60,19 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Observation>, String> {
             let mut point = Point::default();
             for (column, cell) in columns.iter().zip(cells) {
                 point.take(column, cell).map_err(|wanted| {
-                    format!("line {line} has '{}' where {wanted} belongs", shortened(cell))
+                    format!(
+                        "line {line} has '{}' where {wanted} belongs",
+                        shortened(cell)
+                    )
                 })?;
             }
-            all.push(point.observation(format!("{name} line {line}")).ok_or_else(|| {
-                format!("line {line} has no load (concurrency or rate) or no figure at all")
-            })?);
+            all.push(
+                point
+                    .observation(format!("{name} line {line}"))
+                    .ok_or_else(|| {
+                        format!("line {line} has no load (concurrency or rate) or no figure at all")
+                    })?,
+            );
         }
     }
     Ok(all)
@@ -80,7 +89,11 @@ fn holds_points(columns: &[Option<Column>]) -> bool {
         && any(|it| {
             matches!(
                 it,
-                Column::RequestsPerS | Column::TokensPerS | Column::Ttft | Column::Tpot | Column::E2e
+                Column::RequestsPerS
+                    | Column::TokensPerS
+                    | Column::Ttft
+                    | Column::Tpot
+                    | Column::E2e
             )
         })
         && any(|it| {
@@ -118,7 +131,7 @@ fn column(title: &str) -> Option<Column> {
         "e2ems" | "e2e" | "e2elms" | "latencyms" => Column::E2e,
         "version" | "engineversion" => Column::Version,
         "flags" | "参数" => Column::Flags,
-        "note" | "notes" | "label" | "name" | "" => Column::Remark,
+        "note" | "notes" | "label" | "name" | "date" | "model" | "" => Column::Remark,
         _ => Column::Flag(flag(title)?),
     })
 }
@@ -127,12 +140,12 @@ fn column(title: &str) -> Option<Column> {
 fn flag(title: &str) -> Option<String> {
     let name = title.trim().trim_start_matches('-').replace('_', "-");
     let known = [EngineKind::Vllm, EngineKind::Sglang, EngineKind::Mindie];
-    known.into_iter().find_map(|engine| {
-        match lookup(engine, None, &format!("--{name}")) {
+    known
+        .into_iter()
+        .find_map(|engine| match lookup(engine, None, &format!("--{name}")) {
             Lookup::Found { flag, on: true } => Some(flag.to_owned()),
             _ => None,
-        }
-    })
+        })
 }
 
 #[derive(Default)]
@@ -165,7 +178,9 @@ impl Point {
         };
         let lengths = |text: &str| {
             let lengths = text.trim().parse::<Lengths>();
-            lengths.map(Some).map_err(|_| "a length such as 512 or normal(512,100)")
+            lengths
+                .map(Some)
+                .map_err(|_| "a length such as 512 or normal(512,100)")
         };
         match column {
             Column::Concurrency => self.concurrency = count()?,
@@ -267,7 +282,10 @@ Measured on one H200:
         assert_eq!(points[1].load, Load::Closed(64));
         assert_eq!(
             points[1].flags,
-            [flag("max-num-batched-tokens", "512"), flag("max-num-seqs", "256")]
+            [
+                flag("max-num-batched-tokens", "512"),
+                flag("max-num-seqs", "256")
+            ]
         );
         assert_eq!(points[1].output, Some(Lengths::Fixed(128)));
         assert_eq!(points[1].figures.tpot_ms, Some(8.8));

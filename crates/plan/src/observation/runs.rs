@@ -124,9 +124,13 @@ fn read_source(path: &Path) -> Result<Vec<Observation>, ObservationError> {
     }
     let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
     let text = String::from_utf8_lossy(&bytes);
-    let points = points::read(&path.display().to_string(), &text).map_err(failed)?;
-    if !points.is_empty() {
-        return Ok(points);
+    let points = points::read(&path.display().to_string(), &text);
+    // Objects of other tools may share some names with ours; a table that has flags is ours.
+    let is_json = text.trim_start().starts_with(['[', '{']);
+    match points {
+        Ok(points) if !points.is_empty() => return Ok(points),
+        Err(reason) if !is_json => return Err(failed(reason)),
+        Ok(_) | Err(_) => {}
     }
     let imported = inferometer_import::read(&path.display().to_string(), &text);
     let of_2024 = imported.results.iter().find_map(|found| match found.tool {
@@ -134,13 +138,17 @@ fn read_source(path: &Path) -> Result<Vec<Observation>, ObservationError> {
         _ => None,
     });
     let observed = imported.results.iter().filter_map(observation);
-    Ok(observed
+    let observed: Vec<Observation> = observed
         .map(|observed| Observation {
             // A table among blocks of that time is of that time.
             version: observed.version.or(of_2024),
             ..observed
         })
-        .collect())
+        .collect();
+    match points {
+        Err(reason) if observed.is_empty() => Err(failed(reason)),
+        _ => Ok(observed),
+    }
 }
 
 /// The runs of a sweep, in the order of its plan. A visit that came to nothing has none.

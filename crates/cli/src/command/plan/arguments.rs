@@ -83,11 +83,7 @@ pub struct SettingArguments {
 #[derive(Args)]
 pub struct SheetArguments {
     /// text, md, json, html, svg or png
-    #[arg(
-        long,
-        value_name = "text|md|json|html|svg|png",
-        default_value = "text"
-    )]
+    #[arg(long, value_name = "text|md|json|html|svg|png", default_value = "text")]
     pub format: Format,
     /// Where to write; pictures, of which there may be several, into a folder
     #[arg(short = 'o', long = "output", value_name = "FILE|DIR")]

@@ -44,7 +44,9 @@ pub fn curves(answers: &Answers, objectives: &[Slo], lang: Lang) -> Vec<Figure> 
 
 fn groups(answers: &Answers) -> Vec<Group<'_>> {
     let devices = answers.settings.iter().map(|(setting, _)| &setting.device);
-    let several = devices.clone().any(|device| Some(device) != devices.clone().next());
+    let several = devices
+        .clone()
+        .any(|device| Some(device) != devices.clone().next());
     let name = |setting: &Setting| match (several, flags(setting)) {
         (true, flags) => format!("{} {flags}", setting.device).trim().to_owned(),
         (false, flags) => flags,
@@ -130,8 +132,18 @@ fn over_load(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figure {
         title: PlanText::OverLoad.text(lang).to_owned(),
         panels: vec![
             panel(Text::OutputThroughput, "tok/s", TOKENS, Vec::new()),
-            panel(Text::Ttft, "ms", TTFT, objective(objectives, SloMetric::Ttft, lang)),
-            panel(Text::Tpot, "ms", TPOT, objective(objectives, SloMetric::Tpot, lang)),
+            panel(
+                Text::Ttft,
+                "ms",
+                TTFT,
+                objective(objectives, SloMetric::Ttft, lang),
+            ),
+            panel(
+                Text::Tpot,
+                "ms",
+                TPOT,
+                objective(objectives, SloMetric::Tpot, lang),
+            ),
         ],
         footnotes: vec![PlanText::Bands.text(lang).to_owned()],
         ..Figure::default()
@@ -151,7 +163,11 @@ fn over_throughput(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figu
         id: "what-if-throughput-latency".to_owned(),
         title: Text::ThroughputLatency.text(lang).to_owned(),
         panels: vec![
-            panel(Text::Ttft, TTFT, objective(objectives, SloMetric::Ttft, lang)),
+            panel(
+                Text::Ttft,
+                TTFT,
+                objective(objectives, SloMetric::Ttft, lang),
+            ),
             panel(Text::E2e, E2E, objective(objectives, SloMetric::E2e, lang)),
         ],
         footnotes: vec![PlanText::Bands.text(lang).to_owned()],

@@ -1,7 +1,7 @@
 //! `inferometer plan what-if`.
 
-use super::arguments::WhatIfArguments;
 use super::Sheet;
+use super::arguments::WhatIfArguments;
 use super::calibration::metric_text;
 use super::curves::curves;
 use super::trace::Trace;

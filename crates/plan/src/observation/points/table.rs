@@ -53,14 +53,21 @@ fn of_lines(text: &str) -> Vec<Table> {
     for (index, line) in text.lines().enumerate() {
         let line = line.trim().trim_start_matches('\u{feff}');
         let cells = match line.strip_prefix('|') {
-            Some(row) => row.trim_end_matches('|').split('|').map(str::to_owned).collect(),
+            Some(row) => row
+                .trim_end_matches('|')
+                .split('|')
+                .map(str::to_owned)
+                .collect(),
             None if line.contains(',') => commas(line),
             None => {
                 going = false;
                 continue;
             }
         };
-        let cells: Vec<String> = cells.iter().map(|cell: &String| cell.trim().to_owned()).collect();
+        let cells: Vec<String> = cells
+            .iter()
+            .map(|cell: &String| cell.trim().to_owned())
+            .collect();
         if cells.iter().all(|cell| is_rule(cell)) {
             continue;
         }
