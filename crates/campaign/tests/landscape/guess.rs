@@ -36,6 +36,9 @@ pub fn off_by_thirty_percent(device: &str, signs: u32) -> Timing {
     timing
 }
 
+/// How far settings that miss the limits are expected to stand behind those that meet them.
+const BEHIND: f64 = 1e-9;
+
 /// The landscape that a profile expects.
 pub fn guessed(ground: &Ground, truth: &Landscape, timing: Option<Timing>) -> Landscape {
     let guess = Ground {
@@ -57,7 +60,10 @@ pub fn prior(guessed: &Landscape, limits: Option<[f64; 2]>) -> Prior {
         let missed = problem.violation(cell);
         Some(Expected {
             point: point(guessed, at),
-            score: if missed > 0.0 { -missed } else { tokens_per_s },
+            score: match missed > 0.0 {
+                true => tokens_per_s * BEHIND,
+                false => tokens_per_s,
+            },
         })
     });
     Prior::new(expected.collect())
