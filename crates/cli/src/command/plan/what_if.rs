@@ -83,7 +83,7 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         }
         all
     };
-    let said = |lang| {
+    let said = |lang: Lang| -> Vec<Section> {
         let verified = verified
             .as_ref()
             .map(|verified| verified.section(&arguments.calibration, lang));
