@@ -282,7 +282,7 @@ fn dialect(text: &str) -> Result<Dialect, String> {
     })
 }
 
-fn theme(text: &str) -> Result<Theme, String> {
+pub(crate) fn theme(text: &str) -> Result<Theme, String> {
     match text {
         "light" => Ok(Theme::Light),
         "dark" => Ok(Theme::Dark),

@@ -12,7 +12,7 @@ pub use file::{Calibration, CalibrationError, FittedPoint, SCHEMA, Verified, Wor
 pub use held_out::HeldOut;
 pub use roofline::TooFast;
 
-use crate::observation::{Load, Observation};
+use crate::observation::{Load, Observation, Start};
 use crate::predict::{Metric, Subject, Work, settled};
 use fit::{Residual, Target, fit};
 use inferometer_catalog::timing::Timing;
@@ -119,12 +119,18 @@ pub fn calibrate(
         return Err(CalibrateError::FewPoints(loads.len()));
     }
     let version = subject.version.or(observations[0].version);
-    let base = parameters::before_measuring(subject, version);
+    let beginnings = parameters::beginnings(subject, version);
     let targets = observations
         .iter()
-        .map(|observation| target(subject, observation, &base))
+        .map(|observation| target(subject, observation, &beginnings[0]))
         .collect::<Result<Vec<_>, _>>()?;
-    let fitted = fit(&base, &targets, [0.0; parameters::COUNT]);
+    let fits = beginnings.into_iter().map(|base| {
+        let fitted = fit(&base, &targets, [0.0; parameters::COUNT]);
+        (base, fitted)
+    });
+    let (base, fitted) = fits
+        .min_by(|(_, a), (_, b)| a.misfit().total_cmp(&b.misfit()))
+        .expect("there is a profile to begin with");
     let errors = held_out::leave_one_out(&base, &targets, &fitted);
     let first = &observations[0];
     let flags = first.flags.iter().map(|(name, value)| {
@@ -232,6 +238,7 @@ fn target<'a>(
         subject,
         work: Work {
             load: observation.load,
+            start: observation.start,
             input,
             output,
             requests: requests(observation.load, observation.requests),
@@ -264,6 +271,11 @@ fn workload(observations: &[Observation]) -> Workload {
     Workload {
         input_tokens: spec(first.input),
         output_tokens: spec(first.output),
+        start: match first.start {
+            Start::AtOnce => Start::AtOnce,
+            // How long a wave takes follows from the setting.
+            Start::Spread | Start::Over(_) => Start::Spread,
+        },
         requests: match counts.len() {
             1 => first.requests,
             _ => None,

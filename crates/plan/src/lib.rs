@@ -11,6 +11,7 @@ mod cores;
 pub mod device;
 pub mod flags;
 pub mod memory;
+mod mindie;
 pub mod model;
 pub mod observation;
 pub mod predict;

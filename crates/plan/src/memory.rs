@@ -1,6 +1,7 @@
 //! Will it fit: how an engine divides a card between weights, activations, graphs, the system
 //! and the KV cache, and what that cache holds.
 
+mod layout;
 mod mindie;
 mod remedy;
 mod shown;
@@ -18,6 +19,7 @@ use inferometer_catalog::engine::{
 };
 use inferometer_catalog::memory::{GIB, Reserve, VllmMemory, overhead};
 use inferometer_catalog::model::Dtype;
+use layout::Layout;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -283,160 +285,6 @@ fn by_flags(question: &Question<'_>, flags: &ResolvedFlags) -> Answer {
     ];
     let cache = layout.cache(budget, block_size, flags.max_model_len, question.lengths);
     cache.answer(question, flags.version, parts, formats.weights, parallel)
-}
-
-/// What a model keeps of a request on one of the cards that share it.
-struct Layout<'a> {
-    known: &'a KnownModel,
-    parallel: Parallel,
-    dtype: Dtype,
-}
-
-impl Layout<'_> {
-    fn stages(&self) -> f64 {
-        f64::from(self.parallel.pipeline.max(1))
-    }
-
-    fn per_token(&self) -> f64 {
-        let (model, tensor) = (&self.known.model, self.parallel.tensor);
-        self.known.layers.bytes_per_token(model, tensor, self.dtype) / self.stages()
-    }
-
-    fn request(&self, tokens: u64) -> f64 {
-        let (model, tensor) = (&self.known.model, self.parallel.tensor);
-        let layers = &self.known.layers;
-        layers.request_bytes(model, tensor, self.dtype, tokens) / self.stages()
-    }
-
-    /// The same by query heads, as popular posts compute it.
-    fn popular_per_token(&self) -> f64 {
-        let model = &self.known.model;
-        let head = match model.mla {
-            Some(mla) => f64::from(mla.nope_dim) + f64::from(mla.value_dim),
-            None => 2.0 * f64::from(model.head_dim),
-        };
-        let heads = f64::from(model.heads) / f64::from(self.parallel.tensor.max(1));
-        f64::from(model.layers) / self.stages() * heads * head * self.dtype.bytes()
-    }
-
-    /// What a budget of bytes holds.
-    fn cache(&self, kv: f64, block_size: u32, longest: u64, lengths: Option<Lengths>) -> Cache {
-        let token = self.per_token();
-        let block = token * f64::from(block_size.max(1));
-        let whole = |tokens: u64| {
-            tokens.div_ceil(u64::from(block_size.max(1))) * u64::from(block_size.max(1))
-        };
-        let one_block = block.max(self.request(1));
-        let needed = self.request(whole(longest));
-        let fit = if kv < one_block {
-            Fit::NoCache(one_block - kv)
-        } else if needed > kv
-            && self.blocks_for(kv, block, longest) * u64::from(block_size) < longest
-        {
-            Fit::TooLong(needed - kv)
-        } else {
-            Fit::Fits
-        };
-        let holds = fit == Fit::Fits;
-        let request_tokens = lengths.map_or(longest, Lengths::total).max(1);
-        let blocks = self.blocks_for(kv, block, longest);
-        let max_concurrency = match self.known.layers.keep_everything() {
-            true => {
-                let each = request_tokens.div_ceil(u64::from(block_size.max(1)));
-                blocks as f64 / each.max(1) as f64
-            }
-            false => kv / self.request(whole(request_tokens)),
-        };
-        Cache {
-            kv,
-            token,
-            popular: self.popular_per_token(),
-            dtype: self.dtype,
-            block_size,
-            blocks: (kv >= one_block).then_some(blocks),
-            tokens: (kv >= one_block).then_some(blocks.saturating_mul(u64::from(block_size))),
-            max_model_len: longest,
-            longest: self.longest(kv),
-            request_tokens,
-            max_concurrency: holds.then_some(max_concurrency),
-            fit,
-        }
-    }
-
-    /// Blocks of the cache. Where some layers keep less, as many as requests of the greatest
-    /// length would fill in a model without such layers.
-    fn blocks_for(&self, kv: f64, block: f64, longest: u64) -> u64 {
-        let plain = (kv / block).max(0.0);
-        if self.known.layers.keep_everything() || longest == 0 {
-            return plain as u64;
-        }
-        let saved = longest as f64 * self.per_token() / self.request(longest);
-        (plain * saved) as u64
-    }
-
-    /// The longest request that the bytes hold and the model takes.
-    fn longest(&self, kv: f64) -> Option<u64> {
-        let (mut low, mut high) = (0, u64::from(self.known.model.max_position));
-        while low < high {
-            let middle = (low + high).div_ceil(2);
-            match self.request(middle) <= kv {
-                true => low = middle,
-                false => high = middle - 1,
-            }
-        }
-        (low > 0).then_some(low)
-    }
-}
-
-struct Cache {
-    kv: f64,
-    token: f64,
-    popular: f64,
-    dtype: Dtype,
-    block_size: u32,
-    blocks: Option<u64>,
-    tokens: Option<u64>,
-    max_model_len: u64,
-    longest: Option<u64>,
-    request_tokens: u64,
-    max_concurrency: Option<f64>,
-    fit: Fit,
-}
-
-impl Cache {
-    fn answer(
-        self,
-        question: &Question<'_>,
-        version: Version,
-        parts: Vec<(Part, f64)>,
-        weights: Weights,
-        parallel: Parallel,
-    ) -> Answer {
-        Answer {
-            model: question.model.model.name.clone(),
-            device: question.device.name.clone(),
-            engine: question.engine,
-            version,
-            cards: parallel.tensor.saturating_mul(parallel.pipeline),
-            total: question.device.memory_bytes(),
-            parts,
-            weights,
-            kv: self.kv,
-            kv_per_token: self.token,
-            popular_kv_per_token: self.popular,
-            kv_dtype: self.dtype,
-            block_size: self.block_size,
-            blocks: self.blocks,
-            kv_tokens: self.tokens,
-            max_model_len: self.max_model_len,
-            longest: self.longest,
-            request_tokens: self.request_tokens,
-            max_concurrency: self.max_concurrency,
-            fit: self.fit,
-            remedies: Vec::new(),
-            mindie: None,
-        }
-    }
 }
 
 #[cfg(test)]

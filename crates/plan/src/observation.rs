@@ -1,6 +1,7 @@
 //! Measured load points, wherever they come from, as far as calibration needs them.
 
 mod found;
+mod points;
 mod runs;
 mod stragglers;
 
@@ -10,6 +11,7 @@ use crate::flags::Flag;
 use crate::predict::{Figures, Metric};
 use inferometer_catalog::engine::Version;
 use inferometer_core::length::Distribution as Lengths;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -22,6 +24,19 @@ pub enum Load {
     Open(f64),
 }
 
+/// When the streams of a closed loop send their first requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Start {
+    /// All at once, as most tools do.
+    #[default]
+    AtOnce,
+    /// Over one mean latency, as our runs do.
+    Spread,
+    /// Over a time that is known, in nanoseconds.
+    Over(u64),
+}
+
 /// A measured load point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
@@ -29,6 +44,8 @@ pub struct Observation {
     pub name: String,
     /// The load.
     pub load: Load,
+    /// When its streams began.
+    pub start: Start,
     /// Requests of the measurement; absent: not known.
     pub requests: Option<u32>,
     /// Tokens of prompts; absent: not known.
@@ -83,7 +100,7 @@ pub enum ObservationError {
     },
     /// Nothing in it.
     #[error(
-        "{path} holds no load point with a concurrency or rate and a throughput or latency; a run, a sweep, a folder of runs, or a file that `import` reads is needed"
+        "{path} holds no load point with a concurrency or rate and a throughput or latency; a run, a sweep, a folder of runs, a file that `import` reads, or a table of points is needed (columns such as concurrency, input_tokens, output_tokens, max-num-seqs, requests_per_s, ttft_ms, tpot_ms)"
     )]
     Nothing {
         /// The source.

@@ -1,13 +1,17 @@
 //! A prediction: a run of the simulated engine in virtual time.
 
-use crate::flags::{Flag, command};
-use crate::observation::Load;
-use inferometer_catalog::device::Device;
-use inferometer_catalog::engine::{EngineKind, Version};
+use crate::flags::{Flag, command, name_for};
+use crate::mindie::{Configured, configured};
+use crate::observation::{Load, Start};
+use inferometer_catalog::device::{Device, Kind};
+use inferometer_catalog::engine::mindie::Config;
+use inferometer_catalog::engine::{EngineKind, ResolvedFlags, Version};
 use inferometer_catalog::model::Model;
 use inferometer_catalog::timing::Timing;
 use inferometer_core::length::Distribution as Lengths;
-use inferometer_sim::engine::virtual_time::{Keep, Run, Served, closed_loop, open_loop};
+use inferometer_sim::engine::virtual_time::{
+    Keep, Run, Served, first_wave, open_loop, spread_over, staggered_loop,
+};
 use inferometer_sim::engine::{Engine, EngineConfig, Policy, Request};
 use inferometer_sim::launch::{Host, Launch, LaunchError};
 use rand::{Rng, SeedableRng};
@@ -32,7 +36,6 @@ pub struct Subject {
 impl Subject {
     /// The engine that these flags start, with these step times.
     pub fn start(&self, flags: &[Flag], timing: &Timing) -> Result<EngineConfig, LaunchError> {
-        let command = command(self.engine, &self.model.name, flags)?;
         let host = Host {
             device: self.device.clone(),
             cards: self.cards,
@@ -40,23 +43,60 @@ impl Subject {
             timing: Some(timing.clone()),
             stamp: String::new(),
         };
-        Ok(Launch::of_model(&command, &self.model, &host)?.config)
+        let launch = match self.engine {
+            EngineKind::Mindie => self.mindie(flags, &host)?,
+            _ => {
+                let command = command(self.engine, &self.model.name, flags)?;
+                Launch::of_model(&command, &self.model, &host)?
+            }
+        };
+        Ok(launch.config)
+    }
+
+    fn mindie(&self, flags: &[Flag], host: &Host) -> Result<Launch, LaunchError> {
+        if host.device.kind != Kind::Ascend {
+            return Err(LaunchError::Config(format!(
+                "mindie runs on Ascend cards, and {} is none; choose 910b3 or 910b4, or kind=ascend",
+                host.device.name
+            )));
+        }
+        let Configured { config, fraction } = configured(Config::default(), flags)
+            .map_err(|reason| LaunchError::Config(format!("mindie: {reason}")))?;
+        let version = self.version.unwrap_or(self.engine.newest());
+        let resolved = ResolvedFlags {
+            gpu_memory_utilization: fraction,
+            ..config.resolved(version)
+        };
+        Launch::of_mindie_model(&config, &resolved, &self.model, host)
     }
 }
 
 /// Flags with the values that the defaults of the scheduler come to, so that a default and the
 /// same value given are the same.
 pub fn settled(flags: &[Flag], config: &EngineConfig) -> Vec<Flag> {
-    let mut all = flags.to_vec();
-    if let Policy::Vllm(policy) = &config.policy {
-        let usual = [
-            ("max-num-batched-tokens", policy.max_num_batched_tokens),
-            ("max-num-seqs", policy.max_num_seqs),
-        ];
-        for (name, number) in usual {
-            if !all.iter().any(|(known, _)| known == name) {
-                all.push((name.to_owned(), Some(number.to_string())));
-            }
+    let (engine, usual) = match &config.policy {
+        Policy::Vllm(policy) => (
+            EngineKind::Vllm,
+            vec![
+                ("max-num-batched-tokens", policy.max_num_batched_tokens),
+                ("max-num-seqs", policy.max_num_seqs),
+            ],
+        ),
+        Policy::Mindie(policy) => (
+            EngineKind::Mindie,
+            vec![
+                ("maxBatchSize", policy.max_batch_size),
+                ("maxPrefillBatchSize", policy.max_prefill_batch_size),
+                ("maxPrefillTokens", policy.max_prefill_tokens),
+            ],
+        ),
+        Policy::Sglang(_) => (EngineKind::Sglang, Vec::new()),
+    };
+    let own = |(name, value): &Flag| (name_for(engine, name).to_owned(), value.clone());
+    let mut all: Vec<Flag> = flags.iter().map(own).collect();
+    for (name, number) in usual {
+        if !all.iter().any(|(known, _)| known == name) {
+            all.push((name.to_owned(), Some(number.to_string())));
         }
     }
     all
@@ -67,6 +107,8 @@ pub fn settled(flags: &[Flag], config: &EngineConfig) -> Vec<Flag> {
 pub struct Work {
     /// When.
     pub load: Load,
+    /// When the streams of a closed loop begin.
+    pub start: Start,
     /// Tokens of prompts.
     pub input: Lengths,
     /// Tokens of answers.
@@ -109,14 +151,19 @@ pub fn simulate(config: EngineConfig, work: &Work, seed: u64) -> Run {
             Request::new(u64::from(id), sizes.input.min(longest), sizes.output)
         })
         .collect();
-    let mut engine = Engine::new(config, seed);
     match work.load {
-        Load::Closed(streams) => closed_loop(
-            &mut engine,
-            requests,
-            streams.max(1) as usize,
-            Keep::default(),
-        ),
+        Load::Closed(streams) => {
+            let streams = streams.max(1);
+            let wave = requests.iter().take(streams as usize);
+            let span = match work.start {
+                Start::AtOnce => 0,
+                Start::Spread => first_wave(&config, wave.cloned()),
+                Start::Over(span) => span,
+            };
+            let starts = spread_over(span, streams);
+            let mut engine = Engine::new(config, seed);
+            staggered_loop(&mut engine, requests, &starts, Keep::default())
+        }
         Load::Open(rate) => {
             let mut at = 0.0;
             let arrivals: Vec<(u64, Request)> = requests
@@ -126,6 +173,7 @@ pub fn simulate(config: EngineConfig, work: &Work, seed: u64) -> Run {
                     ((at * 1e9) as u64, request)
                 })
                 .collect();
+            let mut engine = Engine::new(config, seed);
             open_loop(&mut engine, arrivals, Keep::default())
         }
     }
@@ -224,6 +272,7 @@ mod tests {
         let config = subject.start(&[], &timing).unwrap();
         let work = |load| Work {
             load,
+            start: Start::AtOnce,
             input: Lengths::Fixed(128),
             output: Lengths::Fixed(32),
             requests: 2000,
@@ -238,12 +287,76 @@ mod tests {
     }
 
     #[test]
+    fn a_first_wave_that_is_spread_waits_less_for_its_first_tokens() {
+        let subject = subject();
+        let timing = Timing::shipped(&subject.device);
+        let config = subject.start(&[], &timing).unwrap();
+        let ttft = |start| {
+            let work = Work {
+                load: Load::Closed(64),
+                start,
+                input: Lengths::Fixed(1024),
+                output: Lengths::Fixed(64),
+                requests: 128,
+                trace: None,
+            };
+            Figures::of(&simulate(config.clone(), &work, 1))
+                .ttft_ms
+                .unwrap()
+        };
+        let (at_once, spread) = (ttft(Start::AtOnce), ttft(Start::Spread));
+        assert!(spread < 0.7 * at_once, "{spread} {at_once}");
+        assert_eq!(ttft(Start::Over(0)), at_once);
+    }
+
+    #[test]
+    fn mindie_serves_with_its_own_scheduler_and_names() {
+        let ascend = Subject {
+            device: Device::named("910b3").unwrap().clone(),
+            engine: EngineKind::Mindie,
+            ..subject()
+        };
+        let timing = Timing::shipped(&ascend.device);
+        let rate = |batch: &str| {
+            let flags = [("maxPrefillBatchSize".to_owned(), Some(batch.to_owned()))];
+            let config = ascend.start(&flags, &timing).unwrap();
+            let names = settled(&flags, &config);
+            assert!(names.iter().any(|(name, _)| name == "maxBatchSize"));
+            let work = Work {
+                load: Load::Closed(32),
+                start: Start::AtOnce,
+                input: Lengths::Fixed(64),
+                output: Lengths::Fixed(32),
+                requests: 128,
+                trace: None,
+            };
+            Figures::of(&simulate(config, &work, 1))
+                .requests_per_s
+                .unwrap()
+        };
+        assert!(
+            rate("50") > 1.2 * rate("1"),
+            "prompts that come together are taken together"
+        );
+        let elsewhere = Subject {
+            engine: EngineKind::Mindie,
+            ..subject()
+        };
+        let error = elsewhere.start(&[], &timing).unwrap_err().to_string();
+        assert!(error.contains("Ascend"), "{error}");
+        let unknown = [("maxSpeed".to_owned(), Some("9".to_owned()))];
+        let error = ascend.start(&unknown, &timing).unwrap_err().to_string();
+        assert!(error.contains("maxSpeed"), "{error}");
+    }
+
+    #[test]
     fn the_requests_of_a_trace_are_served_one_after_another() {
         let subject = subject();
         let config = subject.start(&[], &Timing::shipped(&subject.device));
         let sizes = |output| Sizes { input: 100, output };
         let work = Work {
             load: Load::Closed(1),
+            start: Start::AtOnce,
             input: Lengths::Fixed(100),
             output: Lengths::Fixed(6),
             requests: 5,

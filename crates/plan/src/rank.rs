@@ -21,6 +21,24 @@ pub struct Goal {
     pub objectives: Objectives,
 }
 
+/// How far candidates that miss the objectives stand behind those that meet them.
+const BEHIND: f64 = 1e-9;
+
+impl Goal {
+    /// What a searcher takes as its expectation of a candidate: larger is better, and all that
+    /// miss the objectives come after all that meet them.
+    pub fn score(&self, ranked: &Ranked) -> f64 {
+        let worth = match self.metric {
+            Metric::Requests | Metric::Throughput => ranked.predicted,
+            Metric::Ttft | Metric::Tpot | Metric::E2e => 1.0 / ranked.predicted.max(1e-9),
+        };
+        match ranked.met {
+            true => worth,
+            false => worth * BEHIND,
+        }
+    }
+}
+
 /// A candidate that the engine would serve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ranked {
@@ -60,13 +78,7 @@ pub fn rank(
         })
     });
     let mut ranked: Vec<Ranked> = expected.into_iter().flatten().collect();
-    ranked.sort_by(|a, b| {
-        let better = match goal.metric {
-            Metric::Requests | Metric::Throughput => b.predicted.total_cmp(&a.predicted),
-            Metric::Ttft | Metric::Tpot | Metric::E2e => a.predicted.total_cmp(&b.predicted),
-        };
-        b.met.cmp(&a.met).then(better)
-    });
+    ranked.sort_by(|a, b| goal.score(b).total_cmp(&goal.score(a)));
     Ok(ranked)
 }
 

@@ -8,7 +8,7 @@ use inferometer_core::length::Distribution as Lengths;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_plan::calibrate::{CalibrateError, Calibration, Doubtful, calibrate};
 use inferometer_plan::flags::Flag;
-use inferometer_plan::observation::{Assumed, Load, Observation, Origin, read_sources};
+use inferometer_plan::observation::{Assumed, Load, Observation, Origin, Start, read_sources};
 use inferometer_plan::predict::{Figures, Metric, Subject, Work, simulate};
 use inferometer_plan::what_if::{Objectives, Outcome, Question, ask, to_json};
 use inferometer_sim::engine::{Noise, virtual_time::Served};
@@ -58,6 +58,7 @@ fn measured(subject: &Subject, streams: u32, requests: u32, seed: u64) -> Observ
     Observation {
         name: format!("{streams} streams"),
         load: work.load,
+        start: work.start,
         requests: Some(requests),
         input: Some(work.input),
         output: Some(work.output),
@@ -73,6 +74,7 @@ fn measured(subject: &Subject, streams: u32, requests: u32, seed: u64) -> Observ
 fn work(streams: u32, requests: u32) -> Work {
     Work {
         load: Load::Closed(streams),
+        start: Start::AtOnce,
         input: Lengths::Fixed(256),
         output: Lengths::Normal(128.0, 40.0),
         requests,
@@ -164,6 +166,7 @@ fn ladder(subject: &Subject, columns: &[u32]) -> String {
 fn ladder_work(streams: u32) -> Work {
     Work {
         load: Load::Closed(streams),
+        start: Start::AtOnce,
         input: Lengths::Fixed(60),
         output: Lengths::Normal(200.0, 70.0),
         requests: 600,
@@ -211,40 +214,14 @@ fn three_columns_of_a_ladder_predict_the_others_within_ten_percent() {
 
 /// Six points of vLLM 0.26 on one H200: a Qwen2.5-7B shape with a vocabulary of 8192.
 fn h200_points() -> Vec<Observation> {
-    let point =
-        |(tokens, sequences): (&str, &str), streams, (input, output), (rate, ttft, tpot)| {
-            let flag = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
-            Observation {
-                name: format!("{streams} streams, {tokens} tokens, {sequences} sequences"),
-                load: Load::Closed(streams),
-                requests: None,
-                input: Some(Lengths::Fixed(input)),
-                output: Some(Lengths::Fixed(output)),
-                spread: None,
-                flags: vec![
-                    flag("max-model-len", "8192"),
-                    flag("max-num-batched-tokens", tokens),
-                    flag("max-num-seqs", sequences),
-                ],
-                version: None,
-                figures: Figures {
-                    requests_per_s: Some(rate),
-                    ttft_ms: Some(ttft),
-                    tpot_ms: Some(tpot),
-                    ..Figures::default()
-                },
-                origin: Origin::Import,
-                invalid: Vec::new(),
-            }
-        };
-    vec![
-        point(("8192", "1024"), 1, (512, 128), (1.70, 27.0, 4.4)),
-        point(("8192", "1024"), 16, (512, 128), (20.4, 153.0, 5.0)),
-        point(("8192", "1024"), 128, (512, 128), (56.3, 788.0, 11.6)),
-        point(("8192", "1024"), 32, (4096, 64), (9.6, 1157.0, 34.2)),
-        point(("512", "256"), 64, (512, 128), (46.9, 208.0, 8.8)),
-        point(("8192", "32"), 64, (512, 128), (32.7, 1060.0, 5.8)),
-    ]
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/plan/h200.md");
+    let assumed = Assumed {
+        flags: vec![("max-model-len".to_owned(), Some("8192".to_owned()))],
+        ..Assumed::default()
+    };
+    let points = read_sources(&[file], &assumed).expect("as set up");
+    assert_eq!(points.len(), 6);
+    points
 }
 
 #[test]
@@ -307,6 +284,7 @@ fn predictions_of_the_h200_change_as_those_of_a_server_do() {
         ];
         let work = Work {
             load: Load::Closed(streams),
+            start: Start::AtOnce,
             input: Lengths::Fixed(input),
             output: Lengths::Fixed(128),
             requests: streams.max(16) * 4,

@@ -7,7 +7,7 @@ use inferometer_catalog::timing::Timing;
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_plan::calibrate::{Calibration, Doubtful, calibrate};
 use inferometer_plan::flags::Flag;
-use inferometer_plan::observation::{Load, Observation, Origin};
+use inferometer_plan::observation::{Load, Observation, Origin, Start};
 use inferometer_plan::predict::{Figures, Metric, Subject, Work, simulate};
 use inferometer_plan::rank::{Goal, rank};
 use inferometer_plan::what_if::Objectives;
@@ -25,6 +25,7 @@ fn subject() -> Subject {
 fn work(streams: u32) -> Work {
     Work {
         load: Load::Closed(streams),
+        start: Start::AtOnce,
         input: Lengths::Normal(900.0, 300.0),
         output: Lengths::Normal(120.0, 40.0),
         requests: 3 * streams,
@@ -42,6 +43,7 @@ fn calibrated(subject: &Subject) -> Calibration {
             Observation {
                 name: format!("{streams} streams"),
                 load: work.load,
+                start: work.start,
                 requests: Some(work.requests),
                 input: Some(work.input),
                 output: Some(work.output),

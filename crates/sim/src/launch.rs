@@ -168,9 +168,6 @@ impl Launch {
     pub fn of_mindie(text: &str, host: &Host) -> Result<Launch, LaunchError> {
         let config = mindie::Config::parse(text)
             .map_err(|error| LaunchError::Config(format!("the MindIE configuration: {error}")))?;
-        if let Some(refusal) = config.refusals().into_iter().next() {
-            return Err(LaunchError::Refused(Box::new(refusal)));
-        }
         let version = host.version.unwrap_or(EngineKind::Mindie.newest());
         let flags = config.resolved(version);
         let named = match Path::new(&flags.model).is_dir() {
@@ -181,7 +178,20 @@ impl Launch {
                 .find(|name| Model::named(name).is_some())
                 .unwrap_or(&flags.model),
         };
-        let model = model(named)?;
+        Launch::of_mindie_model(&config, &flags, &model(named)?, host)
+    }
+
+    /// Starts MindIE with a model whose shape is known already. The flags are the file's,
+    /// with the share of memory that the environment may set.
+    pub fn of_mindie_model(
+        config: &mindie::Config,
+        flags: &ResolvedFlags,
+        model: &Model,
+        host: &Host,
+    ) -> Result<Launch, LaunchError> {
+        if let Some(refusal) = config.refusals().into_iter().next() {
+            return Err(LaunchError::Refused(Box::new(refusal)));
+        }
         let cards = flags.tensor_parallel;
         let size = u32_of(flags.block_size);
         let memory = MindieMemory {
@@ -203,10 +213,10 @@ impl Launch {
                 weights: memory.weights / f64::from(cards.max(1)),
                 total: memory.card,
             };
-            let line = write_line(EngineKind::Mindie, version, &Fact::DeviceOutOfMemory);
+            let line = write_line(EngineKind::Mindie, flags.version, &Fact::DeviceOutOfMemory);
             return Err(LaunchError::Memory(error, line.into_iter().collect()));
         }
-        let blocks = memory::mindie_blocks(&model, cards, size, gib, model.dtype.cache());
+        let blocks = memory::mindie_blocks(model, cards, size, gib, model.dtype.cache());
         if blocks == 0 {
             let error = MemoryError::NoCache { kv: gib };
             return Err(LaunchError::Memory(error, Vec::new()));
@@ -226,19 +236,19 @@ impl Launch {
             tensor: cards,
             pipeline: 1,
         };
-        let time = StepTime::new(&model, &host.device, &parallel, &host.timing());
+        let time = StepTime::new(model, &host.device, &parallel, &host.timing());
         let longest = u32_of(flags.max_model_len);
         let policy = Policy::Mindie(policy);
         let config = EngineConfig {
             headroom: Some(Headroom {
                 bytes: left * GIB,
-                activations: Activations::new(&model, &parallel),
+                activations: Activations::new(model, &parallel),
             }),
             ..EngineConfig::new(policy, time, (blocks, size), longest)
         };
-        let ready = write_line(EngineKind::Mindie, version, &Fact::Ready);
+        let ready = write_line(EngineKind::Mindie, flags.version, &Fact::Ready);
         let log = ready.map(|line| (Duration::from_secs(60), line));
-        Ok(Launch::new(&flags, config, log.into_iter().collect()))
+        Ok(Launch::new(flags, config, log.into_iter().collect()))
     }
 
     fn of_flags(flags: &ResolvedFlags, model: &Model, host: &Host) -> Result<Launch, LaunchError> {

@@ -1,6 +1,6 @@
 //! What every searcher keeps to, written once and run for all of them.
 
-use super::{Ask, Grid, Halving, Observation, Outcome, Random, Searcher, Tpe};
+use super::{Ask, Expected, Grid, Halving, Observation, Outcome, Prior, Random, Searcher, Tpe};
 use crate::space::{Admission, Dimension, Domain, NoRules, Point, Rules, Space, Spacing, Value};
 
 fn searchers() -> Vec<Box<dyn Searcher>> {
@@ -9,7 +9,18 @@ fn searchers() -> Vec<Box<dyn Searcher>> {
         Box::new(Random),
         Box::new(Halving::default()),
         Box::new(Tpe),
+        Box::new(prior()),
     ]
+}
+
+/// Expectations of some points of the small space and of none of the others.
+fn prior() -> Prior {
+    let points = small().grid().take(5).zip(1..);
+    let expected = points.map(|(point, place)| Expected {
+        point,
+        score: f64::from(place),
+    });
+    Prior::new(expected.collect())
 }
 
 fn space(dimensions: Vec<(&str, Domain)>) -> Space {

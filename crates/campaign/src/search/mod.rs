@@ -6,11 +6,13 @@ mod contract;
 pub mod external;
 mod grid;
 mod halving;
+mod prior;
 mod random;
 mod tpe;
 
 pub use grid::Grid;
 pub use halving::{Halving, HalvingError, Race, RungFigure};
+pub use prior::{Expected, Prior};
 pub use random::Random;
 pub use tpe::Tpe;
 

@@ -9,6 +9,7 @@ use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{DeviceClass, DeviceKind, LaunchCommand, ModelLimits};
 use inferometer_catalog::memory::GIB;
 use inferometer_catalog::model::Model;
+use inferometer_catalog::timing::Timing;
 use inferometer_core::seed::{Dimension, rng};
 use inferometer_sim::engine::{
     Engine, Request,
@@ -55,6 +56,8 @@ pub struct Ground {
     pub input: u32,
     pub output: u32,
     pub shared: u32,
+    /// Step times other than the device's own.
+    pub timing: Option<Timing>,
 }
 
 /// A grid of flags with the cell of every setting; the last flag changes fastest.
@@ -135,6 +138,7 @@ const fn ground(
         input,
         output,
         shared,
+        timing: None,
     }
 }
 
@@ -217,7 +221,7 @@ impl Ground {
             device: device.clone(),
             cards: 1,
             version: None,
-            timing: None,
+            timing: self.timing.clone(),
             stamp: String::new(),
         };
         match Launch::of_command(&words, &host) {
@@ -369,7 +373,7 @@ impl<'a> Problem<'a> {
         }
     }
 
-    fn violation(&self, cell: Cell) -> f64 {
+    pub fn violation(&self, cell: Cell) -> f64 {
         let (
             Some([ttft, tpot]),
             Cell::Served {

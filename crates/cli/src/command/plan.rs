@@ -2,18 +2,25 @@
 
 pub mod arguments;
 mod calibration;
+mod curves;
 mod memory;
 mod trace;
 mod verify;
 mod what_if;
 
 use crate::Exit;
-use crate::arguments::DataView;
-use crate::output::{print, style};
-use arguments::{PlanArguments, PlanQuestion, ViewArguments};
+use crate::arguments::{DataView, Format, OutputOptions};
+use crate::output::{Rendered, deliver, language, print, style};
+use anyhow::bail;
+use arguments::{PlanArguments, PlanQuestion, SheetArguments, ViewArguments};
+use inferometer_core::message::Lang;
+use inferometer_report::dialect::Dialect;
 use inferometer_report::doc::{Doc, Section};
-use inferometer_report::text;
+use inferometer_report::figure::Figure;
+use inferometer_report::html::{self, Edition};
+use inferometer_report::{markdown, text};
 use serde_json::Value;
+use std::path::Path;
 
 /// Answers one question.
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<Exit> {
@@ -38,5 +45,48 @@ fn show(
             },
             style(),
         )),
+    }
+}
+
+/// An answer that has pictures too.
+struct Sheet<'a> {
+    title: &'a dyn Fn(Lang) -> String,
+    json: &'a dyn Fn() -> Value,
+    sections: &'a dyn Fn(Lang) -> Vec<Section>,
+    figures: &'a dyn Fn(Lang) -> Vec<Figure>,
+}
+
+impl Sheet<'_> {
+    /// Shows or writes it in the format that was asked for; pages and pictures go into this
+    /// folder unless `-o` says otherwise.
+    fn show(&self, view: &SheetArguments) -> anyhow::Result<()> {
+        let lang = language(view.lang);
+        let options = OutputOptions {
+            format: vec![view.format],
+            dialect: Dialect::Ours,
+            lang: view.lang,
+            to: view.to.clone(),
+            theme: view.theme,
+            definitions: false,
+        };
+        let doc = |lang| Doc {
+            sections: (self.sections)(lang),
+        };
+        deliver(&options, Path::new("."), |format| {
+            Ok(Rendered::Whole(match format {
+                Format::Text => text::render(&doc(lang), style()),
+                Format::Md => markdown::render(&doc(lang)),
+                Format::Json => serde_json::to_string_pretty(&(self.json)())? + "\n",
+                Format::Csv => bail!("--format csv is not made here; use json, or md for a table"),
+                Format::Svg | Format::Png => return Ok(Rendered::Figures((self.figures)(lang))),
+                Format::Html => html::render(&html::page(lang, (self.json)(), |lang| Edition {
+                    lang,
+                    title: (self.title)(lang),
+                    headlines: Vec::new(),
+                    doc: doc(lang),
+                    figures: (self.figures)(lang),
+                })),
+            }))
+        })
     }
 }

@@ -63,9 +63,7 @@ pub fn simulate(
                 bail!("--sim-clock virtual needs a number of requests: give --requests");
             };
             let spread = spread(launch, *streams, *stagger, &workload);
-            let starts: Vec<u64> = (0..u64::from(*streams))
-                .map(|stream| spread / u64::from(*streams) * stream)
-                .collect();
+            let starts = virtual_time::spread_over(spread, *streams);
             stagger_ns = Some(spread).filter(|_| *stagger != Stagger::None && *streams > 1);
             virtual_time::staggered_loop(&mut engine, (0..requests).map(request), &starts, keep)
         }
@@ -170,7 +168,6 @@ fn spread(launch: &Launch, streams: u32, stagger: Stagger, workload: &Workload) 
         Stagger::None => 0,
         Stagger::Over(span) => Offset::after(span.0).0,
         Stagger::Auto => {
-            let mut engine = Engine::new(launch.config.clone(), 0);
             let block = launch.config.block_size;
             let wave = (0..u64::from(streams)).map(|session| {
                 let place = WARMUP_SESSION + session;
@@ -179,10 +176,7 @@ fn spread(launch: &Launch, streams: u32, stagger: Stagger, workload: &Workload) 
                     ..request(place, &workload.prompt(place, 0), block)
                 }
             });
-            let run =
-                virtual_time::closed_loop(&mut engine, wave, streams as usize, Keep::default());
-            run.mean(Served::latency_ms)
-                .map_or(0, |ms| (ms * 1e6) as u64)
+            virtual_time::first_wave(&launch.config, wave)
         }
     }
 }

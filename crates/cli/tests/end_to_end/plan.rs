@@ -174,8 +174,6 @@ fn a_sweep_is_a_source_and_its_invalid_points_are_refused_unless_forced() {
         "a100-80g",
         "--concurrency",
         "2,8,32",
-        "--stagger",
-        "none",
         "--requests",
         "200",
         "--quiet",

@@ -157,6 +157,10 @@ crate::texts! {
         VerifiedKept => "the error is kept in {file}", "误差已记入 {file}";
         /// Where the run is.
         VerifiedRun => "the run is {run}", "运行记录：{run}";
+        /// Title of curves over the load.
+        OverLoad => "Predictions over the load", "预测随负载变化";
+        /// What the bands of curves are.
+        Bands => "Bands: where 9 of 10 predictions lie, wider outside what was measured; latencies are means.", "色带：九成预测落在其中，超出已测范围时更宽；时延为均值。";
         /// A flag at its default.
         Usual => "default", "默认";
     }

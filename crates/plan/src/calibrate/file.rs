@@ -3,6 +3,7 @@
 use super::{Envelope, HeldOut, TooFast};
 use crate::device::{BadDevice, Card};
 use crate::flags::Flag;
+use crate::observation::Start;
 use crate::predict::Subject;
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_catalog::model::Model;
@@ -67,6 +68,9 @@ pub struct Workload {
     pub input_tokens: LengthSpec,
     /// Tokens of answers.
     pub output_tokens: LengthSpec,
+    /// When streams began.
+    #[serde(default)]
+    pub start: Start,
     /// Requests of a measurement, where all had as many.
     pub requests: Option<u32>,
 }

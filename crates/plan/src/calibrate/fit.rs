@@ -191,7 +191,8 @@ impl Linearised {
         std::array::from_fn(|index| self.at[index] + change[index].clamp(-1.0, 1.0))
     }
 
-    fn misfit(&self) -> f64 {
+    /// The weighed misfit, priors included.
+    pub(super) fn misfit(&self) -> f64 {
         misfit(&self.residuals, &self.at)
     }
 }

@@ -1,6 +1,7 @@
 //! What is fitted: factors on the shipped coefficients, as logarithms with a prior around 0.
 
 use crate::predict::Subject;
+use inferometer_catalog::device::Kind;
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_catalog::timing::Timing;
 
@@ -85,17 +86,38 @@ pub(super) type Logarithms = [f64; COUNT];
 /// Releases of vLLM before this one scheduled, sampled and detokenised in the loop of the steps.
 const LEAN_HOST: Version = Version::new(0, 8, 0);
 /// What that cost more, for each step and for each sequence.
-const FORMER_HOST: (f64, f64) = (5.0, 4.5);
+const FORMER_HOST: (f64, f64) = (5.0, 2.5);
+/// Cards up to this many TFLOP/s reach more of their peak in matrix products than the newer ones
+/// on which the shipped coefficients were measured: power holds them back less.
+const MODEST_TFLOPS: f64 = 400.0;
+/// What their arithmetic takes beside the shipped multiple of the peak: 80 % of it is reached.
+const MODEST_ARITHMETIC: f64 = 0.82;
 
 /// Where the fit begins: the shipped coefficients, with the host's share of the engine's time.
 pub(super) fn before_measuring(subject: &Subject, version: Option<Version>) -> Timing {
     let mut timing = Timing::shipped(&subject.device);
+    let device = &subject.device;
+    if device.kind == Kind::Cuda && device.bf16 && device.half_tflops <= MODEST_TFLOPS {
+        timing.linear *= MODEST_ARITHMETIC;
+        timing.attention *= MODEST_ARITHMETIC;
+    }
     let former = version.is_some_and(|version| version < LEAN_HOST);
     if subject.engine == EngineKind::Vllm && former {
         timing.step_us *= FORMER_HOST.0;
         timing.sequence_us *= FORMER_HOST.1;
     }
     timing
+}
+
+/// Profiles to begin with: where nothing says how old the engine is, both kinds of host, and the
+/// measurements decide.
+pub(super) fn beginnings(subject: &Subject, version: Option<Version>) -> Vec<Timing> {
+    let known = before_measuring(subject, version);
+    let former = before_measuring(subject, Some(Version::new(0, 6, 3)));
+    match version {
+        None if former != known => vec![known, former],
+        _ => vec![known],
+    }
 }
 
 /// Bound on each logarithm: a factor of 150 is beyond any card of the same family.

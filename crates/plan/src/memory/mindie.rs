@@ -1,19 +1,17 @@
 //! MindIE's division of a card, by its own rules.
 
-use super::{Answer, Layout, Lengths, MemoryError, Part, Question};
-use crate::flags::name_for;
+use super::layout::Layout;
+use super::{Answer, Lengths, MemoryError, Part, Question};
+use crate::mindie::{Configured, configured};
 use inferometer_catalog::device::{Kind, Parallel};
 use inferometer_catalog::engine::mindie::Config;
 use inferometer_catalog::memory::{GIB, MindieMemory, mindie_max_batch};
 use serde::Serialize;
-use serde_json::Value;
 
 /// Run-time variables and post-processing, GiB a card.
 const RUN_TIME: f64 = 2.0;
 /// What the system holds at rest, GiB a card.
 const SYSTEM: f64 = 3.4;
-/// NPU_MEMORY_FRACTION where nothing is said.
-const FRACTION: f64 = 0.8;
 
 /// The sizes that MindIE's configuration wants.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -40,7 +38,12 @@ pub(super) fn divide(question: &Question<'_>) -> Result<Answer, MemoryError> {
     if device.kind != Kind::Ascend {
         return Err(MemoryError::NotAscend(device.name.clone()));
     }
-    let (config, fraction) = configured(question)?;
+    let mut config = Config::default();
+    if let Some(lengths) = question.lengths {
+        for_lengths(&mut config, lengths, question.model.model.max_position);
+    }
+    let Configured { config, fraction } =
+        configured(config, &question.flags).map_err(MemoryError::Mindie)?;
     if let Some(refusal) = config.refusals().into_iter().next() {
         return Err(MemoryError::Mindie(refusal.message));
     }
@@ -118,73 +121,11 @@ pub(super) fn divide(question: &Question<'_>) -> Result<Answer, MemoryError> {
     Ok(answer)
 }
 
-/// Its file with the flags in it, and NPU_MEMORY_FRACTION.
-fn configured(question: &Question<'_>) -> Result<(Config, f64), MemoryError> {
-    let mut config = Config::default();
-    let longest = u64::from(question.model.model.max_position);
-    if let Some(lengths) = question.lengths {
-        let deploy = &mut config.backend.deploy;
-        deploy.max_input_token_len = u64::from(lengths.input).max(1);
-        deploy.max_seq_len = lengths.total().max(1).min(longest);
-        config.backend.schedule.max_iter_times = u64::from(lengths.output).max(1);
-        config.backend.schedule.max_prefill_tokens = config
-            .backend
-            .schedule
-            .max_prefill_tokens
-            .max(u64::from(lengths.input));
-    }
-    let model = config
-        .backend
-        .deploy
-        .models
-        .first_mut()
-        .expect("the default has one model");
-    model.world_size = 1;
-    let bad = |error: serde_json::Error| MemoryError::Mindie(error.to_string());
-    let mut value = serde_json::to_value(&config).map_err(bad)?;
-    let mut fraction = FRACTION;
-    for (name, given) in &question.flags {
-        let name = name_for(question.engine, name);
-        let given = given.as_deref().unwrap_or("true");
-        if name == "NPU_MEMORY_FRACTION" {
-            let read = given.parse::<f64>().ok();
-            fraction = read
-                .filter(|read| *read > 0.0 && *read <= 1.0)
-                .ok_or_else(|| {
-                    MemoryError::Mindie(format!(
-                        "NPU_MEMORY_FRACTION is {given}, expected a share from 0 to 1"
-                    ))
-                })?;
-            continue;
-        }
-        let Some(place) = place(&mut value, name) else {
-            return Err(MemoryError::Mindie(format!(
-                "there is no setting '{name}'; its names are those of its config.json, such as maxSeqLen"
-            )));
-        };
-        *place = serde_json::from_str(given).unwrap_or_else(|_| Value::from(given));
-    }
-    let mut config: Config = serde_json::from_value(value).map_err(bad)?;
-    let cards = config
-        .backend
-        .deploy
-        .models
-        .first()
-        .map_or(1, |model| model.world_size);
-    // The default template names four cards; ours are as many as share the model.
-    config.backend.npu_device_ids = vec![(0..cards.min(1024)).collect()];
-    Ok((config, fraction))
-}
-
-fn place<'a>(config: &'a mut Value, name: &str) -> Option<&'a mut Value> {
-    let places = [
-        "/BackendConfig/ScheduleConfig",
-        "/BackendConfig/ModelDeployConfig",
-        "/BackendConfig/ModelDeployConfig/ModelConfig/0",
-    ];
-    let pointer = places
-        .into_iter()
-        .map(|place| format!("{place}/{name}"))
-        .find(|pointer| config.pointer(pointer).is_some())?;
-    config.pointer_mut(&pointer)
+fn for_lengths(config: &mut Config, lengths: Lengths, longest: u32) {
+    let deploy = &mut config.backend.deploy;
+    deploy.max_input_token_len = u64::from(lengths.input).max(1);
+    deploy.max_seq_len = lengths.total().max(1).min(u64::from(longest));
+    let schedule = &mut config.backend.schedule;
+    schedule.max_iter_times = u64::from(lengths.output).max(1);
+    schedule.max_prefill_tokens = schedule.max_prefill_tokens.max(u64::from(lengths.input));
 }

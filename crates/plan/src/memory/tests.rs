@@ -56,13 +56,19 @@ fn an_h200_holds_what_vllm_reported() {
     );
 }
 
-/// What vLLM logs on loading (`Model loading took … GiB`) for weights as published.
+/// The bytes of all tensors that the models' own `model.safetensors.index.json` states.
 #[test]
-fn weights_are_those_that_engines_log() {
-    for (name, logged) in [("llama-3.1-8b", 14.99), ("qwen2.5-7b", 14.25)] {
+fn weights_are_those_of_the_published_files() {
+    for (name, total_size) in [
+        ("llama-3.1-8b", 16_060_522_496.0),
+        ("qwen2.5-7b", 15_231_233_024.0),
+    ] {
         let answer = ask(&preset(name), "h100", EngineKind::Vllm, &[]);
-        let weights = gib(answer.weights.bytes());
-        assert!((weights / logged - 1.0).abs() < 0.03, "{name}: {weights}");
+        let weights = answer.weights.bytes();
+        assert!(
+            (weights / total_size - 1.0).abs() < 0.002,
+            "{name}: {weights}"
+        );
     }
 }
 

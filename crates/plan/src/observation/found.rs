@@ -1,7 +1,7 @@
 //! Other tools' results as observations.
 
 use super::runs::named;
-use super::{Load, Observation, Origin};
+use super::{Load, Observation, Origin, Start};
 use crate::flags::Flag;
 use crate::predict::Figures;
 use inferometer_catalog::engine::{LaunchCommand, Version};
@@ -26,6 +26,7 @@ pub(super) fn observation(found: &Found) -> Option<Observation> {
     Some(Observation {
         name: format!("{} lines {}–{}", found.file, found.lines.0, found.lines.1),
         load,
+        start: Start::AtOnce,
         requests,
         input: length(
             summary.tokens.input_mean,
@@ -133,12 +134,15 @@ pub(super) fn version(tool: Tool) -> Option<Version> {
 }
 
 fn flags(found: &Found) -> Vec<Flag> {
-    let Some(command) = found.command.as_deref() else {
-        return Vec::new();
-    };
-    let Ok(command) = LaunchCommand::parse_line(command) else {
-        return Vec::new();
-    };
+    let command = found.command.as_deref().map(LaunchCommand::parse_line);
+    match command {
+        Some(Ok(command)) => flags_of(&command),
+        Some(Err(_)) | None => Vec::new(),
+    }
+}
+
+/// The flags of a command that a scheduler may depend on.
+pub(super) fn flags_of(command: &LaunchCommand) -> Vec<Flag> {
     let about_serving = [
         "model",
         "model-path",

@@ -1,9 +1,11 @@
 //! Our own runs as observations, and the sources that users name.
 
-use super::found::{self, observation, spread_around};
+use super::found::{self, flags_of, observation, spread_around};
+use super::points;
 use super::stragglers::without_spoilt_rates;
-use super::{Assumed, Load, Observation, ObservationError, Origin};
+use super::{Assumed, Load, Observation, ObservationError, Origin, Start};
 use crate::predict::Figures;
+use inferometer_catalog::engine::LaunchCommand;
 use inferometer_core::doubt::Severity;
 use inferometer_core::length::{Distribution as Lengths, LengthSpec};
 use inferometer_core::run_dir::{RunDir, list};
@@ -83,8 +85,10 @@ fn fill(observation: &mut Observation, assumed: &Assumed) {
         other => other,
     };
     observation.output = observation.output.or(output);
-    if observation.flags.is_empty() {
-        observation.flags = assumed.flags.clone();
+    for flag in &assumed.flags {
+        if !observation.flags.iter().any(|(known, _)| *known == flag.0) {
+            observation.flags.push(flag.clone());
+        }
     }
 }
 
@@ -120,19 +124,31 @@ fn read_source(path: &Path) -> Result<Vec<Observation>, ObservationError> {
     }
     let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
     let text = String::from_utf8_lossy(&bytes);
+    let points = points::read(&path.display().to_string(), &text);
+    // Objects of other tools may share some names with ours; a table that has flags is ours.
+    let is_json = text.trim_start().starts_with(['[', '{']);
+    match points {
+        Ok(points) if !points.is_empty() => return Ok(points),
+        Err(reason) if !is_json => return Err(failed(reason)),
+        Ok(_) | Err(_) => {}
+    }
     let imported = inferometer_import::read(&path.display().to_string(), &text);
     let of_2024 = imported.results.iter().find_map(|found| match found.tool {
         Tool::Evalscope2024 => found::version(found.tool),
         _ => None,
     });
     let observed = imported.results.iter().filter_map(observation);
-    Ok(observed
+    let observed: Vec<Observation> = observed
         .map(|observed| Observation {
             // A table among blocks of that time is of that time.
             version: observed.version.or(of_2024),
             ..observed
         })
-        .collect())
+        .collect();
+    match points {
+        Err(reason) if observed.is_empty() => Err(failed(reason)),
+        _ => Ok(observed),
+    }
 }
 
 /// The runs of a sweep, in the order of its plan. A visit that came to nothing has none.
@@ -208,15 +224,20 @@ fn of_run(run: &RunDir) -> Result<Option<Observation>, String> {
         .iter()
         .filter(|doubt| doubt.severity == Severity::Invalid)
         .map(|doubt| doubt.code.to_string());
+    let stagger = run.ending().map_err(|error| error.to_string())?.stagger_ns;
+    let environment = run.environment().map_err(|error| error.to_string())?;
+    let engine = environment.engine.unwrap_or_default();
+    let command = LaunchCommand::parse(&engine.command);
     Ok(Some(Observation {
         name: run.path().display().to_string(),
         load,
+        start: stagger.map_or(Start::AtOnce, Start::Over),
         requests: u32::try_from(summary.requests.ok).ok().filter(|&ok| ok > 0),
         input: input.or(mean(summary.tokens.input_mean)),
         output: output.or(mean(summary.tokens.output_mean)),
         spread: None,
-        flags: Vec::new(),
-        version: None,
+        flags: command.map_or(Vec::new(), |command| flags_of(&command)),
+        version: engine.version.and_then(|version| version.parse().ok()),
         figures: figures(&summary),
         origin: Origin::Run,
         invalid: match summary.valid {

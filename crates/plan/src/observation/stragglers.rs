@@ -50,12 +50,14 @@ pub(super) fn without_spoilt_rates(observation: &mut Observation) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observation::Start;
     use crate::predict::Figures;
 
     fn observed(figures: Figures) -> Observation {
         Observation {
             name: "a column".to_owned(),
             load: Load::Closed(100),
+            start: Start::AtOnce,
             requests: Some(1000),
             input: None,
             output: Some(Lengths::Fixed(200)),

@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use super::{Engine, Event, EventKind, Finish, Nanos, Refusal, Request, StepRecord};
+use super::{Engine, EngineConfig, Event, EventKind, Finish, Nanos, Refusal, Request, StepRecord};
 
 /// What to keep beside the facts about each request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -152,6 +152,25 @@ pub fn staggered_loop(
         }
     });
     driver.run
+}
+
+/// When so many clients begin who spread their first requests evenly over a time.
+pub fn spread_over(span: Nanos, streams: u32) -> Vec<Nanos> {
+    let apart = span / u64::from(streams.max(1));
+    (0..u64::from(streams))
+        .map(|stream| apart * stream)
+        .collect()
+}
+
+/// The time over which a measurement spreads its streams by itself: the mean latency of one wave
+/// that begins at once, as a warm-up shows it.
+pub fn first_wave(config: &EngineConfig, wave: impl IntoIterator<Item = Request>) -> Nanos {
+    let wave: Vec<Request> = wave.into_iter().collect();
+    let streams = wave.len();
+    let mut engine = Engine::new(config.clone(), 0);
+    let run = closed_loop(&mut engine, wave, streams, Keep::default());
+    run.mean(Served::latency_ms)
+        .map_or(0, |ms| (ms * 1e6) as Nanos)
 }
 
 /// Serves requests that come at given times, whatever becomes of the others.

@@ -4,12 +4,13 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 use super::verify::Bench;
-use crate::arguments::DataView;
+use crate::arguments::{DataView, Format, theme};
 use clap::{Args, Subcommand};
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::length::Distribution;
 use inferometer_core::message::Lang;
 use inferometer_core::slo::Slo;
+use inferometer_report::figure::theme::Theme;
 use std::path::PathBuf;
 
 /// `inferometer plan`.
@@ -78,6 +79,23 @@ pub struct SettingArguments {
     pub as_version: Option<Version>,
 }
 
+/// How answers are shown that have pictures too.
+#[derive(Args)]
+pub struct SheetArguments {
+    /// text, md, json, html, svg or png
+    #[arg(long, value_name = "text|md|json|html|svg|png", default_value = "text")]
+    pub format: Format,
+    /// Where to write; pictures, of which there may be several, into a folder
+    #[arg(short = 'o', long = "output", value_name = "FILE|DIR")]
+    pub to: Option<PathBuf>,
+    /// Colours of svg and png [light]
+    #[arg(long, value_name = "light|dark", value_parser = theme)]
+    pub theme: Option<Theme>,
+    /// Language: en or zh [from the locale]
+    #[arg(long, value_name = "en|zh", value_parser = lang)]
+    pub lang: Option<Lang>,
+}
+
 /// How answers are shown.
 #[derive(Args)]
 pub struct ViewArguments {
@@ -101,7 +119,7 @@ pub struct CalibrateArguments {
     /// Card: a preset, or numbers as in memory=80GiB,bandwidth=2039,half=312
     #[arg(long, value_name = "PRESET|NUMBERS")]
     pub device: String,
-    /// Engine: vllm or sglang
+    /// Engine: vllm, sglang or mindie
     #[arg(long, value_name = "ENGINE", default_value = "vllm", value_parser = engine)]
     pub engine: EngineKind,
     #[command(flatten)]
@@ -180,7 +198,7 @@ pub struct WhatIfArguments {
     #[arg(long, value_name = "W", value_parser = positive)]
     pub watts: Option<f64>,
     #[command(flatten)]
-    pub view: ViewArguments,
+    pub view: SheetArguments,
 }
 
 fn engine(text: &str) -> Result<EngineKind, String> {

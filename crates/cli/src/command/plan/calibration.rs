@@ -5,7 +5,6 @@ use super::show;
 use crate::Exit;
 use crate::output::language;
 use anyhow::{Context, bail};
-use inferometer_catalog::engine::EngineKind;
 use inferometer_core::message::Lang;
 use inferometer_core::message::plan::PlanText as Text;
 use inferometer_core::run_dir::write_whole;
@@ -29,9 +28,6 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Exit> {
             "--device {} has no speed; add bandwidth= (GB/s) and half= (TFLOP/s)",
             arguments.device
         );
-    }
-    if arguments.engine == EngineKind::Mindie {
-        bail!("--engine mindie cannot be calibrated yet; vllm and sglang can");
     }
     let subject = Subject {
         model: KnownModel::find(&arguments.model)?.model,

@@ -15,14 +15,16 @@ use inferometer_core::message::Lang;
 use inferometer_core::message::plan::PlanText as Text;
 use inferometer_core::options::{Count, Options, OutputSpec};
 use inferometer_core::scenario::{Rate, Stagger};
+use inferometer_core::units::Span;
 use inferometer_load::instrument::Control;
 use inferometer_plan::calibrate::{Calibration, Verified};
-use inferometer_plan::observation::{Assumed, Load, read_sources};
+use inferometer_plan::observation::{Assumed, Load, Start, read_sources};
 use inferometer_plan::predict::{Figures, Metric, Work};
 use inferometer_plan::what_if::{Answers, Outcome, Prediction, on_simulated};
 use inferometer_report::doc::{Block, Cell, Column, Section, Table, Tone};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Where the recommended setting is measured.
 #[derive(Clone, Debug)]
@@ -96,8 +98,11 @@ fn measured_run(url: &str, work: &Work, lang: Lang) -> anyhow::Result<PathBuf> {
     match work.load {
         Load::Closed(streams) => {
             options.load.concurrency = Some(Count(u64::from(streams)));
-            // As it was predicted: all at once.
-            options.load.stagger = Some(Stagger::None);
+            options.load.stagger = Some(match work.start {
+                Start::AtOnce => Stagger::None,
+                Start::Spread => Stagger::Auto,
+                Start::Over(span) => Stagger::Over(Span(Duration::from_nanos(span))),
+            });
         }
         Load::Open(rate) => options.load.rate = Some(Rate(rate)),
     }

@@ -1,8 +1,9 @@
 //! `inferometer plan what-if`.
 
+use super::Sheet;
 use super::arguments::WhatIfArguments;
 use super::calibration::metric_text;
-use super::show;
+use super::curves::curves;
 use super::trace::Trace;
 use super::verify::verify;
 use crate::Exit;
@@ -82,15 +83,20 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         }
         all
     };
-    show(&arguments.view, json, || {
+    let said = |lang: Lang| -> Vec<Section> {
         let verified = verified
             .as_ref()
             .map(|verified| verified.section(&arguments.calibration, lang));
-        sections(&answers, lang)
-            .into_iter()
-            .chain(verified)
-            .collect()
-    })?;
+        let all = sections(&answers, lang).into_iter().chain(verified);
+        all.collect()
+    };
+    let sheet = Sheet {
+        title: &|lang| Text::WhatIf.text(lang).to_owned(),
+        json: &json,
+        sections: &said,
+        figures: &|lang| curves(&answers, &arguments.slo, lang),
+    };
+    sheet.show(&arguments.view)?;
     Ok(match answers.recommended {
         Some(_) => Exit::Fine,
         None => Exit::Doubtful,
@@ -216,14 +222,14 @@ fn sections(answers: &Answers, lang: Lang) -> Vec<Section> {
     ]
 }
 
-fn of((_, outcome): &(Setting, Outcome)) -> Option<&Prediction> {
+pub(super) fn of((_, outcome): &(Setting, Outcome)) -> Option<&Prediction> {
     match outcome {
         Outcome::Predicted(prediction) => Some(prediction),
         Outcome::Refused(_) | Outcome::NeverMet => None,
     }
 }
 
-fn flags(setting: &Setting) -> String {
+pub(super) fn flags(setting: &Setting) -> String {
     let shown = setting.varied.iter().map(|(name, value)| match value {
         Some(value) => format!("{name}={value}"),
         None => name.clone(),

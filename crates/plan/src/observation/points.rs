@@ -1,0 +1,332 @@
+//! A table of load points with their flags and lengths, as CSV, Markdown or JSON: a row for each
+//! point, a column for each setting and figure.
+//!
+//! Columns go by the names of `summary.json`, or as people write them (`streams`, `in / out`,
+//! `req/s`, `mean TTFT ms`). A column with the name of a flag holds its values, an empty cell its
+//! default; a column `flags` holds several (`max-num-seqs 32, enforce-eager`).
+
+mod table;
+
+use super::{Load, Observation, Origin, Start};
+use crate::flags::Flag;
+use crate::predict::Figures;
+use inferometer_catalog::engine::flag::{Lookup, lookup};
+use inferometer_catalog::engine::{EngineKind, Version};
+use inferometer_core::length::Distribution as Lengths;
+use table::tables;
+
+/// What a column holds.
+#[derive(Clone, Debug, PartialEq)]
+enum Column {
+    Concurrency,
+    Rate,
+    Requests,
+    Input,
+    Output,
+    /// Both lengths: `512 / 128`.
+    Both,
+    RequestsPerS,
+    TokensPerS,
+    Ttft,
+    Tpot,
+    E2e,
+    Version,
+    Flags,
+    Flag(String),
+    /// For people.
+    Remark,
+}
+
+/// The points of a file; none where it holds no such table. `Err` says what in it is wrong.
+pub(super) fn read(name: &str, text: &str) -> Result<Vec<Observation>, String> {
+    let mut all = Vec::new();
+    for table in tables(text) {
+        let columns: Vec<Option<Column>> = table.titles.iter().map(|title| column(title)).collect();
+        if !holds_points(&columns) {
+            continue;
+        }
+        let unknown = columns
+            .iter()
+            .zip(&table.titles)
+            .find(|(it, _)| it.is_none());
+        if let Some((_, title)) = unknown {
+            return Err(format!(
+                "its column '{}' is neither a figure nor a flag of an engine; rename it, or call it 'note'",
+                shortened(title)
+            ));
+        }
+        let columns: Vec<Column> = columns.into_iter().flatten().collect();
+        for (line, cells) in &table.rows {
+            let mut point = Point::default();
+            for (column, cell) in columns.iter().zip(cells) {
+                point.take(column, cell).map_err(|wanted| {
+                    format!(
+                        "line {line} has '{}' where {wanted} belongs",
+                        shortened(cell)
+                    )
+                })?;
+            }
+            all.push(
+                point
+                    .observation(format!("{name} line {line}"))
+                    .ok_or_else(|| {
+                        format!("line {line} has no load (concurrency or rate) or no figure at all")
+                    })?,
+            );
+        }
+    }
+    Ok(all)
+}
+
+fn shortened(text: &str) -> String {
+    inferometer_core::hostile::printable(text, 40)
+}
+
+/// A load, a figure, and what tables of other tools lack: flags or lengths.
+fn holds_points(columns: &[Option<Column>]) -> bool {
+    let any = |wanted: fn(&Column) -> bool| columns.iter().flatten().any(wanted);
+    any(|it| matches!(it, Column::Concurrency | Column::Rate))
+        && any(|it| {
+            matches!(
+                it,
+                Column::RequestsPerS
+                    | Column::TokensPerS
+                    | Column::Ttft
+                    | Column::Tpot
+                    | Column::E2e
+            )
+        })
+        && any(|it| {
+            matches!(
+                it,
+                Column::Input | Column::Output | Column::Both | Column::Flags | Column::Flag(_)
+            )
+        })
+}
+
+fn column(title: &str) -> Option<Column> {
+    let plain: String = title
+        .to_lowercase()
+        .chars()
+        .filter(|sign| sign.is_alphanumeric() || *sign == '/')
+        .collect();
+    let plain = plain.strip_prefix("mean").unwrap_or(&plain);
+    Some(match plain {
+        "concurrency" | "streams" | "maxconcurrency" | "parallel" | "并发" | "并发数" => {
+            Column::Concurrency
+        }
+        "rate" | "requestrate" => Column::Rate,
+        "requests" | "numprompts" | "请求数" => Column::Requests,
+        "inputtokens" | "input" | "in" | "prompttokens" => Column::Input,
+        "outputtokens" | "output" | "out" => Column::Output,
+        "in/out" | "input/output" => Column::Both,
+        "requestspers" | "requests/s" | "req/s" | "qps" | "rps" | "requestthroughput" => {
+            Column::RequestsPerS
+        }
+        "outputtokenspers" | "outputtokens/s" | "tokens/s" | "tok/s" | "outputthroughput" => {
+            Column::TokensPerS
+        }
+        "ttftms" | "ttft" => Column::Ttft,
+        "tpotms" | "tpot" => Column::Tpot,
+        "e2ems" | "e2e" | "e2elms" | "latencyms" => Column::E2e,
+        "version" | "engineversion" => Column::Version,
+        "flags" | "参数" => Column::Flags,
+        "note" | "notes" | "label" | "name" | "date" | "model" | "" => Column::Remark,
+        _ => Column::Flag(flag(title)?),
+    })
+}
+
+/// The flag's own name, of whichever engine has it.
+fn flag(title: &str) -> Option<String> {
+    let name = title.trim().trim_start_matches('-').replace('_', "-");
+    let known = [EngineKind::Vllm, EngineKind::Sglang, EngineKind::Mindie];
+    known
+        .into_iter()
+        .find_map(|engine| match lookup(engine, None, &format!("--{name}")) {
+            Lookup::Found { flag, on: true } => Some(flag.to_owned()),
+            _ => None,
+        })
+}
+
+#[derive(Default)]
+struct Point {
+    concurrency: Option<u32>,
+    rate: Option<f64>,
+    requests: Option<u32>,
+    input: Option<Lengths>,
+    output: Option<Lengths>,
+    version: Option<Version>,
+    flags: Vec<Flag>,
+    figures: Figures,
+}
+
+impl Point {
+    /// Takes a cell; `Err` says what would belong there.
+    fn take(&mut self, column: &Column, cell: &str) -> Result<(), &'static str> {
+        let cell = cell.trim().trim_matches('`');
+        if matches!(cell, "" | "-" | "–" | "—" | "null") {
+            return Ok(());
+        }
+        let number = || {
+            let number = cell.parse::<f64>().ok();
+            let sound = number.filter(|number| number.is_finite() && *number > 0.0);
+            sound.map(Some).ok_or("a number above 0")
+        };
+        let count = || {
+            let count = cell.parse::<u32>().ok().filter(|&count| count > 0);
+            count.map(Some).ok_or("a whole number above 0")
+        };
+        let lengths = |text: &str| {
+            let lengths = text.trim().parse::<Lengths>();
+            lengths
+                .map(Some)
+                .map_err(|_| "a length such as 512 or normal(512,100)")
+        };
+        match column {
+            Column::Concurrency => self.concurrency = count()?,
+            Column::Rate => self.rate = number()?,
+            Column::Requests => self.requests = count()?,
+            Column::Input => self.input = lengths(cell)?,
+            Column::Output => self.output = lengths(cell)?,
+            Column::Both => {
+                let (input, output) = cell.split_once('/').ok_or("two lengths as in 512 / 128")?;
+                (self.input, self.output) = (lengths(input)?, lengths(output)?);
+            }
+            Column::RequestsPerS => self.figures.requests_per_s = number()?,
+            Column::TokensPerS => self.figures.output_tokens_per_s = number()?,
+            Column::Ttft => self.figures.ttft_ms = number()?,
+            Column::Tpot => self.figures.tpot_ms = number()?,
+            Column::E2e => self.figures.e2e_ms = number()?,
+            Column::Version => {
+                let version = cell.parse().map_err(|_| "a version such as 0.11.0")?;
+                self.version = Some(version);
+            }
+            Column::Flags => self.flags.extend(several(cell)?),
+            Column::Flag(name) => self.flags.extend(one(name, cell)),
+            Column::Remark => {}
+        }
+        Ok(())
+    }
+
+    fn observation(self, name: String) -> Option<Observation> {
+        if self.figures == Figures::default() {
+            return None;
+        }
+        Some(Observation {
+            name,
+            load: match (self.concurrency, self.rate) {
+                (Some(streams), _) => Load::Closed(streams),
+                (None, rate) => Load::Open(rate?),
+            },
+            start: Start::AtOnce,
+            requests: self.requests,
+            input: self.input,
+            output: self.output,
+            spread: None,
+            flags: self.flags,
+            version: self.version,
+            figures: self.figures,
+            origin: Origin::Import,
+            invalid: Vec::new(),
+        })
+    }
+}
+
+fn one(name: &str, value: &str) -> Option<Flag> {
+    match value {
+        "default" | "false" => None,
+        "true" => Some((name.to_owned(), None)),
+        value => Some((name.to_owned(), Some(value.to_owned()))),
+    }
+}
+
+/// Flags of one cell, with commas between them; what stands in brackets is for people.
+fn several(cell: &str) -> Result<Vec<Flag>, &'static str> {
+    let plain = cell.split('(').next().unwrap_or_default();
+    let each = plain.split(',').map(str::trim);
+    let given = each.filter(|text| !matches!(*text, "" | "default" | "defaults"));
+    given
+        .map(|text| {
+            let (name, value) = match text.split_once(['=', ' ']) {
+                Some((name, value)) => (name, Some(value.trim().to_owned())),
+                None => (text, None),
+            };
+            let name = flag(name).ok_or("flags as in 'max-num-seqs 32, enforce-eager'")?;
+            Ok((name, value))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOTES: &str = "\
+Measured on one H200:
+
+| flags | streams | in / out | req/s | mean TTFT ms | mean TPOT ms |
+| --- | --- | --- | --- | --- | --- |
+| default (8192 batched tokens, 1024 seqs) | 1 | 512 / 128 | 1.70 | 27 | 4.4 |
+| max-num-batched-tokens 512, max-num-seqs 256 | 64 | 512 / 128 | 46.9 | 208 | 8.8 |
+";
+
+    fn flag(name: &str, value: &str) -> Flag {
+        (name.to_owned(), Some(value.to_owned()))
+    }
+
+    #[test]
+    fn a_table_out_of_notes_brings_flags_lengths_and_figures() {
+        let points = read("notes.md", NOTES).unwrap();
+        assert_eq!(points.len(), 2);
+        assert_eq!(points[0].flags, []);
+        assert_eq!(points[1].load, Load::Closed(64));
+        assert_eq!(
+            points[1].flags,
+            [
+                flag("max-num-batched-tokens", "512"),
+                flag("max-num-seqs", "256")
+            ]
+        );
+        assert_eq!(points[1].output, Some(Lengths::Fixed(128)));
+        assert_eq!(points[1].figures.tpot_ms, Some(8.8));
+    }
+
+    #[test]
+    fn csv_and_json_say_the_same() {
+        let csv = "concurrency,input_tokens,output_tokens,max-num-seqs,requests_per_s,ttft_ms,tpot_ms\n\
+            64,512,128,32,32.7,1060,5.8\n16,\"normal(512,50)\",128,,20.4,,5.0\n";
+        let json = r#"[{"concurrency": 64, "input_tokens": 512, "output_tokens": 128,
+            "max-num-seqs": 32, "requests_per_s": 32.7, "ttft_ms": 1060, "tpot_ms": 5.8},
+            {"concurrency": 16, "input_tokens": "normal(512,50)", "output_tokens": 128,
+            "requests_per_s": 20.4, "ttft_ms": null, "tpot_ms": 5.0}]"#;
+        let unnamed = |text: &str| {
+            let points = read("points", text).unwrap();
+            let unnamed = points.into_iter().map(|point| Observation {
+                name: String::new(),
+                ..point
+            });
+            unnamed.collect::<Vec<_>>()
+        };
+        assert_eq!(unnamed(csv), unnamed(json));
+        assert_eq!(unnamed(csv)[0].flags, [flag("max-num-seqs", "32")]);
+        assert_eq!(unnamed(csv)[1].input, Some(Lengths::Normal(512.0, 50.0)));
+        assert_eq!(unnamed(csv)[1].figures.ttft_ms, None);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        let head = "concurrency,input_tokens,output_tokens,req/s";
+        let error = |text: String| read("points.csv", &text).unwrap_err();
+        assert!(error(format!("{head}\n8,512,128,fast\n")).contains("line 2 has 'fast'"));
+        assert!(error(format!("{head}\n8,512,128,\n")).contains("no figure"));
+        let unknown = error(format!("{head},max-num-sequence-things\n8,512,128,3,4\n"));
+        assert!(unknown.contains("max-num-sequence-things"), "{unknown}");
+    }
+
+    #[test]
+    fn tables_of_other_tools_are_left_to_their_reader() {
+        let table = "| 并发数 | QPS | 平均延迟(ms) |\n|---|---|---|\n| 8 | 3.8 | 2100 |\n";
+        assert_eq!(read("notes.md", table), Ok(Vec::new()));
+        assert_eq!(read("run.json", "{\"max_concurrency\": 8}"), Ok(Vec::new()));
+    }
+}

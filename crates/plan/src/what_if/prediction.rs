@@ -1,0 +1,159 @@
+//! What is predicted of one setting, and how sure it is.
+
+use super::{Question, Setting};
+use crate::calibrate::Beyond;
+use crate::flags::value;
+use crate::predict::{Metric, Work};
+use inferometer_core::summary::Distribution;
+use inferometer_sim::engine::virtual_time::{Run, Served};
+
+/// A prediction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// The load that was simulated.
+    pub work: Work,
+    /// Cards of one replica.
+    pub cards: u32,
+    /// Requests a second.
+    pub requests_per_s: f64,
+    /// Output tokens a second.
+    pub output_tokens_per_s: f64,
+    /// Seconds from the first request to the last token.
+    pub window_s: f64,
+    /// Requests that were served.
+    pub served: u64,
+    /// Requests that the engine refused, such as those longer than its cache.
+    pub refused: u64,
+    /// Prompt tokens of those that were served, on average.
+    pub input_mean: f64,
+    /// Output tokens of those, on average.
+    pub output_mean: f64,
+    /// Time to first token, ms.
+    pub ttft_ms: Option<Distribution>,
+    /// Time per output token, ms.
+    pub tpot_ms: Option<Distribution>,
+    /// End-to-end latency, ms.
+    pub e2e_ms: Option<Distribution>,
+    /// Largest gap of each request, ms.
+    pub max_gap_ms: Option<Distribution>,
+    /// Share by which each metric may be off; absent where none was held out for it.
+    pub bounds: Vec<(Metric, Option<f64>)>,
+    /// What lies outside the envelope; empty inside.
+    pub beyond: Vec<Beyond>,
+    /// Whether the objectives are met; absent without any.
+    pub met: Option<bool>,
+    /// Replicas for the traffic.
+    pub replicas: Option<u64>,
+    /// Money for a million output tokens.
+    pub cost_per_million: Option<f64>,
+    /// Output tokens for a joule of the cards.
+    pub tokens_per_joule: Option<f64>,
+}
+
+/// What a run says of a setting.
+pub(super) fn prediction(
+    question: &Question<'_>,
+    setting: &Setting,
+    work: Work,
+    run: &Run,
+    beyond: Vec<Beyond>,
+    watts: Option<f64>,
+) -> Prediction {
+    let sample = |figure: fn(&Served) -> Option<f64>| {
+        Distribution::of(run.served.iter().filter_map(figure).collect())
+    };
+    let done = run.served.iter().filter(|served| served.finished.is_some());
+    let (mut served, mut tokens) = (0u64, 0u64);
+    for request in done {
+        served += 1;
+        tokens += u64::from(request.tokens);
+    }
+    let size = |name: &str| {
+        value(&setting.flags, name)
+            .and_then(|value| value.parse::<u32>().ok())
+            .unwrap_or(1)
+            .max(1)
+    };
+    let cards = size("tensor-parallel-size").saturating_mul(size("pipeline-parallel-size"));
+    let (requests_per_s, output_tokens_per_s) =
+        (run.requests_per_second(), run.tokens_per_second());
+    let far = widening(&beyond);
+    let held_out = |metric: Metric| {
+        let mut known = question.calibration.held_out.iter();
+        known.find(|known| known.metric == metric)
+    };
+    let bounds = Metric::ALL.map(|metric| {
+        // Requests and tokens of the same work are as sure as each other.
+        let known = held_out(metric).or_else(|| match metric {
+            Metric::Requests => held_out(Metric::Throughput),
+            Metric::Throughput => held_out(Metric::Requests),
+            Metric::Ttft | Metric::Tpot | Metric::E2e => None,
+        });
+        (metric, known.map(|known| known.bound * far))
+    });
+    let positive = output_tokens_per_s > 0.0;
+    Prediction {
+        cards,
+        requests_per_s,
+        output_tokens_per_s,
+        window_s: run.ended as f64 * 1e-9,
+        served,
+        refused: run
+            .served
+            .iter()
+            .filter(|served| served.refused.is_some())
+            .count() as u64,
+        input_mean: work.input.mean(),
+        output_mean: tokens as f64 / served.max(1) as f64,
+        ttft_ms: sample(Served::ttft_ms),
+        tpot_ms: sample(Served::tpot_ms),
+        e2e_ms: sample(Served::latency_ms),
+        max_gap_ms: sample(|served| {
+            (served.chunks > 1).then_some(served.longest_gap as f64 * 1e-6)
+        }),
+        bounds: bounds.to_vec(),
+        beyond,
+        met: (!question.objectives.is_empty()).then(|| question.objectives.met(run)),
+        replicas: question
+            .traffic
+            .filter(|_| requests_per_s > 0.0)
+            .map(|traffic| (traffic / requests_per_s).ceil().max(1.0) as u64),
+        cost_per_million: question
+            .price_per_hour
+            .filter(|_| positive)
+            .map(|price| price * f64::from(cards) / 3600.0 / output_tokens_per_s * 1e6),
+        tokens_per_joule: watts
+            .filter(|_| positive)
+            .map(|watts| output_tokens_per_s / (watts * f64::from(cards))),
+        work,
+    }
+}
+
+/// How much wider bounds are outside the envelope than inside.
+fn widening(beyond: &[Beyond]) -> f64 {
+    1.0 + beyond.iter().map(|beyond| beyond.doublings).sum::<f64>()
+}
+
+impl Prediction {
+    /// The share by which a metric may be off here.
+    pub fn bound(&self, metric: Metric) -> Option<f64> {
+        let (_, bound) = self.bounds.iter().find(|(known, _)| *known == metric)?;
+        *bound
+    }
+
+    /// The same inside the envelope.
+    pub fn bound_inside(&self, metric: Metric) -> Option<f64> {
+        Some(self.bound(metric)? / widening(&self.beyond))
+    }
+
+    /// Whether all of it was measured near by.
+    pub fn inside(&self) -> bool {
+        self.beyond.is_empty()
+    }
+
+    /// The interval of a value of a metric, which may be off by `factor` times its bound.
+    pub fn interval(&self, metric: Metric, value: f64, factor: f64) -> Option<[f64; 2]> {
+        let bound = 1.0 + self.bound(metric)? * factor;
+        Some([value / bound, value * bound])
+    }
+}
