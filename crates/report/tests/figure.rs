@@ -20,6 +20,7 @@ use inferometer_report::figure::theme::Theme;
 use inferometer_report::figure::{
     Figure, Level, Shape, Shown, comparison, font, png, run, svg, thin,
 };
+use inferometer_report::findings::{Knee, KneeBasis};
 use made_up::{Load, MINDIE, VLLM};
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::{Options, Tree};
@@ -75,8 +76,13 @@ fn ladder<'a>(label: &str, points: Vec<(Level, &'a Summary)>) -> Ladder<'a> {
         series: vec![LadderSeries {
             label: label.to_owned(),
             points,
+            knee: Some(Knee {
+                load: 4.0,
+                low: 2.0,
+                high: 8.0,
+                basis: KneeBasis::Neighbours,
+            }),
         }],
-        knee: Some(4.0),
         capacity: Some(f64::NAN),
         shown: Shown::All,
     }

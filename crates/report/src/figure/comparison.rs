@@ -25,13 +25,24 @@ pub fn ratios(comparison: &Comparison, lang: Lang) -> Figure {
             .map(|group| panel(comparison, group, lang))
             .collect(),
     };
+    let drawable = |row: &&Row| row.ratio.is_some_and(|ratio| ratio > 0.0);
+    let hidden = groups.iter().map(|group| {
+        let rows = comparison.rows.iter().filter(|row| row.group == *group);
+        rows.filter(drawable).count().saturating_sub(MOST_ROWS)
+    });
+    let hidden: usize = hidden.sum();
+    let mut footnotes = comparison.why_not.clone();
+    if hidden > 0 {
+        let count = [("count", number::count(hidden as u64))];
+        footnotes.push(Text::MoreRatios.with(lang, &count));
+    }
     // What the user named goes in last, so that braces in it are no places.
     let baseline = [("baseline", comparison.baseline.clone())];
     Figure {
         id: "ratios".to_owned(),
         title: Text::Ratios.with(lang, &baseline),
         panels,
-        footnotes: comparison.why_not.clone(),
+        footnotes,
         ..Figure::default()
     }
 }

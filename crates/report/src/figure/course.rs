@@ -5,7 +5,7 @@ use inferometer_core::concurrency::{InFlight, UnderWay};
 use inferometer_core::judge::Thresholds;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::Record;
-use inferometer_core::units::Offset;
+use inferometer_core::units::{Offset, Slim};
 use std::time::Duration;
 
 /// Most bins of time; then pairs are joined.
@@ -25,16 +25,16 @@ pub struct Course {
     tokens: Bins,
 }
 
-/// One request; times in milliseconds.
+/// One request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Row {
-    pub(super) start: Option<Offset>,
-    pub(super) sent: Option<Offset>,
-    pub(super) end: Option<Offset>,
+    pub(super) start: Slim,
+    pub(super) sent: Slim,
+    pub(super) end: Slim,
     pub(super) failed: bool,
-    pub(super) ttft: Option<f64>,
-    pub(super) tpot: Option<f64>,
-    pub(super) e2e: Option<f64>,
+    pub(super) ttft: Slim,
+    pub(super) tpot: Slim,
+    pub(super) e2e: Slim,
     pub(super) input: Option<u32>,
     pub(super) output: Option<u32>,
     pub(super) gap: Option<LargestGap>,
@@ -71,7 +71,8 @@ impl Course {
             return;
         }
         let done = record.is_done();
-        let of_stream = |span: Option<Duration>| span.filter(|_| done && record.streamed).map(ms);
+        let of_stream =
+            |span: Option<Duration>| Slim::from(span.filter(|_| done && record.streamed));
         self.add_tokens(record);
         let gap = match done && record.streamed {
             true => self.add_gaps(record),
@@ -79,13 +80,13 @@ impl Course {
         };
         let over = done || record.failure().is_some();
         self.rows.push(Row {
-            start: record.start(),
-            sent: record.sent,
-            end: record.end.or(record.completed().filter(|_| over)),
+            start: record.start().into(),
+            sent: record.sent.into(),
+            end: record.end.or(record.completed().filter(|_| over)).into(),
             failed: record.failure().is_some(),
             ttft: of_stream(record.ttft()),
             tpot: of_stream(record.tpot()),
-            e2e: record.e2e().filter(|_| done).map(ms),
+            e2e: record.e2e().filter(|_| done).into(),
             input: record.input_tokens(),
             output: record.output_tokens().filter(|_| done),
             gap,
@@ -150,8 +151,14 @@ impl Course {
 
     /// First begin and last end of a request; absent if nothing was sent.
     pub(super) fn window(&self) -> Option<[Offset; 2]> {
-        let begins = self.rows.iter().filter_map(|row| row.sent.or(row.start));
-        let ends = self.rows.iter().filter_map(|row| row.end.or(row.sent));
+        let begins = self
+            .rows
+            .iter()
+            .filter_map(|row| row.sent.or(row.start).offset());
+        let ends = self
+            .rows
+            .iter()
+            .filter_map(|row| row.end.or(row.sent).offset());
         let window = [begins.min()?, ends.max()?];
         (window[1] > window[0]).then_some(window)
     }
@@ -167,8 +174,8 @@ impl Course {
     pub(super) fn in_flight(&self, [from, to]: [Offset; 2], parts: usize) -> Vec<f64> {
         let under_way = self.rows.iter().filter_map(|row| {
             Some(UnderWay {
-                from: row.sent?,
-                to: row.end,
+                from: row.sent.offset()?,
+                to: row.end.offset(),
             })
         });
         InFlight::sweep(under_way).bins(from, to, parts)

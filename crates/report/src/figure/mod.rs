@@ -19,6 +19,7 @@ pub(crate) mod metric_name;
 pub mod png;
 pub mod run;
 mod scale;
+pub mod search;
 pub mod svg;
 pub mod theme;
 pub mod thin;

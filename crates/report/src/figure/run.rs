@@ -42,10 +42,20 @@ pub fn distributions(summary: &Summary, course: &Course, lang: Lang) -> Figure {
         false => (&course.chunk_gaps, Text::InterChunk),
     };
     let panels = vec![
-        cumulative(Text::Ttft, column(|row| row.ttft), latency.ttft_ms, lang),
-        cumulative(Text::Tpot, column(|row| row.tpot), latency.tpot_ms, lang),
+        cumulative(
+            Text::Ttft,
+            column(|row| row.ttft.ms()),
+            latency.ttft_ms,
+            lang,
+        ),
+        cumulative(
+            Text::Tpot,
+            column(|row| row.tpot.ms()),
+            latency.tpot_ms,
+            lang,
+        ),
         cumulative(itl, gaps.cumulative(), latency.itl_ms, lang),
-        cumulative(Text::E2e, column(|row| row.e2e), latency.e2e_ms, lang),
+        cumulative(Text::E2e, column(|row| row.e2e.ms()), latency.e2e_ms, lang),
     ];
     let few = panels
         .iter()
@@ -118,7 +128,7 @@ fn percentiles(exact: &Distribution, unit: TimeUnit) -> Vec<Mark> {
             Mark {
                 on: On::X,
                 at: unit.of_ms(ms),
-                label: format!("p{percent} {}{star}", number::whole_millis(ms)),
+                label: format!("p{percent} {}{star}", unit.text(ms)),
                 kind: MarkKind::Percentile,
             }
         })
@@ -235,7 +245,7 @@ pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
 
 fn failed_at(course: &Course) -> impl Iterator<Item = f64> + '_ {
     let failed = course.rows.iter().filter(|row| row.failed);
-    failed.filter_map(|row| row.end.or(row.sent).or(row.start).map(seconds))
+    failed.filter_map(|row| row.end.or(row.sent).or(row.start).offset().map(seconds))
 }
 
 /// TTFT of each request at the moment of its start, and the median of each part of time.
@@ -249,7 +259,7 @@ fn ttft_over_time(
     let points = course
         .rows
         .iter()
-        .filter_map(|row| Some((seconds(row.start?), row.ttft?)));
+        .filter_map(|row| Some((seconds(row.start.offset()?), row.ttft.ms()?)));
     let points: Vec<(f64, f64)> = points.collect();
     let unit = TimeUnit::of(points.iter().map(|point| point.1));
     // Coarser than the other charts, so that a median has something to stand on.
@@ -312,10 +322,10 @@ pub fn requests(course: &Course, lang: Lang) -> Figure {
         title: Text::Requests.text(lang).to_owned(),
         panels: vec![
             panel(Text::InputLength, Text::Ttft, |row| {
-                Some((f64::from(row.input?), row.ttft?))
+                Some((f64::from(row.input?), row.ttft.ms()?))
             }),
             panel(Text::OutputLength, Text::E2e, |row| {
-                Some((f64::from(row.output?), row.e2e?))
+                Some((f64::from(row.output?), row.e2e.ms()?))
             }),
         ],
         footnotes: thinned(course.rows.len(), lang).into_iter().collect(),
@@ -341,10 +351,14 @@ pub fn token_gaps(summary: &Summary, course: &Course, lang: Lang) -> Figure {
         title: Text::LargestGaps.text(lang).to_owned(),
         x: Axis::new(Text::Time.text(lang), "s", Scale::Linear),
         y: Axis::new(Text::Gap.text(lang), "ms", Scale::Log),
-        series: vec![
+        // A legend names what is there to be seen.
+        series: [
             series(Text::Smooth, Colour::Nth(0), of(false)),
             series(Text::Stalled, Colour::Bad, of(true)),
-        ],
+        ]
+        .into_iter()
+        .filter(|series| !series.shape.is_empty())
+        .collect(),
         when_empty: Text::NoAnswers.text(lang).to_owned(),
         ..Panel::default()
     };

@@ -300,8 +300,10 @@ fn reserve_mark(mark: &Mark, canvas: &mut Canvas<'_>) {
         && let Some(y) = canvas.frame.y.at(mark.at)
     {
         let wide = font::width(&mark.label, MARK);
-        let right = canvas.frame.right;
-        canvas.taken.take([right - wide, y - 15.0, right, y + 1.0]);
+        let left = canvas.frame.left;
+        canvas
+            .taken
+            .take([left, y - 15.0, left + wide + 4.0, y + 1.0]);
     }
 }
 
@@ -355,8 +357,10 @@ fn draw_mark_label(
             } else {
                 above
             };
-            if taken.take([frame.right - wide, place - 10.0, frame.right, place + 2.0]) {
-                markup.text([frame.right - 2.0, place], set(Anchor::End), &label);
+            // Latency rises to the right, so that its limit is free on the left.
+            let left = frame.left + 4.0;
+            if taken.take([left, place - 10.0, left + wide, place + 2.0]) {
+                markup.text([left, place], set(Anchor::Start), &label);
             }
         }
     }
