@@ -400,7 +400,8 @@ fn table(report: &SweepReport<'_>, axes: &[String], rows: Vec<&Row<'_>>) -> Tabl
         .map(Column::right),
     );
     columns.push(Column::right(SweepText::Failed.text(lang)));
-    let with_cards = rows.iter().any(|row| row.tokens_per_s_and_card().is_some());
+    let shared = |summary: &Summary| cards_of(summary).is_some_and(|cards| cards > 1.0);
+    let with_cards = rows.iter().any(|row| row.summaries().any(shared));
     if with_cards {
         columns.push(Column::right(SweepText::PerCard.text(lang)));
     }

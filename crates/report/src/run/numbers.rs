@@ -50,7 +50,7 @@ fn table(report: &RunReport<'_>) -> Table {
             None,
         ),
     ];
-    if let Some(cards) = cards_of(summary) {
+    if let Some(cards) = cards_of(summary).filter(|cards| *cards > 1.0) {
         let metric = report.say(MetricText::OutputTokens).to_owned();
         let name = report.fill(FigureText::PerCard, &[("metric", metric)]);
         let each = |value: f64| value / cards;
