@@ -16,7 +16,7 @@ use crate::progress::Progress;
 use crate::work::{self, WorkJobs};
 use anyhow::{Context, bail};
 use inferometer_core::environment::{EndCause, Ending, Environment, Health, StartedEngine};
-use inferometer_core::fold::{RunContext, summarize};
+use inferometer_core::fold::{Folded, RunContext};
 use inferometer_core::hostile::Secrets;
 use inferometer_core::journal::Header;
 use inferometer_core::message::Lang;

@@ -97,8 +97,10 @@ pub(super) fn draw(
     }
     shapes::draw(markup, &panel.series, &mut canvas);
     let mut taken = Taken::default();
+    let upright = panel.marks.iter().filter(|mark| mark.on == On::X);
+    let lines: Vec<f64> = upright.filter_map(|mark| frame.x.at(mark.at)).collect();
     for mark in &panel.marks {
-        draw_mark_label(markup, mark, &frame, &mut taken, look);
+        draw_mark_label(markup, mark, &frame, &lines, &mut taken, look);
     }
 }
 
@@ -311,6 +313,7 @@ fn draw_mark_label(
     markup: &mut Markup,
     mark: &Mark,
     frame: &Frame,
+    lines: &[f64],
     taken: &mut Taken,
     look: &Look,
 ) {
@@ -329,9 +332,23 @@ fn draw_mark_label(
     match mark.on {
         On::X => {
             let Some(x) = frame.x.at(mark.at) else { return };
-            let (anchor, from) = match x + 5.0 + wide <= frame.right + 10.0 {
-                true => (Anchor::Start, x + 5.0),
-                false => (Anchor::End, x - 5.0 - wide),
+            let right = (Anchor::Start, x + 5.0);
+            let left = (Anchor::End, x - 5.0 - wide);
+            // On the side where it crosses no other line, if there is one.
+            let fits = |(_, from): (Anchor, f64)| {
+                from >= frame.left - 1.0 && from + wide <= frame.right + 10.0
+            };
+            let is_clear = |(_, from): (Anchor, f64)| {
+                let crosses = |line: &f64| *line > from - 2.0 && *line < from + wide + 2.0;
+                !lines.iter().any(crosses)
+            };
+            let (anchor, from) = match [right, left]
+                .into_iter()
+                .find(|it| fits(*it) && is_clear(*it))
+            {
+                Some(clear) => clear,
+                None if fits(right) => right,
+                None => left,
             };
             // Distributions leave their lower right free, curves their top.
             let rows = 0..8;
