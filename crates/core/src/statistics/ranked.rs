@@ -5,7 +5,7 @@ use crate::quantile::quantile_by_rank;
 use std::ops::Range;
 
 /// Ranks on either side of a quantile that are counted one by one: this share of all …
-const SHARE: usize = 32;
+const SHARE: usize = 64;
 /// … and at least so many.
 const LEAST: usize = 2_048;
 

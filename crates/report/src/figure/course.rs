@@ -1,11 +1,13 @@
 //! What pictures of a run need of its records, gathered in one pass: scalars of each request,
 //! and counts of what is too many to keep.
 
+use super::sketch::Sketch;
 use inferometer_core::concurrency::{InFlight, UnderWay};
 use inferometer_core::judge::Thresholds;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::Record;
 use inferometer_core::units::{Offset, Slim};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Most bins of time; then pairs are joined.
@@ -23,6 +25,7 @@ pub struct Course {
     pub(super) chunk_gaps: Gaps,
     pub(super) token_gaps: Gaps,
     tokens: Bins,
+    sketch: OnceLock<Sketch>,
 }
 
 /// One request.
@@ -62,7 +65,13 @@ impl Course {
             chunk_gaps: Gaps::default(),
             token_gaps: Gaps::default(),
             tokens: Bins::default(),
+            sketch: OnceLock::new(),
         }
+    }
+
+    /// What is drawn of it.
+    pub(super) fn sketch(&self) -> &Sketch {
+        self.sketch.get_or_init(|| Sketch::of(self))
     }
 
     /// Takes a record; one of the warm-up leaves no trace.
@@ -70,6 +79,7 @@ impl Course {
         if record.warmup {
             return;
         }
+        self.sketch.take();
         let done = record.is_done();
         let of_stream =
             |span: Option<Duration>| Slim::from(span.filter(|_| done && record.streamed));

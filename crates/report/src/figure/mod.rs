@@ -20,6 +20,7 @@ pub mod png;
 pub mod run;
 mod scale;
 pub mod search;
+mod sketch;
 pub mod svg;
 pub mod theme;
 pub mod thin;

@@ -67,7 +67,7 @@
           break;
         case 'scatter':
           out.push({...common, type: 'scatter', mode: labelled ? 'markers+text' : 'markers',
-            marker: {color: colour, size: labels ? 8 : 5, opacity: labels ? 1 : 0.55}});
+            marker: {color: colour, size: few ? 8 : 5, opacity: few ? 1 : 0.55}});
           break;
         case 'bars':
           out.push({...common, type: 'bar', marker: {color: colour},
@@ -237,7 +237,7 @@
       if (panel.x.bounds) arranged.xaxis.range = panel.x.bounds;
       if (panel !== figure.panels.at(-1)) arranged.xaxis.title.text = '';
     }
-    if (printing) arranged.width = plot.clientWidth;
+    if (printing) Object.assign(arranged, {width: plot.clientWidth, height: plot.clientHeight});
     return Plotly.react(plot, traces(panel, look), arranged,
       {displaylogo: false, responsive: true, displayModeBar: matchMedia('(hover: hover)').matches && 'hover',
         modeBarButtonsToRemove: ['lasso2d', 'select2d', 'autoScale2d'],

@@ -8,8 +8,8 @@ use inferometer_core::sweep_dir::{PlannedPoint, SweepPlan};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The option that lists cannot hold where it follows another.
-const REQUESTS: &str = "requests";
+/// Options that may follow an axis without being one.
+const FOLLOWING: [&str; 2] = ["requests", "warmup"];
 
 /// The words of the command; absent where none would make the same points.
 pub(super) fn command(report: &SweepReport<'_>) -> Option<Vec<String>> {
@@ -41,16 +41,11 @@ pub(super) fn command(report: &SweepReport<'_>) -> Option<Vec<String>> {
             words.push(shell_word(&values.join(",")));
         }
     }
-    for option in differing(plan) {
-        let is_axis = plan.axes.contains(&option);
-        match option.as_str() {
-            _ if is_axis => {}
-            REQUESTS => words.extend([
-                "--requests".to_owned(),
-                shell_word(&requests_expression(plan)?),
-            ]),
-            _ => return None,
-        }
+    let others = differing(plan);
+    for option in others.iter().filter(|option| !plan.axes.contains(option)) {
+        let follows = FOLLOWING.contains(&option.as_str());
+        let expression = follows.then(|| expression(plan, option)).flatten()?;
+        words.extend([format!("--{option}"), shell_word(&expression)]);
     }
     if side_by_side {
         words.push("--zip".to_owned());
@@ -130,21 +125,22 @@ fn flat(options: &Options) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// `concurrency*12`, where the number of requests follows an axis so.
-fn requests_expression(plan: &SweepPlan) -> Option<String> {
+/// `concurrency*12`, where an option follows an axis so.
+fn expression(plan: &SweepPlan, option: &str) -> Option<String> {
+    let number = |value: Option<&Value>| -> Option<f64> { shown(value).parse().ok() };
     let ratio = |planned: &PlannedPoint, axis: &str| {
-        let level: f64 = shown(planned.point.0.get(axis)).parse().ok()?;
-        let requests = planned.options.load.requests.as_ref()?.0 as f64;
-        Some(requests / level).filter(|ratio| ratio.fract() == 0.0 && ratio.is_finite())
+        let value = number(flat(&planned.options).get(option))?;
+        let ratio = value / number(planned.point.0.get(axis))?;
+        (ratio.fract() == 0.0 && ratio.is_finite()).then_some(ratio)
     };
-    let follows = |axis: &&String| {
+    let follows = |axis: &str| {
         let mut ratios = plan.points.iter().map(|planned| ratio(planned, axis));
         let first = ratios.next()??;
         ratios.all(|ratio| ratio == Some(first)).then_some(first)
     };
     plan.axes
         .iter()
-        .find_map(|axis| Some(format!("{axis}*{}", follows(&axis)?)))
+        .find_map(|axis| Some(format!("{axis}*{}", follows(axis)?)))
 }
 
 /// The order of the repeats, where it is not the usual one.

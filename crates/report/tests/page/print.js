@@ -11,10 +11,10 @@
   seen.dark = colour();
   dispatchEvent(new Event('beforeprint'));
   seen.paper = colour();
-  seen.charts = plots.map((plot) => ({
-    drawn: plot.querySelector('.main-svg').getBoundingClientRect().width,
-    place: plot.clientWidth,
-  }));
+  seen.charts = plots.map((plot) => {
+    const drawn = plot.querySelector('.main-svg').getBoundingClientRect();
+    return {drawn: [drawn.width, drawn.height], place: [plot.clientWidth, plot.clientHeight]};
+  });
   dispatchEvent(new Event('afterprint'));
   await pause(500);
   seen.after = colour();
