@@ -2,11 +2,11 @@
 
 use crate::Exit;
 use crate::arguments::{Format, OutputOptions};
-use crate::measure::records;
+use crate::measure::{fold_seen, records};
 use crate::pictures::{self, Kind};
 use anyhow::{Context, bail};
 use inferometer_core::environment::{Ending, Environment};
-use inferometer_core::fold::{Folded, RunContext, fold};
+use inferometer_core::fold::{Folded, RunContext};
 use inferometer_core::message::Lang;
 use inferometer_core::run_dir::RunDir;
 use inferometer_core::scenario::Scenario;
@@ -36,6 +36,29 @@ pub struct Shown<'a> {
     pub ending: &'a Ending,
     /// The numbers.
     pub summary: &'a Summary,
+    /// What pages and pictures are made of, where the records were read for it already.
+    pub drawn: Option<Drawn>,
+}
+
+/// What pages and pictures need of the records.
+pub struct Drawn {
+    folded: Folded,
+    course: Course,
+}
+
+impl Drawn {
+    /// Reads the records once, for numbers and pictures alike; says how many lines of a journal
+    /// could not be read.
+    pub fn read(directory: &RunDir, context: &RunContext<'_>) -> anyhow::Result<(Self, u64)> {
+        let mut course = Course::new(&context.scenario.objectives.thresholds);
+        let (folded, lines) = fold_seen(directory, context, |record| course.add(record))?;
+        Ok((Drawn { folded, course }, lines))
+    }
+
+    /// The numbers.
+    pub fn summary(&self, lang: Lang) -> Summary {
+        self.folded.summary(lang)
+    }
 }
 
 /// Shows a run in every format that was asked for.
@@ -47,7 +70,8 @@ pub fn show(run: &Shown<'_>, options: &OutputOptions) -> anyhow::Result<()> {
 
 /// Writes the page of a run into its folder.
 pub fn keep_page(run: &Shown<'_>, options: &OutputOptions) {
-    keep(options, run.directory.path(), || page_of(run, options));
+    let lang = language(options.lang);
+    keep(options, run.directory.path(), || page_of(run, lang));
 }
 
 /// A report in one format.
@@ -179,9 +203,10 @@ fn target(
 }
 
 fn render(run: &Shown<'_>, options: &OutputOptions, format: Format) -> anyhow::Result<Rendered> {
+    let lang = language(options.lang);
     match format {
-        Format::Html => return Ok(Rendered::Whole(page_of(run, options)?)),
-        Format::Svg | Format::Png => return Ok(Rendered::Figures(figures_of(run, options)?)),
+        Format::Html => return Ok(Rendered::Whole(page_of(run, lang)?)),
+        Format::Svg | Format::Png => return Ok(Rendered::Figures(figures_of(run, lang)?)),
         Format::Text | Format::Md | Format::Json | Format::Csv => {}
     }
     let report = RunReport {
@@ -190,7 +215,7 @@ fn render(run: &Shown<'_>, options: &OutputOptions, format: Format) -> anyhow::R
         environment: run.environment,
         ending: run.ending,
         directory: Some(run.directory.path()),
-        lang: language(options.lang),
+        lang,
         detail: match options.definitions {
             true => Detail::Definitions,
             false => Detail::Numbers,
@@ -217,46 +242,39 @@ fn render(run: &Shown<'_>, options: &OutputOptions, format: Format) -> anyhow::R
     }))
 }
 
-/// What pages and pictures need of the records, in one pass over them.
-fn gathered(run: &Shown<'_>, lang: Lang) -> anyhow::Result<(Folded, Course)> {
+/// Calls `make` with what is drawn of a run.
+fn with_drawn<T>(run: &Shown<'_>, lang: Lang, make: impl FnOnce(&Drawn) -> T) -> anyhow::Result<T> {
+    if let Some(drawn) = &run.drawn {
+        return Ok(make(drawn));
+    }
     let context = RunContext {
         scenario: run.scenario,
         environment: run.environment,
         ending: run.ending,
         lang,
     };
-    let mut course = Course::new(&run.scenario.objectives.thresholds);
-    let mut trouble = None;
-    let records = run.directory.records()?.map_while(|record| {
-        let record = record.map_err(|error| trouble = Some(error)).ok()?;
-        course.add(&record);
-        Some(record)
-    });
-    let folded = fold(&context, records).with_server(run.summary.server.clone());
-    match trouble {
-        Some(error) => Err(error.into()),
-        None => Ok((folded, course)),
-    }
+    Ok(make(&Drawn::read(run.directory, &context)?.0))
 }
 
-fn page_of(run: &Shown<'_>, options: &OutputOptions) -> anyhow::Result<String> {
-    let lang = language(options.lang);
-    let (folded, course) = gathered(run, lang)?;
-    let page = RunPage {
-        folded: &folded,
-        course: &course,
-        scenario: run.scenario,
-        environment: run.environment,
-        ending: run.ending,
-        directory: run.directory.path(),
-    };
-    Ok(html::render(&html::run::compose_page(&page, lang)))
+/// The page of a run.
+pub fn page_of(run: &Shown<'_>, lang: Lang) -> anyhow::Result<String> {
+    with_drawn(run, lang, |drawn| {
+        let page = RunPage {
+            folded: &drawn.folded,
+            course: &drawn.course,
+            scenario: run.scenario,
+            environment: run.environment,
+            ending: run.ending,
+            directory: run.directory.path(),
+        };
+        html::render(&html::run::compose_page(&page, lang))
+    })
 }
 
-fn figures_of(run: &Shown<'_>, options: &OutputOptions) -> anyhow::Result<Vec<Figure>> {
-    let lang = language(options.lang);
-    let (folded, course) = gathered(run, lang)?;
-    Ok(figure::run::all(&folded.summary(lang), &course, lang))
+fn figures_of(run: &Shown<'_>, lang: Lang) -> anyhow::Result<Vec<Figure>> {
+    with_drawn(run, lang, |drawn| {
+        figure::run::all(&drawn.summary(lang), &drawn.course, lang)
+    })
 }
 
 /// Colours on a terminal, unless the user wants none.

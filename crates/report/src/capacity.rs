@@ -2,7 +2,8 @@
 
 use crate::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Tone, Unit, Verdict};
 use crate::figure::curve::throughput_latency;
-use crate::figure::ladder::{self, Ladder, LadderSeries};
+use crate::figure::ladder::{Ladder, LadderSeries};
+use crate::figure::search::{self, Search};
 use crate::figure::{Figure, Level, Shown};
 use crate::number;
 use crate::sweep::tradeoff;
@@ -45,34 +46,42 @@ pub fn compose(found: &Capacity, directory: &Path, lang: Lang) -> Doc {
     Doc { sections }
 }
 
-/// The probes of a search as a ladder: six panels, and latency over throughput.
+/// The probes of a search: what was measured at each load, and latency over throughput.
 pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<Figure> {
-    let mut points: Vec<(Level, &Summary)> = (probes.iter())
-        .map(|(level, summary)| (Level::Number(*level), summary))
-        .collect();
-    if points.is_empty() {
+    if probes.is_empty() {
         return Vec::new();
     }
-    points.sort_by(|a, b| match (&a.0, &b.0) {
-        (Level::Number(a), Level::Number(b)) => a.total_cmp(b),
-        _ => std::cmp::Ordering::Equal,
-    });
+    let mut probes: Vec<(f64, &Summary)> = (probes.iter())
+        .map(|(level, summary)| (*level, summary))
+        .collect();
+    probes.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let levels = probes.iter();
+    let levels = levels.map(|&(level, summary)| (Level::Number(level), summary));
     let ladder = Ladder {
         axis: found.over.clone(),
         series: vec![LadderSeries {
             label: found.label.clone().unwrap_or_default(),
-            points,
+            points: levels.collect(),
+            knee: None,
         }],
         // Probes above the capacity are overloaded, which is the point of them.
         shown: Shown::All,
-        knee: None,
         capacity: found.answer.value,
     };
     let mut curve = tradeoff(&ladder);
     let confirmed = found.confirmed.as_ref();
     curve.capacity = confirmed.and_then(|summary| summary.throughput.output_tokens_per_s);
+    let search = Search {
+        over: &found.over,
+        label: found.label.as_deref(),
+        probes,
+        latency: curve.latency,
+        objective: curve.objective.clone(),
+        capacity: found.answer.value,
+        interval: found.answer.low.zip(found.answer.high),
+    };
     vec![
-        ladder::sheet(&ladder, lang),
+        search::probes(&search, lang),
         throughput_latency(&curve, lang),
     ]
 }

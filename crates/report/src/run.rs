@@ -249,7 +249,7 @@ fn stored(report: &RunReport<'_>) -> Option<Section> {
 }
 
 /// A word as a shell takes it.
-fn shell_word(word: &str) -> String {
+pub(crate) fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%…".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),

@@ -4,14 +4,16 @@ mod figures;
 mod grid;
 pub(crate) mod ladder;
 mod notes;
+mod repeat;
 
 pub use figures::figures;
 pub(crate) use figures::tradeoff;
 pub use notes::compose_for_notes;
 
 use crate::doc::{
-    Block, Cell, Column, Doc, Number, Pair, Section, Support, Table, Tone, Unit, Verdict,
+    Block, Cell, Column, Command, Doc, Number, Pair, Section, Support, Table, Tone, Unit, Verdict,
 };
+use crate::figure::ladder::cards_of;
 use crate::findings;
 use crate::number;
 use inferometer_core::compare::Point;
@@ -94,6 +96,10 @@ impl<'a> Row<'a> {
         self.mean(|summary| summary.throughput.output_tokens_per_s)
     }
 
+    fn tokens_per_s_and_card(&self) -> Option<f64> {
+        self.mean(|summary| Some(summary.throughput.output_tokens_per_s? / cards_of(summary)?))
+    }
+
     fn meets(&self) -> Option<bool> {
         let met = |summary: &Summary| {
             summary
@@ -164,7 +170,14 @@ pub fn compose(report: &SweepReport<'_>) -> Doc {
         end.push(Pair::new(SweepText::GoOn.text(report.lang), how));
     }
     sections.extend(findings::section(&findings::of_sweep(report), report.lang));
-    sections.push(Section::plain(vec![Block::Pairs(end)]));
+    let mut end = vec![Block::Pairs(end)];
+    if let Some(words) = repeat::command(report) {
+        end.push(Block::Command(Command {
+            caption: SetupText::Repeat.text(report.lang).to_owned(),
+            words,
+        }));
+    }
+    sections.push(Section::plain(end));
     Doc { sections }
 }
 
@@ -387,6 +400,11 @@ fn table(report: &SweepReport<'_>, axes: &[String], rows: Vec<&Row<'_>>) -> Tabl
         .map(Column::right),
     );
     columns.push(Column::right(SweepText::Failed.text(lang)));
+    let shared = |summary: &Summary| cards_of(summary).is_some_and(|cards| cards > 1.0);
+    let with_cards = rows.iter().any(|row| row.summaries().any(shared));
+    if with_cards {
+        columns.push(Column::right(SweepText::PerCard.text(lang)));
+    }
     if repeated {
         columns.push(Column::right(SweepText::Repeats.text(lang)));
         columns.push(Column::right(SweepText::Spread.text(lang)));
@@ -401,6 +419,10 @@ fn table(report: &SweepReport<'_>, axes: &[String], rows: Vec<&Row<'_>>) -> Tabl
             .map(|axis| Cell::text(shown(row.point.0.get(axis))))
             .collect();
         cells.extend(number_cells(row));
+        if with_cards {
+            let each = row.tokens_per_s_and_card();
+            cells.push(Cell::number(each, Unit::TokensPerSecond, 1));
+        }
         if repeated {
             cells.push(Cell::count(row.shown().len() as u64));
             cells.push(Cell::number(spread(row), Unit::Count, 1));

@@ -11,15 +11,17 @@ use inferometer_core::compare::{
 };
 use inferometer_core::message::Lang;
 use inferometer_core::record::Record;
-use inferometer_core::summary::{Latencies, Speed, Summary, Throughput};
+use inferometer_core::summary::{Latencies, SloResult, Speed, Summary, Throughput};
 use inferometer_report::figure::configurations::{self, Configurations, Style};
 use inferometer_report::figure::curve::{self, Tradeoff};
 use inferometer_report::figure::grid::{self, Grid};
 use inferometer_report::figure::ladder::{self, Ladder, LadderSeries, legend};
+use inferometer_report::figure::search::{self, Search};
 use inferometer_report::figure::theme::Theme;
 use inferometer_report::figure::{
-    Figure, Level, Shape, Shown, comparison, font, png, run, svg, thin,
+    Figure, Level, MarkKind, Shape, Shown, comparison, font, png, run, svg, thin,
 };
+use inferometer_report::findings::{Knee, KneeBasis};
 use made_up::{Load, MINDIE, VLLM};
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::{Options, Tree};
@@ -75,8 +77,13 @@ fn ladder<'a>(label: &str, points: Vec<(Level, &'a Summary)>) -> Ladder<'a> {
         series: vec![LadderSeries {
             label: label.to_owned(),
             points,
+            knee: Some(Knee {
+                load: 4.0,
+                low: 2.0,
+                high: 8.0,
+                basis: KneeBasis::Neighbours,
+            }),
         }],
-        knee: Some(4.0),
         capacity: Some(f64::NAN),
         shown: Shown::All,
     }
@@ -409,4 +416,119 @@ fn throughput_per_card_needs_a_tag_of_cards() {
     };
     let whole = with.throughput.output_tokens_per_s.unwrap();
     assert_eq!(samples[0].y, Some(whole / 4.0));
+}
+
+fn judged(met: Option<bool>) -> Summary {
+    Summary {
+        slo: Some(SloResult {
+            attainment: None,
+            goodput_per_s: None,
+            objectives: Vec::new(),
+            met,
+        }),
+        ..small()
+    }
+}
+
+fn search<'a>(probes: Vec<(f64, &'a Summary)>, label: &'a str) -> Search<'a> {
+    Search {
+        over: "rate",
+        label: Some(label),
+        probes,
+        latency: Metric::TtftP99,
+        objective: Some((format!("ttft.p99=1s{label}"), 1_000.0)),
+        capacity: Some(4.0),
+        interval: Some((3.0, 5.0)),
+    }
+}
+
+#[test]
+fn a_search_shows_each_probe_by_whether_it_met_the_objectives() {
+    let (met, missed, unknown) = (judged(Some(true)), judged(Some(false)), judged(None));
+    let probes = vec![(2.0, &met), (4.0, &met), (8.0, &missed), (6.0, &unknown)];
+    let figure = search::probes(&search(probes, "chat"), Lang::En);
+    assert_eq!(figure.panels.len(), 6);
+    for panel in &figure.panels {
+        let points: Vec<(&str, usize)> = (panel.series.iter())
+            .map(|series| match &series.shape {
+                Shape::Scatter(samples) => (series.name.as_str(), samples.len()),
+                other => panic!("probes are joined: {other:?}"),
+            })
+            .collect();
+        let expected = [
+            ("meets the objectives", 2),
+            ("misses them", 1),
+            ("not judged", 1),
+        ];
+        assert_eq!(points, expected);
+        assert!(
+            panel
+                .marks
+                .iter()
+                .any(|mark| mark.kind == MarkKind::Capacity)
+        );
+        assert_eq!((panel.shades[0].from, panel.shades[0].to), (3.0, 5.0));
+    }
+    let limited = |kind: MarkKind| figure.panels[0].marks.iter().any(|mark| mark.kind == kind);
+    assert!(
+        limited(MarkKind::Objective),
+        "the first is that of the objective"
+    );
+}
+
+#[test]
+fn a_search_is_drawn_whatever_its_probes_hold() {
+    let (gaps, odd, none) = (gaps(), not_finite(), nothing());
+    let mut hostile = search(vec![(1.0, &gaps), (f64::NAN, &odd), (0.0, &none)], HOSTILE);
+    hostile.capacity = Some(f64::INFINITY);
+    for probes in [hostile.probes.clone(), Vec::new()] {
+        let figure = search::probes(
+            &Search {
+                probes,
+                ..hostile.clone()
+            },
+            Lang::Zh,
+        );
+        let picture = svg::render(&figure, Theme::Dark);
+        assert!(!picture.contains("<script") && !picture.contains("NaN"));
+        assert!(Tree::from_str(&picture, &Options::default()).is_ok());
+    }
+}
+
+#[test]
+fn a_knee_is_marked_where_one_ladder_is_drawn_and_told_where_there_are_several() {
+    let summary = small();
+    let points = || {
+        vec![
+            (Level::Number(2.0), &summary),
+            (Level::Number(8.0), &summary),
+        ]
+    };
+    let alone = ladder("a", points());
+    let sheet = ladder::sheet(&alone, Lang::En);
+    let knees = |figure: &Figure| {
+        let marks = figure.panels.iter().flat_map(|panel| &panel.marks);
+        marks.filter(|mark| mark.kind == MarkKind::Knee).count()
+    };
+    assert_eq!(knees(&sheet), 2, "over requests and over tokens a second");
+    assert!(sheet.footnotes.iter().any(|note| note.starts_with("Knee:")));
+    let mut both = alone.clone();
+    both.series.extend(ladder("b", points()).series);
+    let overlay = ladder::overlay(&both, Lang::En);
+    assert_eq!(knees(&overlay), 0);
+    let told = "Output throughput hardly rises from here on: a 4 (2–8), b 4 (2–8).";
+    assert!(
+        overlay.footnotes.iter().any(|note| note == told),
+        "{overlay:?}"
+    );
+}
+
+#[test]
+fn ratios_that_are_not_drawn_are_told() {
+    let mut many = compared("v0.7");
+    assert!(comparison::ratios(&many, Lang::En).footnotes.is_empty());
+    let row = many.rows[0].clone();
+    many.rows = vec![row; 130];
+    let told = comparison::ratios(&many, Lang::En).footnotes;
+    assert!(told[0].starts_with("10 more ratios"), "{told:?}");
 }

@@ -310,7 +310,8 @@ fn probed(found: &Capacity, folder: &Path) -> Vec<(f64, Summary)> {
         .collect()
 }
 
-fn page(found: &Capacity, folder: &Path, lang: Lang) -> String {
+/// The page of a search.
+pub fn page(found: &Capacity, folder: &Path, lang: Lang) -> String {
     let probes = probed(found, folder);
     let mut runs = found.probes.iter();
     let environment = runs.find_map(|probe| {

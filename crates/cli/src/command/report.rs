@@ -1,10 +1,10 @@
 //! `inferometer report`: a stored run, sweep or search again.
 
 use crate::Exit;
-use crate::arguments::ReportArguments;
+use crate::arguments::{Format, ReportArguments};
 use crate::command::{capacity, import, site, sweep, tune};
 use crate::measure::fold;
-use crate::output::{Shown, check_output, language, show, verdict};
+use crate::output::{Drawn, Shown, check_output, language, show, verdict};
 use anyhow::bail;
 use inferometer_core::fold::RunContext;
 use inferometer_core::note::Known;
@@ -70,13 +70,24 @@ fn show_run(directory: RunDir, arguments: &ReportArguments) -> anyhow::Result<Ex
     }
     let environment = directory.environment()?;
     let ending = directory.ending()?;
+    let lang = language(arguments.output.lang);
     let context = RunContext {
         scenario: &scenario,
         environment: &environment,
         ending: &ending,
-        lang: language(arguments.output.lang),
+        lang,
     };
-    let (summary, lines) = fold(&directory, &context)?;
+    let is_drawn = |it: &Format| matches!(it, Format::Html | Format::Svg | Format::Png);
+    let (summary, drawn, lines) = match arguments.output.format.iter().any(is_drawn) {
+        true => {
+            let (drawn, lines) = Drawn::read(&directory, &context)?;
+            (drawn.summary(lang), Some(drawn), lines)
+        }
+        false => {
+            let (summary, lines) = fold(&directory, &context)?;
+            (summary, None, lines)
+        }
+    };
     let mut environment = environment.clone();
     if lines > 0 {
         environment.notes.push(Known::DamagedLines { lines }.into());
@@ -87,6 +98,7 @@ fn show_run(directory: RunDir, arguments: &ReportArguments) -> anyhow::Result<Ex
         environment: &environment,
         ending: &ending,
         summary: &summary,
+        drawn,
     };
     show(&shown, &arguments.output)?;
     Ok(verdict(&summary))

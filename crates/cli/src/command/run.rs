@@ -47,6 +47,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
         environment: &environment,
         ending: &ending,
         summary: &summary,
+        drawn: None,
     };
     show(&shown, &arguments.output)?;
     if !arguments.no_html {

@@ -4,7 +4,7 @@ use crate::Exit;
 use crate::arguments::ReportArguments;
 use crate::command::runs::{Known, name};
 use crate::command::{capacity, import, sweep, tune};
-use crate::output::{check_output, language};
+use crate::output::{Shown, check_output, language, page_of};
 use anyhow::{Context, bail};
 use inferometer_core::message::Lang;
 use inferometer_core::run_dir::RunDir;
@@ -93,7 +93,7 @@ fn collect(paths: &[PathBuf]) -> anyhow::Result<Vec<Stored>> {
     Ok(found)
 }
 
-/// The result's own page, or its report as text.
+/// The result's own page, else one that is made now; its report as text where no page can be.
 fn write_page(stored: &Stored, file: &Path, lang: Lang) -> anyhow::Result<()> {
     let own = stored.path.join(OWN_PAGE);
     if own.is_file() {
@@ -101,22 +101,38 @@ fn write_page(stored: &Stored, file: &Path, lang: Lang) -> anyhow::Result<()> {
             .with_context(|| format!("cannot copy {} to {}", own.display(), file.display()))?;
         return Ok(());
     }
-    let report = match stored.kind {
-        Kind::Run => run_text(&stored.path, lang),
-        Kind::Sweep => sweep_text(&stored.path, lang),
-        Kind::Capacity => capacity_text(&stored.path, lang),
-        Kind::Study => tune::stored_text(&stored.path, lang),
-        Kind::Import => import::stored_text(&stored.path, lang),
+    let plain = |report: String| plain_page(&name(stored), &report, lang);
+    let path = &stored.path;
+    let page = match stored.kind {
+        Kind::Run => run_page(path, lang).or_else(|_| run_text(path, lang).map(plain)),
+        Kind::Sweep => sweep_page(path, lang),
+        Kind::Capacity => capacity_page(path, lang),
+        Kind::Study => tune::stored_page(path, lang),
+        Kind::Import => import::stored_text(path, lang).map(plain),
     };
     // A result that cannot be read still has its place in the index, and says why.
-    let report = report.unwrap_or_else(|error| crate::with_causes(&error));
-    write(file, &plain_page(&name(stored), &report, lang))
+    let page = page.unwrap_or_else(|error| plain(crate::with_causes(&error)));
+    write(file, &page)
 }
 
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {
     std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }
 
+fn run_page(path: &Path, lang: Lang) -> anyhow::Result<String> {
+    let directory = RunDir::open(path)?;
+    let shown = Shown {
+        directory: &directory,
+        scenario: &directory.scenario()?,
+        environment: &directory.environment()?,
+        ending: &directory.ending()?,
+        summary: &directory.summary()?,
+        drawn: None,
+    };
+    page_of(&shown, lang)
+}
+
+/// The numbers of a run whose records are gone.
 fn run_text(path: &Path, lang: Lang) -> anyhow::Result<String> {
     let run = RunDir::open(path)?;
     let report = RunReport {
@@ -132,7 +148,7 @@ fn run_text(path: &Path, lang: Lang) -> anyhow::Result<String> {
     Ok(render(&doc, TextStyle::default()))
 }
 
-fn sweep_text(path: &Path, lang: Lang) -> anyhow::Result<String> {
+fn sweep_page(path: &Path, lang: Lang) -> anyhow::Result<String> {
     let sweep = SweepDir::open(path)?;
     let report = SweepReport {
         plan: sweep.plan(),
@@ -140,12 +156,9 @@ fn sweep_text(path: &Path, lang: Lang) -> anyhow::Result<String> {
         directory: path,
         lang,
     };
-    let doc = inferometer_report::sweep::compose(&report);
-    Ok(render(&doc, TextStyle::default()))
+    Ok(sweep::page(&sweep, &report))
 }
 
-fn capacity_text(path: &Path, lang: Lang) -> anyhow::Result<String> {
-    let found = capacity::read(path)?;
-    let doc = inferometer_report::capacity::compose(&found, path, lang);
-    Ok(render(&doc, TextStyle::default()))
+fn capacity_page(path: &Path, lang: Lang) -> anyhow::Result<String> {
+    Ok(capacity::page(&capacity::read(path)?, path, lang))
 }

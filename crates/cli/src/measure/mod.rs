@@ -16,7 +16,7 @@ use crate::progress::Progress;
 use crate::work::{self, WorkJobs};
 use anyhow::{Context, bail};
 use inferometer_core::environment::{EndCause, Ending, Environment, Health, StartedEngine};
-use inferometer_core::fold::{RunContext, summarize};
+use inferometer_core::fold::{Folded, RunContext};
 use inferometer_core::hostile::Secrets;
 use inferometer_core::journal::Header;
 use inferometer_core::message::Lang;
@@ -318,18 +318,28 @@ pub fn refold(measured: &mut Measured, lang: Lang) -> anyhow::Result<()> {
 
 /// Folds the stored records of a run; says how many lines of a journal could not be read.
 pub fn fold(directory: &RunDir, context: &RunContext<'_>) -> anyhow::Result<(Summary, u64)> {
+    let (folded, lines) = fold_seen(directory, context, |_| {})?;
+    Ok((folded.summary(context.lang), lines))
+}
+
+/// The same for reports in several languages, with each record shown to another as it streams by.
+pub fn fold_seen(
+    directory: &RunDir,
+    context: &RunContext<'_>,
+    mut see: impl FnMut(&Record),
+) -> anyhow::Result<(Folded, u64)> {
     // An error in the middle must not pass for the end of the records.
     let mut trouble = None;
     let mut records = directory.records()?;
     let sound =
         (&mut records).map_while(|record| record.map_err(|error| trouble = Some(error)).ok());
-    let mut summary = summarize(context, sound);
+    let folded = inferometer_core::fold::fold(context, sound.inspect(|record| see(record)));
     if let Some(error) = trouble {
         return Err(error.into());
     }
     let lines = records.damage().lines;
-    summary.server = server_view(directory, context.ending, &summary)?;
-    Ok((summary, lines))
+    let server = server_view(directory, context.ending, &folded.summary(context.lang))?;
+    Ok((folded.with_server(server), lines))
 }
 
 /// All stored records of a run.

@@ -117,3 +117,63 @@ fn a_sweep_leaves_its_page_and_names_what_the_font_cannot_draw() {
     assert!(report.stderr.contains("U+1F680"), "{report:?}");
     assert!(drawn(&place, "sweep/figures").contains(&"ladder.png".to_owned()));
 }
+
+/// The words of the command that a report gives, as a shell takes them apart.
+fn repeat_command(report: &str) -> Vec<String> {
+    let (_, command) = report
+        .split_once("Repeat ")
+        .expect("a command to repeat it");
+    let words = command.split_whitespace().filter(|word| *word != "\\");
+    words
+        .map(|word| word.trim_matches('\'').to_owned())
+        .collect()
+}
+
+#[test]
+fn the_command_that_a_sweep_gives_plans_the_same_sweep_again() {
+    let place = Place::new();
+    let fixed = ["sweep", "--lang", "en", "--sim-clock", "virtual", "--quiet"];
+    let own = [
+        "--input-tokens",
+        "32,64",
+        "--output-tokens",
+        "8",
+        "--concurrency",
+        "1,2,4",
+        "--requests",
+        "concurrency*6",
+        "--repeat",
+        "2",
+        "--slo",
+        "ttft.p99=1s",
+        "--out",
+        "first",
+    ];
+    let first = place.run(&[&fixed[..], &own].concat());
+    let command = repeat_command(&first.stdout);
+    assert_eq!(&command[..2], ["inferometer", "sweep"], "{first:?}");
+    let mut words: Vec<&str> = command[1..].iter().map(String::as_str).collect();
+    words.extend(["--quiet", "--out", "second"]);
+    let second = place.run(&words);
+    assert_eq!(second.code, first.code, "{second:?}");
+    let plan = |folder: &str| -> serde_json::Value {
+        let text = std::fs::read_to_string(place.path(folder).join("sweep.json")).unwrap();
+        serde_json::from_str(&text).unwrap()
+    };
+    let (first, second) = (plan("first"), plan("second"));
+    assert_eq!(first["visits"], second["visits"]);
+    let points = |plan: &serde_json::Value| -> Vec<serde_json::Value> {
+        let points = plan["points"].as_array().unwrap();
+        points.iter().map(|it| it["options"].clone()).collect()
+    };
+    assert_eq!(points(&first), points(&second));
+}
+
+#[test]
+fn a_computed_run_has_no_characters_and_says_nothing_of_them() {
+    let place = Place::new();
+    let run = measured(&place, &[]);
+    assert!(!run.stdout.contains("characters"), "{run:?}");
+    let page = std::fs::read_to_string(place.path("run/report.html")).unwrap();
+    assert!(!page.contains("0.000 字符") && !page.contains("0 client threads"));
+}

@@ -177,6 +177,37 @@ fn an_index_links_a_page_of_each_result_and_holds_no_markup_of_theirs() {
 }
 
 #[test]
+fn results_without_a_page_get_one_made() {
+    let place = Place::new();
+    let measure = |command: &str, options: &[&str]| {
+        let fixed = [
+            "--lang",
+            "en",
+            "--sim-clock",
+            "virtual",
+            "--quiet",
+            "--no-html",
+        ];
+        let ended = place.run(&[&[command], &fixed[..], options].concat());
+        assert!(ended.code <= Some(1), "{ended:?}");
+    };
+    measure("run", &["--requests", "20", "--out", "runs/one"]);
+    let levels = ["--concurrency", "1,2", "--requests", "20"];
+    measure("sweep", &[&levels[..], &["--out", "runs/grid"]].concat());
+    let made = place.run(&["report", "runs", "-o", "site", "--lang", "zh"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    for (name, figure) in [("one", "distributions"), ("grid", "ladder")] {
+        let page = place.path(&format!("site/pages/{name}.html"));
+        let page = std::fs::read_to_string(page).unwrap();
+        assert!(
+            page.contains(&format!("id=\"{figure}\"")),
+            "{name} has its charts"
+        );
+        assert!(page.contains("<html lang=\"zh\""));
+    }
+}
+
+#[test]
 fn an_index_needs_a_folder_and_results() {
     let place = Place::new();
     std::fs::create_dir(place.path("empty")).unwrap();

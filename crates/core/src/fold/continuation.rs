@@ -38,10 +38,10 @@ pub(super) fn fold(context: &RunContext<'_>, answers: &[&Answer]) -> Option<Cont
             chars_mean: mean(&these, |answer| Some(answer.output_chars as f64)),
             tokens_mean: mean(&these, |answer| answer.output.map(f64::from)),
             tokens_per_s_mean: mean(&these, |answer| {
-                let ms = answer.e2e.filter(|&ms| ms > 0.0)?;
+                let ms = answer.e2e.ms().filter(|&ms| ms > 0.0)?;
                 Some(f64::from(answer.output?) * 1e3 / ms)
             }),
-            e2e_mean_ms: mean(&these, |answer| answer.e2e),
+            e2e_mean_ms: mean(&these, |answer| answer.e2e.ms()),
         }
     });
     let count = |is: &dyn Fn(&Answer) -> bool| answers.iter().filter(|a| is(a)).count() as u64;

@@ -77,7 +77,9 @@ pub fn fold(context: &RunContext<'_>, records: impl IntoIterator<Item = Record>)
     for record in records {
         tally.add(&record);
     }
-    tally.rows.sort_by_key(|row| (row.start, row.index));
+    tally
+        .rows
+        .sort_unstable_by_key(|row| (row.start, row.index));
     let token_gaps = tally.token_gaps().map(pool::Pool::into_ordered);
     let chunk_gaps = std::mem::take(&mut tally.chunk_gaps).into_ordered();
     let run = Run::new(context, &tally.rows);
@@ -232,16 +234,17 @@ fn chars_per_token(answers: &[&Answer]) -> Option<f64> {
             tokens += u64::from(output);
         }
     }
-    (tokens > 0).then(|| chars as f64 / tokens as f64)
+    // Tokens computed without a text have no characters.
+    (tokens > 0 && chars > 0).then(|| chars as f64 / tokens as f64)
 }
 
 fn speed(run: &Run<'_>) -> Speed {
     let bootstrap = run.bootstrap();
     let per_s = |tokens: f64, ms: f64| (ms > 0.0).then(|| tokens * 1e3 / ms);
     let per_user = column(&run.answers, |answer| {
-        per_s(f64::from(answer.output?), answer.e2e?)
+        per_s(f64::from(answer.output?), answer.e2e.ms()?)
     });
-    let decode = column(&run.answers, |answer| per_s(1.0, answer.tpot?));
+    let decode = column(&run.answers, |answer| per_s(1.0, answer.tpot.ms()?));
     Speed {
         per_user_tokens_per_s: described(&per_user, &bootstrap, 10),
         decode_tokens_per_s: described(&decode, &bootstrap, 11),
@@ -256,6 +259,8 @@ fn throughput(run: &Run<'_>, tally: &Tally<'_>, tokens: &Tokens) -> Throughput {
     };
     let per_s = |amount: f64| run.window_s().map(|seconds| amount / seconds);
     let token_rate = |tokens: Option<u64>| tokens.and_then(|tokens| per_s(tokens as f64));
+    // What was computed and not sent has no characters.
+    let char_rate = |chars: u64| (chars > 0).then(|| per_s(chars as f64)).flatten();
     let mut ended: Vec<&&Answer> = run.answers.iter().collect();
     ended.sort_by_key(|answer| answer.completed);
     let mut before = from;
@@ -277,8 +282,8 @@ fn throughput(run: &Run<'_>, tally: &Tally<'_>, tokens: &Tokens) -> Throughput {
         input_tokens_per_s: token_rate(tokens.input),
         output_tokens_per_s: token_rate(tokens.output),
         total_tokens_per_s: token_rate(tokens.input.zip(tokens.output).map(|(i, o)| i + o)),
-        input_chars_per_s: per_s(tally.input_chars as f64),
-        output_chars_per_s: per_s(tally.output_chars as f64),
+        input_chars_per_s: char_rate(tally.input_chars),
+        output_chars_per_s: char_rate(tally.output_chars),
         requests_per_s_interval: bootstrap.ratio(&vec![1.0; shares.len()], &shares, 101),
         output_tokens_per_s_interval: tokens
             .output
@@ -351,11 +356,11 @@ fn latencies(run: &Run<'_>, tally: &Tally<'_>, itl: &Ordered, chunk_gaps: &Order
     let of = |series: u64, of: fn(&Answer) -> Option<f64>| {
         described(&column(answers, of), &bootstrap, series)
     };
-    let ttft_ms = of(1, |answer| answer.ttft);
+    let ttft_ms = of(1, |answer| answer.ttft.ms());
     let ttft_from_sent_ms = match run.context.scenario.load.shape {
         // Without a schedule both bases are one.
         Shape::Closed { .. } => ttft_ms,
-        Shape::Open { .. } | Shape::Replay { .. } => of(2, |answer| answer.ttft_from_sent),
+        Shape::Open { .. } | Shape::Replay { .. } => of(2, |answer| answer.ttft_from_sent.ms()),
     };
     let itl_is_per_token = tally.per_token && itl.quantile(0.5).is_some();
     let by_chunk = answers.iter().map(|answer| answer.chunk_gaps);
@@ -364,16 +369,19 @@ fn latencies(run: &Run<'_>, tally: &Tally<'_>, itl: &Ordered, chunk_gaps: &Order
     Latencies {
         ttft_ms,
         ttft_from_sent_ms,
-        first_answer_ms: of(3, |answer| answer.first_answer).filter(|_| tally.reasoned),
-        second_token_ms: of(4, |answer| answer.second_token),
-        tpot_ms: of(5, |answer| answer.tpot),
+        first_answer_ms: (tally
+            .reasoned
+            .then(|| of(3, |answer| answer.first_answer.ms())))
+        .flatten(),
+        second_token_ms: of(4, |answer| answer.second_token.ms()),
+        tpot_ms: of(5, |answer| answer.tpot.ms()),
         itl_ms: match std::ptr::eq(itl, chunk_gaps) {
             true => inter_chunk_ms,
             false => pooled(itl, by_token, &bootstrap, 6),
         },
         inter_chunk_ms,
-        max_gap_ms: of(8, |answer| answer.max_gap),
-        e2e_ms: of(9, |answer| answer.e2e),
+        max_gap_ms: of(8, |answer| answer.max_gap.ms()),
+        e2e_ms: of(9, |answer| answer.e2e.ms()),
         connect_ms: Distribution::of(tally.connect.clone()),
         lag_ms: Distribution::of(tally.lag.clone()),
         cap_wait_ms: Distribution::of(tally.cap_wait.clone()),
@@ -384,11 +392,11 @@ fn latencies(run: &Run<'_>, tally: &Tally<'_>, itl: &Ordered, chunk_gaps: &Order
 /// A percentile, or the mean, of a metric over the run.
 fn of_run(run: &Run<'_>, itl: &Ordered, metric: SloMetric, p: Option<f64>) -> Option<f64> {
     let of: fn(&Answer) -> Option<f64> = match metric {
-        SloMetric::Ttft => |answer| answer.ttft,
-        SloMetric::FirstAnswer => |answer| answer.first_answer,
-        SloMetric::Tpot => |answer| answer.tpot,
-        SloMetric::MaxGap => |answer| answer.max_gap,
-        SloMetric::E2e => |answer| answer.e2e,
+        SloMetric::Ttft => |answer| answer.ttft.ms(),
+        SloMetric::FirstAnswer => |answer| answer.first_answer.ms(),
+        SloMetric::Tpot => |answer| answer.tpot.ms(),
+        SloMetric::MaxGap => |answer| answer.max_gap.ms(),
+        SloMetric::E2e => |answer| answer.e2e.ms(),
         SloMetric::Itl => {
             return match p {
                 Some(p) => itl.quantile(p),
@@ -444,14 +452,14 @@ fn drift(run: &Run<'_>, events: &Accumulated, scale: Option<f64>) -> Option<Vec<
         let last = index + 1 == DRIFT_PARTS;
         let inside = |at: Offset| begin <= at && (at < end || last);
         let mut ttft: Vec<f64> = column(&run.answers, |answer| {
-            answer.ttft.filter(|_| inside(answer.completed))
+            answer.ttft.ms().filter(|_| inside(answer.completed))
         });
         sort(&mut ttft);
         let answered = run.answers.iter().filter(|a| inside(a.completed));
         let failed = run
             .rows
             .iter()
-            .filter(|row| row.failed && row.end.or(row.start).is_some_and(inside));
+            .filter(|row| row.failed && row.end.or(row.start).offset().is_some_and(inside));
         DriftPart {
             from_s: begin.since(from).as_secs_f64(),
             ok: answered.count() as u64,

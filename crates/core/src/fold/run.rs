@@ -32,19 +32,22 @@ pub(super) struct Run<'a> {
 impl<'a> Run<'a> {
     pub(super) fn new(context: &'a RunContext<'a>, rows: &'a [Row]) -> Self {
         let answers: Vec<&Answer> = rows.iter().filter_map(|row| row.answer.as_ref()).collect();
-        let from = rows.iter().filter_map(|row| row.sent).min();
+        let from = rows.iter().filter_map(|row| row.sent.offset()).min();
         // A failure that hangs until its timeout must not stretch the window of the others.
         let completed = answers.iter().map(|answer| answer.completed).max();
-        let to = completed.or_else(|| rows.iter().filter_map(|row| row.end).max());
+        let to = completed.or_else(|| rows.iter().filter_map(|row| row.end.offset()).max());
         let ttft = rows
             .iter()
-            .filter_map(|row| Some((row.start?, row.answer.as_ref()?.ttft?)))
+            .filter_map(|row| Some((row.start.offset()?, row.answer.as_ref()?.ttft.ms()?)))
             .collect();
         Run {
             context,
             rows,
             window: from.zip(to).filter(|(from, to)| from < to),
-            in_flight: InFlight::sweep(rows.iter().filter_map(|row| row.under_way(row.sent))),
+            in_flight: InFlight::sweep(
+                rows.iter()
+                    .filter_map(|row| row.under_way(row.sent.offset())),
+            ),
             answers,
             ttft,
         }
@@ -79,7 +82,7 @@ impl<'a> Run<'a> {
     }
 
     fn last_sent(&self) -> Option<Offset> {
-        self.rows.iter().filter_map(|row| row.sent).max()
+        self.rows.iter().filter_map(|row| row.sent.offset()).max()
     }
 
     /// When sending ended. A run that was killed could not say, so its last send must do.
@@ -113,8 +116,16 @@ impl<'a> Run<'a> {
         if let Shape::Closed { .. } = self.context.scenario.load.shape {
             return None;
         }
-        let arrived = InFlight::sweep(self.rows.iter().filter_map(|row| row.under_way(row.start)));
-        let last = self.rows.iter().filter_map(|row| row.start).max()?;
+        let arrived = InFlight::sweep(
+            self.rows
+                .iter()
+                .filter_map(|row| row.under_way(row.start.offset())),
+        );
+        let last = self
+            .rows
+            .iter()
+            .filter_map(|row| row.start.offset())
+            .max()?;
         let course = Course {
             in_flight: &arrived,
             sending_ended: last,
@@ -158,18 +169,22 @@ impl<'a> Run<'a> {
             None => self.sending_ended(),
         };
         // In less than a part of one answer nothing can be told.
-        let lengths = self.answers.iter().filter_map(|answer| answer.e2e);
+        let lengths = self.answers.iter().filter_map(|answer| answer.e2e.ms());
         let mean_ms = lengths.sum::<f64>() / self.answers.len() as f64;
         if to <= from || ms(to.since(from)) < mean_ms * LEAST_PART_OF_AN_ANSWER {
             return None;
         }
         let bins = |sweep: &InFlight| sweep.bins(from, to, IN_FLIGHT_BINS);
-        let busy = InFlight::sweep(self.rows.iter().filter_map(|r| r.under_way(r.busy_from)));
+        let busy = InFlight::sweep(
+            self.rows
+                .iter()
+                .filter_map(|r| r.under_way(r.busy_from.offset())),
+        );
         let left = InFlight::sweep(
             self.rows
                 .iter()
                 .filter(|row| row.sent.is_some())
-                .filter_map(|row| row.under_way(Some(from.min(row.sent?)))),
+                .filter_map(|row| row.under_way(Some(from.min(row.sent.offset()?)))),
         );
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
         let streams = f64::from(concurrency);

@@ -9,7 +9,7 @@ use crate::record::{FailureClass, Phase, Record, TokenSource};
 use crate::scenario::Scenario;
 use crate::slo::{Slo, SloScope};
 use crate::summary::FailureCount;
-use crate::units::Offset;
+use crate::units::{Offset, Slim};
 use crate::work::Output;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,12 +23,12 @@ pub(super) fn ms(span: Duration) -> f64 {
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) index: u64,
-    pub(super) start: Option<Offset>,
-    pub(super) sent: Option<Offset>,
+    pub(super) start: Slim,
+    pub(super) sent: Slim,
     /// Sent, or the begin of the connection that it needed.
-    pub(super) busy_from: Option<Offset>,
+    pub(super) busy_from: Slim,
     /// Over; absent if it was cut.
-    pub(super) end: Option<Offset>,
+    pub(super) end: Slim,
     pub(super) failed: bool,
     /// Of a complete answer.
     pub(super) answer: Option<Answer>,
@@ -38,22 +38,22 @@ impl Row {
     pub(super) fn under_way(&self, from: Option<Offset>) -> Option<UnderWay> {
         Some(UnderWay {
             from: from?,
-            to: self.end,
+            to: self.end.offset(),
         })
     }
 }
 
-/// A complete answer; times in milliseconds.
+/// A complete answer.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) completed: Offset,
-    pub(super) ttft: Option<f64>,
-    pub(super) ttft_from_sent: Option<f64>,
-    pub(super) first_answer: Option<f64>,
-    pub(super) second_token: Option<f64>,
-    pub(super) tpot: Option<f64>,
-    pub(super) max_gap: Option<f64>,
-    pub(super) e2e: Option<f64>,
+    pub(super) ttft: Slim,
+    pub(super) ttft_from_sent: Slim,
+    pub(super) first_answer: Slim,
+    pub(super) second_token: Slim,
+    pub(super) tpot: Slim,
+    pub(super) max_gap: Slim,
+    pub(super) e2e: Slim,
     pub(super) input: Option<u32>,
     pub(super) output: Option<u32>,
     pub(super) source: TokenSource,
@@ -208,15 +208,17 @@ impl<'a> Tally<'a> {
         let over = failed || answer.is_some();
         self.rows.push(Row {
             index: record.index,
-            start: record.start(),
-            sent: record.sent,
+            start: record.start().into(),
+            sent: record.sent.into(),
             busy_from: record
                 .sent
-                .map(|sent| sent - record.connect.unwrap_or_default()),
+                .map(|sent| sent - record.connect.unwrap_or_default())
+                .into(),
             end: record
                 .end
                 .or(record.completed().filter(|_| over))
-                .or(record.sent.filter(|_| over)),
+                .or(record.sent.filter(|_| over))
+                .into(),
             failed,
             answer,
         });
@@ -248,7 +250,7 @@ impl<'a> Tally<'a> {
         let exact = self.exact || self.states_length(record);
         self.lengths.add(record, exact, self.thresholds);
         let streamed = record.streamed;
-        let time = |span: Option<Duration>| span.filter(|_| streamed).map(ms);
+        let time = |span: Option<Duration>| Slim::from(span.filter(|_| streamed));
         let (mut chunk_gaps, mut token_gaps) = ((0.0, 0), (0.0, 0));
         if streamed {
             (chunk_gaps, token_gaps) = self.add_gaps(record);
@@ -264,7 +266,7 @@ impl<'a> Tally<'a> {
             second_token: time(record.second_token()),
             tpot: time(record.tpot()),
             max_gap: time(record.max_gap()),
-            e2e: record.start().map(|start| ms(completed.since(start))),
+            e2e: record.start().map(|start| completed.since(start)).into(),
             input: record.input_tokens(),
             output: record.output_tokens(),
             source: record.token_source(),

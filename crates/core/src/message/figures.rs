@@ -127,6 +127,8 @@ crate::texts! {
         Same => "same", "无差异";
         /// Legend: the data cannot tell.
         Unknown => "undecided", "无法判定";
+        /// Footnote: `{count}` ratios that are not drawn.
+        MoreRatios => "{count} more ratios are not drawn; the table has all of them.", "另有 {count} 项比值未绘出，完整数据见表格。";
         /// Shade: within `{margin}`.
         WithinMargin => "within ±{margin}", "±{margin} 以内";
 
@@ -136,6 +138,23 @@ crate::texts! {
         Capacity => "capacity {value}", "容量 {value}";
         /// Mark: knee at `{value}`.
         Knee => "knee {value}", "拐点 {value}";
+        /// Footnote: what a knee is.
+        KneeIs => "Knee: from there on output throughput hardly rises; shaded are the measured levels that it lies between.", "拐点：此后输出吞吐量几乎不再上升；阴影为其所在的测点区间。";
+        /// Footnote: the knees of several ladders, `{points}`.
+        Knees => "Output throughput hardly rises from here on: {points}.", "输出吞吐量自此几乎不再上升：{points}。";
+        /// A knee at `{value}` of the ladder `{name}`, between `{low}` and `{high}`.
+        KneeOf => "{name} {value} ({low}–{high})", "{name} {value}（{low}–{high}）";
+
+        /// Title: the probes of a search for capacity.
+        Search => "Probes of the search", "容量搜索测点";
+        /// Legend: a probe that met the objectives.
+        Meets => "meets the objectives", "满足目标";
+        /// Legend: a probe that missed them.
+        Misses => "misses them", "未满足目标";
+        /// Legend: a probe that is not judged.
+        NotJudged => "not judged", "未判定";
+        /// Footnote: what a shade is.
+        CapacityInterval => "Shaded: the 90 % interval of the capacity. Probes differ in length, and beyond the capacity latency grows with it.", "阴影：容量的 90 % 区间。各测点时长不同，超过容量后时延随时长增长。";
 
         /// Empty: nothing to draw.
         NoData => "no data", "无数据";

@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod doubts;
 pub mod figures;
 pub mod findings;
+pub mod glossary;
 pub mod import;
 pub mod import_doubts;
 pub mod metric;

@@ -31,6 +31,8 @@ crate::texts! {
         Table => "Points", "测点";
         /// Column: failures.
         Failed => "failed", "失败";
+        /// Column: output tokens a second, by the number of cards.
+        PerCard => "tok/s per card", "单卡 tok/s";
         /// Column: repeats.
         Repeats => "n", "次数";
         /// Column: half of the interval of the throughput.

@@ -1,8 +1,10 @@
 //! Intervals by block bootstrap.
 
-use crate::quantile::{least_samples, quantile, quantile_by_rank, sort};
+use super::ranked::{Ranked, Window};
+use crate::quantile::{least_samples, quantile, sort};
 use crate::seed::{Dimension, rng};
 use rand::RngExt;
+use std::ops::Range;
 
 /// Fewest values for which an interval is given.
 const LEAST_VALUES: usize = 20;
@@ -99,33 +101,22 @@ impl Bootstrap {
     ) -> Option<[Vec<f64>; N]> {
         let n = values.len();
         let block = self.block(n)?;
-        // A resample is kept as the number of times that each rank was drawn: no sorting.
-        let mut order: Vec<u32> = (0..n as u32).collect();
-        order.sort_unstable_by(|&a, &b| values[a as usize].total_cmp(&values[b as usize]));
-        let sorted: Vec<f64> = order.iter().map(|&at| values[at as usize]).collect();
-        let mut ranks = vec![0u32; 2 * n];
-        for (rank, &at) in order.iter().enumerate() {
-            ranks[at as usize] = rank as u32;
-            ranks[at as usize + n] = rank as u32;
-        }
+        let sample = Ranked::new(values);
         let sums = prefix_sums(values);
+        let mut windows = quantiles.map(|p| Window::new(&sample, p));
         let mut found = [const { Vec::new() }; N];
-        let mut counts = vec![0u32; n];
         self.resample(n, block, series, |begins| {
-            counts.fill(0);
             let (mut sum, mut left) = (0.0, n);
-            for &begin in begins {
-                let len = block.min(left);
-                for &rank in &ranks[begin..begin + len] {
-                    counts[rank as usize] += 1;
-                }
-                sum += sums[begin + len] - sums[begin];
-                left -= len;
-            }
-            let at = |rank| sorted[drawn(&counts, n, rank)];
+            let blocks = begins.iter().map(|&begin| {
+                let block = begin..begin + block.min(left);
+                left -= block.len();
+                sum += sums[block.end] - sums[block.start];
+                block
+            });
+            let blocks: Vec<Range<usize>> = blocks.collect();
             visit(sum);
-            for (found, &p) in found.iter_mut().zip(&quantiles) {
-                found.extend(quantile_by_rank(n as u64, at, p));
+            for ((found, &p), window) in found.iter_mut().zip(&quantiles).zip(&mut windows) {
+                found.extend(window.quantile(&sample, &blocks, p));
             }
         });
         Some(found)
@@ -161,25 +152,6 @@ fn prefix_sums(values: &[f64]) -> Vec<f64> {
         sum
     });
     std::iter::once(0.0).chain(twice).collect()
-}
-
-/// The rank in the sample of the `rank`-th smallest value drawn, from the end that is nearer.
-fn drawn(counts: &[u32], n: usize, rank: u64) -> usize {
-    if (rank as usize) < n / 2 {
-        let mut before = 0u64;
-        let found = counts.iter().position(|&count| {
-            before += u64::from(count);
-            before > rank
-        });
-        found.unwrap_or(counts.len() - 1)
-    } else {
-        let mut from = n as u64;
-        let found = counts.iter().rposition(|&count| {
-            from -= u64::from(count);
-            from <= rank
-        });
-        found.unwrap_or(0)
-    }
 }
 
 /// The middle 95 %.

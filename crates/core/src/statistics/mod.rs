@@ -9,6 +9,7 @@ mod bootstrap;
 mod course;
 mod distribution;
 mod equivalence;
+mod ranked;
 mod sequential;
 mod two_samples;
 

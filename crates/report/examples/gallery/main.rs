@@ -15,6 +15,7 @@ use inferometer_report::figure::grid::{self, Grid};
 use inferometer_report::figure::ladder::{self, Ladder, LadderSeries, legend};
 use inferometer_report::figure::theme::Theme;
 use inferometer_report::figure::{Figure, Level, Shown, comparison, png, run, svg};
+use inferometer_report::findings::knee;
 use made_up::{Engine, Load, MINDIE, SGLANG, VLLM};
 use std::error::Error;
 use std::path::PathBuf;
@@ -148,6 +149,7 @@ impl Data {
                     .iter()
                     .map(|(level, summary)| (Level::Number(f64::from(*level)), summary))
                     .collect(),
+                knee: knee(&rates(rungs)),
             }
         });
         Ladder {
@@ -161,7 +163,6 @@ impl Data {
         let course = made_up::course(&self.records);
         let mut figures = run::all(&self.run, &course, lang);
         let one = Ladder {
-            knee: Some(64.0),
             capacity: Some(38.0),
             ..self.ladder(&[1])
         };
@@ -218,4 +219,13 @@ impl Data {
             .collect();
         compare(&groups, &Settings::default())
     }
+}
+
+/// Loads and their throughput.
+fn rates(rungs: &[(u32, Summary)]) -> Vec<(f64, Vec<f64>)> {
+    let rate = |(level, summary): &(u32, Summary)| {
+        let rate = summary.throughput.output_tokens_per_s?;
+        Some((f64::from(*level), vec![rate]))
+    };
+    rungs.iter().filter_map(rate).collect()
 }

@@ -1,11 +1,13 @@
 //! What pictures of a run need of its records, gathered in one pass: scalars of each request,
 //! and counts of what is too many to keep.
 
+use super::sketch::Sketch;
 use inferometer_core::concurrency::{InFlight, UnderWay};
 use inferometer_core::judge::Thresholds;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::Record;
-use inferometer_core::units::Offset;
+use inferometer_core::units::{Offset, Slim};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Most bins of time; then pairs are joined.
@@ -23,18 +25,19 @@ pub struct Course {
     pub(super) chunk_gaps: Gaps,
     pub(super) token_gaps: Gaps,
     tokens: Bins,
+    sketch: OnceLock<Sketch>,
 }
 
-/// One request; times in milliseconds.
+/// One request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Row {
-    pub(super) start: Option<Offset>,
-    pub(super) sent: Option<Offset>,
-    pub(super) end: Option<Offset>,
+    pub(super) start: Slim,
+    pub(super) sent: Slim,
+    pub(super) end: Slim,
     pub(super) failed: bool,
-    pub(super) ttft: Option<f64>,
-    pub(super) tpot: Option<f64>,
-    pub(super) e2e: Option<f64>,
+    pub(super) ttft: Slim,
+    pub(super) tpot: Slim,
+    pub(super) e2e: Slim,
     pub(super) input: Option<u32>,
     pub(super) output: Option<u32>,
     pub(super) gap: Option<LargestGap>,
@@ -62,7 +65,13 @@ impl Course {
             chunk_gaps: Gaps::default(),
             token_gaps: Gaps::default(),
             tokens: Bins::default(),
+            sketch: OnceLock::new(),
         }
+    }
+
+    /// What is drawn of it.
+    pub(super) fn sketch(&self) -> &Sketch {
+        self.sketch.get_or_init(|| Sketch::of(self))
     }
 
     /// Takes a record; one of the warm-up leaves no trace.
@@ -70,8 +79,10 @@ impl Course {
         if record.warmup {
             return;
         }
+        self.sketch.take();
         let done = record.is_done();
-        let of_stream = |span: Option<Duration>| span.filter(|_| done && record.streamed).map(ms);
+        let of_stream =
+            |span: Option<Duration>| Slim::from(span.filter(|_| done && record.streamed));
         self.add_tokens(record);
         let gap = match done && record.streamed {
             true => self.add_gaps(record),
@@ -79,13 +90,13 @@ impl Course {
         };
         let over = done || record.failure().is_some();
         self.rows.push(Row {
-            start: record.start(),
-            sent: record.sent,
-            end: record.end.or(record.completed().filter(|_| over)),
+            start: record.start().into(),
+            sent: record.sent.into(),
+            end: record.end.or(record.completed().filter(|_| over)).into(),
             failed: record.failure().is_some(),
             ttft: of_stream(record.ttft()),
             tpot: of_stream(record.tpot()),
-            e2e: record.e2e().filter(|_| done).map(ms),
+            e2e: record.e2e().filter(|_| done).into(),
             input: record.input_tokens(),
             output: record.output_tokens().filter(|_| done),
             gap,
@@ -150,8 +161,14 @@ impl Course {
 
     /// First begin and last end of a request; absent if nothing was sent.
     pub(super) fn window(&self) -> Option<[Offset; 2]> {
-        let begins = self.rows.iter().filter_map(|row| row.sent.or(row.start));
-        let ends = self.rows.iter().filter_map(|row| row.end.or(row.sent));
+        let begins = self
+            .rows
+            .iter()
+            .filter_map(|row| row.sent.or(row.start).offset());
+        let ends = self
+            .rows
+            .iter()
+            .filter_map(|row| row.end.or(row.sent).offset());
         let window = [begins.min()?, ends.max()?];
         (window[1] > window[0]).then_some(window)
     }
@@ -167,8 +184,8 @@ impl Course {
     pub(super) fn in_flight(&self, [from, to]: [Offset; 2], parts: usize) -> Vec<f64> {
         let under_way = self.rows.iter().filter_map(|row| {
             Some(UnderWay {
-                from: row.sent?,
-                to: row.end,
+                from: row.sent.offset()?,
+                to: row.end.offset(),
             })
         });
         InFlight::sweep(under_way).bins(from, to, parts)

@@ -13,6 +13,9 @@ use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText as Text;
 use inferometer_core::summary::Summary;
 
+/// From this ratio of the largest to the least latency on, a curve is drawn by ratio.
+const WIDE: f64 = 30.0;
+
 /// What a curve of latency over throughput shows.
 #[derive(Clone, Debug)]
 pub struct Tradeoff<'a> {
@@ -48,6 +51,20 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
             *samples = old.into_iter().map(|sample| time.sample(sample)).collect();
         }
     }
+    // Beyond saturation latency grows without bound, and would leave the rest a flat line.
+    let known = || {
+        series
+            .iter()
+            .flat_map(samples_of)
+            .filter_map(|sample| sample.y)
+    };
+    let (least, most) = known().fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), y| {
+        (least.min(y), most.max(y))
+    });
+    let scale = match least > 0.0 && most / least > WIDE {
+        true => Scale::Log,
+        false => Scale::FromZero,
+    };
     let mut marks = Vec::new();
     if let Some((objective, ms)) = &tradeoff.objective {
         marks.push(Mark {
@@ -73,7 +90,7 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
     marks.retain(|mark| mark.at.is_finite());
     let panel = Panel {
         x: Axis::new(metric_name(tradeoff.rate, lang), x_unit, Scale::FromZero),
-        y: Axis::new(metric_name(tradeoff.latency, lang), y_unit, Scale::FromZero),
+        y: Axis::new(metric_name(tradeoff.latency, lang), y_unit, scale),
         series,
         marks,
         when_empty: Text::NoData.text(lang).to_owned(),

@@ -4,7 +4,8 @@ use super::left_out::{self, Shown};
 use super::level::Places;
 use super::thin;
 use super::time_unit::TimeUnit;
-use super::{Colour, Figure, Level, Mark, MarkKind, On, Panel, Sample, Series, Shape};
+use super::{Colour, Figure, Level, Mark, MarkKind, On, Panel, Sample, Series, Shade, Shape};
+use crate::findings::Knee;
 use crate::number;
 use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText as Text;
@@ -19,8 +20,6 @@ pub struct Ladder<'a> {
     pub series: Vec<LadderSeries<'a>>,
     /// Which points are drawn.
     pub shown: Shown,
-    /// The level from which on throughput hardly rises.
-    pub knee: Option<f64>,
     /// The highest level that meets the objectives.
     pub capacity: Option<f64>,
 }
@@ -32,6 +31,8 @@ pub struct LadderSeries<'a> {
     pub label: String,
     /// Levels in the order of the ladder, and their numbers.
     pub points: Vec<(Level, &'a Summary)>,
+    /// Where throughput stops rising.
+    pub knee: Option<Knee>,
 }
 
 /// A legend from the tags of a run: `MindIE (910B4 8×32G)`; else its label.
@@ -228,11 +229,15 @@ pub fn overlay_per_card(ladder: &Ladder<'_>, lang: Lang) -> Option<Figure> {
 
 /// The number of cards that the runs of a series tag.
 fn cards(series: &LadderSeries<'_>) -> Option<f64> {
-    let tags = series
+    series
         .points
         .iter()
-        .find_map(|(_, summary)| summary.tags.get("cards"));
-    let cards: f64 = tags?.trim().parse().ok()?;
+        .find_map(|(_, summary)| cards_of(summary))
+}
+
+/// The number of cards that a run tags.
+pub(crate) fn cards_of(summary: &Summary) -> Option<f64> {
+    let cards: f64 = summary.tags.get("cards")?.trim().parse().ok()?;
     (cards.is_finite() && cards >= 1.0).then_some(cards)
 }
 
@@ -259,6 +264,7 @@ fn figure(id: &str, title: Text, ladder: &Ladder<'_>, drawn: &[Drawn], lang: Lan
             let mut panel = places.panel(drawn.title(lang), unit, lines, lang);
             if matches!(drawn, Drawn::Qps | Drawn::Throughput) {
                 panel.marks = marks(ladder, &places, lang);
+                panel.shades = shades(ladder, &places);
             }
             panel
         })
@@ -317,9 +323,55 @@ fn marks(ladder: &Ladder<'_>, places: &Places, lang: Lang) -> Vec<Mark> {
             kind,
         })
     };
-    let knee = mark(ladder.knee, Text::Knee, MarkKind::Knee);
+    let knee = mark(lone_knee(ladder).map(near), Text::Knee, MarkKind::Knee);
     let capacity = mark(ladder.capacity, Text::Capacity, MarkKind::Capacity);
     knee.into_iter().chain(capacity).collect()
+}
+
+/// The measured levels between which the knee of a lone ladder lies.
+fn shades(ladder: &Ladder<'_>, places: &Places) -> Vec<Shade> {
+    let knee = lone_knee(ladder).filter(|_| places.names.is_empty());
+    let shade = |knee: Knee| Shade {
+        from: knee.low,
+        to: knee.high,
+        label: String::new(),
+    };
+    knee.map(shade).into_iter().collect()
+}
+
+/// The knee where one mark can say whose it is.
+fn lone_knee(ladder: &Ladder<'_>) -> Option<Knee> {
+    match ladder.series.as_slice() {
+        [alone] => alone.knee,
+        _ => None,
+    }
+}
+
+/// A knee is no finer than the levels beside it.
+fn near(knee: Knee) -> f64 {
+    match knee.load >= 10.0 {
+        true => knee.load.round(),
+        false => (10.0 * knee.load).round() / 10.0,
+    }
+}
+
+/// What is to be known of the knees.
+fn knees(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
+    if lone_knee(ladder).is_some() {
+        return Some(Text::KneeIs.text(lang).to_owned());
+    }
+    let text = |level: f64| Level::Number(level).text();
+    let known = ladder.series.iter().filter_map(|series| {
+        let knee = series.knee?;
+        let values = [
+            ("value", text(near(knee))),
+            ("low", text(knee.low)),
+            ("high", text(knee.high)),
+            ("name", series.label.clone()),
+        ];
+        Some(Text::KneeOf.with(lang, &values))
+    });
+    left_out::footnote(Text::Knees, &known.collect::<Vec<_>>(), lang)
 }
 
 fn footnotes(ladder: &Ladder<'_>, places: &Places, panels: &[Panel], lang: Lang) -> Vec<String> {
@@ -332,6 +384,10 @@ fn footnotes(ladder: &Ladder<'_>, places: &Places, panels: &[Panel], lang: Lang)
     };
     if samples().any(|sample| sample.interval.is_some()) {
         notes.push(Text::Intervals.text(lang).to_owned());
+    }
+    let rising = Drawn::Throughput.title(lang);
+    if panels.iter().any(|panel| panel.title == rising) {
+        notes.extend(knees(ladder, lang));
     }
     notes.extend(left_out::footnote(Text::LeftOut, &places.left_out, lang));
     let longest = ladder.series.iter().map(|series| series.points.len()).max();

@@ -71,13 +71,10 @@ impl Places {
             Some(mut numbers) => {
                 numbers.sort_by(f64::total_cmp);
                 numbers.dedup();
-                let (first, last) = (numbers.first().copied(), numbers.last().copied());
-                let ratio = first.zip(last).map_or(1.0, |(first, last)| last / first);
-                let wide = first.is_some_and(|first| first > 0.0) && ratio >= BY_RATIO;
+                let scale = by_ratio(numbers.iter().copied());
                 Axis {
-                    scale: if wide { Scale::Log } else { Scale::FromZero },
                     ticks_at: numbers,
-                    ..Axis::new(title, unit, Scale::FromZero)
+                    ..Axis::new(title, unit, scale)
                 }
             }
             None => {
@@ -149,8 +146,19 @@ impl Places {
     }
 }
 
+/// How levels lie on an axis: by ratio where they are far apart.
+pub(super) fn by_ratio(levels: impl Iterator<Item = f64>) -> Scale {
+    let (least, most) = levels.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), level| {
+        (least.min(level), most.max(level))
+    });
+    match least > 0.0 && most / least >= BY_RATIO {
+        true => Scale::Log,
+        false => Scale::FromZero,
+    }
+}
+
 /// The name of an axis of load, and its unit.
-fn axis_name(axis: &str, lang: Lang) -> (String, &'static str) {
+pub(super) fn axis_name(axis: &str, lang: Lang) -> (String, &'static str) {
     match axis {
         "concurrency" => (Text::Concurrency.text(lang).to_owned(), ""),
         "rate" => (Text::Rate.text(lang).to_owned(), "req/s"),

@@ -20,6 +20,8 @@ pub(crate) mod metric_name;
 pub mod png;
 pub mod run;
 mod scale;
+pub mod search;
+mod sketch;
 pub mod svg;
 pub mod theme;
 pub mod thin;

@@ -1,6 +1,7 @@
 //! Figures of one run: distributions, the course of time, every request, gaps between tokens.
 
-use super::course::{Course, Row};
+use super::course::Course;
+use super::sketch::Sketch;
 use super::thin;
 use super::time_unit::TimeUnit;
 use super::{
@@ -10,12 +11,9 @@ use super::{
 use crate::number;
 use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText as Text;
-use inferometer_core::quantile::{least_samples, quantile, sort};
+use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::{Distribution, Summary};
-use inferometer_core::units::Offset;
 
-/// Fewest and most parts of a time line.
-const PARTS: [f64; 2] = [60.0, 240.0];
 /// From this ratio of the largest to the least value on, a distribution is drawn by ratio.
 const WIDE: f64 = 30.0;
 
@@ -32,20 +30,16 @@ pub fn all(summary: &Summary, course: &Course, lang: Lang) -> Vec<Figure> {
 /// Shares of answers by TTFT, TPOT, ITL and end-to-end latency, with percentiles.
 pub fn distributions(summary: &Summary, course: &Course, lang: Lang) -> Figure {
     let latency = &summary.latency;
-    let column = |of: fn(&Row) -> Option<f64>| {
-        let mut values: Vec<f64> = course.rows.iter().filter_map(of).collect();
-        sort(&mut values);
-        thin::cumulative(&values, thin::MOST)
-    };
+    let sketch = course.sketch();
     let (gaps, itl) = match latency.itl_is_per_token {
         true => (&course.token_gaps, Text::Itl),
         false => (&course.chunk_gaps, Text::InterChunk),
     };
     let panels = vec![
-        cumulative(Text::Ttft, column(|row| row.ttft), latency.ttft_ms, lang),
-        cumulative(Text::Tpot, column(|row| row.tpot), latency.tpot_ms, lang),
+        cumulative(Text::Ttft, sketch.ttft.clone(), latency.ttft_ms, lang),
+        cumulative(Text::Tpot, sketch.tpot.clone(), latency.tpot_ms, lang),
         cumulative(itl, gaps.cumulative(), latency.itl_ms, lang),
-        cumulative(Text::E2e, column(|row| row.e2e), latency.e2e_ms, lang),
+        cumulative(Text::E2e, sketch.e2e.clone(), latency.e2e_ms, lang),
     ];
     let few = panels
         .iter()
@@ -118,7 +112,7 @@ fn percentiles(exact: &Distribution, unit: TimeUnit) -> Vec<Mark> {
             Mark {
                 on: On::X,
                 at: unit.of_ms(ms),
-                label: format!("p{percent} {}{star}", number::whole_millis(ms)),
+                label: format!("p{percent} {}{star}", unit.text(ms)),
                 kind: MarkKind::Percentile,
             }
         })
@@ -135,24 +129,23 @@ fn thinned(count: usize, lang: Lang) -> Option<String> {
     })
 }
 
-fn seconds(at: Offset) -> f64 {
-    at.as_duration().as_secs_f64()
+/// Points in milliseconds, in a unit.
+fn samples(points: &[[f64; 2]], unit: TimeUnit) -> Vec<Sample> {
+    let points = points.iter();
+    points
+        .map(|&[x, ms]| unit.sample(Sample::new(x, Some(ms))))
+        .collect()
 }
 
 /// Throughput, requests under way, TTFT and failures over time.
 pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
     let mut panels = Vec::new();
     let mut footnotes = Vec::new();
-    let window = course.window().unwrap_or([Offset(0), Offset(1)]);
-    let span = window.map(seconds);
-    let parts = (span[1] - span[0]).ceil().clamp(PARTS[0], PARTS[1]) as usize;
-    let width = (span[1] - span[0]) / parts as f64;
-    let middle = |part: usize| span[0] + (part as f64 + 0.5) * width;
-    let over_time = |values: Vec<f64>| {
-        let samples = values.into_iter().enumerate();
-        samples
-            .map(|(part, value)| Sample::new(middle(part), Some(value)))
-            .collect::<Vec<_>>()
+    let sketch = course.sketch();
+    let span = sketch.span;
+    let over_time = |values: &[f64]| {
+        let points = sketch.over_time(values).into_iter();
+        points.map(|[x, y]| Sample::new(x, Some(y))).collect()
     };
     // The first chart names the steady state for all below it.
     let steady_label = |title: Text| match title {
@@ -160,7 +153,10 @@ pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
         _ => String::new(),
     };
     let seen = !course.rows.is_empty() && course.window().is_some();
-    let drawn = |values: Vec<f64>| if seen { over_time(values) } else { Vec::new() };
+    let drawn = |values: &[f64]| match seen {
+        true => over_time(values),
+        false => Vec::new(),
+    };
     let panel = |title: Text, y: Axis, series: Vec<Series>| Panel {
         title: title.text(lang).to_owned(),
         x: Axis {
@@ -186,32 +182,27 @@ pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
             shape,
         }]
     };
-    let tokens = drawn(course.tokens_per_s(window, parts));
+    let tokens = drawn(&sketch.tokens_per_s);
     panels.push(panel(
         Text::OutputThroughput,
         Axis::new("", "tok/s", Scale::FromZero),
         one(0, Shape::Area(tokens)),
     ));
-    let in_flight = drawn(course.in_flight(window, parts));
+    let in_flight = drawn(&sketch.in_flight);
     panels.push(panel(
         Text::InFlight,
         Axis::default(),
         one(2, Shape::Area(in_flight)),
     ));
-    let (unit, series) = ttft_over_time(course, span[0], width, parts, lang);
+    let (unit, series) = ttft_over_time(sketch, lang);
     panels.push(panel(
         Text::Ttft,
         Axis::new("", unit.sign(), Scale::FromZero),
         series,
     ));
-    let failed: Vec<f64> = failed_at(course).collect();
-    match failed.is_empty() {
-        true => footnotes.push(Text::NoFailures.text(lang).to_owned()),
-        false => {
-            let mut counts = vec![0.0; parts];
-            for at in failed {
-                counts[(((at - span[0]) / width) as usize).min(parts - 1)] += 1.0;
-            }
+    match &sketch.failures {
+        None => footnotes.push(Text::NoFailures.text(lang).to_owned()),
+        Some(counts) => {
             panels.push(panel(
                 Text::Failures,
                 Axis::default(),
@@ -233,43 +224,11 @@ pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
     }
 }
 
-fn failed_at(course: &Course) -> impl Iterator<Item = f64> + '_ {
-    let failed = course.rows.iter().filter(|row| row.failed);
-    failed.filter_map(|row| row.end.or(row.sent).or(row.start).map(seconds))
-}
-
 /// TTFT of each request at the moment of its start, and the median of each part of time.
-fn ttft_over_time(
-    course: &Course,
-    from: f64,
-    width: f64,
-    parts: usize,
-    lang: Lang,
-) -> (TimeUnit, Vec<Series>) {
-    let points = course
-        .rows
-        .iter()
-        .filter_map(|row| Some((seconds(row.start?), row.ttft?)));
-    let points: Vec<(f64, f64)> = points.collect();
-    let unit = TimeUnit::of(points.iter().map(|point| point.1));
-    // Coarser than the other charts, so that a median has something to stand on.
-    let coarse = parts.div_ceil(4);
-    let mut bins = vec![Vec::new(); coarse];
-    for &(at, ms) in &points {
-        let bin = ((at - from) / (4.0 * width)).max(0.0) as usize;
-        bins[bin.min(coarse - 1)].push(ms);
-    }
-    let medians = bins.iter_mut().enumerate().map(|(bin, values)| {
-        sort(values);
-        let at = from + (bin as f64 + 0.5) * 4.0 * width;
-        let last = from + width * parts as f64;
-        unit.sample(Sample::new(at.min(last), quantile(values, 0.5)))
-    });
-    let medians: Vec<Sample> = medians.filter(|sample| sample.y.is_some()).collect();
-    let samples = points
-        .iter()
-        .map(|&(at, ms)| unit.sample(Sample::new(at, Some(ms))));
-    let cloud = thin::cloud(samples.collect(), thin::MOST);
+fn ttft_over_time(sketch: &Sketch, lang: Lang) -> (TimeUnit, Vec<Series>) {
+    let unit = TimeUnit::of(sketch.ttft_at.iter().map(|point| point[1]));
+    let placed = |points: &[[f64; 2]]| samples(points, unit);
+    let (cloud, medians) = (placed(&sketch.ttft_at), placed(&sketch.ttft_medians));
     let series = vec![
         Series {
             name: Text::OneRequest.text(lang).to_owned(),
@@ -287,13 +246,9 @@ fn ttft_over_time(
 
 /// Input length against TTFT, and output length against latency, a point for each answer.
 pub fn requests(course: &Course, lang: Lang) -> Figure {
-    let panel = |length: Text, time: Text, of: fn(&Row) -> Option<(f64, f64)>| {
-        let points: Vec<(f64, f64)> = course.rows.iter().filter_map(of).collect();
-        let unit = TimeUnit::of(points.iter().map(|point| point.1));
-        let samples = points
-            .iter()
-            .map(|&(tokens, ms)| unit.sample(Sample::new(tokens, Some(ms))))
-            .collect();
+    let sketch = course.sketch();
+    let panel = |length: Text, time: Text, cloud: &[[f64; 2]]| {
+        let unit = TimeUnit::of(cloud.iter().map(|point| point[1]));
         Panel {
             title: time.text(lang).to_owned(),
             x: Axis::new(length.text(lang), Text::Tokens.text(lang), Scale::Linear),
@@ -301,7 +256,7 @@ pub fn requests(course: &Course, lang: Lang) -> Figure {
             series: vec![Series {
                 name: String::new(),
                 colour: Colour::Nth(0),
-                shape: Shape::Scatter(thin::cloud(samples, thin::MOST)),
+                shape: Shape::Scatter(samples(cloud, unit)),
             }],
             when_empty: Text::NoAnswers.text(lang).to_owned(),
             ..Panel::default()
@@ -311,12 +266,8 @@ pub fn requests(course: &Course, lang: Lang) -> Figure {
         id: "requests".to_owned(),
         title: Text::Requests.text(lang).to_owned(),
         panels: vec![
-            panel(Text::InputLength, Text::Ttft, |row| {
-                Some((f64::from(row.input?), row.ttft?))
-            }),
-            panel(Text::OutputLength, Text::E2e, |row| {
-                Some((f64::from(row.output?), row.e2e?))
-            }),
+            panel(Text::InputLength, Text::Ttft, &sketch.by_input),
+            panel(Text::OutputLength, Text::E2e, &sketch.by_output),
         ],
         footnotes: thinned(course.rows.len(), lang).into_iter().collect(),
         ..Figure::default()
@@ -325,13 +276,8 @@ pub fn requests(course: &Course, lang: Lang) -> Figure {
 
 /// The largest gap of each answer over time, stalls marked, and all gaps together.
 pub fn token_gaps(summary: &Summary, course: &Course, lang: Lang) -> Figure {
-    let of = |stall: bool| {
-        let gaps = course.rows.iter().filter_map(|row| row.gap);
-        let samples = gaps
-            .filter(|gap| gap.stall == stall)
-            .map(|gap| Sample::new(seconds(gap.at), Some(gap.ms)));
-        thin::cloud(samples.collect(), thin::MOST)
-    };
+    let sketch = course.sketch();
+    let of = |cloud: &[[f64; 2]]| samples(cloud, TimeUnit::Milliseconds);
     let series = |name: Text, colour, samples| Series {
         name: name.text(lang).to_owned(),
         colour,
@@ -341,10 +287,14 @@ pub fn token_gaps(summary: &Summary, course: &Course, lang: Lang) -> Figure {
         title: Text::LargestGaps.text(lang).to_owned(),
         x: Axis::new(Text::Time.text(lang), "s", Scale::Linear),
         y: Axis::new(Text::Gap.text(lang), "ms", Scale::Log),
-        series: vec![
-            series(Text::Smooth, Colour::Nth(0), of(false)),
-            series(Text::Stalled, Colour::Bad, of(true)),
-        ],
+        // A legend names what is there to be seen.
+        series: [
+            series(Text::Smooth, Colour::Nth(0), of(&sketch.smooth)),
+            series(Text::Stalled, Colour::Bad, of(&sketch.stalled)),
+        ]
+        .into_iter()
+        .filter(|series| !series.shape.is_empty())
+        .collect(),
         when_empty: Text::NoAnswers.text(lang).to_owned(),
         ..Panel::default()
     };

@@ -10,53 +10,52 @@ const TAIL: usize = 200;
 /// Points ordered by `x`, thinned so that the first, the last and each part's least and
 /// largest value stay.
 pub fn course(samples: Vec<Sample>, most: usize) -> Vec<Sample> {
-    let keep = kept(&samples, most);
+    let keep = kept(samples.len(), |index| samples[index].y, most);
     let kept = samples.into_iter().zip(keep);
     kept.filter_map(|(sample, keep)| keep.then_some(sample))
         .collect()
 }
 
-/// Points in no order, thinned so that the outline of the cloud stays and its inside is drawn
-/// in proportion.
-pub fn cloud(mut samples: Vec<Sample>, most: usize) -> Vec<Sample> {
-    if samples.len() <= most {
-        return samples;
+/// Points `[x, y]` in no order, thinned so that the outline of the cloud stays and its inside is
+/// drawn in proportion.
+pub fn cloud(mut points: Vec<[f64; 2]>, most: usize) -> Vec<[f64; 2]> {
+    if points.len() <= most {
+        return points;
     }
-    samples.sort_by(|a, b| a.x.total_cmp(&b.x));
-    let mut keep = kept(&samples, most / 2);
+    points.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
+    let mut keep = kept(points.len(), |index| Some(points[index][1]), most / 2);
     // Steps that no period of the data is likely to share.
-    let stride = (samples.len() as f64 / (most / 2).max(1) as f64).max(1.0);
+    let stride = (points.len() as f64 / (most / 2).max(1) as f64).max(1.0);
     let mut at = stride / 2.0;
-    while (at as usize) < samples.len() {
+    while (at as usize) < points.len() {
         keep[at as usize] = true;
         at += stride;
     }
-    let kept = samples.into_iter().zip(keep);
-    kept.filter_map(|(sample, keep)| keep.then_some(sample))
+    let kept = points.into_iter().zip(keep);
+    kept.filter_map(|(point, keep)| keep.then_some(point))
         .collect()
 }
 
-fn kept(samples: &[Sample], most: usize) -> Vec<bool> {
-    if samples.len() <= most {
-        return vec![true; samples.len()];
+/// Which of `n` values stay.
+fn kept(n: usize, value: impl Fn(usize) -> Option<f64>, most: usize) -> Vec<bool> {
+    if n <= most {
+        return vec![true; n];
     }
-    let mut keep = vec![false; samples.len()];
+    let mut keep = vec![false; n];
     let parts = (most / 3).max(1);
-    let size = samples.len().div_ceil(parts);
-    let mut from = 0;
-    for part in samples.chunks(size) {
-        let values = |index: &usize| part[*index].y;
-        let with_value = || (0..part.len()).filter(|index| part[*index].y.is_some());
+    let size = n.div_ceil(parts);
+    for from in (0..n).step_by(size) {
+        let part = || from..(from + size).min(n);
+        let with_value = || part().filter(|index| value(*index).is_some());
         let order = |a: &usize, b: &usize| {
-            let (a, b) = (values(a).unwrap_or(0.0), values(b).unwrap_or(0.0));
+            let (a, b) = (value(*a).unwrap_or(0.0), value(*b).unwrap_or(0.0));
             a.total_cmp(&b)
         };
-        let gap = (0..part.len()).find(|&index| part[index].y.is_none());
+        let gap = part().find(|index| value(*index).is_none());
         let extremes = [with_value().min_by(order), with_value().max_by(order), gap];
         for index in extremes.into_iter().flatten() {
-            keep[from + index] = true;
+            keep[index] = true;
         }
-        from += part.len();
     }
     if let Some(first) = keep.first_mut() {
         *first = true;
@@ -106,10 +105,17 @@ mod tests {
 
     #[test]
     fn a_spike_among_a_million_points_stays() {
-        for thinned in [course(wave(1_000_000), MOST), cloud(wave(1_000_000), MOST)] {
+        let points = |samples: Vec<Sample>| -> Vec<[f64; 2]> {
+            let points = samples
+                .iter()
+                .filter_map(|sample| Some([sample.x, sample.y?]));
+            points.collect()
+        };
+        let all = wave(1_000_000);
+        for thinned in [points(course(all.clone(), MOST)), cloud(points(all), MOST)] {
             assert!(thinned.len() <= MOST + 10 && thinned.len() > MOST / 4);
-            assert!(thinned.iter().any(|sample| sample.y == Some(1e6)));
-            assert!(thinned.windows(2).all(|pair| pair[0].x <= pair[1].x));
+            assert!(thinned.iter().any(|point| point[1] == 1e6));
+            assert!(thinned.windows(2).all(|pair| pair[0][0] <= pair[1][0]));
         }
     }
 
@@ -117,7 +123,7 @@ mod tests {
     fn few_points_are_left_as_they_are() {
         assert_eq!(course(wave(100), MOST), wave(100));
         assert_eq!(course(Vec::new(), MOST), []);
-        assert_eq!(cloud(wave(1), MOST), wave(1));
+        assert_eq!(cloud(vec![[2.0, 1.0]], MOST), [[2.0, 1.0]]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Milliseconds or seconds: whichever a chart reads better in.
 
 use super::Sample;
+use crate::number;
 
 /// From here on a chart counts seconds.
 const SECONDS_FROM_MS: f64 = 5_000.0;
@@ -41,6 +42,11 @@ impl TimeUnit {
             TimeUnit::Milliseconds => ms,
             TimeUnit::Seconds => ms / 1e3,
         }
+    }
+
+    /// Milliseconds in words of this unit.
+    pub(super) fn text(self, ms: f64) -> String {
+        format!("{} {}", number::brief(self.of_ms(ms)), self.sign())
     }
 
     /// A sample in milliseconds, in this unit.

@@ -4,7 +4,7 @@ use super::knee::{KneeBasis, knee};
 use super::{Finding, FindingKind, some};
 use crate::number;
 use crate::sweep::Row;
-use crate::sweep::ladder::Ladder;
+use crate::sweep::ladder::{Ladder, rates};
 use inferometer_core::message::Lang;
 use inferometer_core::message::findings::FindingText as Text;
 use inferometer_core::message::punctuation::PunctuationText;
@@ -39,16 +39,7 @@ fn climbed<'a, 'b>(ladder: &'b Ladder<'a>) -> Vec<(f64, &'b Row<'a>)> {
 
 /// Where output throughput stops rising, by the valid runs.
 pub(super) fn saturation(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
-    let rates: Vec<(f64, Vec<f64>)> = climbed(ladder)
-        .into_iter()
-        .map(|(load, row)| {
-            let rate = |summary: &inferometer_core::summary::Summary| {
-                summary.throughput.output_tokens_per_s
-            };
-            (load, row.valid().filter_map(rate).collect())
-        })
-        .filter(|(_, rates): &(f64, Vec<f64>)| !rates.is_empty())
-        .collect();
+    let rates = rates(ladder.axis, &ladder.rows);
     let found = knee(&rates)?;
     let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
     let at = |load: f64| {

@@ -15,6 +15,11 @@ pub(super) fn section(environment: &Environment, lang: Lang) -> Section {
         ("version", environment.inferometer.clone()),
         ("workers", environment.workers.to_string()),
     ];
+    // What was computed in virtual time needed no client.
+    let by = match environment.workers {
+        0 => format!("Inferometer {}", environment.inferometer),
+        _ => PageText::MeasuredBy.with(lang, &measured),
+    };
     let cpu = host.cpu.as_deref().unwrap_or(say(PageText::UnknownCpu));
     let cores = [("cores", host.cores.to_string()), ("cpu", cpu.to_owned())];
     let system = [
@@ -22,10 +27,7 @@ pub(super) fn section(environment: &Environment, lang: Lang) -> Section {
         PageText::Cores.with(lang, &cores),
     ];
     let mut pairs = vec![
-        Pair::new(
-            say(PageText::Measured),
-            PageText::MeasuredBy.with(lang, &measured),
-        ),
+        Pair::new(say(PageText::Measured), by),
         Pair::new(
             say(PageText::Host),
             PunctuationText::Comma.join(lang, &system),

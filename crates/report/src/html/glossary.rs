@@ -4,7 +4,10 @@ use super::element::{attribute, escaped};
 use crate::doc::{Block, Doc};
 use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText;
+use inferometer_core::message::glossary::GlossaryText as Further;
 use inferometer_core::message::metric::{DefinitionText, MetricText};
+use inferometer_core::message::page::PageText;
+use inferometer_core::message::sweep::SweepText;
 
 /// Characters by which definitions of one metric begin alike.
 const SAME_BEGIN: usize = 8;
@@ -55,6 +58,25 @@ impl Glossary {
         ];
         terms.extend(metrics.map(|(name, meaning)| (name.text(lang), said(meaning))));
         terms.extend(drawn.map(|(name, meaning)| (name.text(lang), said(meaning))));
+        let further = |name: &'static str, meaning: Further| (name, meaning.text(lang).to_owned());
+        terms.extend([
+            further(FigureText::Duration.text(lang), Further::Duration),
+            further(FigureText::FailedShare.text(lang), Further::Failed),
+            further(FigureText::FailedCount.text(lang), Further::FailedCount),
+            further(FigureText::Failures.text(lang), Further::FailedCount),
+            further(SweepText::Failed.text(lang), Further::FailedCount),
+            further(PageText::Failed.text(lang), Further::FailedCount),
+            further(PageText::ValidPoints.text(lang), Further::Valid),
+            further(PageText::Answer.text(lang), Further::Capacity),
+            further(PageText::Interval.text(lang), Further::CapacityInterval),
+            further(
+                PageText::CompletionSpeed.text(lang),
+                Further::CompletionSpeed,
+            ),
+            further(FigureText::LargestGaps.text(lang), Further::Gap),
+            further(FigureText::AllGaps.text(lang), Further::Gap),
+            further(FigureText::SteadyState.text(lang), Further::Steady),
+        ]);
         terms.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
         Glossary { terms }
     }
@@ -98,9 +120,12 @@ impl Glossary {
     }
 
     fn meaning(&self, text: &str) -> Option<&str> {
+        // Within a longer name a metric begins with a small letter.
+        let text = text.to_ascii_lowercase();
         let names = |term: &str| {
             let inside = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-            text.match_indices(term).any(|(at, _)| {
+            let term = term.to_ascii_lowercase();
+            text.match_indices(&term).any(|(at, _)| {
                 let before = text[..at].chars().next_back();
                 let after = text[at + term.len()..].chars().next();
                 !inside(before) && !inside(after)

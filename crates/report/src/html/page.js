@@ -67,7 +67,7 @@
           break;
         case 'scatter':
           out.push({...common, type: 'scatter', mode: labelled ? 'markers+text' : 'markers',
-            marker: {color: colour, size: labels ? 8 : 5, opacity: labels ? 1 : 0.55}});
+            marker: {color: colour, size: few ? 8 : 5, opacity: few ? 1 : 0.55}});
           break;
         case 'bars':
           out.push({...common, type: 'bar', marker: {color: colour},
@@ -194,7 +194,7 @@
           xanchor: 'left', yanchor: 'bottom', xshift: 3});
       } else {
         shapes.push({type: 'line', xref: 'paper', yref: 'y', x0: 0, x1: 1, y0: mark.at, y1: mark.at, line});
-        annotations.push({...word, xref: 'paper', yref: 'y', x: 1, y: at, xanchor: 'right', yanchor: 'bottom'});
+        annotations.push({...word, xref: 'paper', yref: 'y', x: 0, y: at, xanchor: 'left', yanchor: 'bottom', xshift: 3});
       }
     }
     for (const shade of panel.shades) {
@@ -202,7 +202,7 @@
         fillcolor: look.shade, opacity: 0.08, line: {width: 0}, layer: 'below'});
       const label = say(shade.label), middle = (shade.from + shade.to) / 2;
       if (label) annotations.push({text: brief(label, 40), showarrow: false, xref: 'x', yref: 'paper',
-        x: logs.x ? Math.log10(middle) : middle, y: 1, yanchor: 'bottom', font: {size: 11, color: look.muted}});
+        x: logs.x ? Math.log10(shade.from * shade.to) / 2 : (shade.from + shade.to) / 2, y: 1, yanchor: 'bottom', font: {size: 11, color: look.muted}});
     }
   }
 
@@ -230,8 +230,14 @@
     const figure = page.figures[plot.dataset.figure];
     const panel = figure.panels[plot.dataset.panel];
     const arranged = layout(panel, look);
-    // Charts over one axis say once what it is.
-    if (figure.stacked && panel !== figure.panels.at(-1)) arranged.xaxis.title.text = '';
+    if (figure.stacked) {
+      // Charts over one axis lie under each other to the pixel, and say once what it is.
+      arranged.margin.l = 64;
+      arranged.yaxis.automargin = false;
+      if (panel.x.bounds) arranged.xaxis.range = panel.x.bounds;
+      if (panel !== figure.panels.at(-1)) arranged.xaxis.title.text = '';
+    }
+    if (printing) Object.assign(arranged, {width: plot.clientWidth, height: plot.clientHeight});
     return Plotly.react(plot, traces(panel, look), arranged,
       {displaylogo: false, responsive: true, displayModeBar: matchMedia('(hover: hover)').matches && 'hover',
         modeBarButtonsToRemove: ['lasso2d', 'select2d', 'autoScale2d'],
@@ -296,9 +302,16 @@
     redraw();
   });
   dark.addEventListener('change', () => { if (!theme) redraw(); });
-  addEventListener('beforeprint', () => { printing = true; root.dataset.theme = 'light'; redraw(); });
+  addEventListener('beforeprint', () => {
+    printing = true;
+    root.dataset.theme = 'light';
+    // The width of a sheet, so that charts are drawn for paper and not for the window.
+    root.classList.add('paper');
+    redraw();
+  });
   addEventListener('afterprint', () => {
     printing = false;
+    root.classList.remove('paper');
     if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
     redraw();
   });

@@ -3,7 +3,9 @@
 use super::latency::row_unit;
 use super::{RunReport, heading};
 use crate::doc::{Block, Cell, Column, Pair, Section, Table, Unit};
+use crate::figure::ladder::cards_of;
 use crate::number;
+use inferometer_core::message::figures::FigureText;
 use inferometer_core::message::metric::MetricText;
 use inferometer_core::message::numbers::NumbersText;
 use inferometer_core::record::TokenSource;
@@ -48,6 +50,20 @@ fn table(report: &RunReport<'_>) -> Table {
             None,
         ),
     ];
+    if let Some(cards) = cards_of(summary).filter(|cards| *cards > 1.0) {
+        let metric = report.say(MetricText::OutputTokens).to_owned();
+        let name = report.fill(FigureText::PerCard, &[("metric", metric)]);
+        let each = |value: f64| value / cards;
+        rows.push(rate(
+            &name,
+            throughput.output_tokens_per_s.map(each),
+            Unit::TokensPerSecond,
+            (throughput.output_tokens_per_s_interval).map(|ends| ends.map(each)),
+            steady
+                .and_then(|steady| steady.output_tokens_per_s)
+                .map(each),
+        ));
+    }
     if let Some(slo) = &summary.slo
         && slo.goodput_per_s.is_some()
     {

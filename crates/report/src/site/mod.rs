@@ -10,6 +10,7 @@ use crate::runs::{Listed, RunState, minute};
 use inferometer_core::compare::Metric;
 use inferometer_core::hostile::printable;
 use inferometer_core::message::numbers::NumbersText;
+use inferometer_core::message::page::PageText;
 use inferometer_core::message::runs::RunsText;
 use inferometer_core::message::site::SiteText;
 use inferometer_core::message::verdict::VerdictText;
@@ -96,7 +97,8 @@ pub fn index(entries: &[Entry], lang: Lang) -> String {
          <select id=\"kind\">{all_kinds}{kinds}</select>\
          <select id=\"tag\">{all_tags}{tags}</select>\
          <span class=\"faint\" id=\"shown\"></span>\
-         <button id=\"language\">中文 / English</button></div>\n\
+         <button id=\"language\" type=\"button\">中文 / English</button>\
+         <button id=\"theme\" type=\"button\">{theme}</button></div>\n\
          <div class=\"scroll\"><table><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n\
          <h2>{comparison}</h2>\n<p class=\"faint\" id=\"choose-two\">{choose}</p>\n\
          <div class=\"scroll\"><table id=\"ratios\"></table></div>\n\
@@ -104,6 +106,7 @@ pub fn index(entries: &[Entry], lang: Lang) -> String {
          <script type=\"application/json\" id=\"data\">{data}</script>\n\
          <script>{SCRIPT}</script>\n",
         title = both(SiteText::Title),
+        theme = both(PageText::Theme),
         search = attributes(SiteText::Search),
         all_kinds = option(SiteText::AllKinds, ""),
         all_tags = option(SiteText::AllTags, ""),

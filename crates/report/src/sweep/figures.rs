@@ -1,12 +1,14 @@
 //! What is drawn of a sweep: ladders where load is climbed, heat maps where lengths are
 //! crossed, bars or lines over everything else.
 
+use super::ladder::rates;
 use super::{LOAD, Row, SweepReport, grid, grouped, rows, shown};
 use crate::figure::configurations::{self, Configurations, Style};
 use crate::figure::curve::{self, Tradeoff};
 use crate::figure::grid::{Grid, USUAL, heat_maps};
 use crate::figure::ladder::{self, Ladder, LadderSeries, legend};
 use crate::figure::{Figure, Level, Shown};
+use crate::findings::knee;
 use crate::number;
 use inferometer_core::compare::Metric;
 use inferometer_core::message::page::PageText;
@@ -95,6 +97,10 @@ fn ladders(report: &SweepReport<'_>, axis: &String, rows: &[Row<'_>]) -> Vec<Fig
     let groups = grouped(rows.iter(), |row| label(report, row, &[axis]));
     let left = groups.len().saturating_sub(MOST_SERIES);
     let series = groups.into_iter().take(MOST_SERIES).map(|(label, rows)| {
+        let knee = match LOAD.contains(&axis.as_str()) {
+            true => knee(&rates(axis, rows.iter().copied())),
+            false => None,
+        };
         let points = rows.into_iter();
         let points: Vec<(Level, &Summary)> = points
             .filter_map(|row| Some((level(row, axis), typical(row)?)))
@@ -106,6 +112,7 @@ fn ladders(report: &SweepReport<'_>, axis: &String, rows: &[Row<'_>]) -> Vec<Fig
                 false => label,
             },
             points,
+            knee,
         }
     });
     let mut ladder = Ladder {
@@ -166,12 +173,18 @@ pub(crate) fn tradeoff<'a>(ladder: &'a Ladder<'a>) -> Tradeoff<'a> {
         Some((latency, objective)) => (latency, Some(objective)),
         None => (usual_latency(ladder), None),
     };
+    let rate = Metric::OutputTokensPerS;
+    let mut points = ladder.series.iter().flat_map(|series| &series.points);
+    let at_capacity = ladder.capacity.and_then(|capacity| {
+        let found = points.find(|(level, _)| *level == Level::Number(capacity));
+        rate.of(found?.1)
+    });
     Tradeoff {
         ladder,
-        rate: Metric::OutputTokensPerS,
+        rate,
         latency,
         objective,
-        capacity: None,
+        capacity: at_capacity,
     }
 }
 

@@ -32,6 +32,21 @@ pub(crate) fn ladders<'a>(report: &SweepReport<'a>, rows: &[Row<'a>]) -> Vec<Lad
         .collect()
 }
 
+/// The loads of a ladder in ascending order, each with the output throughput of its valid
+/// measurements.
+pub(crate) fn rates<'r, 'a: 'r>(
+    axis: &str,
+    rows: impl IntoIterator<Item = &'r Row<'a>>,
+) -> Vec<(f64, Vec<f64>)> {
+    let of = |summary: &Summary| summary.throughput.output_tokens_per_s;
+    let mut rates: Vec<(f64, Vec<f64>)> = (rows.into_iter())
+        .filter_map(|row| Some((row.number(axis)?, row.valid().filter_map(of).collect())))
+        .filter(|(_, rates): &(f64, Vec<f64>)| !rates.is_empty())
+        .collect();
+    rates.sort_by(|a, b| a.0.total_cmp(&b.0));
+    rates
+}
+
 /// Whether an axis is one of load.
 pub(crate) fn is_load(axis: &str) -> bool {
     LOAD.contains(&axis)

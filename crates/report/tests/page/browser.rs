@@ -1,9 +1,9 @@
 //! The page in a real browser: Chromium without a window, driven by a script that the test
-//! adds to the page and that leaves what it saw in it.
+//! adds to the page and that tells what it saw.
 //!
 //! Needs `chromium` on the path, or `INFEROMETER_TEST_CHROMIUM`; skips itself without.
 
-use crate::pages::{HOSTILE, grid, ladder, run, run_named};
+use crate::pages::{HOSTILE, grid, ladder, run, run_named, sweep_of};
 use crate::sides::{compared, import_page};
 use inferometer_core::message::Lang;
 use inferometer_report::html::{Page, render};
@@ -21,6 +21,8 @@ const WATCH: &str = "<script>window.seen=[];\
 
 /// After it: uses the page as a reader would.
 const USE: &str = include_str!("use.js");
+/// After it: goes to dark, to paper and back.
+const PRINT: &str = include_str!("print.js");
 
 fn chromium() -> Option<PathBuf> {
     let named = std::env::var_os("INFEROMETER_TEST_CHROMIUM").map(PathBuf::from);
@@ -33,18 +35,29 @@ fn chromium() -> Option<PathBuf> {
     named.or_else(found)
 }
 
-/// What the script saw; absent without a browser.
-fn used(page: &Page) -> Option<Value> {
+/// Width of a desk's window and of a phone.
+pub const WIDTHS: [u32; 2] = [1200, 390];
+
+/// What a script saw that used a page in a frame of this width; absent without a browser. A window
+/// cannot be as narrow as a phone, a frame can.
+pub fn seen_by(script: &str, html: &str, width: u32) -> Option<Value> {
     let Some(chromium) = chromium() else {
         eprintln!("skipped: no chromium; install it or set INFEROMETER_TEST_CHROMIUM");
         return None;
     };
     let folder = tempfile::tempdir().unwrap();
-    let html = render(page)
+    let html = html
         .replacen("<style>", &format!("{WATCH}<style>"), 1)
-        .replace("</body>", &format!("<script>{USE}</script></body>"));
-    let file = folder.path().join("report.html");
-    std::fs::write(&file, html).unwrap();
+        .replace("</body>", &format!("<script>{script}</script></body>"));
+    std::fs::write(folder.path().join("report.html"), html).unwrap();
+    let frame = format!(
+        "<!DOCTYPE html><script>addEventListener('message',(event)=>{{\
+         const out=document.createElement('pre');out.id='outcome';out.textContent=event.data;\
+         document.body.append(out);}});</script>\
+         <body><iframe src=\"report.html\" width=\"{width}\" height=\"900\" frameborder=\"0\"></iframe>"
+    );
+    let file = folder.path().join("frame.html");
+    std::fs::write(&file, frame).unwrap();
     let output = Command::new(chromium)
         .args([
             "--headless",
@@ -52,7 +65,7 @@ fn used(page: &Page) -> Option<Value> {
             "--disable-gpu",
             "--hide-scrollbars",
         ])
-        .args(["--disable-dev-shm-usage", "--window-size=1200,900"])
+        .args(["--disable-dev-shm-usage", "--window-size=1300,1000"])
         .args(["--virtual-time-budget=120000", "--dump-dom"])
         .arg(format!("--user-data-dir={}", folder.path().display()))
         .arg(format!("file://{}", file.display()))
@@ -69,6 +82,11 @@ fn used(page: &Page) -> Option<Value> {
     Some(serde_json::from_str(&text.replace("&amp;", "&")).unwrap())
 }
 
+/// What a reader saw who used a report.
+fn used(page: &Page, width: u32) -> Option<Value> {
+    seen_by(USE, &render(page), width)
+}
+
 /// What holds of every page.
 fn is_sound(seen: &Value) {
     assert_eq!(seen["errors"], serde_json::json!([]), "{seen:#}");
@@ -83,23 +101,20 @@ fn is_sound(seen: &Value) {
     );
     assert_ne!(seen["colours"][0], seen["colours"][1], "{seen:#}");
     assert!(seen["markdown"].as_str().unwrap().starts_with("| "));
+    let rows = |text: &Value| text.as_str().unwrap().lines().count();
+    assert_eq!(rows(&seen["csv"]) + 1, rows(&seen["markdown"]), "{seen:#}");
+    assert_eq!(seen["numbers"], "object", "the download is JSON");
     assert!(
         seen["width"].as_f64() <= seen["window"].as_f64(),
         "{seen:#}"
     );
 }
 
-#[test]
-fn a_run_opens_without_errors_draws_its_charts_sorts_and_changes_language() {
-    if let Some(seen) = used(&run(60, Lang::En)) {
-        is_sound(&seen);
-    }
-}
-
-#[test]
-fn a_sweep_does_too() {
-    for page in [ladder("http://engine:8000", &[1, 2, 4, 8]), grid()] {
-        if let Some(seen) = used(&page) {
+/// A page is sound on a desk and on a phone.
+fn is_sound_everywhere(page: &Page) {
+    for width in WIDTHS {
+        if let Some(seen) = used(page, width) {
+            assert_eq!(seen["window"], width, "{seen:#}");
             is_sound(&seen);
         }
     }
@@ -108,10 +123,23 @@ fn a_sweep_does_too() {
 #[test]
 fn a_comparison_and_an_import_do_too() {
     for page in [compared("runs/b"), import_page("notes.md")] {
-        if let Some(seen) = used(&page) {
-            is_sound(&seen);
-        }
+        is_sound_everywhere(&page);
     }
+}
+
+#[test]
+fn a_run_opens_without_errors_draws_its_charts_sorts_and_changes_language() {
+    is_sound_everywhere(&run(60, Lang::En));
+}
+
+#[test]
+fn a_ladder_does_too() {
+    is_sound_everywhere(&ladder("http://engine:8000", &[1, 2, 4, 8]));
+}
+
+#[test]
+fn a_grid_does_too() {
+    is_sound_everywhere(&grid());
 }
 
 #[test]
@@ -123,16 +151,41 @@ fn hostile_names_do_nothing_in_a_browser() {
         import_page(HOSTILE),
     ];
     for page in hostile {
-        if let Some(seen) = used(&page) {
-            is_sound(&seen);
-            assert_eq!(seen["images"], 0, "{seen:#}");
+        for width in WIDTHS {
+            if let Some(seen) = used(&page, width) {
+                is_sound(&seen);
+                assert_eq!(seen["images"], 0, "{seen:#}");
+            }
         }
     }
 }
 
 #[test]
 fn a_run_without_an_answer_opens_too() {
-    if let Some(seen) = used(&run(0, Lang::En)) {
+    if let Some(seen) = used(&run(0, Lang::En), WIDTHS[0]) {
         assert_eq!(seen["errors"], serde_json::json!([]), "{seen:#}");
+    }
+}
+
+#[test]
+fn ten_thousand_points_open_and_their_table_sorts() {
+    if let Some(seen) = used(&sweep_of(10_000), WIDTHS[0]) {
+        is_sound(&seen);
+    }
+}
+
+#[test]
+fn on_paper_charts_are_light_and_as_large_as_their_place() {
+    if let Some(seen) = seen_by(PRINT, &render(&run(60, Lang::Zh)), WIDTHS[0]) {
+        assert_eq!(seen["errors"], serde_json::json!([]), "{seen:#}");
+        assert_eq!(seen["dark"], "rgb(17, 22, 29)", "{seen:#}");
+        assert_eq!(seen["paper"], "rgb(255, 255, 255)", "{seen:#}");
+        assert_eq!(seen["after"], seen["dark"], "{seen:#}");
+        let charts = seen["charts"].as_array().unwrap();
+        assert!(!charts.is_empty(), "{seen:#}");
+        for chart in charts {
+            assert_eq!(chart["drawn"], chart["place"], "{chart}");
+            assert!(chart["place"][0].as_f64() <= Some(690.0), "{chart}");
+        }
     }
 }

@@ -9,6 +9,7 @@ mod browser;
 mod made_up;
 mod pages;
 mod sides;
+mod site;
 
 use inferometer_core::message::Lang;
 use inferometer_report::html::render;
@@ -93,4 +94,24 @@ fn ten_thousand_points_make_a_page_that_a_browser_can_hold() {
     let page = render(&sweep_of(10_000));
     assert!(page.len() < 30_000_000, "{}", page.len());
     assert!(page.contains("type=\"application/gzip\" id=\"numbers\""));
+}
+
+#[test]
+fn every_first_number_and_every_chart_says_what_it_means() {
+    for page in [
+        run(40, Lang::En),
+        run(40, Lang::Zh),
+        ladder("one", &[1, 2, 4, 8]),
+    ] {
+        let page = render(&page);
+        for (begin, least) in [("<div class=\"tile\"><span>", 10), ("<h3>", 10)] {
+            let names: Vec<&str> = page.split(begin).skip(1).collect();
+            assert!(names.len() >= least, "{begin} {}", names.len());
+            for name in names {
+                let name = name.trim_start_matches("<span lang=\"en\">");
+                let shown: String = name.chars().take(60).collect();
+                assert!(name.starts_with("<abbr"), "{shown} has no meaning");
+            }
+        }
+    }
 }

@@ -120,7 +120,10 @@ pub fn sweep_of(count: u32) -> Page {
     let summary = small(2);
     let points = (1..=count).map(|level| {
         let point = BTreeMap::from([("concurrency".to_owned(), json!(level))]);
-        (Point(point), summary.clone())
+        let mut summary = summary.clone();
+        let rate = &mut summary.throughput.output_tokens_per_s;
+        *rate = rate.map(|rate| rate * f64::from(level));
+        (Point(point), summary)
     });
     sweep_page("many", &["concurrency"], points.collect())
 }

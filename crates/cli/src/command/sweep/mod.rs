@@ -186,7 +186,7 @@ fn report<'a>(
 }
 
 /// The page of a sweep, with the environment of its first run.
-fn page(sweep: &SweepDir, report: &SweepReport<'_>) -> String {
+pub fn page(sweep: &SweepDir, report: &SweepReport<'_>) -> String {
     let runs = report.visited.iter();
     let environment = runs
         .filter_map(|visited| sweep.run_path(&visited.trial))

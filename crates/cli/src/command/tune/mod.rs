@@ -9,7 +9,7 @@ mod shown;
 mod table;
 mod trial;
 
-pub use shown::{read_stored, show_stored, stored_text};
+pub use shown::{read_stored, show_stored, stored_page};
 
 use crate::Exit;
 use crate::arguments::{Format, OutputOptions};

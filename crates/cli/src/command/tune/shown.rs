@@ -31,12 +31,10 @@ pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exi
     Ok(exit(&study, &trials))
 }
 
-/// The stored study of a folder as text.
-pub fn stored_text(folder: &Path, lang: Lang) -> anyhow::Result<String> {
+/// The page of the stored study of a folder.
+pub fn stored_page(folder: &Path, lang: Lang) -> anyhow::Result<String> {
     let (study, trials) = stored(folder)?;
-    let found = study.result(&trials);
-    let doc = compose(&report(&study, &found, folder, lang));
-    Ok(text::render(&doc, text::TextStyle::default()))
+    Ok(page(&study, &study.result(&trials), folder, lang))
 }
 
 fn stored(folder: &Path) -> anyhow::Result<(Study, Vec<Trial>)> {
@@ -60,7 +58,7 @@ pub fn show(
             Format::Text => text::render(&document(), style()),
             Format::Md => markdown::render(&document()),
             Format::Json => json::render(&found),
-            Format::Html => page(study, &found, folder, options),
+            Format::Html => page(study, &found, folder, language(options.lang)),
             Format::Csv => bail!("a study is no table; use --format text, md or json"),
             Format::Svg | Format::Png => {
                 let report = report(study, &found, folder, language(options.lang));
@@ -73,11 +71,13 @@ pub fn show(
 /// Puts the page of a study beside it.
 pub fn keep_page(study: &Study, trials: &[Trial], folder: &Path, options: &OutputOptions) {
     let found = study.result(trials);
-    keep(options, folder, || Ok(page(study, &found, folder, options)));
+    keep(options, folder, || {
+        Ok(page(study, &found, folder, language(options.lang)))
+    });
 }
 
-fn page(study: &Study, found: &StudyResult, folder: &Path, options: &OutputOptions) -> String {
-    let report = report(study, found, folder, language(options.lang));
+fn page(study: &Study, found: &StudyResult, folder: &Path, lang: Lang) -> String {
+    let report = report(study, found, folder, lang);
     let numbers = serde_json::to_value(found).unwrap_or_default();
     html::render(&html::study::compose_page(&report, numbers))
 }

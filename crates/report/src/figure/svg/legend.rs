@@ -25,6 +25,9 @@ pub(super) struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Sign {
     Line,
+    /// Points that have the form of their series.
+    Marker,
+    /// Points so many that all are round.
     Dot,
     Block,
 }
@@ -38,7 +41,10 @@ pub(super) fn of_panel(panel: &Panel) -> Vec<Entry> {
             colour: series.colour,
             sign: match series.shape {
                 Shape::Line(_) | Shape::Step(_) => Sign::Line,
-                Shape::Scatter(_) => Sign::Dot,
+                Shape::Scatter(ref samples) => match shapes::is_crowd(samples, series.colour) {
+                    true => Sign::Dot,
+                    false => Sign::Marker,
+                },
                 Shape::Area(_) | Shape::Bars(_) | Shape::Ranges(_) | Shape::Heat(_) => Sign::Block,
             },
         };
@@ -111,7 +117,8 @@ pub(super) fn draw(
                 markup.line([x + 1.0, middle], [x + 19.0, middle], stroke);
                 shapes::marker(markup, [x + 10.0, middle], entry.colour, look, 3.6);
             }
-            Sign::Dot => shapes::marker(markup, [x + 10.0, middle], entry.colour, look, 4.0),
+            Sign::Marker => shapes::marker(markup, [x + 10.0, middle], entry.colour, look, 4.0),
+            Sign::Dot => shapes::dots(markup, &[[x + 10.0, middle]], colour, 7.0),
             Sign::Block => markup.rect([x + 5.0, middle - 5.5, 11.0, 11.0], 2.0, colour, 1.0),
         }
         let words = Words {

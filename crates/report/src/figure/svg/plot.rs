@@ -97,8 +97,10 @@ pub(super) fn draw(
     }
     shapes::draw(markup, &panel.series, &mut canvas);
     let mut taken = Taken::default();
+    let upright = panel.marks.iter().filter(|mark| mark.on == On::X);
+    let lines: Vec<f64> = upright.filter_map(|mark| frame.x.at(mark.at)).collect();
     for mark in &panel.marks {
-        draw_mark_label(markup, mark, &frame, &mut taken, look);
+        draw_mark_label(markup, mark, &frame, &lines, &mut taken, look);
     }
 }
 
@@ -300,8 +302,10 @@ fn reserve_mark(mark: &Mark, canvas: &mut Canvas<'_>) {
         && let Some(y) = canvas.frame.y.at(mark.at)
     {
         let wide = font::width(&mark.label, MARK);
-        let right = canvas.frame.right;
-        canvas.taken.take([right - wide, y - 15.0, right, y + 1.0]);
+        let left = canvas.frame.left;
+        canvas
+            .taken
+            .take([left, y - 15.0, left + wide + 4.0, y + 1.0]);
     }
 }
 
@@ -309,6 +313,7 @@ fn draw_mark_label(
     markup: &mut Markup,
     mark: &Mark,
     frame: &Frame,
+    lines: &[f64],
     taken: &mut Taken,
     look: &Look,
 ) {
@@ -327,9 +332,23 @@ fn draw_mark_label(
     match mark.on {
         On::X => {
             let Some(x) = frame.x.at(mark.at) else { return };
-            let (anchor, from) = match x + 5.0 + wide <= frame.right + 10.0 {
-                true => (Anchor::Start, x + 5.0),
-                false => (Anchor::End, x - 5.0 - wide),
+            let right = (Anchor::Start, x + 5.0);
+            let left = (Anchor::End, x - 5.0 - wide);
+            // On the side where it crosses no other line, if there is one.
+            let fits = |(_, from): (Anchor, f64)| {
+                from >= frame.left - 1.0 && from + wide <= frame.right + 10.0
+            };
+            let is_clear = |(_, from): (Anchor, f64)| {
+                let crosses = |line: &f64| *line > from - 2.0 && *line < from + wide + 2.0;
+                !lines.iter().any(crosses)
+            };
+            let (anchor, from) = match [right, left]
+                .into_iter()
+                .find(|it| fits(*it) && is_clear(*it))
+            {
+                Some(clear) => clear,
+                None if fits(right) => right,
+                None => left,
             };
             // Distributions leave their lower right free, curves their top.
             let rows = 0..8;
@@ -355,8 +374,10 @@ fn draw_mark_label(
             } else {
                 above
             };
-            if taken.take([frame.right - wide, place - 10.0, frame.right, place + 2.0]) {
-                markup.text([frame.right - 2.0, place], set(Anchor::End), &label);
+            // Latency rises to the right, so that its limit is free on the left.
+            let left = frame.left + 4.0;
+            if taken.take([left, place - 10.0, left + wide, place + 2.0]) {
+                markup.text([left, place], set(Anchor::Start), &label);
             }
         }
     }

@@ -228,20 +228,30 @@ fn scatter(markup: &mut Markup, samples: &[Sample], colour: Colour, canvas: &Can
         .iter()
         .filter_map(|sample| canvas.frame.at(sample.x, sample.y?));
     let places: Vec<[f64; 2]> = places.collect();
-    if places.len() <= MOST_MARKERS || colour == Colour::Bad {
-        for place in places {
-            marker(markup, place, colour, canvas.look, 3.6);
-        }
+    if is_crowd(samples, colour) {
+        dots(markup, &places, canvas.look.of(colour), 3.6);
         return;
     }
-    // Many points are dots of one path: small files, and crowds show by their density.
+    for place in places {
+        marker(markup, place, colour, canvas.look, 3.6);
+    }
+}
+
+/// So many points that a form for each would hide more than it tells.
+pub(super) fn is_crowd(samples: &[Sample], colour: Colour) -> bool {
+    let drawn = samples.iter().filter(|sample| sample.y.is_some());
+    colour != Colour::Bad && drawn.count() > MOST_MARKERS
+}
+
+/// Dots of one path: small files, and crowds show by their density.
+pub(super) fn dots(markup: &mut Markup, places: &[[f64; 2]], hex: &str, width: f64) {
     let mut data = String::new();
     for [x, y] in places {
-        data.push_str(&format!("M{} {}h.01", number(x), number(y)));
+        data.push_str(&format!("M{} {}h.01", number(*x), number(*y)));
     }
-    let hex = canvas.look.of(colour);
     markup.raw(&format!(
-        r#"<path d="{data}" fill="none" stroke="{hex}" stroke-opacity="0.65" stroke-width="3.6" stroke-linecap="round"/>"#
+        r#"<path d="{data}" fill="none" stroke="{hex}" stroke-opacity="0.65" stroke-width="{}" stroke-linecap="round"/>"#,
+        number(width)
     ));
 }
 
