@@ -1,5 +1,7 @@
 //! How long a what-if of 100 settings takes, with 2,000 requests each.
 
+#![allow(clippy::print_stdout, reason = "an example prints its figures")]
+
 use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::model::Model;

@@ -123,10 +123,10 @@ pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exi
     Ok(Exit::Fine)
 }
 
-/// An import that was kept, as text.
-pub fn stored_text(folder: &Path, lang: Lang) -> anyhow::Result<String> {
+/// The page of an import that was kept.
+pub fn stored_page(folder: &Path, lang: Lang) -> anyhow::Result<String> {
     let stored = Stored::open(folder)?;
-    table(&[(&stored, None)], Format::Text, lang)
+    Ok(page(&stored, Some(folder), lang))
 }
 
 /// A new or empty folder that `-o` names: the import is kept there, beside its reports.

@@ -108,7 +108,7 @@ fn write_page(stored: &Stored, file: &Path, lang: Lang) -> anyhow::Result<()> {
         Kind::Sweep => sweep_page(path, lang),
         Kind::Capacity => capacity_page(path, lang),
         Kind::Study => tune::stored_page(path, lang),
-        Kind::Import => import::stored_text(path, lang).map(plain),
+        Kind::Import => import::stored_page(path, lang),
     };
     // A result that cannot be read still has its place in the index, and says why.
     let page = page.unwrap_or_else(|error| plain(crate::with_causes(&error)));

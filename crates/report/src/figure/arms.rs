@@ -62,6 +62,7 @@ pub fn overlays(arms: &[Arm<'_>], lang: Lang) -> Vec<Figure> {
             let series = arms.iter().map(|arm| LadderSeries {
                 label: arm.label.clone(),
                 points: levels(arm, &axis, |run| rest(run) == *setting),
+                knee: None,
             });
             let ladder = Ladder {
                 axis: axis.clone(),
