@@ -89,9 +89,6 @@ pub struct ImportDoubt {
     pub remedy: String,
 }
 
-/// A number of another tool, or what it should follow from.
-pub type Named = Text;
-
 /// What was seen in an imported result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doubt {
@@ -143,9 +140,9 @@ pub enum Doubt {
     /// A number does not follow from the others.
     Contradiction {
         /// The number, and its value.
-        printed: (Named, f64),
+        printed: (Text, f64),
         /// What it follows from, and the value of that.
-        from: (Named, f64),
+        from: (Text, f64),
     },
     /// Most answers end at one length.
     OutputCapped {

@@ -31,7 +31,7 @@ mod store;
 mod summary;
 mod table;
 
-pub use doubt::{Code, Doubt, ImportDoubt, Named};
+pub use doubt::{Code, Doubt, ImportDoubt};
 pub use found::{Defaults, Found, Imported, SCHEMA, Tool};
 pub use ours::measured;
 pub use source::{SourceError, read_path};

@@ -142,7 +142,7 @@ fn grid<'a>(table: &Table<'a>) -> Option<Grid<'a>> {
             Some(Field::Concurrency | Field::BareConcurrency | Field::Rate)
         )
     };
-    let at_load = || header.iter().position(&is_load);
+    let at_load = || header.iter().position(is_load);
     let named = !known(&&corner) || is_load(&corner);
     let heads_at = if named { 0 } else { at_load().unwrap_or(0) };
     let metrics = (0..header.len())

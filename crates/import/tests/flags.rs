@@ -366,13 +366,8 @@ fn a_constant_offset_of_tokens_is_named_once_and_other_lengths_are_not() {
 #[test]
 fn outputs_that_all_end_at_one_cap_are_named() {
     let capped = |cap: &str, mean: &str| {
-        let text = format!(
-            "{}",
-            EVALSCOPE_2024.replace(
-                "output tokens per request: 100.000",
-                &format!("output tokens per request: {mean}")
-            )
-        );
+        let mean = format!("output tokens per request: {mean}");
+        let text = EVALSCOPE_2024.replace("output tokens per request: 100.000", &mean);
         let text = format!("evalscope perf --parallel 16 --number 1000 --max-tokens {cap}\n{text}");
         all_codes(&text).contains(&"output-capped")
     };

@@ -214,11 +214,22 @@ pub(crate) struct Tile {
 /// Most of them.
 const MOST_TILES: usize = 8;
 
-/// The change of the primary metric, load by load.
+/// The change of the primary metric, load by load; of what may not be compared, none.
 pub(crate) fn tiles(report: &CompareReport<'_>) -> Vec<Tile> {
-    let rows = report.comparison.rows.iter().filter(|row| row.primary);
-    let tiles = rows.map(|row| Tile {
-        name: format!("{} · {}", metric(row.metric), shown(&row.point)),
+    let comparison = report.comparison;
+    let labels = figures::labels(report.groups);
+    let name = |row: &Row| {
+        let name = format!("{} · {}", metric(row.metric), shown(&row.point));
+        let place = report.groups.iter().position(|it| it.name == row.group);
+        match place.and_then(|place| labels.get(place)) {
+            Some(label) if report.groups.len() > 2 => format!("{label} · {name}"),
+            _ => name,
+        }
+    };
+    let told = |row: &&Row| comparison.comparable || row.verdict != Verdict::Unknown;
+    let rows = comparison.rows.iter().filter(|row| row.primary);
+    let tiles = rows.filter(told).map(|row| Tile {
+        name: name(row),
         change: change(row.ratio),
         interval: match row.low.zip(row.high) {
             Some((low, high)) => format!("{} … {}", percent(low), percent(high)),
