@@ -145,7 +145,8 @@ pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
     let span = sketch.span;
     let over_time = |values: &[f64]| {
         let points = sketch.over_time(values).into_iter();
-        points.map(|[x, y]| Sample::new(x, Some(y))).collect()
+        let samples = points.map(|[x, y]| Sample::new(x, Some(y)));
+        samples.collect::<Vec<_>>()
     };
     // The first chart names the steady state for all below it.
     let steady_label = |title: Text| match title {
