@@ -36,6 +36,7 @@ fn run(
             let (in_flight, ttft_s, within) = serve(sent, probe.level);
             let seen = Seen {
                 order: sent,
+                sent_s: None,
                 in_flight,
                 ttft_s: Some(ttft_s),
                 within: &within,
