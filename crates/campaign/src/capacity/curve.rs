@@ -35,7 +35,7 @@ const STEEPNESS: (f64, f64, usize) = (2.0, 2.0, 10);
 /// by 5 % near its capacity misses two to five times as many. A cliff soon outweighs it.
 const USUAL_STEEPNESS: (f64, f64) = (3.1, 0.5);
 /// Error of an answer, in logarithms, that comes of the curve's form and of no chance.
-const FORM_ERROR: f64 = 0.02;
+const FORM_ERROR: f64 = 0.03;
 /// A cliff has lost half of what was met after this, in logarithms of the level.
 const CLIFF: f64 = 0.05;
 
