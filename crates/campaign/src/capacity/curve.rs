@@ -168,16 +168,19 @@ impl Curve {
         [(middle - end(0.05)).exp(), (middle + end(0.95)).exp()]
     }
 
-    /// By the curve, and by what probes just above the capacity met: where most of them were
-    /// overloaded, nothing of it.
-    pub(super) fn edge(&self, history: &[Outcome]) -> Edge {
-        let fallen = share_at(CLIFF, self.share, 0.0, self.steepness.exp()) < self.share / 2.0;
+    /// By the curve, and by whether most probes just above the capacity of this target, number
+    /// `at`, lost more than half of what must be met.
+    pub(super) fn edge(&self, history: &[Outcome], at: usize) -> Edge {
+        let half = self.share / 2.0;
+        let fallen = share_at(CLIFF, self.share, 0.0, self.steepness.exp()) < half;
         let above = (history.iter()).filter(|outcome| {
-            (0.0..2.0 * CLIFF).contains(&(outcome.offered.ln() - self.log_quantile(0.5)))
+            (0.0..1.5 * CLIFF).contains(&(outcome.offered.ln() - self.log_quantile(0.5)))
         });
-        let (overloaded, held): (Vec<&Outcome>, Vec<&Outcome>) =
-            above.partition(|outcome| outcome.overloaded);
-        match fallen || overloaded.len() > held.len() {
+        let (lost, held): (Vec<&Outcome>, Vec<&Outcome>) = above.partition(|outcome| {
+            let met = outcome.met[at] as f64;
+            outcome.is_beyond(at) || met < half * outcome.requests as f64
+        });
+        match fallen || lost.len() > held.len() {
             true => Edge::Cliff,
             false => Edge::Slope,
         }

@@ -346,7 +346,7 @@ impl Search {
             answer.low = Some(low);
             answer.high = Some(high);
             answer.binding = Some(self.settings.targets[*target].name.clone());
-            answer.edge = Some(curve.edge(&self.history));
+            answer.edge = Some(curve.edge(&self.history, *target));
             // Without a long run that can carry it, a claim about a tail is not made.
             answer.value = carried.then(|| self.held(curve.median()));
         }
