@@ -33,7 +33,7 @@ const BASE_MET: f64 = 0.02;
 const STEEPNESS: (f64, f64, usize) = (2.0, 2.0, 10);
 /// Steepness is most likely this, in logarithms, and spread so much: a queue whose load rises
 /// by 5 % near its capacity misses two to five times as many. A cliff soon outweighs it.
-const USUAL_STEEPNESS: (f64, f64) = (3.1, 0.5);
+const USUAL_STEEPNESS: (f64, f64) = (3.1, 0.6);
 /// Error of an answer, in logarithms, that comes of the curve's form and of no chance.
 const FORM_ERROR: f64 = 0.03;
 /// A cliff has lost half of what was met after this, in logarithms of the level.
