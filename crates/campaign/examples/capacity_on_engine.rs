@@ -1,9 +1,11 @@
 //! The search for capacity on the simulated engine, in virtual time, against an exhaustive scan
 //! and against plain bisection.
 //!
-//! `truth [LENGTH] [SEEDS]` scans the rates; `plain [FIRST] [SEEDS] [LENGTH...]` is plain
-//! bisection at fixed lengths, of which the shortest that is right in nine of ten is the one to
-//! compare with; `[FIRST] [SEEDS]` searches.
+//! `truth [LENGTH] [SEEDS]` scans the rates; `[FIRST] [SEEDS]` searches.
+//!
+//! `plain [FIRST] [SEEDS] [LENGTH...]` is plain bisection, every probe and a last run at the
+//! answer of one length. The one to compare with is the shortest of the lengths below that is
+//! right in nine of ten. Both sides pay for every request sent until the verdict was known.
 
 #![allow(clippy::print_stdout, reason = "an example prints its figures")]
 
@@ -35,7 +37,7 @@ fn main() {
 }
 
 /// Lengths of probes of plain bisection.
-const LENGTHS: [u64; 8] = [400, 800, 1600, 3200, 6400, 9600, 12_800, 19_200];
+const LENGTHS: [u64; 10] = [400, 800, 1600, 2400, 3200, 4800, 6400, 9600, 12_800, 19_200];
 
 /// Shares met at rates 1 % apart, smoothed to fall, and where they cross each target.
 fn truth(server: &EngineServer, length: u64, seeds: u64) {

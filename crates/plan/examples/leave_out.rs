@@ -6,6 +6,8 @@
 //! chance, every column spoilt by 4 % of noise. Printed are the median errors of each triple, and
 //! over all of them.
 
+#![allow(clippy::print_stdout, reason = "an example prints its figures")]
+
 use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::timing::Timing;
 use inferometer_core::length::Distribution as Lengths;

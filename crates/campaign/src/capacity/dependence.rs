@@ -3,42 +3,52 @@
 
 /// Requests in the smallest batch.
 const GRAIN: usize = 8;
-/// Grains of a batch, the shortest and the longest: batches shorter than the memory of a queue
+/// Grains of the shortest batch.
+const SHORTEST: usize = 4;
+/// Batches lengthen while they differ so much more: shorter than the memory of a queue they
 /// hide what their requests share.
-const LENGTHS: [usize; 2] = [32, 128];
-/// Differences, over all probes, that allow longer batches.
-const MANY_DIFFERENCES: f64 = 20.0;
+const GROWS: f64 = 1.15;
+/// Fewest differences, over all probes, that say something.
+const LEAST_DIFFERENCES: f64 = 6.0;
 /// Design effect of a queue that nothing is known of, and the differences that this counts for.
-const USUAL: (f64, f64) = (8.0, 4.0);
-/// Largest design effect that is believed.
-const LARGEST: f64 = 60.0;
+const USUAL: (f64, f64) = (50.0, 3.0);
+/// What a difference counts for: misses come in rare bursts, so most differences seen are
+/// smaller than the mean one.
+const TRUST: f64 = 0.25;
 
-/// The design effect: how many requests tell as much as one independent one. Each estimate is
-/// noisy and some are biased, so it is the geometric mean of all, with a prior among them.
+/// What is known of the design effect: how many requests tell as much as one independent one.
+/// Its inverse has a gamma distribution.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dependence {
-    logs: f64,
-    weight: f64,
-}
-
-impl Default for Dependence {
-    fn default() -> Self {
-        let (usual, weight) = USUAL;
-        Dependence {
-            logs: weight * usual.ln(),
-            weight,
-        }
-    }
+    /// Half the degrees of freedom.
+    shape: f64,
+    /// Half the sum of squares.
+    scale: f64,
 }
 
 impl Dependence {
-    pub(super) fn learn(&mut self, effect: f64, weight: f64) {
-        self.logs += weight * effect.clamp(1.0, LARGEST).ln();
-        self.weight += weight;
+    /// From batches within probes, whose weights are at most 1.
+    pub(super) fn seen<'a>(probes: impl Iterator<Item = (&'a Misses, f64)> + Clone) -> Self {
+        let (usual, degrees) = USUAL;
+        let mut dependence = Dependence {
+            shape: degrees / 2.0,
+            scale: degrees * usual / 2.0,
+        };
+        if let Some((effect, differences)) = batch_effect(probes) {
+            dependence.shape += TRUST * differences / 2.0;
+            dependence.scale += TRUST * differences * effect / 2.0;
+        }
+        dependence
     }
 
-    pub(super) fn effect(&self) -> f64 {
-        (self.logs / self.weight).exp()
+    /// Log-likelihood of probes that misfit so much as if all requests were independent.
+    pub(super) fn log_likelihood(&self, misfit: f64, probes: f64) -> f64 {
+        -(self.shape + probes / 2.0) * (self.scale + misfit).ln()
+    }
+
+    /// The design effect, given how much so many probes misfit.
+    pub(super) fn effect(&self, misfit: f64, probes: f64) -> f64 {
+        ((self.scale + misfit) / (self.shape + probes / 2.0)).max(1.0)
     }
 }
 
@@ -65,48 +75,47 @@ impl Misses {
         self.total
     }
 
-    /// How much more batches of `length` grains differ from the next than those of independent
-    /// requests would, and the number of differences seen. A drift is not taken for dependence.
-    fn spread(&self, length: usize) -> Option<(f64, f64)> {
+    /// Squares of the differences between batches of `length` grains and the next, those that
+    /// independent requests would have, and how many there are. A drift is not taken for
+    /// dependence.
+    fn spread(&self, length: usize) -> [f64; 3] {
         let sums: Vec<f64> = (self.batches.chunks_exact(length))
             .map(|batch| batch.iter().sum::<u32>() as f64)
             .collect();
+        if sums.len() < 2 {
+            return [0.0; 3];
+        }
         let mean = sums.iter().sum::<f64>() / sums.len() as f64;
         let independent = mean * (1.0 - mean / (GRAIN * length) as f64);
         let squares: f64 = (sums.windows(2))
             .map(|pair| (pair[1] - pair[0]).powi(2) / 2.0)
             .sum();
         let differences = sums.len() as f64 - 1.0;
-        (independent > 0.0 && differences > 0.0)
-            .then(|| (squares / (differences * independent), differences))
+        [squares, differences * independent, differences]
     }
 }
 
-/// Design effect by batches of several probes, whose weights are at most 1, and the number of
-/// differences that it rests on. Batches lengthen while there are many.
-pub(super) fn batch_effect<'a>(
-    probes: impl Iterator<Item = (&'a Misses, f64)> + Clone,
-) -> Option<(f64, f64)> {
+/// Design effect by batches of several probes, and the number of differences that it rests on.
+fn batch_effect<'a>(probes: impl Iterator<Item = (&'a Misses, f64)> + Clone) -> Option<(f64, f64)> {
     let pooled = |length: usize| {
-        let (mut sum, mut differences) = (0.0, 0.0);
+        let mut sums = [0.0; 3];
         for (misses, weight) in probes.clone() {
-            if let Some((ratio, count)) = misses.spread(length) {
-                sum += weight * count * ratio;
-                differences += weight * count;
-            }
+            let spread = misses.spread(length);
+            (0..3).for_each(|at| sums[at] += weight * spread[at]);
         }
-        (differences > 0.0).then(|| (sum / differences, differences))
+        let [squares, independent, differences] = sums;
+        (independent > 0.0 && differences >= LEAST_DIFFERENCES)
+            .then(|| (squares / independent, differences))
     };
-    let [mut length, longest] = LENGTHS;
-    let mut found = pooled(length);
-    while length < longest {
+    let mut length = SHORTEST;
+    let mut found = pooled(length)?;
+    loop {
         length *= 2;
         match pooled(length) {
-            Some(longer) if longer.1 >= MANY_DIFFERENCES => found = Some(longer),
-            _ => break,
+            Some(longer) if longer.0 > GROWS * found.0 => found = longer,
+            _ => return Some(found),
         }
     }
-    found
 }
 
 #[cfg(test)]
@@ -150,12 +159,11 @@ mod tests {
     fn without_misses_what_is_usual_is_assumed_and_many_differences_outweigh_it() {
         let mut misses = Misses::default();
         (0..1000).for_each(|_| misses.observe(true));
-        assert_eq!(batch_effect([(&misses, 1.0)].into_iter()), None);
-        let mut dependence = Dependence::default();
-        assert!((dependence.effect() - USUAL.0).abs() < 1e-9);
-        dependence.learn(1.0, 100.0);
-        assert!(dependence.effect() < 1.2);
-        dependence.learn(1e9, 1e9);
-        assert!(dependence.effect() <= LARGEST);
+        let nothing = Dependence::seen([(&misses, 1.0)].into_iter());
+        assert!((nothing.effect(0.0, 0.0) - USUAL.0).abs() < 1e-9);
+        let mut random = rng(4, Dimension::Words, 2);
+        (0..100_000).for_each(|_| misses.observe(random.random_bool(0.95)));
+        let independent = Dependence::seen([(&misses, 1.0)].into_iter());
+        assert!(independent.effect(0.0, 0.0) < 2.0);
     }
 }

@@ -6,17 +6,20 @@
 //! objective is a distribution on a logarithmic grid, and each probe is near the middle of the
 //! one that binds (probabilistic bisection). A probe is a sequential test, so that hopeless and
 //! easy levels end after tens of requests; near the boundary, where nothing is clear, probes
-//! lengthen. A long run at the answer confirms it: it joins what is known, and where it moves
-//! the answer, the search goes on from there.
+//! lengthen. A long run at the answer confirms it, as soon as the interval will be narrow enough
+//! with what it tells; where it moves the answer, the search goes on from there.
 //!
 //! What makes a probe of a queue trustworthy:
 //!
-//! - It begins on an idle server and leaves out the waves in which that fills.
+//! - It begins on an idle server and leaves out the requests with which that fills.
+//! - Random arrivals are more or fewer than asked for, and the queue answers to those that
+//!   came: a probe tells of the rate that it really had.
 //! - Requests count in the order of sending. In the order of ending, the quick ones would
 //!   speak for those that still wait.
 //! - Requests that wait in one queue share their fate. How many of them tell as much as one
 //!   is seen from batches and from the scatter of whole probes, over all near the answer, with
-//!   what is usual as a prior; every verdict and the interval are as wide as that makes them.
+//!   what is usual as a prior; every verdict and the interval are as wide as that, and how
+//!   little is known of it, makes them.
 //! - While requests under way and TTFT both grow, the level cannot be held, whatever the first
 //!   requests say: the probe ends.
 //!
@@ -46,14 +49,14 @@
 //! let answers = loop {
 //!     let mut probe = match search.ask() {
 //!         Next::Done(answers) => break answers,
-//!         Next::Probe(probe) => probe,
+//!         Next::Probe(probe) => *probe,
 //!     };
 //!     // A server that answers in 0.2 s up to 40 requests a second, and in 3 s above.
 //!     let ttft_s = if probe.level <= 40.0 { 0.2 } else { 3.0 };
 //!     let mut sent = 0;
 //!     while sent < probe.most_requests {
 //!         let within = [ttft_s <= 1.0];
-//!         let seen = Seen { order: sent, in_flight: 1, ttft_s: Some(ttft_s), within: &within };
+//!         let seen = Seen { order: sent, sent_s: None, in_flight: 1, ttft_s: Some(ttft_s), within: &within };
 //!         sent += 1;
 //!         if let Step::Stop(_) = probe.observe(seen) {
 //!             break;
@@ -109,7 +112,8 @@ pub struct Settings {
     pub ceiling: f64,
     /// Levels are whole numbers, as concurrency is.
     pub whole: bool,
-    /// Half of the answer's 90 % interval, as a share.
+    /// Half of the answer's 90 % interval, as a share, as far as it comes of chance. What the
+    /// form of the curve may be wrong by is added to the interval.
     pub tolerance: f64,
     /// Most requests to spend, the confirmation included.
     pub budget: u64,
@@ -131,7 +135,7 @@ pub enum CapacityError {
     },
     /// Levels that are no levels.
     #[error(
-        "cannot search between {floor} and {ceiling} from {start}; give levels above 0 that rise from floor to start to ceiling"
+        "cannot search between {floor} and {ceiling} from {start}; give levels above 0 that rise from the lowest (--lowest) over the first (--start) to the highest (--highest)"
     )]
     BadLevels {
         /// Lowest level.
@@ -142,7 +146,7 @@ pub enum CapacityError {
         ceiling: f64,
     },
     /// A tolerance that is none.
-    #[error("a tolerance of {0} cannot be reached; give a share between 0.001 and 0.5")]
+    #[error("a tolerance of {} % cannot be reached; give one between 0.1 and 50 %", 100.0 * .0)]
     BadTolerance(f64),
     /// Too few requests for the claim.
     #[error(

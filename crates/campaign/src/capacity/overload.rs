@@ -21,6 +21,7 @@ pub(super) struct Course {
     ttft: Vec<f64>,
     /// Requests that were sent before the first had ended.
     first_wave: Option<usize>,
+    most_in_flight: u64,
 }
 
 impl Course {
@@ -30,12 +31,18 @@ impl Course {
         if self.first_wave.is_none() && in_flight <= order as u64 {
             self.first_wave = Some(order);
         }
+        self.most_in_flight = self.most_in_flight.max(in_flight);
         self.in_flight.push(in_flight as f64);
         self.ttft.push(ttft_s.unwrap_or(f64::INFINITY));
     }
 
     pub(super) fn first_wave(&self) -> Option<usize> {
         self.first_wave
+    }
+
+    /// Most requests under way so far.
+    pub(super) fn most_in_flight(&self) -> u64 {
+        self.most_in_flight
     }
 
     pub(super) fn is_overloaded(&self) -> bool {

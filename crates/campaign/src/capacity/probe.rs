@@ -9,16 +9,22 @@ use std::collections::BTreeMap;
 const INDIFFERENCE: f64 = 0.4;
 /// Risk of each wrong answer of a probe; a wrong one is outvoted later.
 const RISK: f64 = 0.05;
-/// Waves of requests that an idle server takes to settle: they are left out.
-const SETTLING_WAVES: u64 = 4;
+/// How often all requests under way are replaced by others until a server that was idle has
+/// settled: those are left out.
+const SETTLING_TURNS: u64 = 3;
+/// Waves after which it has settled in any case, as one whose queue only grows does not.
+const SETTLING_WAVES: u64 = 8;
 /// Part of a probe that is left out at least, for queues whose memory is longer than a wave.
 const SETTLING_PART: u64 = 16;
-/// Of so many requests in a row to a server that still fills, so many missed are hopeless: it
-/// only gets worse from there.
-const HOPELESS: u32 = 24;
+/// Misses, less three for each request that is met, that make a level hopeless while its server
+/// still fills: it only gets worse from there. At least, by the design effect, and at most.
+const HOPELESS: [f64; 3] = [24.0, 4.0, 160.0];
 /// Part of a bisecting probe before which it does not end by a verdict: short sequences do not
 /// show how long a queue remembers.
 const TRUSTED_PART: u64 = 4;
+
+/// Fewest requests whose times show the rate that they came at.
+const LEAST_ARRIVALS: u64 = 100;
 
 /// Why a probe is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +62,8 @@ pub enum Verdict {
 pub struct Seen<'a> {
     /// Its number in the probe in the order of sending, from 0.
     pub order: u64,
+    /// When it was sent, where that does not depend on answers: in an open loop.
+    pub sent_s: Option<f64>,
     /// Requests under way when it was sent, itself included.
     pub in_flight: u64,
     /// Time to its first token; absent if it failed.
@@ -77,15 +85,25 @@ pub struct Probe {
     /// Requests to count, once the server has settled.
     length: u64,
     tests: Vec<Test>,
-    /// Ended before others that were sent earlier.
-    early: BTreeMap<u64, (u64, Option<f64>, Vec<bool>)>,
+    early: BTreeMap<u64, Early>,
     observed: u64,
+    /// When the first and the last of those were sent, in an open loop.
+    sent_between: Option<[f64; 2]>,
     counted: u64,
     misses: Vec<Misses>,
     course: Course,
     overloaded: bool,
     /// By target.
     hopeless: Vec<bool>,
+}
+
+/// A request that ended before others that were sent earlier.
+#[derive(Clone, Debug, PartialEq)]
+struct Early {
+    sent_s: Option<f64>,
+    in_flight: u64,
+    ttft_s: Option<f64>,
+    within: Vec<bool>,
 }
 
 /// The test of one target.
@@ -96,8 +114,8 @@ pub(super) struct Test {
     sprt: Option<Sprt>,
     /// Design effect.
     effect: f64,
-    /// The last 32 requests, a bit for each that missed.
-    recent: u32,
+    /// Misses of late, less three for each request that was met.
+    misses_of_late: u32,
 }
 
 impl Test {
@@ -108,7 +126,7 @@ impl Test {
             share,
             sprt: Sprt::new(share - half, share + half, RISK, RISK).ok(),
             effect,
-            recent: 0,
+            misses_of_late: 0,
         }
     }
 
@@ -123,6 +141,9 @@ impl Test {
 pub struct Outcome {
     /// Its level.
     pub level: f64,
+    /// The level that chance offered in its place: random arrivals are never quite as many as
+    /// asked for, and their misses tell of what they were.
+    pub offered: f64,
     /// Why it was made.
     pub purpose: Purpose,
     /// Requests sent, those included that were left out while the server settled.
@@ -135,6 +156,8 @@ pub struct Outcome {
     pub overloaded: bool,
     /// What that says.
     pub verdict: Verdict,
+    /// Requests observed while the server settled.
+    pub(super) left_out: u64,
     pub(super) misses: Vec<Misses>,
     /// Targets that were missed by most requests from the first on.
     pub(super) hopeless: Vec<bool>,
@@ -163,6 +186,7 @@ impl Probe {
             tests,
             early: BTreeMap::new(),
             observed: 0,
+            sent_between: None,
             counted: 0,
             misses: vec![Misses::default(); targets],
             course: Course::default(),
@@ -174,13 +198,23 @@ impl Probe {
     /// Takes a request as soon as its fate is known. Requests count in the order of sending,
     /// however they end: else the quick ones would speak for all.
     pub fn observe(&mut self, seen: Seen<'_>) -> Step {
-        let request = (seen.in_flight, seen.ttft_s, seen.within.to_vec());
+        let request = Early {
+            sent_s: seen.sent_s,
+            in_flight: seen.in_flight,
+            ttft_s: seen.ttft_s,
+            within: seen.within.to_vec(),
+        };
         if seen.order >= self.observed {
             self.early.insert(seen.order, request);
         }
-        while let Some((in_flight, ttft_s, within)) = self.early.remove(&self.observed) {
+        while let Some(request) = self.early.remove(&self.observed) {
             self.observed += 1;
-            self.course.observe(in_flight, ttft_s);
+            if let Some(sent) = request.sent_s {
+                let first = self.sent_between.map_or(sent, |[first, _]| first);
+                self.sent_between = Some([first, sent]);
+            }
+            let within = request.within;
+            self.course.observe(request.in_flight, request.ttft_s);
             // At lengths that grow by an eighth: many looks would find a trend by chance.
             let look = (self.observed / 16).next_power_of_two().max(16);
             if self.observed.is_multiple_of(look) && self.course.is_overloaded() {
@@ -205,16 +239,25 @@ impl Probe {
     }
 
     fn is_settled(&self) -> bool {
-        let waves = |wave| SETTLING_WAVES * wave as u64;
-        let left_out = self.course.first_wave().map(waves);
-        left_out.is_some_and(|waves| self.observed > waves.max(self.length / SETTLING_PART))
+        let Some(wave) = self.course.first_wave() else {
+            return false;
+        };
+        let turns = SETTLING_TURNS * self.course.most_in_flight();
+        let left_out = turns.min(SETTLING_WAVES * wave as u64);
+        // Once it has settled, a swing of its queue does not undo that.
+        self.counted > 0 || self.observed > left_out.max(self.length / SETTLING_PART)
     }
 
     fn is_hopeless(&mut self, within: &[bool]) -> bool {
         for test in &mut self.tests {
             let missed = !within.get(test.target).copied().unwrap_or(false);
-            test.recent = test.recent << 1 | u32::from(missed);
-            self.hopeless[test.target] |= test.recent.count_ones() >= HOPELESS;
+            test.misses_of_late = match missed {
+                true => test.misses_of_late + 1,
+                false => test.misses_of_late.saturating_sub(3),
+            };
+            let [least, by_effect, most] = HOPELESS;
+            let hopeless = (by_effect * test.effect).clamp(least, most);
+            self.hopeless[test.target] |= f64::from(test.misses_of_late) >= hopeless;
         }
         self.hopeless.contains(&true)
     }
@@ -279,6 +322,15 @@ impl Probe {
         }
     }
 
+    /// Requests over time; the level itself in a closed loop.
+    fn offered(&self) -> f64 {
+        let gaps = self.observed.saturating_sub(1) as f64;
+        let rate = self.sent_between.map(|[first, last]| gaps / (last - first));
+        let few = self.observed < LEAST_ARRIVALS;
+        let rate = rate.filter(|rate| !few && rate.is_finite() && *rate > 0.0);
+        rate.unwrap_or(self.level)
+    }
+
     /// The probe is over, by its own verdict or by the driver's decision, after so many
     /// requests sent.
     pub fn finish(self, sent: u64) -> Outcome {
@@ -293,6 +345,7 @@ impl Probe {
         };
         Outcome {
             level: self.level,
+            offered: self.offered(),
             purpose: self.purpose,
             sent: sent.max(self.observed),
             requests: self.counted,
@@ -301,8 +354,35 @@ impl Probe {
                 .collect(),
             overloaded: self.overloaded || silent,
             verdict,
+            left_out: self.observed - self.counted,
             misses: self.misses,
             hopeless: self.hopeless,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offered(sent_s: impl Fn(u64) -> Option<f64>) -> f64 {
+        let mut probe = Probe::new((18.0, Purpose::Bisect), (300, 1000), 1, Vec::new());
+        for order in 0..200 {
+            probe.observe(Seen {
+                order,
+                sent_s: sent_s(order),
+                in_flight: 1,
+                ttft_s: Some(0.1),
+                within: &[true],
+            });
+        }
+        probe.finish(200).offered
+    }
+
+    #[test]
+    fn a_probe_tells_of_the_rate_that_chance_offered() {
+        assert!((offered(|order| Some(order as f64 / 20.0)) - 20.0).abs() < 1e-9);
+        assert_eq!(offered(|_| None), 18.0);
+        assert_eq!(offered(|_| Some(1.0)), 18.0);
     }
 }

@@ -9,14 +9,19 @@ use inferometer_core::quantile::least_samples;
 const SHORTEST_MISSES: f64 = 6.0;
 /// Requests of the shortest probe at least.
 const SHORTEST_PROBE: u64 = 40;
-/// Misses that a level just at its objective has in the longest probe.
-const LONGEST_MISSES: f64 = 40.0;
+/// Misses that a level just at its objective has in the longest probe, by the design effect and
+/// at least.
+const LONGEST_MISSES: [f64; 2] = [1.0, 40.0];
 /// Requests of the longest probe at least.
 const LONGEST_PROBE: u64 = 400;
 /// Design effect that verdicts allow for while nothing is known of it.
 const UNKNOWN_EFFECT: f64 = 3.0;
 /// Distance, in logarithms, within which levels are near each other.
 const NEAR: f64 = 0.1;
+/// Where bisecting probes are, in standard deviations from the middle.
+const ASIDE: f64 = 0.5;
+/// How much more than the least is sent to narrow the interval, lest it be missed by little.
+const MARGIN: f64 = 1.2;
 /// Long runs that may move the answer.
 const MOST_CONFIRMATIONS: u32 = 3;
 
@@ -24,7 +29,7 @@ const MOST_CONFIRMATIONS: u32 = 3;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
     /// Measure at this level, then `tell` the outcome.
-    Probe(Probe),
+    Probe(Box<Probe>),
     /// The answers, one a tier.
     Done(Vec<Answer>),
 }
@@ -54,10 +59,11 @@ impl Tier {
         self.requests_for(SHORTEST_MISSES).max(SHORTEST_PROBE)
     }
 
-    /// Requests of the longest probe.
-    fn longest(&self) -> u64 {
-        let longest = self.requests_for(LONGEST_MISSES).max(LONGEST_PROBE);
-        longest.max(self.least())
+    /// Requests of the longest probe, where so many tell as much as one.
+    fn longest(&self, effect: f64) -> u64 {
+        let [by_effect, least] = LONGEST_MISSES;
+        let longest = self.requests_for((by_effect * effect).max(least));
+        longest.max(LONGEST_PROBE).max(self.least())
     }
 
     /// Requests in which every target may miss so many.
@@ -137,7 +143,7 @@ impl Search {
     pub fn ask(&mut self) -> Next {
         while let Some(at) = self.tiers.iter().position(|tier| tier.ending.is_none()) {
             match self.probe(&self.tiers[at]) {
-                Ok(probe) => return Next::Probe(probe),
+                Ok(probe) => return Next::Probe(Box::new(probe)),
                 Err(ending) => self.tiers[at].ending = Some(ending),
             }
         }
@@ -149,11 +155,12 @@ impl Search {
         let Some(bracket) = self.bracket(tier) else {
             return self.bracketing(tier);
         };
-        let curve = self.binding(tier, bracket).1;
+        let curves = self.curves(tier, bracket);
+        let (_, curve) = binding(&curves);
         let [low, high] = curve.interval();
         let answer = self.held(curve.median());
-        let narrow = (high / low).ln() <= 2.0 * self.settings.tolerance
-            || (self.settings.whole && self.held(high) == self.held(low));
+        let width = curve.chance() / self.settings.tolerance;
+        let narrow = width <= 1.0 || (self.settings.whole && self.held(high) == self.held(low));
         // Requests for the confirmation are kept back.
         let kept = tier.least().max(2 * tier.shortest());
         let free = self.left().saturating_sub(2 * kept);
@@ -171,6 +178,7 @@ impl Search {
                 });
             }
         }
+        let at = |level, lengths, purpose| self.at(tier, level, lengths, purpose, &curves);
         // Where a confirmation was overloaded, the next one keeps away from the edge.
         let failed =
             |last: &&Outcome| last.purpose == Purpose::Confirm && last.requests < tier.least();
@@ -181,48 +189,58 @@ impl Search {
         let near = |outcome: &&Outcome| (outcome.level / answer).ln().abs() <= NEAR;
         let near = self.history.iter().filter(near);
         let seen: u64 = near.clone().map(|outcome| outcome.requests).sum();
-        // A narrow interval of few requests is narrow by chance.
-        if (narrow && seen >= tier.longest()) || free == 0 {
-            let length = if free == 0 { kept } else { tier.longest() };
-            return self.at(tier, confirmed_at, (length, self.left()), Purpose::Confirm);
+        let longest = tier.longest(curve.effect);
+        // An interval narrows with the root of the requests near the answer.
+        let missing = (MARGIN * seen as f64 * (width * width - 1.0)).max(0.0) as u64;
+        // The long run tells of the capacity too, so it is made as soon as the interval will be
+        // narrow with it. A narrow interval of few requests is narrow by chance.
+        let confirmed = tier.confirmation.is_some() && !narrow;
+        let soon = missing <= longest && seen >= longest / 2;
+        if (soon && !confirmed) || free == 0 {
+            let length = if free == 0 { kept } else { longest };
+            return at(confirmed_at, (length, self.left()), Purpose::Confirm);
         }
-        // Each near probe told too little: the next is longer. Levels on both sides of the
-        // middle, half a standard deviation away, show how steep the curve is.
+        // Each near probe told too little: the next is longer, and worth what it leaves out.
+        let left_out = near.clone().map(|outcome| outcome.left_out).max();
         let told = near.count().min(16) as u32;
-        let length = (tier.shortest() << told).min(tier.longest());
-        let side = if self.history.len().is_multiple_of(2) {
-            0.5
+        let length = (tier.shortest() << told).min(longest);
+        let length = if confirmed {
+            length.min(missing)
         } else {
-            -0.5
+            length
         };
-        let deviation = (high / low).ln() / (2.0 * 1.645);
+        let length = length.max(2 * left_out.unwrap_or(0)).max(tier.shortest());
+        // Levels on both sides of the middle show how steep the curve is.
+        let side = match self.history.len().is_multiple_of(2) {
+            true => ASIDE,
+            false => -ASIDE,
+        };
+        let deviation = curve.chance() / 1.645;
         let level = self.level(curve.median() * (side * deviation).exp());
-        self.at(tier, level, (length, free), Purpose::Bisect)
+        at(level, (length, free), Purpose::Bisect)
     }
 
     fn left(&self) -> u64 {
         self.settings.budget.saturating_sub(self.spent())
     }
 
-    /// A probe of a tier at a level, with the requests to count and the most to send.
+    /// A probe of a tier at a level, with the requests to count and the most to send, and the
+    /// curves of its targets where they are known.
     fn at(
         &self,
         tier: &Tier,
         level: f64,
         (length, most): (u64, u64),
         purpose: Purpose,
+        curves: &[(usize, Curve)],
     ) -> Result<Probe, Ending> {
         if most == 0 {
             return Err(Ending::BudgetSpent);
         }
-        let bracket = self.bracket(tier);
         let test = |&(at, share): &(usize, f64)| {
-            let curve = bracket.map(|ends| Curve::of(&self.history, at, share, ends));
-            Test::new(
-                at,
-                share,
-                curve.map_or(UNKNOWN_EFFECT, |curve| curve.effect),
-            )
+            let curve = curves.iter().find(|(target, _)| *target == at);
+            let effect = curve.map_or(UNKNOWN_EFFECT, |(_, curve)| curve.effect);
+            Test::new(at, share, effect)
         };
         let tests = tier.targets.iter().map(test).collect();
         let targets = self.settings.targets.len();
@@ -274,7 +292,7 @@ impl Search {
         let next = self.level(next);
         if last != Some(next) {
             let lengths = (tier.shortest(), self.left());
-            return self.at(tier, next, lengths, Purpose::Bracket);
+            return self.at(tier, next, lengths, Purpose::Bracket, &[]);
         }
         let clear = |outcome: &Outcome| {
             outcome.level == next
@@ -288,19 +306,17 @@ impl Search {
             Some(run) if run.requests < tier.least() => Err(Ending::TooFewSamples),
             Some(_) => Err(Ending::AtCeiling),
             None => {
-                let length = tier.longest();
-                self.at(tier, next, (length, self.left()), Purpose::Confirm)
+                let length = tier.longest(UNKNOWN_EFFECT);
+                self.at(tier, next, (length, self.left()), Purpose::Confirm, &[])
             }
         }
     }
 
-    /// The target of a tier whose capacity is the lowest, and its curve.
-    fn binding(&self, tier: &Tier, bracket: [f64; 2]) -> (usize, Curve) {
-        let curve =
-            |&(at, share): &(usize, f64)| (at, Curve::of(&self.history, at, share, bracket));
-        (tier.targets.iter().map(curve))
-            .min_by(|(_, a), (_, b)| a.median().total_cmp(&b.median()))
-            .expect("a tier has a target, or it would not be there")
+    /// The curves of a tier's targets.
+    fn curves(&self, tier: &Tier, bracket: [f64; 2]) -> Vec<(usize, Curve)> {
+        (tier.targets.iter())
+            .map(|&(at, share)| (at, Curve::of(&self.history, at, share, bracket)))
+            .collect()
     }
 
     fn answer(&self, tier: &Tier) -> Answer {
@@ -324,15 +340,23 @@ impl Search {
             answer.value = Some(self.level(self.settings.ceiling));
             answer.low = answer.value;
         } else if let Some(bracket) = self.bracket(tier) {
-            let (target, curve) = self.binding(tier, bracket);
+            let curves = self.curves(tier, bracket);
+            let (target, curve) = binding(&curves);
             let [low, high] = curve.interval();
             answer.low = Some(low);
             answer.high = Some(high);
-            answer.binding = Some(self.settings.targets[target].name.clone());
-            answer.edge = Some(curve.edge());
+            answer.binding = Some(self.settings.targets[*target].name.clone());
+            answer.edge = Some(curve.edge(&self.history, *target));
             // Without a long run that can carry it, a claim about a tail is not made.
             answer.value = carried.then(|| self.held(curve.median()));
         }
         answer
     }
+}
+
+/// The target whose capacity is the lowest, and its curve.
+fn binding(curves: &[(usize, Curve)]) -> &(usize, Curve) {
+    (curves.iter())
+        .min_by(|(_, a), (_, b)| a.median().total_cmp(&b.median()))
+        .expect("a tier has a target, or it would not be there")
 }

@@ -15,7 +15,8 @@ fn searchers() -> Vec<Box<dyn Searcher>> {
 
 /// Expectations of some points of the small space and of none of the others.
 fn prior() -> Prior {
-    let points = small().grid().take(5).zip(1..);
+    let space = small();
+    let points = space.grid().take(5).zip(1..);
     let expected = points.map(|(point, place)| Expected {
         point,
         score: f64::from(place),

@@ -25,6 +25,8 @@ pub struct EngineServer {
 pub struct Answered {
     /// Its number in the order of sending.
     pub order: u64,
+    /// When it was sent.
+    pub sent_s: f64,
     /// Requests under way when it was sent, itself included.
     pub in_flight: u64,
     /// Time to the first token.
@@ -105,6 +107,7 @@ impl EngineServer {
                         told: false,
                         answered: Answered {
                             order,
+                            sent_s: next_arrival as f64 * 1e-9,
                             in_flight: open,
                             // Until it ends, the tokens that it asks for.
                             tpot_s: f64::from(tokens),
@@ -192,13 +195,14 @@ pub fn search(server: &EngineServer, targets: &[usize], seed: u64) -> Vec<Answer
     for probes in 0.. {
         let mut probe = match search.ask() {
             Next::Done(answers) => return answers,
-            Next::Probe(probe) => probe,
+            Next::Probe(probe) => *probe,
         };
         let sent = server.open_loop(probe.level, 1000 * seed + probes, |answered| {
             let all = within(&answered);
             let within: Vec<bool> = targets.iter().map(|&at| all[at]).collect();
             let step = probe.observe(Seen {
                 order: answered.order,
+                sent_s: Some(answered.sent_s),
                 in_flight: answered.in_flight,
                 ttft_s: Some(answered.ttft_s),
                 within: &within,
@@ -213,13 +217,12 @@ pub fn search(server: &EngineServer, targets: &[usize], seed: u64) -> Vec<Answer
     unreachable!("a search ends when its budget is spent")
 }
 
-/// Shares of requests within each target in a run of `length` requests, after as many waves
-/// as the search leaves out; and the requests sent.
+/// Shares of requests within each target in a run of `length` requests after the waves in which
+/// the server settles; and the requests sent until that many had ended.
 pub fn fixed_run(server: &EngineServer, rate: f64, length: u64, seed: u64) -> ([f64; 2], u64) {
     let mut first_wave = u64::MAX;
     let mut ended: Vec<Answered> = Vec::new();
-    // Sends on until the last one that counts has ended, but those are not counted as spent.
-    server.open_loop(rate, seed, |answered| {
+    let sent = server.open_loop(rate, seed, |answered| {
         if answered.in_flight <= answered.order {
             first_wave = first_wave.min(answered.order);
         }
@@ -238,13 +241,14 @@ pub fn fixed_run(server: &EngineServer, rate: f64, length: u64, seed: u64) -> ([
     let share = |at: usize| {
         counted.iter().filter(|within| within[at]).count() as f64 / counted.len().max(1) as f64
     };
-    ([share(0), share(1)], settled + length)
+    ([share(0), share(1)], sent)
 }
 
 /// Waves that a fixed run leaves out.
 const WAVES: u64 = 4;
 
-/// Doubling, then bisection until the ends are within `ratio`, every probe of one length.
+/// Doubling, then bisection until the ends are within `ratio`, then a run at the answer to
+/// confirm it, every one of one length.
 pub fn plain_bisection(
     server: &EngineServer,
     at: usize,
@@ -271,5 +275,7 @@ pub fn plain_bisection(
             high = middle;
         }
     }
-    ((low * high).sqrt(), spent)
+    let answer = (low * high).sqrt();
+    meets(answer);
+    (answer, spent)
 }

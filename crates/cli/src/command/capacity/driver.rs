@@ -1,0 +1,192 @@
+//! Makes the measurements that a search asks for.
+
+use super::Over;
+use super::eye::Eye;
+use super::objectives::Watched;
+use crate::measure::{Measured, Point, PrefixCache};
+use crate::progress::Progress;
+use crate::servers::Servers;
+use anyhow::Context;
+use inferometer_campaign::capacity::{Next, Outcome, Probe, Purpose, Search, Step, Verdict};
+use inferometer_core::capacity::{ProbeLine, TierCapacity};
+use inferometer_core::environment::EndCause;
+use inferometer_core::options::{Count, Options};
+use inferometer_core::scenario::{Rate, SimClock, Warmup};
+use inferometer_core::summary::Summary;
+use inferometer_load::instrument::Control;
+use inferometer_load::worker::Stop;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// The options of a probe.
+pub fn at_level(options: &Options, over: Over, level: f64, requests: u64) -> Options {
+    let mut options = options.clone();
+    let load = &mut options.load;
+    match over {
+        Over::Rate => load.rate = Some(Rate(level)),
+        Over::Concurrency => load.concurrency = Some(Count(level as u64)),
+    }
+    load.requests = Some(Count(requests));
+    options
+}
+
+/// A search on its way.
+pub struct Driver<'a> {
+    pub options: Options,
+    pub over: Over,
+    pub watched: Watched,
+    pub out: PathBuf,
+    pub control: Control,
+    pub servers: &'a mut Servers,
+    pub lines: Vec<ProbeLine>,
+    pub confirmed: Option<Summary>,
+}
+
+impl Driver<'_> {
+    /// Searches until the answers are known, or until a signal.
+    pub fn search(
+        &mut self,
+        mut search: Search,
+        progress: &mut Progress,
+    ) -> anyhow::Result<(Vec<TierCapacity>, u64)> {
+        loop {
+            let probe = match search.ask() {
+                Next::Done(answers) => return Ok((self.watched.answers(&answers), search.spent())),
+                Next::Probe(probe) => *probe,
+            };
+            let purpose = probe.purpose;
+            let (outcome, measured) = self.probe(probe, progress)?;
+            self.keep(&outcome, &measured, progress);
+            if measured.ending.cause == EndCause::Signal {
+                return Ok((self.watched.unanswered(), search.spent() + outcome.sent));
+            }
+            if purpose == Purpose::Confirm {
+                self.confirmed = Some(measured.summary);
+            }
+            search.tell(outcome);
+        }
+    }
+
+    /// Runs a probe until enough is known.
+    fn probe(
+        &mut self,
+        probe: Probe,
+        progress: &mut Progress,
+    ) -> anyhow::Result<(Outcome, Measured)> {
+        let level = probe.level;
+        let directory = self.out.join(format!(
+            "probes/{:03}-{}",
+            self.lines.len() + 1,
+            short(level)
+        ));
+        let mut options = at_level(&self.options, self.over, level, probe.most_requests);
+        // Each probe has random arrivals of its own: a chance that they shared would be taken for
+        // the server's.
+        let seed = options.run.seed.unwrap_or_default();
+        options.run.seed = Some(seed.wrapping_add(self.lines.len() as u64));
+        if !self.lines.is_empty() && options.load.warmup.is_none() {
+            // The server is warm from the probe before.
+            options.load.warmup = Some(Warmup::Requests(0));
+        }
+        if options.connection.sim_clock == Some(SimClock::Virtual) {
+            return self.compute(probe, &options, &directory, progress);
+        }
+        let mut point = Point::prepare(options, PrefixCache::Kept, progress)?;
+        self.control.renew();
+        let watch = Arc::new(Mutex::new(Eye {
+            probe,
+            over: self.over,
+            watched: self.watched.clone(),
+            ends: Vec::new(),
+        }));
+        let (eye, control) = (Arc::clone(&watch), self.control.clone());
+        point.watch = Some(Box::new(move |record| {
+            let mut eye = eye.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            match eye.see(record) {
+                // What waits in the queue of an overloaded server would wait for minutes.
+                Step::Stop(Verdict::Misses) => control.enough(Stop::Leave),
+                Step::Stop(_) => control.enough(Stop::Drain),
+                Step::Continue => {}
+            }
+        }));
+        let measured = self
+            .servers
+            .measure(point, &directory, &self.control, progress)?;
+        let sent = measured.ending.planned - measured.ending.unsent;
+        let eye = watch
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        Ok((eye.probe.clone().finish(sent), measured))
+    }
+
+    /// The same in virtual time. A run that is computed cannot be stopped, so it is made
+    /// longer until it suffices: the same seed gives the same beginning.
+    fn compute(
+        &mut self,
+        probe: Probe,
+        options: &Options,
+        directory: &Path,
+        progress: &mut Progress,
+    ) -> anyhow::Result<(Outcome, Measured)> {
+        const SHORTEST: u64 = 1024;
+        let most = probe.most_requests;
+        let mut requests = SHORTEST.min(most);
+        loop {
+            let options = at_level(options, self.over, probe.level, requests);
+            let point = Point::prepare(options, PrefixCache::Kept, progress)?;
+            let measured = self
+                .servers
+                .measure(point, directory, &self.control, progress)?;
+            let mut eye = Eye {
+                probe: probe.clone(),
+                over: self.over,
+                watched: self.watched.clone(),
+                ends: Vec::new(),
+            };
+            let sent = eye.review(&measured.directory)?;
+            if sent.is_some() || requests >= most {
+                return Ok((eye.probe.finish(sent.unwrap_or(requests)), measured));
+            }
+            std::fs::remove_dir_all(directory)
+                .with_context(|| format!("cannot replace {}", directory.display()))?;
+            requests = (requests * 2).min(most);
+        }
+    }
+
+    fn keep(&mut self, outcome: &Outcome, measured: &Measured, progress: &Progress) {
+        let purpose = match outcome.purpose {
+            Purpose::Bracket => "bracket",
+            Purpose::Bisect => "bisect",
+            Purpose::Confirm => "confirm",
+        };
+        let verdict = match outcome.verdict {
+            Verdict::Meets => "meets",
+            Verdict::Misses => "misses",
+            Verdict::Near => "near",
+        };
+        let directory = measured.directory.path();
+        let below = directory.strip_prefix(&self.out).unwrap_or(directory);
+        progress.keep(&format!(
+            "{purpose:>8} {} {:>9}: {verdict:<6} after {} requests",
+            self.over.word(),
+            short(outcome.level),
+            outcome.sent
+        ));
+        self.lines.push(ProbeLine {
+            level: outcome.level,
+            purpose: purpose.to_owned(),
+            requests: outcome.sent,
+            verdict: verdict.to_owned(),
+            directory: below.display().to_string(),
+        });
+    }
+}
+
+/// A level in a few digits.
+fn short(level: f64) -> String {
+    match level {
+        level if level.fract() == 0.0 => format!("{level}"),
+        level if level >= 10.0 => format!("{level:.1}"),
+        level => format!("{level:.3}"),
+    }
+}

@@ -1,0 +1,203 @@
+//! `inferometer capacity`: the highest load that still meets the objectives.
+
+mod driver;
+mod eye;
+mod objectives;
+mod sought;
+mod stored;
+
+pub use sought::Sought;
+pub use stored::{exit, page, read, show};
+
+use crate::Exit;
+use crate::arguments::{MeasurementOptions, OutputOptions};
+use crate::folder::new_folder;
+use crate::launch::{EngineArguments, Flags};
+use crate::measure::{Point, PrefixCache};
+use crate::output::{check_output, keep, language};
+use crate::progress::Progress;
+use crate::servers::Servers;
+use crate::signals::interrupt_on_signals;
+use anyhow::bail;
+use driver::at_level;
+use inferometer_campaign::capacity::Settings;
+use inferometer_core::capacity::SearchEnding;
+use inferometer_core::options::{Count, Options, Positive};
+use inferometer_core::run_dir::RunDir;
+use inferometer_load::instrument::Control;
+use objectives::{Tier, tiers};
+use sought::USUAL_BUDGET;
+use std::path::PathBuf;
+
+/// `inferometer capacity`.
+#[derive(clap::Args)]
+pub struct CapacityArguments {
+    #[command(flatten)]
+    pub output: OutputOptions,
+    #[command(flatten)]
+    pub measurement: MeasurementOptions,
+    /// Folder for the search and its probes [inferometer-runs/TIME-LABEL]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+    /// Do not write the page report.html
+    #[arg(long, help_heading = "Output")]
+    pub no_html: bool,
+    /// Say nothing while it runs
+    #[arg(long, help_heading = "Output")]
+    pub quiet: bool,
+    /// What to raise
+    #[arg(
+        long,
+        value_name = "rate|concurrency",
+        default_value = "rate",
+        hide_possible_values = true,
+        help_heading = "Capacity"
+    )]
+    pub over: Over,
+    /// A further tier of objectives with a capacity of its own, as in
+    /// --tier 'batch: ttft.p99=5s, e2e.p99=60s' (repeatable)
+    #[arg(long, value_name = "NAME: SLO, …", help_heading = "Capacity")]
+    pub tier: Vec<Tier>,
+    /// First load that is tried [2 requests a second, or 8 streams]
+    #[arg(long, value_name = "N", help_heading = "Capacity")]
+    pub start: Option<Positive>,
+    /// No lower load is tried [0.05 requests a second, or 1 stream]
+    #[arg(long, value_name = "N", help_heading = "Capacity")]
+    pub lowest: Option<Positive>,
+    /// No higher load is tried [10000 requests a second, or 8192 streams]
+    #[arg(long, value_name = "N", help_heading = "Capacity")]
+    pub highest: Option<Positive>,
+    /// How far the ends of the answer's interval may be from it, in percent
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value = "4",
+        help_heading = "Capacity"
+    )]
+    pub tolerance: Positive,
+    /// Most requests of the whole search [100000]
+    #[arg(long, value_name = "N", help_heading = "Capacity")]
+    pub budget: Option<Count>,
+    #[command(flatten)]
+    pub engine: EngineArguments,
+}
+
+/// What is raised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Over {
+    /// Poisson arrivals a second.
+    Rate,
+    /// Streams of a closed loop.
+    Concurrency,
+}
+
+impl Over {
+    fn word(self) -> &'static str {
+        match self {
+            Over::Rate => "rate",
+            Over::Concurrency => "concurrency",
+        }
+    }
+}
+
+/// Searches and shows the answer.
+pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
+    check_output(&arguments.output)?;
+    let lang = language(arguments.output.lang);
+    let mut options = arguments.measurement.layered()?;
+    let tiers = tiers(&options, arguments.tier)?;
+    fixed_load(&options, arguments.over)?;
+    // Every objective is watched in every probe.
+    options.objectives.slo = Some(tiers.iter().flat_map(|tier| tier.slos.clone()).collect());
+    let settings = Settings {
+        over: arguments.over.word().to_owned(),
+        tolerance: arguments.tolerance.0 / 100.0,
+        budget: arguments.budget.map_or(USUAL_BUDGET, |budget| budget.0),
+        ..levels(
+            arguments.over,
+            arguments.start,
+            arguments.lowest,
+            arguments.highest,
+        )
+    };
+    let label = options.run.label.clone();
+    let sought = Sought::new(options, arguments.over, &tiers, settings)?;
+    let mut progress = Progress::of_campaign(arguments.quiet, lang);
+    // What cannot be measured at any load is said before the first.
+    Point::prepare(
+        at_level(&sought.options, arguments.over, 1.0, 1),
+        PrefixCache::Kept,
+        &mut progress,
+    )?;
+    let out = (arguments.out).unwrap_or_else(|| new_folder(label.as_deref(), "capacity"));
+    RunDir::check(&out)?;
+    let mut servers = Servers::given(
+        &arguments.engine,
+        &sought.options,
+        &Flags::new(),
+        out.join("server"),
+        &mut progress,
+    )?;
+    let control = Control::default();
+    interrupt_on_signals(control.clone())?;
+    let found = sought.find(&out, control, &mut servers, &mut progress);
+    servers.stop(&progress);
+    progress.end();
+    let found = found?;
+    show(&found, &out, &arguments.output)?;
+    if !arguments.no_html {
+        keep(&arguments.output, &out, || {
+            Ok(page(&found, &out, language(arguments.output.lang)))
+        });
+    }
+    Ok(match found.answer.ending {
+        SearchEnding::Interrupted => Exit::Interrupted,
+        _ => exit(&found),
+    })
+}
+
+/// The search chooses the load and how much of it.
+fn fixed_load(options: &Options, over: Over) -> anyhow::Result<()> {
+    let load = &options.load;
+    let given = [
+        ("--concurrency", load.concurrency.is_some()),
+        ("--rate", load.rate.is_some()),
+        ("--requests", load.requests.is_some()),
+        ("--duration", load.duration.is_some()),
+        ("--soak", load.soak.is_some()),
+        ("--until", load.until.is_some()),
+        ("--stop-when", load.stop_when.is_some()),
+        ("--ramp", load.ramp.is_some()),
+    ];
+    if let Some((name, _)) = given.iter().find(|(_, given)| *given) {
+        bail!(
+            "capacity chooses {name} by itself; leave it out (--over {} says what it raises, --budget how long)",
+            over.word()
+        );
+    }
+    Ok(())
+}
+
+fn levels(
+    over: Over,
+    start: Option<Positive>,
+    lowest: Option<Positive>,
+    highest: Option<Positive>,
+) -> Settings {
+    let (from, low, high): (f64, f64, f64) = match over {
+        Over::Rate => (2.0, 0.05, 10_000.0),
+        Over::Concurrency => (8.0, 1.0, 8192.0),
+    };
+    let floor = lowest.map_or(low, |level| level.0);
+    let ceiling = highest.map_or(high, |level| level.0);
+    Settings {
+        over: over.word().to_owned(),
+        targets: Vec::new(),
+        start: start.map_or(from.clamp(floor, ceiling.max(floor)), |level| level.0),
+        floor,
+        ceiling,
+        whole: over == Over::Concurrency,
+        tolerance: 0.04,
+        budget: 0,
+    }
+}

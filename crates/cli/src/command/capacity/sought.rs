@@ -1,0 +1,106 @@
+//! What is searched for, and the search for it on servers that are up.
+
+use super::driver::Driver;
+use super::objectives::{Tier, Watched};
+use super::{Over, levels};
+use crate::progress::Progress;
+use crate::servers::Servers;
+use anyhow::Context;
+use inferometer_campaign::capacity::{Search, Settings};
+use inferometer_core::capacity::{Capacity, FILE, SCHEMA};
+use inferometer_core::options::Options;
+use inferometer_core::slo::Slo;
+use inferometer_load::instrument::Control;
+use inferometer_report::capacity::json;
+use std::path::Path;
+
+/// How far the ends of the interval may be from the answer.
+const USUAL_TOLERANCE: f64 = 0.04;
+/// Most requests of a search.
+pub const USUAL_BUDGET: u64 = 100_000;
+
+/// What is searched for.
+pub struct Sought {
+    pub options: Options,
+    over: Over,
+    watched: Watched,
+    search: Search,
+}
+
+impl Sought {
+    /// The capacity of every tier; the settings lack only their targets.
+    pub fn new(
+        options: Options,
+        over: Over,
+        tiers: &[Tier],
+        settings: Settings,
+    ) -> anyhow::Result<Sought> {
+        let watched = Watched::of(tiers, options.objectives.attainment)?;
+        let search = Search::new(Settings {
+            targets: watched.targets(),
+            ..settings
+        })?;
+        Ok(Sought {
+            options,
+            over,
+            watched,
+            search,
+        })
+    }
+
+    /// The highest rate at which these objectives hold, with the usual settings.
+    pub fn rate(mut options: Options, slos: &[Slo]) -> anyhow::Result<Sought> {
+        let over = Over::Rate;
+        let tier = Tier {
+            name: "slo".to_owned(),
+            slos: slos.to_vec(),
+        };
+        options.objectives.slo = Some(slos.to_vec());
+        let settings = Settings {
+            tolerance: USUAL_TOLERANCE,
+            budget: USUAL_BUDGET,
+            ..levels(over, None, None, None)
+        };
+        Sought::new(options, over, &[tier], settings)
+    }
+
+    /// Searches, and keeps the answer and its probes in `out`.
+    pub fn find(
+        self,
+        out: &Path,
+        control: Control,
+        servers: &mut Servers,
+        progress: &mut Progress,
+    ) -> anyhow::Result<Capacity> {
+        let label = self.options.run.label.clone();
+        let mut driver = Driver {
+            options: self.options,
+            over: self.over,
+            watched: self.watched,
+            out: out.to_owned(),
+            control,
+            servers,
+            lines: Vec::new(),
+            confirmed: None,
+        };
+        let (answers, spent) = driver.search(self.search, progress)?;
+        let found = Capacity {
+            schema: SCHEMA.to_owned(),
+            label,
+            over: self.over.word().to_owned(),
+            answer: answers[0].clone(),
+            requests_spent: spent,
+            confirmed: driver.confirmed,
+            tiers: match answers.len() {
+                1 => Vec::new(),
+                _ => answers,
+            },
+            probes: driver.lines,
+        };
+        std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+        let file = out.join(FILE);
+        std::fs::write(&file, json(&found))
+            .with_context(|| format!("cannot write {}", file.display()))?;
+        Ok(found)
+    }
+}

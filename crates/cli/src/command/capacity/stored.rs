@@ -1,0 +1,84 @@
+//! A search that is stored: read, shown, judged.
+
+use crate::Exit;
+use crate::arguments::{Format, OutputOptions};
+use crate::output::{Rendered, deliver, language, style};
+use anyhow::{Context, bail};
+use inferometer_core::capacity::{Capacity, FILE, SearchEnding, TierCapacity};
+use inferometer_core::message::Lang;
+use inferometer_core::run_dir::RunDir;
+use inferometer_core::summary::Summary;
+use inferometer_report::capacity::{compose, figures, json};
+use inferometer_report::html::capacity::CapacityPage;
+use inferometer_report::{html, markdown, text};
+use std::path::Path;
+
+/// Shows a search.
+pub fn show(found: &Capacity, folder: &Path, options: &OutputOptions) -> anyhow::Result<()> {
+    let lang = language(options.lang);
+    deliver(options, folder, |format| {
+        Ok(Rendered::Whole(match format {
+            Format::Text => text::render(&compose(found, folder, lang), style()),
+            Format::Md => markdown::render(&compose(found, folder, lang)),
+            Format::Json => json(found),
+            Format::Csv => bail!("a capacity is no table; use --format text or json"),
+            Format::Html => page(found, folder, lang),
+            Format::Svg | Format::Png => {
+                let drawn = figures(found, &probed(found, folder), lang);
+                return Ok(Rendered::Figures(drawn));
+            }
+        }))
+    })
+}
+
+/// The levels of the probes whose runs can be read, and their numbers.
+fn probed(found: &Capacity, folder: &Path) -> Vec<(f64, Summary)> {
+    let probes = found.probes.iter();
+    probes
+        .filter_map(|probe| {
+            let run = RunDir::open(folder.join(&probe.directory)).ok()?;
+            Some((probe.level, run.summary().ok()?))
+        })
+        .collect()
+}
+
+/// The page of a search.
+pub fn page(found: &Capacity, folder: &Path, lang: Lang) -> String {
+    let probes = probed(found, folder);
+    let mut runs = found.probes.iter();
+    let environment = runs.find_map(|probe| {
+        let run = RunDir::open(folder.join(&probe.directory)).ok()?;
+        run.environment().ok()
+    });
+    let page = CapacityPage {
+        found,
+        probes: &probes,
+        environment: environment.as_ref(),
+        directory: folder,
+    };
+    html::render(&html::capacity::compose_page(&page, lang))
+}
+
+/// The stored search of a folder.
+pub fn read(folder: &Path) -> anyhow::Result<Capacity> {
+    let file = folder.join(FILE);
+    let text = std::fs::read_to_string(&file)
+        .with_context(|| format!("cannot read {}", file.display()))?;
+    serde_json::from_str(&text)
+        .with_context(|| format!("{} cannot be understood; search again", file.display()))
+}
+
+/// Fine if every tier has an answer that was confirmed, or reached the highest load.
+pub fn exit(found: &Capacity) -> Exit {
+    let all = std::iter::once(&found.answer).chain(&found.tiers);
+    let fine = |tier: &TierCapacity| {
+        matches!(
+            tier.ending,
+            SearchEnding::Confirmed | SearchEnding::AtCeiling
+        )
+    };
+    match all.into_iter().all(fine) {
+        true => Exit::Fine,
+        false => Exit::Doubtful,
+    }
+}
