@@ -28,6 +28,8 @@ pub struct Servers {
     computed: Option<Box<Launch>>,
     /// How the engine ended that was up last, if it ended by itself.
     ended: Option<Failure>,
+    /// Whether usage came with each chunk at the first point of a server, by its URLs.
+    chunk_usage: BTreeMap<Vec<String>, bool>,
     /// What the log of a server that others started tells of it.
     told: Option<StartedEngine>,
 }
@@ -108,6 +110,7 @@ impl Servers {
             computed: None,
             ended: None,
             told: None,
+            chunk_usage: BTreeMap::new(),
         }
     }
 
@@ -128,7 +131,15 @@ impl Servers {
             return self.compute(point, out, progress);
         }
         let targets = self.of(&mut point, control, progress)?;
+        let urls = point.scenario.connection.urls.clone();
+        point.chunk_usage = self.chunk_usage.get(&urls).copied();
         let measured = measure(point, targets, out, progress.lang(), control, progress);
+        if let Ok(measured) = &measured
+            && let Ok(environment) = measured.directory.environment()
+        {
+            let decided = environment.server.chunk_usage;
+            self.chunk_usage.entry(urls).or_insert(decided);
+        }
         match (self.death(), measured) {
             (None, measured) => measured,
             (Some(failure), Ok(measured)) => died(measured, &failure, progress),

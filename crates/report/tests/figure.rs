@@ -524,11 +524,16 @@ fn a_knee_is_marked_where_one_ladder_is_drawn_and_told_where_there_are_several()
 }
 
 #[test]
-fn ratios_that_are_not_drawn_are_told() {
+fn loads_whose_ratios_are_not_drawn_are_told() {
     let mut many = compared("v0.7");
     assert!(comparison::ratios(&many, Lang::En).footnotes.is_empty());
     let row = many.rows[0].clone();
-    many.rows = vec![row; 130];
+    let at = |load: u32| {
+        let mut row = row.clone();
+        row.point = Point([("concurrency".to_owned(), load.into())].into());
+        row
+    };
+    many.rows = (1..=14).map(at).collect();
     let told = comparison::ratios(&many, Lang::En).footnotes;
-    assert!(told[0].starts_with("10 more ratios"), "{told:?}");
+    assert!(told[0].starts_with("2 more loads"), "{told:?}");
 }

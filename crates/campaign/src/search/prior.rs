@@ -56,7 +56,10 @@ impl Prior {
                 alike && differing(&candidate.point, &known.point) <= 1
             })
         };
-        let fresh = |it: &Expected| ask.fresh(it.point.clone(), &taken);
+        let fresh = |it: &Expected| {
+            let known = ask.space.contains(&it.point).then(|| it.point.clone());
+            ask.fresh(known?, &taken)
+        };
         let first = self.expected.iter().filter(says_more).find_map(fresh);
         first.or_else(|| self.expected.iter().find_map(fresh))
     }

@@ -68,6 +68,9 @@ pub struct Point {
     pub flags: Flags,
     /// The engine that was started for it.
     pub engine: Option<StartedEngine>,
+    /// Whether usage is asked for with each chunk, as at an earlier point of the same server:
+    /// points are to be compared.
+    pub chunk_usage: Option<bool>,
 }
 
 /// The server's prefix cache before a measurement.
@@ -109,6 +112,7 @@ impl Point {
             watch: None,
             flags: Flags::new(),
             engine: None,
+            chunk_usage: None,
         })
     }
 }
@@ -145,6 +149,7 @@ pub fn measure(
         watch,
         flags: _,
         engine,
+        chunk_usage,
     } = point;
     let mut notes: Vec<Note> = Vec::new();
     let raised = host::raise_open_files(most_streams(&scenario)).map_err(anyhow::Error::msg)?;
@@ -171,7 +176,7 @@ pub fn measure(
         (true, _) => bail!("--profile needs a single server"),
     };
     let sample = jobs.job(measured.spare_session() + warmup_requests(&scenario), 0);
-    let learned = runtime.block_on(look(&scenario, targets, &keys, sample))?;
+    let learned = runtime.block_on(look(&scenario, targets, &keys, sample, chunk_usage))?;
     notes.extend(learned.notes.iter().cloned());
     notes.extend(workload.notes.iter().cloned().map(Note::from));
     let template = workload.tokenizer.as_ref();

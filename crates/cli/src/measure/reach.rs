@@ -23,7 +23,7 @@ pub async fn look_at(
 ) -> anyhow::Result<Learned> {
     let workload = work::open(scenario, None, None)?;
     let sample = WorkJobs(Arc::new(workload)).job(0, 0);
-    look(scenario, targets, keys, sample).await
+    look(scenario, targets, keys, sample, None).await
 }
 
 /// Learns what the servers understand.
@@ -32,6 +32,7 @@ pub async fn look(
     targets: Vec<Target>,
     keys: &Keys,
     sample: Job,
+    chunk_usage: Option<bool>,
 ) -> anyhow::Result<Learned> {
     let connection = &scenario.connection;
     let networks = networks(connection, &targets, &keys.secrets).await?;
@@ -46,6 +47,7 @@ pub async fn look(
         as_token_ids: scenario.work.as_token_ids,
         longest: longest(&scenario.work),
         limit: sample.output_tokens,
+        chunk_usage,
         timeouts: timeouts(connection),
         secrets: keys.secrets.clone(),
     };

@@ -428,3 +428,14 @@ fn a_grid_is_computed_in_virtual_time_and_the_same_twice() {
     // Long prompts with short answers are the least efficient cell.
     assert!(find(512, 16) < find(64, 64));
 }
+
+#[test]
+fn points_that_differ_in_their_warm_up_alone_are_told_apart() {
+    let place = Place::new();
+    let line = "sweep --sim-clock virtual --concurrency 4 --warmup 0,4 --requests 8 --out out --quiet --no-html --format json";
+    let ended = place.run(&line.split(' ').collect::<Vec<_>>());
+    let found: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let points = found["points"].as_array().unwrap();
+    assert_eq!(points.len(), 2, "{found}");
+    assert_ne!(points[0]["point"], points[1]["point"], "{found}");
+}

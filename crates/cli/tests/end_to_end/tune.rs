@@ -258,7 +258,7 @@ fn a_capacity_study_searches_the_load_on_every_start() {
         .replace("concurrency = [32]\nrequests = 96", "capacity = true")
         .replace(
             "throughput.output_tokens_per_s\"",
-            "value\"\nslo = [\"ttft.p90=2s\"]",
+            "value\"\nslo = [\"ttft=2s\"]\nattainment = 0.8",
         )
         .replace("trials = 12", "trials = 2");
     let found = json(&tune(&place, &study, &VIRTUAL));
@@ -336,4 +336,57 @@ fn bad_studies_are_refused_in_one_line() {
         "{}",
         ended.stderr
     );
+}
+
+/// Where the flags matter: a ladder of the same engine is measured, a profile fitted to it, and
+/// a study guided by that.
+#[test]
+fn a_calibrated_profile_guides_the_search() {
+    const GUIDED: &str = r#"
+[engine]
+command = "vllm serve qwen2.5-7b --port {port}"
+[space]
+max-num-seqs = { int = [4, 256], log = true, step = 2 }
+max-num-batched-tokens = { int = [512, 8192], log = true, step = 2 }
+[work]
+input-tokens = "256"
+output-tokens = "64"
+[load]
+concurrency = [128]
+requests = 384
+[goal]
+maximize = "throughput.output_tokens_per_s"
+[budget]
+trials = 5
+[last-stage]
+best = 1
+repeats = 2
+"#;
+    let place = Place::new();
+    let ladder = "sweep --sim-clock virtual --concurrency 4,16,64 --requests 160 --input-tokens 256 --output-tokens 64 --out ladder --quiet --no-html";
+    let command = ["--", "vllm", "serve", "qwen2.5-7b"];
+    let words_of = |line: &'static str| line.split(' ');
+    let measured: Vec<&str> = words_of(ladder).chain(command).collect();
+    assert_eq!(place.run(&measured).code, Some(0));
+    let calibrate = "plan calibrate ladder --model qwen2.5-7b --device a100-80g -o profile.toml";
+    let fitted = place.run(&words_of(calibrate).collect::<Vec<_>>());
+    assert_eq!(fitted.code, Some(0), "{}", fitted.stderr);
+    let with = [&VIRTUAL[..], &["--prior", "profile.toml"]].concat();
+    let guided = tune(&place, GUIDED, &with);
+    assert_eq!(guided.code, Some(0), "{}", guided.stderr);
+    let found = json(&guided);
+    let searched = found["trials"].as_array().unwrap().iter();
+    let first = searched
+        .filter(|trial| trial["origin"] == "search")
+        .map(|trial| trial["flags"]["max-num-seqs"].as_i64().unwrap())
+        .next();
+    assert!(
+        first.is_some_and(|seqs| seqs >= 128),
+        "as many sequences as there are streams are expected to be best: {found}"
+    );
+    let other = GUIDED.replace(
+        "[last-stage]",
+        "[search]\nsearcher = \"random\"\n[last-stage]",
+    );
+    tune(&Place::new(), &other, &with).assert_refused(&["profile.toml"]);
 }

@@ -127,8 +127,6 @@ crate::texts! {
         Same => "same", "无差异";
         /// Legend: the data cannot tell.
         Unknown => "undecided", "无法判定";
-        /// Footnote: `{count}` ratios that are not drawn.
-        MoreRatios => "{count} more ratios are not drawn; the table has all of them.", "另有 {count} 项比值未绘出，完整数据见表格。";
         /// Shade: within `{margin}`.
         WithinMargin => "within ±{margin}", "±{margin} 以内";
 

@@ -59,6 +59,9 @@ pub struct Wish {
     pub longest: Option<(u32, u32)>,
     /// Output tokens of a request.
     pub limit: Option<u32>,
+    /// Whether usage comes with each chunk, where an earlier run decided that; else what the
+    /// server's chunks hold decides.
+    pub chunk_usage: Option<bool>,
     /// Limits on an open connection.
     pub timeouts: Timeouts,
     /// Never to be shown.
@@ -391,7 +394,8 @@ impl Scout {
         }
         // An end-of-sequence token has no text, so one chunk less is still a token a chunk.
         let chunks = record.chunks.len() as u32;
-        if record.streamed && counted.is_some_and(|tokens| tokens > chunks + 1) {
+        let merged = counted.is_some_and(|tokens| tokens > chunks + 1);
+        if record.streamed && self.wish.chunk_usage.unwrap_or(merged) {
             self.ask.chunk_usage = true;
             let again = self.post(site).await;
             self.ask.chunk_usage = again.is_done() && again.chunks.tokens.is_some();

@@ -14,10 +14,12 @@ use inferometer_load::instrument::Control;
 use inferometer_report::capacity::json;
 use std::path::Path;
 
-/// How far the ends of the interval may be from the answer.
-const USUAL_TOLERANCE: f64 = 0.04;
 /// Most requests of a search.
 pub const USUAL_BUDGET: u64 = 100_000;
+/// How far the ends of the interval may be from the answer, where many settings are compared.
+const STUDY_TOLERANCE: f64 = 0.08;
+/// Most requests for each of these.
+const STUDY_BUDGET: u64 = 30_000;
 
 /// What is searched for.
 pub struct Sought {
@@ -48,7 +50,8 @@ impl Sought {
         })
     }
 
-    /// The highest rate at which these objectives hold, with the usual settings.
+    /// The highest rate at which these objectives hold, as a study asks for one trial after the
+    /// other: less exactly, and sooner.
     pub fn rate(mut options: Options, slos: &[Slo]) -> anyhow::Result<Sought> {
         let over = Over::Rate;
         let tier = Tier {
@@ -57,8 +60,8 @@ impl Sought {
         };
         options.objectives.slo = Some(slos.to_vec());
         let settings = Settings {
-            tolerance: USUAL_TOLERANCE,
-            budget: USUAL_BUDGET,
+            tolerance: STUDY_TOLERANCE,
+            budget: STUDY_BUDGET,
             ..levels(over, None, None, None)
         };
         Sought::new(options, over, &[tier], settings)

@@ -11,7 +11,7 @@ use inferometer_core::compare::Point as Place;
 use inferometer_core::options::Options;
 use inferometer_core::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan};
 use inferometer_engine::without_secrets;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Options that say how long a point is measured, not what.
 const EXTENT: [&str; 4] = ["requests", "duration", "warmup", "drain"];
@@ -163,8 +163,17 @@ fn varying(axes: Vec<Axis>, points: &[Setting], arguments: &SweepArguments) -> V
         let first = values.next().flatten();
         values.any(|value| value != first)
     };
-    names.retain(|name| !EXTENT.contains(&name.as_str()) && differs(name));
-    names
+    names.retain(differs);
+    let brief: Vec<String> = (names.iter())
+        .filter(|name| !EXTENT.contains(&name.as_str()))
+        .cloned()
+        .collect();
+    let places = points.iter().map(|point| of_axes(point, &brief));
+    // Points that differ in nothing else are told apart by it.
+    match places.collect::<BTreeSet<_>>().len() == points.len() {
+        true => brief,
+        false => names,
+    }
 }
 
 fn of_axes(setting: &Setting, axes: &[String]) -> BTreeMap<String, String> {

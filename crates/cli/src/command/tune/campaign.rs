@@ -7,7 +7,7 @@ use super::table::Table;
 use super::trial::{Job, Outcome};
 use crate::progress::Progress;
 use anyhow::{Context, bail};
-use inferometer_campaign::search::{RungFigure, Searcher};
+use inferometer_campaign::search::{Prior, RungFigure, Searcher};
 use inferometer_campaign::space::Rules;
 use inferometer_campaign::study::{SearcherName, Study};
 use inferometer_campaign::trial::{Ending, Origin, Proposal, State, Trial};
@@ -30,6 +30,8 @@ pub struct Campaign<'a> {
     pub ground: &'a Ground,
     /// What the engine refuses.
     pub rules: &'a dyn Rules,
+    /// What is expected of the candidates beforehand.
+    pub prior: Option<Prior>,
     /// Shares of the host, one for each trial at once.
     pub slots: Vec<Slot>,
     /// Their brakes.
@@ -98,6 +100,9 @@ impl Campaign<'_> {
         if let SearcherName::External(words) = &self.study.searcher {
             let log = self.folder.join("searcher.log");
             return Ok(Chooser::Outside(Outside::start(words, self.study, &log)?));
+        }
+        if let Some(prior) = &self.prior {
+            return Ok(Chooser::Inside(Box::new(prior.clone())));
         }
         let searcher = self.study.searcher.searcher();
         Ok(Chooser::Inside(

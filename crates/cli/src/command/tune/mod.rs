@@ -5,6 +5,7 @@ mod given_rules;
 mod ground;
 mod journal;
 mod outside;
+mod prior;
 mod shown;
 mod table;
 mod trial;
@@ -67,6 +68,9 @@ pub struct TuneArguments {
         help_heading = "Tune"
     )]
     pub parallel: NonZeroU32,
+    /// A profile of `plan calibrate`: what it expects of the candidates guides the search
+    #[arg(long, value_name = "FILE", help_heading = "Tune")]
+    pub prior: Option<PathBuf>,
     /// virtual: compute every trial on the simulated engine, without waiting
     #[arg(long, value_name = "real|virtual", help_heading = "Tune")]
     pub sim_clock: Option<SimClock>,
@@ -115,6 +119,8 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
     let given = &study.engine.rules;
     let rules = GivenRules::new(&study.engine.command, given, rules)?;
     check_space(&study, &rules)?;
+    let prior = arguments.prior.as_deref();
+    let prior = prior.map(|file| prior::read(file, &study, &rules));
     let out = (arguments.out.clone()).unwrap_or_else(|| new_folder(None, "tune"));
     let kept = without_secrets_of(&study, &text);
     let storable: Study = kept.parse().with_context(|| file.display().to_string())?;
@@ -127,6 +133,7 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
         study: &study,
         ground: &ground,
         rules: &rules,
+        prior: prior.transpose()?,
         slots,
         controls,
         wish,
