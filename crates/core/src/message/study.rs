@@ -16,7 +16,7 @@ texts! {
         /// Verdict: nothing was found.
         Nothing => "NOTHING FOUND", "无结果";
         /// The gain with its interval.
-        Gain => "{value} over the default (95 %: {low} to {high}; {repeats} fresh starts each)", "相对默认配置 {value}（95 %：{low} 至 {high}；各重启 {repeats} 次）";
+        Gain => "{value} over the default (95 %: {low} to {high}; {repeats} starts each)", "相对默认配置 {value}（95 %：{low} 至 {high}；各重启 {repeats} 次）";
         /// The default won.
         DefaultWon => "no setting was better than the default in {repeats} fresh starts of each", "各重启 {repeats} 次后，没有配置优于默认配置";
         /// The default could not be measured.
