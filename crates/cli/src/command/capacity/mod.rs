@@ -1,5 +1,8 @@
 //! `inferometer capacity`: the highest load that still meets the objectives.
 
+// Comments of options are their help texts, where `[…]` is a default and no link.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 mod driver;
 mod eye;
 mod objectives;
