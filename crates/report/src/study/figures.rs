@@ -217,7 +217,7 @@ impl Study<'_> {
         ];
         let drawn = series.into_iter().filter(|it| !it.shape.is_empty());
         let y = Axis::new("", "", Scale::FromZero);
-        let mut panel = self.panel(flag, axis.axis(), y, drawn.collect());
+        let mut panel = self.panel(key(flag), axis.axis(), y, drawn.collect());
         panel.marks.extend(self.default_mark());
         panel
     }
@@ -294,7 +294,7 @@ impl Study<'_> {
         });
         let labels = Shape::Scatter(labels.collect());
         series.push(self::series(String::new(), Colour::Quiet, labels));
-        let mut names: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        let mut names: Vec<String> = flags.iter().map(|flag| key(flag).to_owned()).collect();
         let objective = self.objective();
         names.extend(objective.rsplit('.').next().map(str::to_owned));
         let mut y = Axis::new("", "", Scale::Linear);
@@ -354,6 +354,11 @@ fn series(name: String, colour: Colour, shape: Shape) -> Series {
         colour,
         shape,
     }
+}
+
+/// Keys of a configuration file are known without the tables that they stand in.
+fn key(flag: &str) -> &str {
+    flag.rsplit('.').next().unwrap_or(flag)
 }
 
 fn first_figure(trial: &TrialLine) -> Option<f64> {

@@ -311,7 +311,7 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialLine]) -> Table {
     }
     let flags = flag_names(&report.trials);
     // Names beside every value would need most of the line.
-    let is_brief = flags.len() > FEW_FLAGS;
+    let is_brief = flags.len() > FEW_FLAGS || flags.iter().any(|flag| flag.contains('.'));
     columns.push(match is_brief {
         true => Column::left(StudyText::Values.text(lang)),
         false => Column::wrapped(StudyText::Flags.text(lang)),
