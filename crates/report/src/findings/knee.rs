@@ -13,6 +13,8 @@ const LEAST_REPEATS: usize = 3;
 const RISING: f64 = 0.1;
 /// The flat part is at least so many times the lowest load's throughput; else nothing rose.
 const LEAST_RISE: f64 = 1.2;
+/// A last load below this share of the peak has fallen behind it.
+const FALLEN: f64 = 0.95;
 /// Places of the knee that are tried between two loads.
 const STEPS: u32 = 16;
 
@@ -93,7 +95,17 @@ fn turn(points: &[(f64, f64)]) -> Option<f64> {
             (load.ln(), highest)
         })
         .collect();
-    let turn = fitted(&risen)?;
+    let mut turn = fitted(&risen)?;
+    // Where it clearly falls in the end, it rose no further than to its peak, whatever a
+    // straight line says of the rise.
+    let has_fallen = points
+        .last()
+        .is_some_and(|(_, rate)| *rate < FALLEN * highest);
+    if let Some((peak, _)) = risen.iter().find(|(_, rate)| *rate == highest)
+        && has_fallen
+    {
+        turn = turn.min(*peak);
+    }
     let flat: Vec<&(f64, f64)> = risen.iter().filter(|(x, _)| *x >= turn - 1e-9).collect();
     let [first, .., last] = flat.as_slice() else {
         return None;
@@ -148,6 +160,22 @@ mod tests {
             .map(|&(load, rate)| (load, vec![rate]))
             .collect();
         knee(&ladder)
+    }
+
+    #[test]
+    fn a_peak_with_a_fall_behind_it_is_the_end_of_the_rise() {
+        // Rises more steeply than a straight line would to the very peak.
+        let ladder = [
+            (1.0, 217.0),
+            (8.0, 1464.0),
+            (16.0, 2542.0),
+            (32.0, 4078.0),
+            (64.0, 5817.0),
+            (128.0, 7055.0),
+            (256.0, 5942.0),
+        ];
+        let found = once(&ladder).unwrap();
+        assert!(found.load <= 128.0 + 1e-6 && found.load > 64.0, "{found:?}");
     }
 
     #[test]
