@@ -22,6 +22,8 @@ const NEAR: f64 = 0.1;
 const ASIDE: f64 = 0.5;
 /// How much more than the least is sent to narrow the interval, lest it be missed by little.
 const MARGIN: f64 = 1.2;
+/// A long run that misses so many times what is allowed is no toss-up at the edge.
+const REFUTED: f64 = 3.0;
 /// Long runs that may move the answer.
 const MOST_CONFIRMATIONS: u32 = 3;
 
@@ -50,6 +52,8 @@ struct Tier {
     confirmations: u32,
     /// The last one that carries a claim, if any does.
     confirmation: Option<Confirmation>,
+    /// The last long run missed so many that it confirms nothing.
+    refuted: bool,
     ending: Option<Ending>,
 }
 
@@ -123,6 +127,10 @@ impl Search {
         let open = self.tiers.iter_mut().find(|tier| tier.ending.is_none());
         if let Some(tier) = open.filter(|_| outcome.purpose == Purpose::Confirm) {
             tier.confirmations += 1;
+            tier.refuted = tier.targets.iter().any(|&(at, share)| {
+                let missed = outcome.requests.saturating_sub(outcome.met[at]) as f64;
+                missed > REFUTED * (1.0 - share) * outcome.requests as f64
+            });
             let met = tier.targets.iter().map(|&(at, _)| outcome.met[at]).min();
             let confirmation = Confirmation {
                 level: outcome.level,
@@ -167,7 +175,7 @@ impl Search {
         if let Some(confirmation) = tier.confirmation {
             let moved = (answer / confirmation.level).ln().abs() > self.settings.tolerance;
             let carried = confirmation.requests >= tier.least();
-            if narrow && !moved && carried {
+            if narrow && !moved && carried && !tier.refuted {
                 return Err(Ending::Confirmed);
             }
             if tier.confirmations >= MOST_CONFIRMATIONS || free == 0 {
@@ -180,8 +188,9 @@ impl Search {
         }
         let at = |level, lengths, purpose| self.at(tier, level, lengths, purpose, &curves);
         // Where a confirmation was overloaded, the next one keeps away from the edge.
-        let failed =
-            |last: &&Outcome| last.purpose == Purpose::Confirm && last.requests < tier.least();
+        let failed = |last: &&Outcome| {
+            last.purpose == Purpose::Confirm && (last.requests < tier.least() || tier.refuted)
+        };
         let confirmed_at = match self.history.last().filter(failed) {
             Some(last) => self.held(low.min(last.level * (1.0 - self.settings.tolerance))),
             None => answer,
@@ -322,6 +331,7 @@ impl Search {
     fn answer(&self, tier: &Tier) -> Answer {
         let ending = tier.ending.unwrap_or(Ending::BudgetSpent);
         let carried = (tier.confirmation).is_some_and(|run| run.requests >= tier.least());
+        let carried = carried && !tier.refuted;
         let mut answer = Answer {
             schema: SCHEMA,
             over: self.settings.over.clone(),
