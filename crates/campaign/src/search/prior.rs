@@ -1,7 +1,8 @@
 //! The default searcher with a guess: what a calibrated profile expects of each candidate.
 //!
-//! The best of the guess come first. Then it takes turns with what was learned by measuring, as
-//! long as the measurements bear it out; so a wrong guess costs a few trials and no more.
+//! The best of the guess come first. Then it takes turns with what was learned by measuring, for
+//! a while and as long as the measurements bear it out; so a wrong guess costs a few trials and no
+//! more.
 
 use super::{Ask, Outcome, Searcher, Tpe};
 use crate::space::Point;
@@ -25,6 +26,8 @@ pub struct Prior {
 
 /// Trials that follow the guess before it is judged.
 const HEAD: usize = 4;
+/// Trials after which only what was measured counts: what the guess knows was tried by then.
+const LAST_SAY: usize = 3 * HEAD;
 /// A candidate is expected to be no better than another within this share.
 const ALIKE: f64 = 0.01;
 /// Least agreement of guess and measurements, from −1 to 1, with which the guess has a say.
@@ -112,7 +115,8 @@ impl Searcher for Prior {
     fn next(&self, ask: &Ask<'_>) -> Option<Point> {
         let begun = ask.past.len() + ask.pending.len();
         let borne_out = || self.agreement(ask).is_none_or(|it| it >= AGREEMENT);
-        let has_a_say = begun <= HEAD || (begun.is_multiple_of(2) && borne_out());
+        let has_a_say =
+            begun <= HEAD || (begun < LAST_SAY && begun.is_multiple_of(2) && borne_out());
         let promising = has_a_say.then(|| self.promising(ask)).flatten();
         promising.or_else(|| Tpe.next(ask))
     }
