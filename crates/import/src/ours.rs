@@ -14,39 +14,44 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The results that were measured, each with a load that tells it from the others where they
 /// differ in more than load. A table of the blocks below it says nothing new and is left out.
 pub fn measured(results: &[Found]) -> Vec<(Point, &Found)> {
-    let repeats_a_block = |table: &Found| {
-        results.iter().any(|other| {
-            other.tool != Tool::MarkdownTable
-                && other.summary.is_some()
-                && other.point == table.point
-        })
-    };
-    let measured: Vec<&Found> = (results.iter())
-        .filter(|found| found.summary.is_some())
-        .filter(|found| found.tool != Tool::MarkdownTable || !repeats_a_block(found))
+    let with_numbers = || results.iter().filter(|found| found.summary.is_some());
+    let is_table = |found: &&Found| found.tool == Tool::MarkdownTable;
+    let blocks: BTreeSet<String> = with_numbers()
+        .filter(|found| !is_table(found))
+        .map(key)
+        .collect();
+    let measured: Vec<&Found> = with_numbers()
+        .filter(|found| !is_table(found) || !blocks.contains(&key(found)))
         .collect();
     let points = points(&measured);
     points.into_iter().zip(measured).collect()
 }
 
+fn key(found: &Found) -> String {
+    Point(found.point.clone()).key()
+}
+
 /// Loads of results. Those of one load are told apart by their flags, else by their names: notes
 /// hold what was changed, and only what was not is a repeat.
 fn points(results: &[&Found]) -> Vec<Point> {
-    let key = |found: &Found| Point(found.point.clone()).key();
+    let mut by_load: BTreeMap<String, Vec<&Found>> = BTreeMap::new();
+    for found in results {
+        by_load.entry(key(found)).or_default().push(found);
+    }
     let mut varying: BTreeSet<String> = BTreeSet::new();
     let mut named = false;
-    for (at, found) in results.iter().enumerate() {
-        for other in results
-            .iter()
-            .skip(at + 1)
-            .filter(|other| key(other) == key(found))
-        {
-            let (Some(a), Some(b)) = (&found.flags, &other.flags) else {
-                named |= found.label != other.label;
-                continue;
-            };
-            let names = a.keys().chain(b.keys());
-            varying.extend(names.filter(|name| a.get(*name) != b.get(*name)).cloned());
+    for group in by_load.values() {
+        // What differs between any two differs from the first.
+        let mut flags = group.iter().filter_map(|found| found.flags.as_ref());
+        if let Some(first) = flags.next() {
+            for other in flags {
+                let names = first.keys().chain(other.keys());
+                let differing = names.filter(|name| first.get(*name) != other.get(*name));
+                varying.extend(differing.cloned());
+            }
+        }
+        if let Some(bare) = group.iter().find(|found| found.flags.is_none()) {
+            named |= group.iter().any(|other| other.label != bare.label);
         }
     }
     (results.iter())
