@@ -11,6 +11,9 @@ use crate::doc::{Block, Command, Doc, Follow, Note, Pair, Section, Tone, Verdict
 use inferometer_core::hostile;
 use lines::{pad_left, pad_right, shorten, width, wrap};
 
+/// Columns without which the reason of a verdict says nothing.
+const LEAST_REASON: usize = 40;
+
 /// How the text is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextStyle {
@@ -144,13 +147,18 @@ impl Page {
             true => String::new(),
             false => format!(" ({})", clean(&verdict.rest)),
         };
-        let taken = width(&word) + 2 + width(&rest);
-        let reason = shorten(
-            &clean(&verdict.reason),
-            self.style.width.saturating_sub(taken),
-        );
-        let line = format!("{}  {reason}{rest}", self.paint(verdict.tone, &word));
+        let room = self.style.width.saturating_sub(width(&word) + 2);
+        let left = room.saturating_sub(width(&rest));
+        // What is said beside the reason must not push it out.
+        let is_apart = left < LEAST_REASON && width(&rest) > LEAST_REASON;
+        let reason = clean(&verdict.reason);
+        let reason = shorten(&reason, if is_apart { room } else { left });
+        let beside = if is_apart { "" } else { rest.as_str() };
+        let line = format!("{}  {reason}{beside}", self.paint(verdict.tone, &word));
         self.line(line.trim_end());
+        if is_apart {
+            self.line(&clean(&verdict.rest));
+        }
     }
 
     fn pairs(&mut self, pairs: &[Pair]) {
