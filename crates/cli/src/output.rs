@@ -2,7 +2,7 @@
 
 use crate::Exit;
 use crate::arguments::{Format, OutputOptions};
-use crate::measure::{fold_seen, records};
+use crate::measure::{fold_beside, records};
 use crate::pictures::{self, Kind};
 use anyhow::{Context, bail};
 use inferometer_core::environment::{Ending, Environment};
@@ -50,8 +50,12 @@ impl Drawn {
     /// Reads the records once, for numbers and pictures alike; says how many lines of a journal
     /// could not be read.
     pub fn read(directory: &RunDir, context: &RunContext<'_>) -> anyhow::Result<(Self, u64)> {
-        let mut course = Course::new(&context.scenario.objectives.thresholds);
-        let (folded, lines) = fold_seen(directory, context, |record| course.add(record))?;
+        let thresholds = &context.scenario.objectives.thresholds;
+        let (folded, course, lines) = fold_beside(directory, context, |passing| {
+            let mut course = Course::new(thresholds);
+            passing.each(|record| course.add(record));
+            course.prepared()
+        })?;
         Ok((Drawn { folded, course }, lines))
     }
 

@@ -22,23 +22,30 @@ impl InFlight {
     /// Sweeps over begins and ends. An end at the moment of a begin comes first, so that a
     /// stream that sends again at once is never counted twice.
     pub fn sweep(requests: impl IntoIterator<Item = UnderWay>) -> Self {
-        let mut events: Vec<(u64, bool)> = Vec::new();
+        let (mut begins, mut ends) = (Vec::new(), Vec::new());
         for request in requests {
             // A request without any length still was under way: keep its begin before its end.
             let from = request.from.0;
-            events.push((from, true));
-            if let Some(to) = request.to {
-                events.push((to.0.max(from.saturating_add(1)), false));
-            }
+            begins.push(from);
+            ends.extend(request.to.map(|to| to.0.max(from.saturating_add(1))));
         }
-        events.sort_unstable();
-        let mut steps = Vec::with_capacity(events.len());
+        begins.sort_unstable();
+        ends.sort_unstable();
+        let mut steps: Vec<(u64, u64)> = Vec::with_capacity(begins.len() + ends.len());
+        let (mut begins, mut ends) = (begins.into_iter().peekable(), ends.into_iter().peekable());
         let mut number = 0u64;
-        for (at, begins) in events {
-            number = if begins {
-                number + 1
-            } else {
-                number.saturating_sub(1)
+        loop {
+            let end = ends.next_if(|end| begins.peek().is_none_or(|begin| end <= begin));
+            let at = match end {
+                Some(end) => {
+                    number = number.saturating_sub(1);
+                    end
+                }
+                None => {
+                    let Some(begin) = begins.next() else { break };
+                    number += 1;
+                    begin
+                }
             };
             match steps.last_mut() {
                 // Begins after ends of one moment: the highest number of the moment is the last.

@@ -3,10 +3,12 @@
 mod plan;
 mod reach;
 mod simulate;
+mod stored;
 mod watch;
 
 pub use reach::look_at;
 pub use simulate::{computed, device, simulate, simulated_host};
+pub use stored::{fold, fold_beside, records};
 
 use crate::certificate;
 use crate::host;
@@ -16,14 +18,13 @@ use crate::progress::Progress;
 use crate::work::{self, WorkJobs};
 use anyhow::{Context, bail};
 use inferometer_core::environment::{EndCause, Ending, Environment, Health, StartedEngine};
-use inferometer_core::fold::{Folded, RunContext};
+use inferometer_core::fold::RunContext;
 use inferometer_core::hostile::Secrets;
 use inferometer_core::journal::Header;
 use inferometer_core::message::Lang;
 use inferometer_core::message::progress::ProgressText;
 use inferometer_core::note::{Known, Note};
 use inferometer_core::options::Options;
-use inferometer_core::record::Record;
 use inferometer_core::run_dir::RunDir;
 use inferometer_core::scenario::{Connection, Scenario, ServerMetrics, Shape, Stagger};
 use inferometer_core::summary::Summary;
@@ -48,7 +49,7 @@ use reach::{health_timeouts, look, timeouts};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use watch::{MetricsSearch, server_view};
+use watch::MetricsSearch;
 
 /// What is to be measured.
 pub struct Point {
@@ -319,37 +320,6 @@ pub fn refold(measured: &mut Measured, lang: Lang) -> anyhow::Result<()> {
     (measured.summary, _) = fold(&measured.directory, &context)?;
     measured.directory.write_summary(&measured.summary)?;
     Ok(())
-}
-
-/// Folds the stored records of a run; says how many lines of a journal could not be read.
-pub fn fold(directory: &RunDir, context: &RunContext<'_>) -> anyhow::Result<(Summary, u64)> {
-    let (folded, lines) = fold_seen(directory, context, |_| {})?;
-    Ok((folded.summary(context.lang), lines))
-}
-
-/// The same for reports in several languages, with each record shown to another as it streams by.
-pub fn fold_seen(
-    directory: &RunDir,
-    context: &RunContext<'_>,
-    mut see: impl FnMut(&Record),
-) -> anyhow::Result<(Folded, u64)> {
-    // An error in the middle must not pass for the end of the records.
-    let mut trouble = None;
-    let mut records = directory.records()?;
-    let sound =
-        (&mut records).map_while(|record| record.map_err(|error| trouble = Some(error)).ok());
-    let folded = inferometer_core::fold::fold(context, sound.inspect(|record| see(record)));
-    if let Some(error) = trouble {
-        return Err(error.into());
-    }
-    let lines = records.damage().lines;
-    let server = server_view(directory, context.ending, &folded.summary(context.lang))?;
-    Ok((folded.with_server(server), lines))
-}
-
-/// All stored records of a run.
-pub fn records(directory: &RunDir) -> anyhow::Result<Vec<Record>> {
-    Ok(directory.records()?.collect::<Result<Vec<_>, _>>()?)
 }
 
 struct Driven {

@@ -20,7 +20,7 @@ use crate::record::{Record, TokenSource};
 use crate::scenario::{Extent, Scenario, Shape};
 use crate::server::ServerSummary;
 use crate::slo::SloMetric;
-use crate::statistics::Bootstrap;
+use crate::statistics::{Bootstrap, Ranked};
 use crate::steady::{self, Steady};
 use crate::summary::*;
 use crate::units::Offset;
@@ -72,11 +72,42 @@ pub fn summarize(context: &RunContext<'_>, records: impl IntoIterator<Item = Rec
 
 /// Folds the records of a run, in any order, for reports in several languages.
 pub fn fold(context: &RunContext<'_>, records: impl IntoIterator<Item = Record>) -> Folded {
-    let thresholds = &context.scenario.objectives.thresholds;
-    let mut tally = Tally::new(context.scenario, thresholds);
+    let mut folding = Folding::new(context);
     for record in records {
-        tally.add(&record);
+        folding.add(&record);
     }
+    folding.finish()
+}
+
+/// A fold that is fed record by record.
+pub struct Folding<'a> {
+    context: &'a RunContext<'a>,
+    tally: Tally<'a>,
+}
+
+impl<'a> Folding<'a> {
+    /// One without records.
+    pub fn new(context: &'a RunContext<'a>) -> Self {
+        let thresholds = &context.scenario.objectives.thresholds;
+        Folding {
+            context,
+            tally: Tally::new(context.scenario, thresholds),
+        }
+    }
+
+    /// Takes a record.
+    pub fn add(&mut self, record: &Record) {
+        self.tally.add(record);
+    }
+
+    /// The summary of all.
+    pub fn finish(self) -> Folded {
+        conclude(self.context, self.tally)
+    }
+}
+
+fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
+    let thresholds = &context.scenario.objectives.thresholds;
     tally
         .rows
         .sort_unstable_by_key(|row| (row.start, row.index));
@@ -322,8 +353,9 @@ fn steady_throughput(
 
 /// A sample in numbers with its intervals.
 fn described(values: &[f64], bootstrap: &Bootstrap, series: u64) -> Option<Distribution> {
-    let mut found = Distribution::of(values.to_vec())?;
-    let intervals = bootstrap.intervals(values, series);
+    let sample = Ranked::new(values);
+    let mut found = Distribution::of_sorted(sample.sorted())?;
+    let intervals = bootstrap.intervals_of(&sample, values, series);
     found.mean_interval = intervals.mean;
     found.p50_interval = intervals.p50;
     found.p99_interval = intervals.p99;

@@ -66,10 +66,15 @@ impl Bootstrap {
     /// Intervals of mean, median and 99th percentile of a series; `series` numbers it, so
     /// that each has its own randomness.
     pub fn intervals(&self, values: &[f64], series: u64) -> Intervals {
+        self.intervals_of(&Ranked::new(values), values, series)
+    }
+
+    /// The same for a series whose ranks are known already.
+    pub(crate) fn intervals_of(&self, sample: &Ranked, values: &[f64], series: u64) -> Intervals {
         let mut intervals = Intervals::default();
         let mut means = Vec::new();
         let tails = [0.5, 0.99];
-        if let Some([p50, p99]) = self.resampled(values, tails, series, |sum| {
+        if let Some([p50, p99]) = self.resampled(sample, values, tails, series, |sum| {
             means.push(sum / values.len() as f64);
         }) {
             let known = least_samples(99.0).is_some_and(|least| values.len() as u64 >= least);
@@ -87,13 +92,15 @@ impl Bootstrap {
         if (values.len() as u64) < least {
             return None;
         }
-        let [drawn] = self.resampled(values, [p], series, |_| {})?;
+        let sample = Ranked::new(values);
+        let [drawn] = self.resampled(&sample, values, [p], series, |_| {})?;
         middle(drawn)
     }
 
     /// The quantiles of each resample; `visit` gets its sum.
     fn resampled<const N: usize>(
         &self,
+        sample: &Ranked,
         values: &[f64],
         quantiles: [f64; N],
         series: u64,
@@ -101,9 +108,8 @@ impl Bootstrap {
     ) -> Option<[Vec<f64>; N]> {
         let n = values.len();
         let block = self.block(n)?;
-        let sample = Ranked::new(values);
         let sums = prefix_sums(values);
-        let mut windows = quantiles.map(|p| Window::new(&sample, p));
+        let mut windows = quantiles.map(|p| Window::new(sample, p));
         let mut found = [const { Vec::new() }; N];
         self.resample(n, block, series, |begins| {
             let (mut sum, mut left) = (0.0, n);
@@ -116,7 +122,7 @@ impl Bootstrap {
             let blocks: Vec<Range<usize>> = blocks.collect();
             visit(sum);
             for ((found, &p), window) in found.iter_mut().zip(&quantiles).zip(&mut windows) {
-                found.extend(window.quantile(&sample, &blocks, p));
+                found.extend(window.quantile(sample, &blocks, p));
             }
         });
         Some(found)

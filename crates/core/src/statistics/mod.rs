@@ -19,6 +19,7 @@ pub use bootstrap::{Bootstrap, Intervals};
 pub use course::{BatchMeans, batch_means, design_effect, mser5, rising_trend};
 pub use distribution::{normal_quantile, normal_tail, student_quantile, student_tail};
 pub use equivalence::{Difference, Equivalence, holm, tost};
+pub(crate) use ranked::Ranked;
 pub use sequential::{Sprt, SprtError, SprtStep, SprtVerdict};
 pub(crate) use two_samples::divisions;
 pub use two_samples::{Shift, hodges_lehmann, mann_whitney, permutation};

@@ -10,14 +10,14 @@ const SHARE: usize = 64;
 const LEAST: usize = 2_048;
 
 /// A sample with the rank of each of its values.
-pub(super) struct Ranked {
+pub(crate) struct Ranked {
     sorted: Vec<f64>,
     /// In the order of the sample, written twice, for blocks that wrap.
     ranks: Vec<u32>,
 }
 
 impl Ranked {
-    pub(super) fn new(values: &[f64]) -> Self {
+    pub(crate) fn new(values: &[f64]) -> Self {
         let mut order: Vec<(f64, u32)> = (values.iter().copied()).zip(0..).collect();
         order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let n = values.len();
@@ -32,6 +32,11 @@ impl Ranked {
 
     fn n(&self) -> usize {
         self.sorted.len()
+    }
+
+    /// The values in order.
+    pub(crate) fn sorted(&self) -> &[f64] {
+        &self.sorted
     }
 }
 

@@ -69,6 +69,12 @@ impl Course {
         }
     }
 
+    /// The same with all prepared that drawing will need: the costly part of many records.
+    pub fn prepared(self) -> Self {
+        self.sketch();
+        self
+    }
+
     /// What is drawn of it.
     pub(super) fn sketch(&self) -> &Sketch {
         self.sketch.get_or_init(|| Sketch::of(self))
@@ -142,15 +148,16 @@ impl Course {
             }
         }
         let (place, &largest) = gaps.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
-        let mut sorted = gaps.clone();
-        sort(&mut sorted);
-        let median = quantile(&sorted, 0.5)?;
+        let may_stall =
+            gaps.len() >= self.thresholds.stall_gaps && largest >= self.thresholds.stall_floor_ms;
         Some(LargestGap {
             at: record.chunks.at[place + 1],
             ms: largest,
-            stall: gaps.len() >= self.thresholds.stall_gaps
-                && largest >= self.thresholds.stall_floor_ms
-                && largest >= self.thresholds.stall_factor * median,
+            stall: may_stall && {
+                let mut sorted = gaps;
+                sort(&mut sorted);
+                largest >= self.thresholds.stall_factor * quantile(&sorted, 0.5)?
+            },
         })
     }
 
