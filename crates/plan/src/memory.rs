@@ -15,7 +15,8 @@ use crate::model::{KnownModel, Weights};
 use inferometer_catalog::device::{Device, Kind, Parallel};
 use inferometer_catalog::engine::command::CommandError;
 use inferometer_catalog::engine::{
-    DeviceClass, DeviceKind, EngineKind, ModelLimits, ResolvedFlags, Version, resolve,
+    DeviceClass, DeviceKind, EngineKind, ModelLimits, ResolvedFlags, Version, nearest_names,
+    resolve,
 };
 use inferometer_catalog::memory::{GIB, Reserve, VllmMemory, overhead};
 use inferometer_catalog::model::Dtype;
@@ -140,12 +141,14 @@ pub struct Answer {
 #[derive(Debug, Error)]
 pub enum MemoryError {
     /// The engine refuses its flags.
-    #[error("{engine} refuses these flags: {message}")]
+    #[error("{engine} refuses these flags: {message}{}", nearest.as_ref().map_or(String::new(), |name| format!("; the nearest name is {name}")))]
     Refused {
         /// The engine.
         engine: EngineKind,
         /// In its own words.
         message: String,
+        /// The flag nearest to one that it does not know.
+        nearest: Option<&'static str>,
     },
     /// The flags make no command line.
     #[error(transparent)]
@@ -202,6 +205,10 @@ fn resolved(question: &Question<'_>) -> Result<ResolvedFlags, MemoryError> {
     resolve(&command, version, &class, &limits).map_err(|refusal| MemoryError::Refused {
         engine: question.engine,
         message: refusal.message,
+        nearest: command.extra.iter().find_map(|stray| {
+            let names = nearest_names(question.engine, version, &stray.word);
+            names.first().copied()
+        }),
     })
 }
 

@@ -71,6 +71,8 @@ crate::texts! {
         Source => "source", "来源";
         /// Note on the errors in the table.
         HeldOutNote => "predicted / measured − 1 of each point, predicted from the others alone", "每个负载点仅由其余点预测：预测值 / 实测值 − 1";
+        /// Note on points without a rate.
+        SpoiltRate => "no figure for a rate: it was not given, or a straggler had spoilt it; latencies stand for it", "缺少的速率：未给出，或被个别拖尾请求拉低而未采用，以时延代替";
         /// Column: the metric.
         Metric => "metric", "指标";
         /// Column: median error.

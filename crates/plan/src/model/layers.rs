@@ -60,6 +60,16 @@ pub enum UnknownLayers {
         /// What is missing.
         key: &'static str,
     },
+    /// Nothing says which layers keep a state.
+    #[error(
+        "config.json of {model}: `{key}` speaks of linear or state-space layers, but nothing says which layers they are; add `layer_types`, a word for each layer"
+    )]
+    Which {
+        /// The model's name.
+        model: String,
+        /// What speaks of them.
+        key: String,
+    },
 }
 
 /// What a layer keeps.
@@ -180,6 +190,29 @@ fn kinds(model: &Model, config: &Value) -> Result<Vec<Keeps>, UnknownLayers> {
             false => Keeps::State,
         }));
     }
+    // Qwen3-Next: the last of every n layers sees everything.
+    if let Some(interval) = number("full_attention_interval").filter(|&interval| interval > 0) {
+        return Ok(each(&|layer| match (layer + 1) % interval {
+            0 => Keeps::All,
+            _ => Keeps::State,
+        }));
+    }
+    // A number for each layer (MiniMax): 0 is linear, 1 sees everything.
+    if let Some(list) = config.get("attn_type_list").and_then(Value::as_array) {
+        let kinds = list.iter().map(|kind| match kind.as_u64() {
+            Some(0) => Ok(Keeps::State),
+            Some(1) => Ok(Keeps::All),
+            _ => Err(unknown(model, &kind.to_string())),
+        });
+        return counted(model, kinds.collect::<Result<_, _>>()?);
+    }
+    // States without a word on which layers have them: all alike would be an invention.
+    if let Some(key) = state_key(config) {
+        return Err(UnknownLayers::Which {
+            model: model.name.clone(),
+            key,
+        });
+    }
     // Gemma 3: every n-th layer sees everything; Gemma 2: every second.
     let kind = config.get("model_type").and_then(Value::as_str);
     let pattern = number("sliding_window_pattern").or_else(|| {
@@ -206,6 +239,18 @@ fn kinds(model: &Model, config: &Value) -> Result<Vec<Keeps>, UnknownLayers> {
         true => Keeps::All,
         false => Keeps::Window,
     }))
+}
+
+/// A key that only models with linear or state-space layers have.
+fn state_key(config: &Value) -> Option<String> {
+    let keys = config.as_object()?.keys();
+    let of_state = |key: &&String| {
+        let begins = ["mamba_", "ssm_", "linear_num_", "time_mix", "rwkv"];
+        begins.iter().any(|begin| key.starts_with(begin))
+    };
+    keys.filter(|key| !config[key.as_str()].is_null())
+        .find(of_state)
+        .map(|key| key.chars().take(40).collect())
 }
 
 fn counted(model: &Model, kinds: Vec<Keeps>) -> Result<Vec<Keeps>, UnknownLayers> {
@@ -339,11 +384,30 @@ mod tests {
     }
 
     #[test]
+    fn linear_layers_are_read_in_every_spelling() {
+        let parts = |more: &str| {
+            let more = format!(
+                r#"{more},"linear_num_value_heads":4,"linear_num_key_heads":2,
+                "linear_key_head_dim":8,"linear_value_head_dim":8,"linear_conv_kernel_dim":4"#
+            );
+            let layers = layers(&more).unwrap();
+            (layers.full, layers.linear.unwrap().layers)
+        };
+        assert_eq!(parts(r#","full_attention_interval":4"#), (1, 3));
+        assert_eq!(parts(r#","attn_type_list":[0,1,0,1]"#), (2, 2));
+        assert_eq!(
+            parts(r#","attn_layer_period":2,"attn_layer_offset":1"#),
+            (2, 2)
+        );
+    }
+
+    #[test]
     fn unknown_layers_are_refused_and_nothing_is_invented() {
         let error = |more: &str| layers(more).unwrap_err().to_string();
         assert!(error(r#","layer_types":["a","b","c","d"]"#).contains("kind 'a'"));
         assert!(error(r#","layer_types":["mamba"]"#).contains("1 kinds"));
         assert!(error(r#","hybrid_override_pattern":"M*-M""#).contains("`mamba_d_state`"));
         assert!(error(r#","hybrid_override_pattern":"M?-M""#).contains("kind '?'"));
+        assert!(error(r#","mamba_d_state":16"#).contains("`mamba_d_state` speaks of linear"));
     }
 }

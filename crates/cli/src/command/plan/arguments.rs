@@ -47,7 +47,7 @@ pub struct MemoryArguments {
     /// Model: a preset, a config.json, a model folder, a .safetensors file, or a URL of these
     #[arg(long, value_name = "PRESET|PATH|URL")]
     pub model: String,
-    /// Card: a preset, or numbers as in memory=80GiB; may be given several times
+    /// Card: a preset, several with commas, or numbers as in memory=80GiB; may be repeated
     #[arg(long, value_name = "PRESET|NUMBERS", required = true)]
     pub device: Vec<String>,
     /// Engine: vllm, sglang or mindie; several with commas

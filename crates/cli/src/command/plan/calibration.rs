@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use inferometer_core::message::Lang;
 use inferometer_core::message::plan::PlanText as Text;
 use inferometer_core::run_dir::write_whole;
-use inferometer_plan::calibrate::{Calibration, Doubtful, calibrate, word};
+use inferometer_plan::calibrate::{Calibration, Doubtful, FittedPoint, calibrate, word};
 use inferometer_plan::device::{Card, Timed};
 use inferometer_plan::model::KnownModel;
 use inferometer_plan::observation::{Assumed, read_sources};
@@ -100,6 +100,12 @@ fn sections(calibration: &Calibration, written: &str, lang: Lang) -> Vec<Section
     let mut footnotes = vec![Text::HeldOutNote.text(lang).to_owned()];
     if let (false, Some(only)) = (several, sources.first()) {
         footnotes.push(format!("{}: {only}", Text::Source.text(lang)));
+    }
+    let has = |point: &FittedPoint, metric: Metric| point.errors.contains_key(word(metric));
+    let spoilt = |point: &FittedPoint| has(point, Metric::E2e) && !has(point, Metric::Requests);
+    let rates = held_out.iter().any(|it| it.metric == Metric::Requests);
+    if rates && calibration.points.iter().any(spoilt) {
+        footnotes.push(Text::SpoiltRate.text(lang).to_owned());
     }
     let rows = calibration.points.iter().map(|point| {
         let mut cells = vec![Cell::text(&point.load)];

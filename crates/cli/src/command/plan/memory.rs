@@ -10,7 +10,7 @@ use inferometer_catalog::memory::GIB;
 use inferometer_core::message::Lang;
 use inferometer_core::message::plan::PlanText as Text;
 use inferometer_plan::device::Card;
-use inferometer_plan::memory::{Answer, Fit, Lengths, Part, Question, Remedy, answer};
+use inferometer_plan::memory::{Answer, Fit, Lengths, MemoryError, Part, Question, Remedy, answer};
 use inferometer_plan::model::{KnownModel, Weights};
 use inferometer_report::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit, Verdict};
 use serde_json::json;
@@ -20,7 +20,8 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
     let model = KnownModel::find(&arguments.model)?;
     let lengths = arguments.input_tokens.zip(arguments.output_tokens);
     let mut answers = Vec::new();
-    for name in &arguments.device {
+    let mut impossible = None;
+    for name in arguments.device.iter().flat_map(|names| presets(names)) {
         let card: Card = name.parse().with_context(|| format!("--device {name}"))?;
         for &engine in &arguments.engine {
             let question = Question {
@@ -32,8 +33,16 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
                 flags: arguments.flag.clone(),
                 lengths: lengths.map(|(input, output)| Lengths { input, output }),
             };
-            answers.push(answer(&question)?);
+            match answer(&question) {
+                Ok(answer) => answers.push(answer),
+                // Of several engines and cards, those pairs are compared that exist.
+                Err(error @ MemoryError::NotAscend(_)) => impossible = Some(error),
+                Err(error) => return Err(error.into()),
+            }
         }
+    }
+    if let Some(error) = impossible.filter(|_| answers.is_empty()) {
+        return Err(error.into());
     }
     let lang = language(arguments.view.lang);
     let json = || match answers.as_slice() {
@@ -48,6 +57,14 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
         true => Exit::Fine,
         false => Exit::Doubtful,
     })
+}
+
+/// A list of presets may be given at once; numbers of one card have commas of their own.
+fn presets(names: &str) -> Vec<&str> {
+    match names.contains('=') {
+        true => vec![names],
+        false => names.split(',').collect(),
+    }
 }
 
 fn sections(answers: &[Answer], lang: Lang) -> Vec<Section> {
