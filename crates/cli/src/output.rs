@@ -305,10 +305,13 @@ pub fn language(asked: Option<Lang>) -> Lang {
     asked.or_else(from_locale).unwrap_or_default()
 }
 
-/// Writes to standard output.
+/// Writes to standard output. A reader that went away has seen enough, and what is still to be
+/// done for others is done.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(())
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match written {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
 }

@@ -1,10 +1,12 @@
 //! Measured load points, wherever they come from, as far as calibration needs them.
 
 mod found;
+mod length;
 mod points;
 mod runs;
 mod stragglers;
 
+pub use length::assume_longest_request;
 pub use runs::read_sources;
 
 use crate::flags::Flag;

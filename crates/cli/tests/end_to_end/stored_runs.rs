@@ -366,3 +366,27 @@ fn a_reader_who_leaves_early_is_no_error() {
         (Some(0), &b""[..])
     );
 }
+
+#[test]
+fn a_run_whose_reader_went_away_still_has_its_page() {
+    let place = Place::new();
+    let mut command = place.command([
+        "run",
+        "--sim-clock",
+        "virtual",
+        "--requests",
+        "4",
+        "--concurrency",
+        "2",
+        "--out",
+        "unread",
+    ]);
+    let mut child = command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    child.wait().unwrap();
+    assert!(place.path("unread/report.html").exists());
+}

@@ -73,6 +73,8 @@ crate::texts! {
         HeldOutNote => "predicted / measured − 1 of each point, predicted from the others alone", "每个负载点仅由其余点预测：预测值 / 实测值 − 1";
         /// Note on points without a rate.
         SpoiltRate => "no figure for a rate: it was not given, or a straggler had spoilt it; latencies stand for it", "缺少的速率：未给出，或被个别拖尾请求拉低而未采用，以时延代替";
+        /// Note on a length that nobody told.
+        AssumedLength => "max-model-len {tokens} is assumed: the model's own does not fit on this card; --flag max-model-len=N says better", "假定 max-model-len 为 {tokens}：模型自身的长度在此卡上放不下；可用 --flag max-model-len=N 指明";
         /// Column: the metric.
         Metric => "metric", "指标";
         /// Column: median error.

@@ -11,7 +11,7 @@ use inferometer_core::run_dir::write_whole;
 use inferometer_plan::calibrate::{Calibration, Doubtful, FittedPoint, calibrate, word};
 use inferometer_plan::device::{Card, Timed};
 use inferometer_plan::model::KnownModel;
-use inferometer_plan::observation::{Assumed, read_sources};
+use inferometer_plan::observation::{Assumed, assume_longest_request, read_sources};
 use inferometer_plan::predict::{Metric, Subject};
 use inferometer_report::doc::{Block, Cell, Column, Pair, Section, Table};
 use std::collections::BTreeSet;
@@ -41,7 +41,8 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Exit> {
         output: arguments.output_tokens,
         flags: arguments.flag.clone(),
     };
-    let observations = read_sources(&arguments.source, &assumed)?;
+    let mut observations = read_sources(&arguments.source, &assumed)?;
+    let longest = assume_longest_request(&subject, &mut observations);
     let doubtful = match arguments.force {
         true => Doubtful::Use,
         false => Doubtful::Refuse,
@@ -53,7 +54,7 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Exit> {
     let json = || serde_json::to_value(&calibration).unwrap_or_default();
     let written = arguments.output.display().to_string();
     show(&arguments.view, json, || {
-        sections(&calibration, &written, lang)
+        sections(&calibration, longest, &written, lang)
     })?;
     Ok(Exit::Fine)
 }
@@ -84,7 +85,12 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-fn sections(calibration: &Calibration, written: &str, lang: Lang) -> Vec<Section> {
+fn sections(
+    calibration: &Calibration,
+    longest: Option<u64>,
+    written: &str,
+    lang: Lang,
+) -> Vec<Section> {
     let held_out = &calibration.held_out;
     let mut columns = vec![Column::left(Text::Point.text(lang))];
     for known in held_out {
@@ -106,6 +112,9 @@ fn sections(calibration: &Calibration, written: &str, lang: Lang) -> Vec<Section
     let rates = held_out.iter().any(|it| it.metric == Metric::Requests);
     if rates && calibration.points.iter().any(spoilt) {
         footnotes.push(Text::SpoiltRate.text(lang).to_owned());
+    }
+    if let Some(tokens) = longest {
+        footnotes.push(Text::AssumedLength.with(lang, &[("tokens", tokens.to_string())]));
     }
     let rows = calibration.points.iter().map(|point| {
         let mut cells = vec![Cell::text(&point.load)];
