@@ -1,0 +1,167 @@
+//! Data sets and traces: which rows of which file.
+
+use crate::length::LONGEST;
+use crate::record::words;
+use crate::scenario::{BadValue, from_words};
+use crate::units::{Span, serde_as_text};
+use std::fmt;
+use std::str::FromStr;
+
+/// A data set or a trace, and which of its rows to take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataSource {
+    /// A path, `hf://…`, `ms://…` or `https://…`.
+    pub location: String,
+    /// Its format; absent: found from the content.
+    pub format: Option<DataFormat>,
+    /// Field that holds the prompt, where it has another name than usual.
+    pub field: Option<String>,
+    /// A rule for which rows to take.
+    pub filter: Option<Filter>,
+    /// Only the first rows.
+    pub limit: Option<u64>,
+    /// Take rows in an order drawn from the seed.
+    pub shuffle: bool,
+    /// Shortest prompt to take.
+    pub min_prompt: Option<PromptLength>,
+    /// Longest prompt to take.
+    pub max_prompt: Option<PromptLength>,
+    /// Go on after bad rows and count them.
+    pub skip_bad: bool,
+    /// Part of a trace.
+    pub window: Window,
+}
+
+/// Part of a trace, on the trace's own clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Window {
+    /// Where to begin.
+    pub from: Span,
+    /// How much of it to take; absent: all.
+    pub length: Option<Span>,
+}
+
+/// Formats of data sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataFormat {
+    /// `[{"conversations": [{"from", "value"}, …]}, …]`.
+    ShareGpt,
+    /// `{"question": …}` a line.
+    OpenQa,
+    /// A prompt, an array of messages or a request body a line.
+    Line,
+    /// `{"prompt", "output_tokens"?}` a line.
+    Custom,
+    /// `{"instruction", "input"?, "output"?}`.
+    Instruct,
+    /// `{"question", "answer"}`, where the answer ends in `#### N`.
+    Gsm8k,
+    /// Mooncake's trace: `timestamp`, `input_length`, `output_length`, `hash_ids`.
+    Mooncake,
+    /// BurstGPT's trace (CSV).
+    BurstGpt,
+    /// Azure's trace (CSV).
+    Azure,
+    /// Any text, cut into pieces.
+    Text,
+    /// `{"messages": […]}` or ShareGPT rows, replayed turn by turn.
+    Conversations,
+}
+
+words!(DataFormat {
+    ShareGpt => "sharegpt", OpenQa => "openqa", Line => "line", Custom => "custom",
+    Instruct => "instruct", Gsm8k => "gsm8k", Mooncake => "mooncake", BurstGpt => "burstgpt",
+    Azure => "azure", Text => "text", Conversations => "conversations",
+});
+
+impl DataFormat {
+    /// Has times of arrival.
+    pub fn is_trace(self) -> bool {
+        matches!(
+            self,
+            DataFormat::Mooncake | DataFormat::BurstGpt | DataFormat::Azure
+        )
+    }
+}
+
+impl FromStr for DataFormat {
+    type Err = BadValue;
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        match text.trim() {
+            // A name under which the same layout goes about.
+            "longalpaca" | "alpaca" => Ok(DataFormat::Instruct),
+            word => Self::from_word(word).ok_or_else(|| {
+                BadValue::new(
+                    text,
+                    "choose auto, sharegpt, openqa, line, custom, instruct, gsm8k, mooncake, burstgpt, azure, text or conversations",
+                )
+            }),
+        }
+    }
+}
+
+serde_as_text!(DataFormat);
+
+/// Rules for which rows to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filter {
+    /// As vLLM's benchmark does with ShareGPT: prompt and answer of at least 4 tokens, a prompt
+    /// of at most 1024, both together at most 2048.
+    Vllm,
+}
+
+words!(Filter { Vllm => "vllm" });
+from_words!(Filter, "choose vllm");
+
+/// A length of prompts in tokens or characters: `512` or `8000chars`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromptLength {
+    /// In tokens of the chosen tokenizer.
+    Tokens(u32),
+    /// In characters.
+    Chars(u32),
+}
+
+impl PromptLength {
+    /// The number, whatever it counts.
+    pub fn number(self) -> u32 {
+        match self {
+            PromptLength::Tokens(length) | PromptLength::Chars(length) => length,
+        }
+    }
+}
+
+impl FromStr for PromptLength {
+    type Err = BadValue;
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        let trimmed = text.trim();
+        let chars = trimmed.strip_suffix("chars");
+        let number = chars.or(trimmed.strip_suffix("tokens")).unwrap_or(trimmed);
+        let length: u32 = number
+            .trim()
+            .parse()
+            .ok()
+            .filter(|length| (1..=LONGEST).contains(length))
+            .ok_or_else(|| {
+                BadValue::new(
+                    text,
+                    "give a number of tokens such as 512, or of characters such as 8000chars",
+                )
+            })?;
+        Ok(match chars {
+            Some(_) => PromptLength::Chars(length),
+            None => PromptLength::Tokens(length),
+        })
+    }
+}
+
+impl fmt::Display for PromptLength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PromptLength::Tokens(length) => write!(f, "{length}"),
+            PromptLength::Chars(length) => write!(f, "{length}chars"),
+        }
+    }
+}
+
+serde_as_text!(PromptLength);

@@ -1,0 +1,271 @@
+//! Prompts that are made: of drawn words in wanted lengths, or of pieces of a text.
+
+use super::PromptLength;
+use crate::length::{Distribution, LONGEST, LengthSpec};
+use crate::record::words;
+use crate::scenario::{BadValue, from_words};
+use crate::units::serde_as_text;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// The length-grid study: a text in pieces, and a template that asks for so many characters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Continuation {
+    /// The text: a file, or an address as in [`DataSource::location`]; absent: an embedded text.
+    pub location: Option<String>,
+    /// Length of a piece.
+    pub piece: PromptLength,
+    /// Characters to ask for, in words.
+    pub ask_chars: u32,
+    /// What goes around a piece.
+    pub template: Template,
+}
+
+/// What goes around a piece of text: it names `{text}` and `{num_completion}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Template {
+    /// Ours, in a language.
+    Embedded(Language),
+    /// The user's.
+    File(PathBuf),
+}
+
+impl FromStr for Template {
+    type Err = BadValue;
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        match text.trim() {
+            "" => Err(BadValue::new(text, "give en, zh or a file")),
+            word => Ok(match Language::from_word(word) {
+                Some(language) => Template::Embedded(language),
+                None => Template::File(word.into()),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Template::Embedded(language) => language.fmt(f),
+            Template::File(file) => file.display().fmt(f),
+        }
+    }
+}
+
+serde_as_text!(Template);
+
+/// Languages of synthetic text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    /// English.
+    #[default]
+    En,
+    /// Chinese.
+    Zh,
+}
+
+words!(Language { En => "en", Zh => "zh" });
+from_words!(Language, "choose en or zh");
+
+/// Words of a known number of tokens.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Synthetic {
+    /// Lengths.
+    pub lengths: SyntheticLengths,
+    /// Language of the words.
+    pub language: Language,
+    /// Beginnings that several prompts share.
+    pub prefix: Option<Prefix>,
+}
+
+/// Lengths of synthetic prompts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SyntheticLengths {
+    /// Of prompts alone.
+    Input(LengthSpec),
+    /// Of prompts and their answers together.
+    Pairs(LengthPairs),
+}
+
+/// Lengths of prompt and answer that belong together: `512:128`, `512:128=3,4096:64=1` with
+/// weights, or a file of lines `input,output[,weight]`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LengthPairs {
+    /// Given one by one.
+    Listed(Vec<LengthPair>),
+    /// In a file.
+    File(PathBuf),
+}
+
+/// One pair of lengths.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LengthPair {
+    /// Prompt tokens.
+    pub input: u32,
+    /// Output tokens.
+    pub output: u32,
+    /// How often, relative to the others.
+    pub weight: f64,
+}
+
+impl LengthPair {
+    /// A pair whose numbers are possible.
+    pub fn new(input: u32, output: u32, weight: f64) -> Option<Self> {
+        let possible = (1..=LONGEST).contains(&input)
+            && (1..=LONGEST).contains(&output)
+            && weight.is_finite()
+            && weight > 0.0;
+        possible.then_some(LengthPair {
+            input,
+            output,
+            weight,
+        })
+    }
+}
+
+impl FromStr for LengthPair {
+    type Err = BadValue;
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        let read = || {
+            let (pair, weight) = text.split_once('=').unwrap_or((text, "1"));
+            let (input, output) = pair.split_once(':')?;
+            LengthPair::new(
+                input.trim().parse().ok()?,
+                output.trim().parse().ok()?,
+                weight.trim().parse().ok()?,
+            )
+        };
+        read().ok_or_else(|| {
+            BadValue::new(text, "write INPUT:OUTPUT or INPUT:OUTPUT=WEIGHT, or a file")
+        })
+    }
+}
+
+impl FromStr for LengthPairs {
+    type Err = BadValue;
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        let trimmed = text.trim();
+        match trimmed.starts_with(|c: char| c.is_ascii_digit()) && trimmed.contains(':') {
+            true => (trimmed.split(',').map(str::parse))
+                .collect::<Result<_, _>>()
+                .map(LengthPairs::Listed),
+            false if trimmed.is_empty() => {
+                Err(BadValue::new(text, "write INPUT:OUTPUT, or a file"))
+            }
+            false => Ok(LengthPairs::File(trimmed.into())),
+        }
+    }
+}
+
+impl fmt::Display for LengthPairs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pairs = match self {
+            LengthPairs::Listed(pairs) => pairs,
+            LengthPairs::File(file) => return file.display().fmt(f),
+        };
+        for (place, pair) in pairs.iter().enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            write!(f, "{comma}{}:{}", pair.input, pair.output)?;
+            if pair.weight != 1.0 {
+                write!(f, "={}", pair.weight)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+serde_as_text!(LengthPairs);
+
+/// Beginnings that several prompts share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prefix {
+    /// How long.
+    pub length: PrefixLength,
+    /// How many different ones.
+    pub groups: u32,
+    /// How often each is used.
+    pub spread: PrefixSpread,
+}
+
+/// Length of a shared beginning.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PrefixLength {
+    /// In tokens.
+    Tokens(u32),
+    /// As a share of each prompt, from 0 to 1: the cache-hit share that is aimed at.
+    Share(f64),
+}
+
+/// How often each shared beginning is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum PrefixSpread {
+    /// All equally often.
+    #[default]
+    Uniform,
+    /// The n-th one in proportion to n to the power of minus this.
+    Zipf(f64),
+}
+
+impl FromStr for PrefixSpread {
+    type Err = BadValue;
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        let exponent = |word: &str| word.parse().ok().filter(|s| (0.0..=10.0).contains(s));
+        match text.trim() {
+            "uniform" => Ok(PrefixSpread::Uniform),
+            "zipf" => Ok(PrefixSpread::Zipf(1.0)),
+            other => other
+                .strip_prefix("zipf(")
+                .and_then(|rest| rest.strip_suffix(')'))
+                .and_then(exponent)
+                .map(PrefixSpread::Zipf)
+                .ok_or_else(|| BadValue::new(text, "choose uniform, zipf or zipf(EXPONENT)")),
+        }
+    }
+}
+
+impl fmt::Display for PrefixSpread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PrefixSpread::Uniform => f.write_str("uniform"),
+            PrefixSpread::Zipf(exponent) => write!(f, "zipf({exponent})"),
+        }
+    }
+}
+
+serde_as_text!(PrefixSpread);
+
+/// Lengths as services of a kind have them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// Short questions, answers of a page.
+    Chat,
+    /// Long retrieved context, a short answer.
+    Rag,
+    /// A text in, a label out.
+    Classifier,
+    /// A text in, about as much out.
+    Rewrite,
+    /// Much code as context, some code out.
+    Code,
+}
+
+words!(Preset {
+    Chat => "chat", Rag => "rag", Classifier => "classifier", Rewrite => "rewrite", Code => "code",
+});
+from_words!(Preset, "choose chat, rag, classifier, rewrite or code");
+
+impl Preset {
+    /// Lengths of prompts and of answers.
+    pub fn lengths(self) -> (LengthSpec, LengthSpec) {
+        use Distribution::{Lognormal, Uniform};
+        let (input, output) = match self {
+            Preset::Chat => (Lognormal(350.0, 350.0), Lognormal(250.0, 200.0)),
+            Preset::Rag => (Lognormal(3000.0, 1500.0), Lognormal(200.0, 120.0)),
+            Preset::Classifier => (Lognormal(600.0, 400.0), Uniform(4, 8)),
+            Preset::Rewrite => (Lognormal(800.0, 400.0), Lognormal(800.0, 400.0)),
+            Preset::Code => (Lognormal(2000.0, 1800.0), Lognormal(300.0, 250.0)),
+        };
+        (LengthSpec::Drawn(input), LengthSpec::Drawn(output))
+    }
+}
