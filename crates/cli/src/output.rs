@@ -19,7 +19,9 @@ use inferometer_report::run::{Detail, RunReport, compose};
 use inferometer_report::text::{Paint, TextStyle};
 use inferometer_report::{csv, dialect, html, json, markdown, text};
 use std::io::{IsTerminal, Write};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use terminal_size::terminal_size_of;
 
 /// The page's file.
 const PAGE: &str = "report.html";
@@ -281,16 +283,24 @@ fn figures_of(run: &Shown<'_>, lang: Lang) -> anyhow::Result<Vec<Figure>> {
     })
 }
 
-/// Colours on a terminal, unless the user wants none.
+/// Fewest and most columns of a page: a narrow window breaks lines by itself, and in a wide one
+/// long lines are hard to read.
+const PAGE_COLUMNS: RangeInclusive<usize> = 60..=120;
+
+/// Colours and the width of a terminal, unless the user wants none; else a plain page.
 pub fn style() -> TextStyle {
+    let usual = TextStyle::default();
+    let out = std::io::stdout();
+    if !out.is_terminal() {
+        return usual;
+    }
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let paint = match std::io::stdout().is_terminal() && !plain {
-        true => Paint::Ansi,
-        false => Paint::Plain,
-    };
+    let width = terminal_size_of(&out).map_or(usual.width, |(width, _)| {
+        usize::from(width.0).clamp(*PAGE_COLUMNS.start(), *PAGE_COLUMNS.end())
+    });
     TextStyle {
-        paint,
-        ..TextStyle::default()
+        paint: if plain { Paint::Plain } else { Paint::Ansi },
+        width,
     }
 }
 

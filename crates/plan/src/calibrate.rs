@@ -183,8 +183,8 @@ fn refuse(observations: &[Observation]) -> Result<(), CalibrateError> {
                 && factor > CONTRADICTION
             {
                 return Err(CalibrateError::Contradiction {
-                    a: other.name.clone(),
-                    b: name,
+                    a: format!("{} of {}", other.load, other.name),
+                    b: format!("{} of {name}", observation.load),
                     metric,
                     factor,
                 });
@@ -286,10 +286,7 @@ fn workload(observations: &[Observation]) -> Workload {
 fn points(observations: &[Observation], errors: &[Residual]) -> Vec<FittedPoint> {
     let point = |(index, observation): (usize, &Observation)| FittedPoint {
         name: observation.name.clone(),
-        load: match observation.load {
-            Load::Closed(streams) => format!("concurrency {streams}"),
-            Load::Open(rate) => format!("rate {rate}"),
-        },
+        load: observation.load.to_string(),
         errors: errors
             .iter()
             .filter(|residual| residual.target == index)

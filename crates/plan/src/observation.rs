@@ -14,6 +14,7 @@ use crate::predict::{Figures, Metric};
 use inferometer_catalog::engine::Version;
 use inferometer_core::length::Distribution as Lengths;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -24,6 +25,15 @@ pub enum Load {
     Closed(u32),
     /// Poisson arrivals, so many a second.
     Open(f64),
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Load::Closed(streams) => write!(to, "concurrency {streams}"),
+            Load::Open(rate) => write!(to, "rate {rate}"),
+        }
+    }
 }
 
 /// When the streams of a closed loop send their first requests.

@@ -21,7 +21,7 @@ pub mod words;
 pub use command::{Form, GivenFlag, LaunchCommand, Stray};
 pub use defaults::{DeviceClass, DeviceKind, ModelLimits, UsageContext};
 pub use failure::{Failure, FailureClass};
-pub use flag::{Flag, Restart, flag, flags, nearest, nearest_names};
+pub use flag::{Flag, Lookup, Restart, flag, flags, lookup, nearest, nearest_names};
 pub use log::{Fact, read_line, ready_line, write_line};
 pub use metric::{Metric, MetricKind, metrics};
 pub use refusal::{Refusal, Rule};

@@ -79,6 +79,9 @@ impl Envelope {
             }
             Load::Open(rate) => check(&mut all, "rate", rate, self.rate),
         }
+        if let (Some(other), [unlike]) = (self.other_loads(work.load), all.as_mut_slice()) {
+            unlike.measured = other;
+        }
         check(
             &mut all,
             "input-tokens",
@@ -122,6 +125,18 @@ impl Envelope {
             }
         }
         all
+    }
+}
+
+impl Envelope {
+    /// What was measured of loads of the other kind, where none of this kind was.
+    fn other_loads(&self, load: Load) -> Option<String> {
+        let (own, name, other) = match load {
+            Load::Closed(_) => (self.concurrency, "rate", self.rate),
+            Load::Open(_) => (self.rate, "concurrency", self.concurrency),
+        };
+        let [low, high] = other.filter(|_| own.is_none())?;
+        Some(format!("{name} {low}–{high}"))
     }
 }
 

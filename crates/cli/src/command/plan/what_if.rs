@@ -10,10 +10,12 @@ use crate::Exit;
 use crate::output::language;
 use anyhow::{Context, bail};
 use inferometer_campaign::axes::Values;
+use inferometer_catalog::engine::{EngineKind, Lookup, lookup, nearest_names};
 use inferometer_core::length::{Distribution, LengthSpec};
 use inferometer_core::message::Lang;
 use inferometer_core::message::plan::PlanText as Text;
 use inferometer_plan::calibrate::Calibration;
+use inferometer_plan::flags::name_for;
 use inferometer_plan::observation::Load;
 use inferometer_plan::predict::Metric;
 use inferometer_plan::what_if::{
@@ -29,11 +31,12 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         .with_context(|| format!("cannot read --calibration {file}"))?;
     let mut calibration =
         Calibration::from_toml(&text).with_context(|| format!("--calibration {file}"))?;
-    let flags = arguments
+    let flags: Vec<Axis> = arguments
         .flag
         .iter()
         .map(|text| axis(text))
         .collect::<anyhow::Result<_>>()?;
+    known_flags(&calibration, &flags)?;
     let lang = language(arguments.view.lang);
     let trace = match &arguments.data {
         Some(location) => Some(Trace::read(location, lang)?),
@@ -124,7 +127,30 @@ fn list(option: &str, text: &str) -> anyhow::Result<Vec<String>> {
     }
 }
 
-fn axis(text: &str) -> anyhow::Result<(String, Vec<Option<String>>)> {
+/// A flag and the values to try; a switch has none.
+type Axis = (String, Vec<Option<String>>);
+
+/// A misspelled name is told at once, not once for every setting.
+fn known_flags(calibration: &Calibration, flags: &[Axis]) -> anyhow::Result<()> {
+    let engine = calibration.engine;
+    if engine == EngineKind::Mindie {
+        return Ok(());
+    }
+    let version = calibration.version.unwrap_or(engine.newest());
+    for (name, _) in flags {
+        let spelled = format!("--{}", name_for(engine, name));
+        if matches!(lookup(engine, Some(version), &spelled), Lookup::Unknown) {
+            let nearest = match nearest_names(engine, version, name).as_slice() {
+                [] => String::new(),
+                names => format!("; the nearest names are {}", names.join(", ")),
+            };
+            bail!("--flag {name}: {engine} {version} has no such flag{nearest}");
+        }
+    }
+    Ok(())
+}
+
+fn axis(text: &str) -> anyhow::Result<Axis> {
     let text = text.trim_start_matches("--");
     let Some((name, values)) = text.split_once('=') else {
         return Ok((text.to_owned(), vec![None]));
