@@ -1,15 +1,17 @@
 //! A search for capacity as a document: the answer first, then how it was found.
 
-use crate::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Tone, Unit, Verdict};
+use crate::doc::{Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict};
 use crate::figure::curve::throughput_latency;
 use crate::figure::ladder::{Ladder, LadderSeries};
 use crate::figure::search::{self, Search};
-use crate::figure::{Figure, Level, Shown};
+use crate::figure::{Figure, Level, Shape, Shown};
 use crate::number;
+use crate::run::shell_word;
 use crate::sweep::tradeoff;
 use inferometer_core::capacity::{Capacity, Edge, SearchEnding, TierCapacity};
 use inferometer_core::message::Lang;
 use inferometer_core::message::capacity::CapacityText;
+use inferometer_core::message::setup::SetupText;
 use inferometer_core::summary::Summary;
 use std::path::Path;
 
@@ -42,8 +44,27 @@ pub fn compose(found: &Capacity, directory: &Path, lang: Lang) -> Doc {
         CapacityText::Saved.text(lang),
         directory.display().to_string(),
     );
-    sections.push(Section::plain(vec![Block::Pairs(vec![saved])]));
+    let mut end = vec![Block::Pairs(vec![saved])];
+    if let Some(words) = repeat(found, directory) {
+        end.push(Block::Command(Command {
+            caption: SetupText::Repeat.text(lang).to_owned(),
+            words,
+        }));
+    }
+    sections.push(Section::plain(end));
     Doc { sections }
+}
+
+/// The command that searches so again; absent for searches that did not keep it.
+fn repeat(found: &Capacity, directory: &Path) -> Option<Vec<String>> {
+    let probe = found.probes.first().filter(|_| !found.repeat.is_empty())?;
+    let scenario = directory.join(&probe.directory).join("scenario.toml");
+    let mut words: Vec<String> = ["inferometer", "capacity", "--config"]
+        .map(str::to_owned)
+        .into();
+    words.push(shell_word(&scenario.to_string_lossy()));
+    words.extend(found.repeat.iter().map(|word| shell_word(word)));
+    Some(words)
 }
 
 /// The probes of a search: what was measured at each load, and latency over throughput.
@@ -69,8 +90,8 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
         capacity: found.answer.value,
     };
     let mut curve = tradeoff(&ladder);
-    let confirmed = found.confirmed.as_ref();
-    curve.capacity = confirmed.and_then(|summary| summary.throughput.output_tokens_per_s);
+    curve.capacity = at_answer(found, &probes);
+    curve.shape = Shape::Scatter;
     let search = Search {
         over: &found.over,
         label: found.label.as_deref(),
@@ -79,11 +100,24 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
         objective: curve.objective.clone(),
         capacity: found.answer.value,
         interval: found.answer.low.zip(found.answer.high),
+        tiers: (found.tiers.iter())
+            .filter(|tier| tier.tier != found.answer.tier)
+            .filter_map(|tier| Some((tier.tier.as_deref()?, tier.value?)))
+            .collect(),
     };
     vec![
         search::probes(&search, lang),
         throughput_latency(&curve, lang),
     ]
+}
+
+/// Output tokens a second at the answer: those of the probe nearest to it.
+fn at_answer(found: &Capacity, probes: &[(f64, &Summary)]) -> Option<f64> {
+    let answer = found.answer.value?;
+    let nearest = probes
+        .iter()
+        .min_by(|a, b| (a.0 - answer).abs().total_cmp(&(b.0 - answer).abs()))?;
+    nearest.1.throughput.output_tokens_per_s
 }
 
 /// The JSON form `inferometer.capacity/1`.

@@ -144,7 +144,7 @@ fn every_figure(label: &str, summary: &Summary, records: &[Record], lang: Lang) 
         };
         figures.push(grid::heat_maps(&grid, &grid::USUAL, lang));
     }
-    figures.push(comparison::ratios(&compared(label), lang));
+    figures.push(comparison::ratios(&compared(label), &BTreeMap::new(), lang));
     figures
 }
 
@@ -247,7 +247,8 @@ fn figures_look_as_they_did() {
     for lang in [Lang::En, Lang::Zh] {
         let throughput = svg::render(&configurations::throughput(&table, lang), Theme::Light);
         insta::assert_snapshot!(format!("throughput-{lang}"), throughput);
-        let ratios = svg::render(&comparison::ratios(&compared("v0.7"), lang), Theme::Dark);
+        let ratios = comparison::ratios(&compared("v0.7"), &BTreeMap::new(), lang);
+        let ratios = svg::render(&ratios, Theme::Dark);
         insta::assert_snapshot!(format!("ratios-{lang}"), ratios);
         let points = vec![(Level::Number(1.0), &slow), (Level::Number(2.0), &quick)];
         let pareto = curve::pareto(&ladder("vLLM", points), lang);
@@ -526,14 +527,18 @@ fn a_knee_is_marked_where_one_ladder_is_drawn_and_told_where_there_are_several()
 #[test]
 fn loads_whose_ratios_are_not_drawn_are_told() {
     let mut many = compared("v0.7");
-    assert!(comparison::ratios(&many, Lang::En).footnotes.is_empty());
+    assert!(
+        comparison::ratios(&many, &BTreeMap::new(), Lang::En)
+            .footnotes
+            .is_empty()
+    );
     let row = many.rows[0].clone();
     let at = |load: u32| {
         let mut row = row.clone();
         row.point = Point([("concurrency".to_owned(), load.into())].into());
         row
     };
-    many.rows = (1..=14).map(at).collect();
-    let told = comparison::ratios(&many, Lang::En).footnotes;
+    many.rows = (1..=62).map(at).collect();
+    let told = comparison::ratios(&many, &BTreeMap::new(), Lang::En).footnotes;
     assert!(told[0].starts_with("2 more loads"), "{told:?}");
 }

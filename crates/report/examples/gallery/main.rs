@@ -203,7 +203,11 @@ impl Data {
             shown: Shown::All,
         };
         figures.push(grid::heat_maps(&grid, &grid::USUAL, lang));
-        figures.push(comparison::ratios(&self.comparison(), lang));
+        figures.push(comparison::ratios(
+            &self.comparison(),
+            &BTreeMap::new(),
+            lang,
+        ));
         figures
     }
 

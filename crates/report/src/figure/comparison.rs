@@ -3,18 +3,28 @@
 use super::metric_name::metric_name;
 use super::{Axis, Colour, Figure, Mark, MarkKind, On, Panel, Range, Scale, Series, Shade, Shape};
 use crate::number;
-use inferometer_core::compare::{Comparison, Row, Verdict};
+use inferometer_core::compare::{Comparison, Metric, Row, Verdict};
 use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText as Text;
+use std::collections::BTreeMap;
 
-/// Most panels of a group: one for each load.
-const MOST_PANELS: usize = 12;
-/// Most loads in the panel of the primary metric.
+/// Up to so many loads have a panel each, with every metric.
+const MOST_PANELS: usize = 3;
+/// Most loads in the panel of a metric.
 const MOST_LOADS: usize = 60;
+/// Metrics that have a panel over the loads, beside the primary one.
+const USUAL: [Metric; 4] = [
+    Metric::OutputTokensPerS,
+    Metric::TtftMean,
+    Metric::TpotMean,
+    Metric::E2eMean,
+];
 
-/// Ratios with intervals, coloured by what they mean: for each group the primary metric over
-/// the loads, where there are several, then a panel for each load.
-pub fn ratios(comparison: &Comparison, lang: Lang) -> Figure {
+/// Ratios with intervals, coloured by what they mean: for each group a panel for each load, or,
+/// where these are many, one for each of the usual metrics over all loads. `labels` names groups
+/// as legends do.
+pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: Lang) -> Figure {
+    let label = |group: &str| labels.get(group).map_or(group, String::as_str).to_owned();
     let mut groups: Vec<&str> = Vec::new();
     for row in &comparison.rows {
         if !groups.contains(&row.group.as_str()) {
@@ -22,28 +32,27 @@ pub fn ratios(comparison: &Comparison, lang: Lang) -> Figure {
         }
     }
     let mut panels = Vec::new();
-    let mut footnotes: Vec<String> = Vec::new();
+    let mut left = 0;
     for group in &groups {
         let of_group = |row: &&Row| row.group == *group;
         let rows: Vec<&Row> = comparison.rows.iter().filter(of_group).collect();
         let loads: Vec<&[&Row]> = rows.chunk_by(|a, b| a.point == b.point).collect();
         let title = |what: String| match groups.len() {
             1 => what,
-            _ => format!("{group} · {what}"),
+            _ => format!("{} – {what}", label(group)),
         };
-        if loads.len() > 1 {
+        if loads.len() > MOST_PANELS {
             panels.extend(over_loads(comparison, &rows, title, lang));
+            left = left.max(loads.len().saturating_sub(MOST_LOADS));
+            continue;
         }
-        for rows in loads.iter().take(MOST_PANELS) {
+        for rows in loads {
             let names = |row: &Row| metric_name(row.metric, lang);
             let load = match rows[0].point.0.is_empty() {
-                true => (*group).to_owned(),
+                true => label(group),
                 false => title(rows[0].point.to_string()),
             };
             panels.push(panel(comparison, load, rows, names, lang));
-        }
-        if let more @ 1.. = loads.len().saturating_sub(MOST_PANELS) {
-            footnotes.push(Text::MorePanels.with(lang, &[("count", more.to_string())]));
         }
     }
     if panels.is_empty() {
@@ -55,10 +64,11 @@ pub fn ratios(comparison: &Comparison, lang: Lang) -> Figure {
             lang,
         ));
     }
-    footnotes.dedup();
-    footnotes.extend(comparison.reasons.iter().map(|reason| reason.text(lang)));
+    let more = (left > 0).then(|| Text::MorePanels.with(lang, &[("count", left.to_string())]));
+    let reasons = comparison.reasons.iter().map(|reason| reason.text(lang));
+    let footnotes = more.into_iter().chain(reasons).collect();
     // What the user named goes in last, so that braces in it are no places.
-    let baseline = [("baseline", comparison.baseline.clone())];
+    let baseline = [("baseline", label(&comparison.baseline))];
     Figure {
         id: "ratios".to_owned(),
         title: Text::Ratios.with(lang, &baseline),
@@ -68,22 +78,28 @@ pub fn ratios(comparison: &Comparison, lang: Lang) -> Figure {
     }
 }
 
-/// The primary metric at every load, where it is the same one.
+/// The primary metric and the usual ones at every load.
 fn over_loads(
     comparison: &Comparison,
     rows: &[&Row],
     title: impl Fn(String) -> String,
     lang: Lang,
-) -> Option<Panel> {
-    let primary: Vec<&Row> = rows.iter().copied().filter(|row| row.primary).collect();
-    let metric = primary.first()?.metric;
-    if primary.iter().any(|row| row.metric != metric) {
-        return None;
+) -> Vec<Panel> {
+    let mut metrics: Vec<Metric> = Vec::new();
+    let primary = rows.iter().filter(|row| row.primary).map(|row| row.metric);
+    for metric in primary.chain(USUAL) {
+        if !metrics.contains(&metric) {
+            metrics.push(metric);
+        }
     }
-    let primary = &primary[..primary.len().min(MOST_LOADS)];
-    let what = Text::OverLoads.with(lang, &[("metric", metric_name(metric, lang))]);
     let names = |row: &Row| row.point.to_string();
-    Some(panel(comparison, title(what), primary, names, lang))
+    let panels = metrics.into_iter().filter_map(|metric| {
+        let those = rows.iter().copied().filter(|row| row.metric == metric);
+        let those: Vec<&Row> = those.take(MOST_LOADS).collect();
+        let what = Text::OverLoads.with(lang, &[("metric", metric_name(metric, lang))]);
+        (!those.is_empty()).then(|| panel(comparison, title(what), &those, names, lang))
+    });
+    panels.collect()
 }
 
 fn panel(

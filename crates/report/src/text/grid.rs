@@ -16,8 +16,10 @@ pub(super) fn lines(table: &Table, heading: Option<&str>, style: TextStyle) -> V
     let cells: Vec<Vec<String>> = (table.rows.iter()).map(|row| shown(table, row)).collect();
     let (widths, gap) = widths(table, &cells, heading, style.width);
     let mut lines = Vec::new();
-    if let Some(titles) = titles(table, heading, &widths, gap) {
-        let titles = shorten(titles.trim_end(), style.width);
+    // A table that is wider than the page runs over it with its titles.
+    let room = style.width.max(full_width(&widths, gap));
+    for titles in titles(table, heading, &widths, gap) {
+        let titles = shorten(titles.trim_end(), room);
         lines.push(paint(style.paint, "1", &titles));
     }
     for (row, texts) in table.rows.iter().zip(&cells) {
@@ -80,8 +82,7 @@ fn widths(
             widest.max(title).max(heading)
         })
         .collect();
-    let gaps = widths.len().saturating_sub(1);
-    let total = |widths: &[usize], gap: usize| INDENT + widths.iter().sum::<usize>() + gaps * gap;
+    let total = full_width;
     let shrinks = |column: usize| table.columns[column].fit == Fit::Wrap;
     let narrow = total(&widths, GAP) > page && total(&widths, NARROW_GAP) <= page;
     let gap = match narrow && !(0..widths.len()).any(shrinks) {
@@ -97,34 +98,103 @@ fn widths(
             None => break,
         }
     }
+    // Long titles over short cells are broken.
+    let least = |column: usize| {
+        let texts = cells.iter().filter_map(|row| row.get(column));
+        let widest = texts.map(|text| width(text)).max().unwrap_or(0);
+        let title = clean(&table.columns[column].title);
+        let star = usize::from(column_has_star(table, column));
+        let pieces = pieces(&title).into_iter().map(width);
+        widest.max(pieces.max().unwrap_or(0) + star)
+    };
+    let floors: Vec<usize> = match heading {
+        None => (0..widths.len()).map(least).collect(),
+        Some(_) => widths.clone(),
+    };
+    while total(&widths, gap) > page {
+        let spare = |column: usize| widths[column].saturating_sub(floors[column]);
+        match (0..widths.len()).max_by_key(|&column| spare(column)) {
+            Some(column) if spare(column) > 0 => widths[column] -= 1,
+            _ => break,
+        }
+    }
     (widths, gap)
 }
 
-fn titles(table: &Table, heading: Option<&str>, widths: &[usize], gap: usize) -> Option<String> {
-    let titles = table.columns.iter().map(|column| clean(&column.title));
-    let titles: Vec<String> = titles.collect();
-    if heading.is_none() && titles.iter().all(String::is_empty) {
-        return None;
+fn full_width(widths: &[usize], gap: usize) -> usize {
+    INDENT + widths.iter().sum::<usize>() + widths.len().saturating_sub(1) * gap
+}
+
+/// The pieces of a title between which it may be broken.
+fn pieces(title: &str) -> Vec<&str> {
+    let words = title.split_whitespace();
+    words.flat_map(|word| word.split_inclusive('-')).collect()
+}
+
+/// A title in lines of a width.
+fn broken(title: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    if width(title) <= columns {
+        return vec![title.to_owned()];
     }
-    let mut line = match heading {
-        Some(heading) => pad_right(heading, INDENT + widths.first().copied().unwrap_or(0)),
-        None => {
-            let first = titles.first().map(String::as_str).unwrap_or_default();
-            let columns = widths.first().copied().unwrap_or(0);
-            format!("{:INDENT$}{}", "", pad_right(first, columns))
-        }
-    };
-    for (column, title) in titles.iter().enumerate().skip(1) {
-        line.push_str(&" ".repeat(gap));
-        line.push_str(&match table.columns[column].align {
-            Align::Left => pad_right(title, widths[column]),
-            Align::Right if column_has_star(table, column) => {
-                pad_left(&format!("{title} "), widths[column])
+    for piece in pieces(title) {
+        let joint = match lines.last() {
+            Some(line) if line.ends_with('-') => "",
+            _ => " ",
+        };
+        match lines.last_mut() {
+            Some(line) if width(line) + width(joint) + width(piece) <= columns => {
+                line.push_str(joint);
+                line.push_str(piece);
             }
-            Align::Right => pad_left(title, widths[column]),
-        });
+            _ => lines.push(piece.to_owned()),
+        }
     }
-    Some(line)
+    lines
+}
+
+/// The titles of the columns, the last lines of all beside each other.
+fn titles(table: &Table, heading: Option<&str>, widths: &[usize], gap: usize) -> Vec<String> {
+    let titles = table.columns.iter().map(|column| clean(&column.title));
+    let titles: Vec<Vec<String>> = (titles.zip(widths).enumerate())
+        .map(|(column, (title, &columns))| {
+            let star = usize::from(column_has_star(table, column));
+            broken(&title, columns.saturating_sub(star))
+        })
+        .collect();
+    let blank = |title: &Vec<String>| title.iter().all(String::is_empty);
+    if heading.is_none() && titles.iter().all(blank) {
+        return Vec::new();
+    }
+    let height = titles.iter().map(Vec::len).max().unwrap_or(1);
+    let line = |place: usize| {
+        let of = |title: &Vec<String>| {
+            let own = place.checked_sub(height - title.len())?;
+            title.get(own).cloned()
+        };
+        let first = widths.first().copied().unwrap_or(0);
+        let mut line = match heading.filter(|_| place + 1 == height) {
+            Some(heading) => pad_right(heading, INDENT + first),
+            None => {
+                let text = titles.first().filter(|_| heading.is_none()).and_then(of);
+                let text = pad_right(&text.unwrap_or_default(), first);
+                format!("{:INDENT$}{text}", "")
+            }
+        };
+        for (column, title) in titles.iter().enumerate().skip(1) {
+            let text = of(title).unwrap_or_default();
+            line.push_str(&" ".repeat(gap));
+            line.push_str(&match table.columns[column].align {
+                Align::Left => pad_right(&text, widths[column]),
+                Align::Right if column_has_star(table, column) => {
+                    pad_left(&format!("{text} "), widths[column])
+                }
+                Align::Right => pad_left(&text, widths[column]),
+            });
+        }
+        line
+    };
+    (0..height).map(line).collect()
 }
 
 fn row_lines(

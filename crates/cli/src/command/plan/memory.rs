@@ -1,9 +1,8 @@
 //! `inferometer plan memory`.
 
+use super::Sheet;
 use super::arguments::MemoryArguments;
-use super::show;
 use crate::Exit;
-use crate::output::language;
 use anyhow::Context;
 use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::memory::GIB;
@@ -13,6 +12,7 @@ use inferometer_plan::device::Card;
 use inferometer_plan::memory::{Answer, Fit, Lengths, Part, Question, Remedy, answer};
 use inferometer_plan::model::{KnownModel, Weights};
 use inferometer_report::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit, Verdict};
+use inferometer_report::figure::{Axis, Colour, Figure, Panel, Sample, Scale, Series, Shape};
 use serde_json::json;
 
 /// Divides every card by every engine.
@@ -35,7 +35,6 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
             answers.push(answer(&question)?);
         }
     }
-    let lang = language(arguments.view.lang);
     let json = || match answers.as_slice() {
         [one] => one.to_json(),
         many => json!({
@@ -43,7 +42,13 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
             "answers": many.iter().map(Answer::to_json).collect::<Vec<_>>(),
         }),
     };
-    show(&arguments.view, json, || sections(&answers, lang))?;
+    let sheet = Sheet {
+        title: &|lang| Text::Memory.text(lang).to_owned(),
+        json: &json,
+        sections: &|lang| sections(&answers, lang),
+        figures: &|lang| vec![stacks(&answers, lang)],
+    };
+    sheet.show(&arguments.view)?;
     Ok(match answers.iter().all(|answer| answer.fit == Fit::Fits) {
         true => Exit::Fine,
         false => Exit::Doubtful,
@@ -114,30 +119,76 @@ fn part_text(part: Part) -> Text {
     }
 }
 
+/// Every part, the lowest of a stack first.
+const PARTS: [Part; 6] = [
+    Part::Weights,
+    Part::Activations,
+    Part::Graphs,
+    Part::System,
+    Part::KvCache,
+    Part::Unused,
+];
+
+/// An answer by its engine and cards.
+fn name(answer: &Answer) -> String {
+    let cards = match answer.cards {
+        1 => String::new(),
+        cards => format!(" ×{cards}"),
+    };
+    format!("{} {}{cards}", answer.engine, answer.device)
+}
+
+fn gib(answer: &Answer, part: Part) -> Option<f64> {
+    let found = answer.parts.iter().find(|(known, _)| *known == part);
+    found.map(|(_, bytes)| bytes / GIB)
+}
+
+/// A stack for each answer, with the card's memory beside it.
+fn stacks(answers: &[Answer], lang: Lang) -> Figure {
+    let colour = |part| match part {
+        Part::Weights => Colour::Nth(0),
+        Part::Activations => Colour::Nth(1),
+        Part::Graphs => Colour::Nth(3),
+        Part::System => Colour::Nth(7),
+        Part::KvCache => Colour::Nth(2),
+        Part::Unused => Colour::Quiet,
+    };
+    let of = |part: Part| {
+        let samples = answers.iter().enumerate();
+        let samples = samples.map(|(place, answer)| Sample::new(place as f64, gib(answer, part)));
+        Series {
+            name: part_text(part).text(lang).to_owned(),
+            colour: colour(part),
+            shape: Shape::Stack(samples.collect()),
+        }
+    };
+    let does_not_fit = answers.iter().filter(|answer| answer.fit != Fit::Fits);
+    let notes =
+        does_not_fit.map(|answer| format!("{}: {}", name(answer), Text::DoesNotFit.text(lang)));
+    Figure {
+        id: "memory".to_owned(),
+        title: Text::Memory.text(lang).to_owned(),
+        panels: vec![Panel {
+            x: Axis::of_names(
+                Text::EngineOnDevice.text(lang),
+                answers.iter().map(name).collect(),
+            ),
+            y: Axis::new("", Text::Gib.text(lang), Scale::FromZero),
+            series: PARTS.map(of).into(),
+            ..Panel::default()
+        }],
+        footnotes: notes.collect(),
+        ..Figure::default()
+    }
+}
+
 fn numbers(answers: &[Answer], lang: Lang) -> Table {
     let mut columns = vec![Column::left(Text::Gib.text(lang))];
-    columns.extend(answers.iter().map(|answer| {
-        let cards = match answer.cards {
-            1 => String::new(),
-            cards => format!(" ×{cards}"),
-        };
-        Column::right(&format!("{} {}{cards}", answer.engine, answer.device))
-    }));
-    let parts = [
-        Part::Weights,
-        Part::Activations,
-        Part::Graphs,
-        Part::System,
-        Part::KvCache,
-        Part::Unused,
-    ];
+    columns.extend(answers.iter().map(|answer| Column::right(&name(answer))));
     type Row<'a> = (String, Box<dyn Fn(&Answer) -> (Option<f64>, usize) + 'a>);
     let mut rows: Vec<Row<'_>> = Vec::new();
-    for part in parts {
-        let find = move |answer: &Answer| {
-            let found = answer.parts.iter().find(|(known, _)| *known == part);
-            (found.map(|(_, bytes)| bytes / GIB), 2)
-        };
+    for part in PARTS {
+        let find = move |answer: &Answer| (gib(answer, part), 2);
         rows.push((part_text(part).text(lang).to_owned(), Box::new(find)));
     }
     let count = |value: Option<u64>| (value.map(|value| value as f64), 0);
@@ -212,20 +263,9 @@ fn bars(answers: &[Answer], lang: Lang) -> Table {
             let missing = (end.round() as usize).saturating_sub(bar.chars().count());
             bar.extend(std::iter::repeat_n(sign(*part), missing));
         }
-        vec![
-            Cell::text(format!("{} {}", answer.engine, answer.device)),
-            Cell::text(bar),
-        ]
+        vec![Cell::text(name(answer)), Cell::text(bar)]
     });
-    let legend = [
-        Part::Weights,
-        Part::Activations,
-        Part::Graphs,
-        Part::System,
-        Part::KvCache,
-        Part::Unused,
-    ]
-    .map(|part| format!("{} {}", sign(part), part_text(part).text(lang)));
+    let legend = PARTS.map(|part| format!("{} {}", sign(part), part_text(part).text(lang)));
     Table {
         columns: vec![Column::left(""), Column::left("")],
         rows: rows.collect(),
