@@ -3,6 +3,7 @@
 use crate::doc::{Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict};
 use crate::figure::curve::throughput_latency;
 use crate::figure::ladder::{Ladder, LadderSeries};
+use crate::figure::level::axis_name;
 use crate::figure::search::{self, Search};
 use crate::figure::{Figure, Level, Shape, Shown};
 use crate::number;
@@ -12,6 +13,7 @@ use inferometer_core::capacity::{Capacity, Edge, SearchEnding, TierCapacity};
 use inferometer_core::message::Lang;
 use inferometer_core::message::capacity::CapacityText;
 use inferometer_core::message::setup::SetupText;
+use inferometer_core::message::sweep::SweepText;
 use inferometer_core::summary::Summary;
 use std::path::Path;
 
@@ -32,7 +34,7 @@ pub fn compose(found: &Capacity, directory: &Path, lang: Lang) -> Doc {
         let heading = CapacityText::AtTheAnswer.text(lang);
         sections.push(Section::headed(
             heading,
-            vec![Block::Table(confirmed(summary))],
+            vec![Block::Table(confirmed(summary, lang))],
         ));
     }
     let heading = CapacityText::Probes.text(lang);
@@ -132,6 +134,15 @@ fn unit(found: &Capacity) -> &'static str {
     }
 }
 
+/// What was raised, with its unit.
+fn over(found: &Capacity, lang: Lang) -> String {
+    let (name, unit) = axis_name(&found.over, lang);
+    match unit {
+        "" => name,
+        unit => format!("{name} ({unit})"),
+    }
+}
+
 fn level(value: f64) -> String {
     let decimals = match value {
         value if value.fract() == 0.0 => 0,
@@ -177,7 +188,12 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
     Verdict {
         word: word.text(lang).to_owned(),
         tone,
-        reason: text.with(lang, &values).replace("  ", " "),
+        // A load that has no unit leaves no gap before the next mark.
+        reason: text
+            .with(lang, &values)
+            .replace("  ", " ")
+            .replace(" ;", ";")
+            .replace(" ；", "；"),
         rest: lacks.map_or(String::new(), |text| text.text(lang).to_owned()),
     }
 }
@@ -237,7 +253,7 @@ fn tiers(found: &Capacity, lang: Lang) -> Table {
     }
 }
 
-fn confirmed(summary: &Summary) -> Table {
+fn confirmed(summary: &Summary, lang: Lang) -> Table {
     let millis = |value: Option<f64>| Cell::number(value, Unit::Milliseconds, 1);
     let latency = &summary.latency;
     let throughput = &summary.throughput;
@@ -255,7 +271,7 @@ fn confirmed(summary: &Summary) -> Table {
             millis(latency.tpot_ms.map(|tpot| tpot.p50)),
             millis(latency.tpot_ms.map(|tpot| tpot.p99)),
         ]],
-        footnotes: Vec::new(),
+        footnotes: vec![SweepText::TimesInMs.text(lang).to_owned()],
     }
 }
 
@@ -272,7 +288,7 @@ fn probes(found: &Capacity, lang: Lang) -> Table {
     };
     Table {
         columns: vec![
-            Column::right(&found.over),
+            Column::right(&over(found, lang)),
             Column::left(say(CapacityText::Purpose)),
             Column::right(say(CapacityText::Requests)),
             Column::left(say(CapacityText::Said)),

@@ -37,12 +37,13 @@ pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: 
         let of_group = |row: &&Row| row.group == *group;
         let rows: Vec<&Row> = comparison.rows.iter().filter(of_group).collect();
         let loads: Vec<&[&Row]> = rows.chunk_by(|a, b| a.point == b.point).collect();
-        let title = |what: String| match groups.len() {
-            1 => what,
-            _ => format!("{} – {what}", label(group)),
+        // Whose ratios these are stands over the axis, where a long name has room.
+        let side = match groups.len() {
+            1 => String::new(),
+            _ => label(group),
         };
         if loads.len() > MOST_PANELS {
-            panels.extend(over_loads(comparison, &rows, title, lang));
+            panels.extend(over_loads(comparison, &rows, &side, lang));
             left = left.max(loads.len().saturating_sub(MOST_LOADS));
             continue;
         }
@@ -50,15 +51,15 @@ pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: 
             let names = |row: &Row| metric_name(row.metric, lang);
             let load = match rows[0].point.0.is_empty() {
                 true => label(group),
-                false => title(rows[0].point.to_string()),
+                false => rows[0].point.to_string(),
             };
-            panels.push(panel(comparison, load, rows, names, lang));
+            panels.push(panel(comparison, [load, side.clone()], rows, names, lang));
         }
     }
     if panels.is_empty() {
         panels.push(panel(
             comparison,
-            String::new(),
+            Default::default(),
             &[],
             |_| String::new(),
             lang,
@@ -79,12 +80,7 @@ pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: 
 }
 
 /// The primary metric and the usual ones at every load.
-fn over_loads(
-    comparison: &Comparison,
-    rows: &[&Row],
-    title: impl Fn(String) -> String,
-    lang: Lang,
-) -> Vec<Panel> {
+fn over_loads(comparison: &Comparison, rows: &[&Row], side: &str, lang: Lang) -> Vec<Panel> {
     let mut metrics: Vec<Metric> = Vec::new();
     let primary = rows.iter().filter(|row| row.primary).map(|row| row.metric);
     for metric in primary.chain(USUAL) {
@@ -97,14 +93,15 @@ fn over_loads(
         let those = rows.iter().copied().filter(|row| row.metric == metric);
         let those: Vec<&Row> = those.take(MOST_LOADS).collect();
         let what = Text::OverLoads.with(lang, &[("metric", metric_name(metric, lang))]);
-        (!those.is_empty()).then(|| panel(comparison, title(what), &those, names, lang))
+        let titles = [what, side.to_owned()];
+        (!those.is_empty()).then(|| panel(comparison, titles, &those, names, lang))
     });
     panels.collect()
 }
 
 fn panel(
     comparison: &Comparison,
-    title: String,
+    [title, side]: [String; 2],
     rows: &[&Row],
     name: impl Fn(&Row) -> String,
     lang: Lang,
@@ -139,7 +136,7 @@ fn panel(
     Panel {
         title,
         x: Axis::new(Text::Ratio.text(lang), "", Scale::Log),
-        y: Axis::of_names("", names),
+        y: Axis::of_names(side, names),
         series,
         marks: vec![Mark {
             on: On::X,

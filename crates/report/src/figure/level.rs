@@ -167,7 +167,7 @@ pub(super) fn by_ratio(levels: impl Iterator<Item = f64>) -> Scale {
 }
 
 /// The name of an axis of load, and its unit.
-pub(super) fn axis_name(axis: &str, lang: Lang) -> (String, &'static str) {
+pub(crate) fn axis_name(axis: &str, lang: Lang) -> (String, &'static str) {
     match axis {
         "concurrency" => (Text::Concurrency.text(lang).to_owned(), ""),
         "rate" => (Text::Rate.text(lang).to_owned(), "req/s"),

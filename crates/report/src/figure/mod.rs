@@ -15,7 +15,7 @@ pub mod font;
 pub mod grid;
 pub mod ladder;
 pub(crate) mod left_out;
-mod level;
+pub(crate) mod level;
 pub(crate) mod metric_name;
 pub mod png;
 pub mod run;

@@ -197,4 +197,21 @@ mod tests {
         let limits = limits(&panel(Scale::Log, &[0.0, 1.0, 100.0]), On::Y);
         assert!(limits.low > 0.5 && limits.low < 1.0);
     }
+
+    #[test]
+    fn an_axis_reaches_to_the_top_of_the_highest_stack() {
+        let mut panel = panel(Scale::FromZero, &[]);
+        let part = |ys: [f64; 2]| Series {
+            name: String::new(),
+            colour: Colour::Nth(0),
+            shape: Shape::Stack(
+                (ys.iter().enumerate())
+                    .map(|(place, &y)| Sample::new(place as f64, Some(y)))
+                    .collect(),
+            ),
+        };
+        panel.series = vec![part([10.0, 20.0]), part([5.0, 30.0])];
+        let high = limits(&panel, On::Y).high;
+        assert!(high > 50.0 && high < 55.0, "{high}");
+    }
 }

@@ -14,6 +14,8 @@ pub struct Tick {
 
 /// From here on ticks count in thousands, or millions.
 const COUNT_IN_THOUSANDS: f64 = 10_000.0;
+/// Longest fraction that is written in full.
+const LONGEST_LEVEL: usize = 6;
 /// More levels than this get round numbers instead.
 const MOST_LEVELS: usize = 64;
 
@@ -35,7 +37,7 @@ pub fn ticks(axis: &Axis, limits: Limits, room: usize) -> Vec<Tick> {
         return levels
             .map(|at| Tick {
                 at,
-                label: Level::Number(at).text(),
+                label: level_label(at),
             })
             .collect();
     }
@@ -59,6 +61,15 @@ pub fn ticks(axis: &Axis, limits: Limits, room: usize) -> Vec<Tick> {
             },
         })
         .collect()
+}
+
+/// A level as it was given, unless that is long.
+fn level_label(at: f64) -> String {
+    let given = at.to_string();
+    match at.fract() != 0.0 && given.len() <= LONGEST_LEVEL {
+        true => given,
+        false => Level::Number(at).text(),
+    }
 }
 
 /// A number with as many digits as the step to the next needs; in thousands or millions where

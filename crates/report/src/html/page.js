@@ -44,7 +44,7 @@
       };
       const few = !series.x || series.x.length <= 60;
       const labels = series.labels && series.labels.map((label) => plain(say(label)));
-      const labelled = labels && labels.length <= 24;
+      const labelled = labels && labels.length <= (series.shape === 'line' ? 24 : 14);
       if (labels) {
         common.text = labels;
         common.textposition = 'top center';

@@ -3,12 +3,11 @@
 
 use super::flag_axis::{FlagAxis, ends};
 use super::{StudyReport, TrialLine, Why};
-use crate::figure::metric_name::{MetricUnit, metric_name, unit_of};
+use crate::figure::metric_name::name_and_unit;
 use crate::figure::{
     Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
 };
 use crate::number;
-use inferometer_core::compare::Metric;
 use inferometer_core::message::figures::FigureText;
 use inferometer_core::message::study::StudyText;
 
@@ -62,16 +61,8 @@ impl Study<'_> {
 
     /// An axis of what stands at a place of the summary, by its name where it has one.
     fn measure(&self, path: &str, scale: Scale) -> Axis {
-        match path.parse::<Metric>() {
-            Ok(metric) => {
-                let unit = match unit_of(metric) {
-                    MetricUnit::Sign(sign) => sign,
-                    MetricUnit::Time => "ms",
-                };
-                Axis::new(metric_name(metric, self.report.lang), unit, scale)
-            }
-            Err(_) => Axis::new(path, "", scale),
-        }
+        let (name, unit) = name_and_unit(path, self.report.lang);
+        Axis::new(name, unit, scale)
     }
 
     fn is_better(&self, a: f64, b: f64) -> bool {

@@ -236,3 +236,36 @@ fn row_lines(
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Paint;
+    use super::*;
+    use crate::doc::Column;
+
+    #[test]
+    fn long_titles_over_short_cells_are_broken_so_that_the_table_fits() {
+        let names = [
+            "enable-chunked-prefill",
+            "max-num-batched-tokens",
+            "TTFT p50",
+        ];
+        let table = Table {
+            columns: names.map(Column::right).to_vec(),
+            rows: vec![["true", "4096", "113"].map(Cell::text).to_vec()],
+            footnotes: Vec::new(),
+        };
+        let style = TextStyle {
+            width: 40,
+            paint: Paint::Plain,
+        };
+        let lines = lines(&table, None, style);
+        assert!(lines.iter().all(|line| width(line) <= 40), "{lines:#?}");
+        let whole: String = lines.join(" ");
+        for piece in [
+            "enable-", "chunked-", "prefill", "batched-", "tokens", "p50",
+        ] {
+            assert!(whole.contains(piece), "{piece} is lost: {lines:#?}");
+        }
+    }
+}

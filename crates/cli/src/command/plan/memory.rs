@@ -3,6 +3,7 @@
 use super::Sheet;
 use super::arguments::MemoryArguments;
 use crate::Exit;
+use crate::arguments::Format;
 use anyhow::Context;
 use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::memory::GIB;
@@ -45,7 +46,7 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
     let sheet = Sheet {
         title: &|lang| Text::Memory.text(lang).to_owned(),
         json: &json,
-        sections: &|lang| sections(&answers, lang),
+        sections: &|lang, format| sections(&answers, format, lang),
         figures: &|lang| vec![stacks(&answers, lang)],
     };
     sheet.show(&arguments.view)?;
@@ -55,16 +56,15 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
     })
 }
 
-fn sections(answers: &[Answer], lang: Lang) -> Vec<Section> {
+fn sections(answers: &[Answer], format: Format, lang: Lang) -> Vec<Section> {
     let verdicts = answers.iter().map(|answer| verdict(answer, lang));
     let mut sections = vec![Section::plain(verdicts.collect())];
-    sections.push(Section::headed(
-        Text::Memory.text(lang),
-        vec![
-            Block::Table(numbers(answers, lang)),
-            Block::Table(bars(answers, lang)),
-        ],
-    ));
+    let mut blocks = vec![Block::Table(numbers(answers, lang))];
+    // A page has the picture instead.
+    if format != Format::Html {
+        blocks.push(Block::Table(bars(answers, lang)));
+    }
+    sections.push(Section::headed(Text::Memory.text(lang), blocks));
     for answer in answers {
         if answer.fit != Fit::Fits {
             sections.push(remedies(answer, lang));
@@ -80,7 +80,7 @@ fn verdict(answer: &Answer, lang: Lang) -> Block {
             ("engine", answer.engine.to_string()),
             ("device", answer.device.clone()),
             ("gib", format!("{gib:.2}")),
-            ("tokens", tokens.to_string()),
+            ("tokens", grouped(tokens)),
         ]
     };
     let (word, tone, reason) = match answer.fit {
@@ -106,6 +106,15 @@ fn verdict(answer: &Answer, lang: Lang) -> Block {
         reason,
         rest: String::new(),
     })
+}
+
+/// A number with commas between thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> = (digits.as_bytes().rchunks(3).rev())
+        .filter_map(|group| std::str::from_utf8(group).ok())
+        .collect();
+    groups.join(",")
 }
 
 fn part_text(part: Part) -> Text {
@@ -149,7 +158,7 @@ fn stacks(answers: &[Answer], lang: Lang) -> Figure {
         Part::Weights => Colour::Nth(0),
         Part::Activations => Colour::Nth(1),
         Part::Graphs => Colour::Nth(3),
-        Part::System => Colour::Nth(7),
+        Part::System => Colour::Nth(4),
         Part::KvCache => Colour::Nth(2),
         Part::Unused => Colour::Quiet,
     };

@@ -13,6 +13,8 @@ use std::collections::HashMap;
 const LINE: f64 = 2.0;
 /// More points than these have no markers on their line.
 const MOST_MARKERS: usize = 32;
+/// More points than these are dots.
+const CROWD: usize = 100;
 /// Size of words beside points and on bars.
 const SMALL: f64 = 10.0;
 /// Size of numbers on bars that have little room.
@@ -250,7 +252,7 @@ fn scatter(markup: &mut Markup, samples: &[Sample], colour: Colour, canvas: &Can
 /// So many points that a form for each would hide more than it tells.
 pub(super) fn is_crowd(samples: &[Sample], colour: Colour) -> bool {
     let drawn = samples.iter().filter(|sample| sample.y.is_some());
-    colour != Colour::Bad && drawn.count() > MOST_MARKERS
+    colour != Colour::Bad && drawn.count() > CROWD
 }
 
 /// Dots of one path: small files, and crowds show by their density.
@@ -260,7 +262,7 @@ pub(super) fn dots(markup: &mut Markup, places: &[[f64; 2]], hex: &str, width: f
         data.push_str(&format!("M{} {}h.01", number(*x), number(*y)));
     }
     markup.raw(&format!(
-        r#"<path d="{data}" fill="none" stroke="{hex}" stroke-opacity="0.65" stroke-width="{}" stroke-linecap="round"/>"#,
+        r#"<path d="{data}" fill="none" stroke="{hex}" stroke-opacity="0.75" stroke-width="{}" stroke-linecap="round"/>"#,
         number(width)
     ));
 }
