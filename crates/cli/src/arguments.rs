@@ -129,7 +129,7 @@ pub struct MeasurementOptions {
     #[command(flatten)]
     connection: ConnectionOptions,
     #[command(flatten)]
-    load: LoadOptions,
+    pub load: LoadOptions,
     #[command(flatten)]
     work: WorkOptions,
     #[command(flatten)]

@@ -29,6 +29,9 @@ pub struct Capacity {
     /// The answers of all tiers, where there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiers: Vec<TierCapacity>,
+    /// Words that follow `--config` of a probe's scenario in the command that repeats the search.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeat: Vec<String>,
     /// All probes, in their order.
     #[serde(default)]
     pub probes: Vec<ProbeLine>,

@@ -101,7 +101,7 @@ const MOST_STREAMS: u32 = 16_384;
 /// Seed of simulations: settings differ by themselves alone.
 const SEED: u64 = 7;
 /// Tails are known worse than means.
-pub(crate) const TAIL: f64 = 1.5;
+pub const TAIL: f64 = 1.5;
 
 /// Predicts every setting.
 pub fn ask(question: &Question<'_>) -> Result<Answers, WhatIfError> {

@@ -1,15 +1,19 @@
 //! A search for capacity as a document: the answer first, then how it was found.
 
-use crate::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Tone, Unit, Verdict};
+use crate::doc::{Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict};
 use crate::figure::curve::throughput_latency;
 use crate::figure::ladder::{Ladder, LadderSeries};
+use crate::figure::level::axis_name;
 use crate::figure::search::{self, Search};
-use crate::figure::{Figure, Level, Shown};
+use crate::figure::{Figure, Level, Shape, Shown};
 use crate::number;
+use crate::run::shell_word;
 use crate::sweep::tradeoff;
 use inferometer_core::capacity::{Capacity, Edge, SearchEnding, TierCapacity};
 use inferometer_core::message::Lang;
 use inferometer_core::message::capacity::CapacityText;
+use inferometer_core::message::setup::SetupText;
+use inferometer_core::message::sweep::SweepText;
 use inferometer_core::summary::Summary;
 use std::path::Path;
 
@@ -30,7 +34,7 @@ pub fn compose(found: &Capacity, directory: &Path, lang: Lang) -> Doc {
         let heading = CapacityText::AtTheAnswer.text(lang);
         sections.push(Section::headed(
             heading,
-            vec![Block::Table(confirmed(summary))],
+            vec![Block::Table(confirmed(summary, lang))],
         ));
     }
     let heading = CapacityText::Probes.text(lang);
@@ -42,8 +46,27 @@ pub fn compose(found: &Capacity, directory: &Path, lang: Lang) -> Doc {
         CapacityText::Saved.text(lang),
         directory.display().to_string(),
     );
-    sections.push(Section::plain(vec![Block::Pairs(vec![saved])]));
+    let mut end = vec![Block::Pairs(vec![saved])];
+    if let Some(words) = repeat(found, directory) {
+        end.push(Block::Command(Command {
+            caption: SetupText::Repeat.text(lang).to_owned(),
+            words,
+        }));
+    }
+    sections.push(Section::plain(end));
     Doc { sections }
+}
+
+/// The command that searches so again; absent for searches that did not keep it.
+fn repeat(found: &Capacity, directory: &Path) -> Option<Vec<String>> {
+    let probe = found.probes.first().filter(|_| !found.repeat.is_empty())?;
+    let scenario = directory.join(&probe.directory).join("scenario.toml");
+    let mut words: Vec<String> = ["inferometer", "capacity", "--config"]
+        .map(str::to_owned)
+        .into();
+    words.push(shell_word(&scenario.to_string_lossy()));
+    words.extend(found.repeat.iter().map(|word| shell_word(word)));
+    Some(words)
 }
 
 /// The probes of a search: what was measured at each load, and latency over throughput.
@@ -69,8 +92,8 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
         capacity: found.answer.value,
     };
     let mut curve = tradeoff(&ladder);
-    let confirmed = found.confirmed.as_ref();
-    curve.capacity = confirmed.and_then(|summary| summary.throughput.output_tokens_per_s);
+    curve.capacity = at_answer(found, &probes);
+    curve.shape = Shape::Scatter;
     let search = Search {
         over: &found.over,
         label: found.label.as_deref(),
@@ -79,11 +102,24 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
         objective: curve.objective.clone(),
         capacity: found.answer.value,
         interval: found.answer.low.zip(found.answer.high),
+        tiers: (found.tiers.iter())
+            .filter(|tier| tier.tier != found.answer.tier)
+            .filter_map(|tier| Some((tier.tier.as_deref()?, tier.value?)))
+            .collect(),
     };
     vec![
         search::probes(&search, lang),
         throughput_latency(&curve, lang),
     ]
+}
+
+/// Output tokens a second at the answer: those of the probe nearest to it.
+fn at_answer(found: &Capacity, probes: &[(f64, &Summary)]) -> Option<f64> {
+    let answer = found.answer.value?;
+    let nearest = probes
+        .iter()
+        .min_by(|a, b| (a.0 - answer).abs().total_cmp(&(b.0 - answer).abs()))?;
+    nearest.1.throughput.output_tokens_per_s
 }
 
 /// The JSON form `inferometer.capacity/1`.
@@ -95,6 +131,15 @@ fn unit(found: &Capacity) -> &'static str {
     match found.over.as_str() {
         "rate" => Unit::RequestsPerSecond.sign(),
         _ => "",
+    }
+}
+
+/// What was raised, with its unit.
+fn over(found: &Capacity, lang: Lang) -> String {
+    let (name, unit) = axis_name(&found.over, lang);
+    match unit {
+        "" => name,
+        unit => format!("{name} ({unit})"),
     }
 }
 
@@ -143,7 +188,12 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
     Verdict {
         word: word.text(lang).to_owned(),
         tone,
-        reason: text.with(lang, &values).replace("  ", " "),
+        // A load that has no unit leaves no gap before the next mark.
+        reason: text
+            .with(lang, &values)
+            .replace("  ", " ")
+            .replace(" ;", ";")
+            .replace(" ；", "；"),
         rest: lacks.map_or(String::new(), |text| text.text(lang).to_owned()),
     }
 }
@@ -203,7 +253,7 @@ fn tiers(found: &Capacity, lang: Lang) -> Table {
     }
 }
 
-fn confirmed(summary: &Summary) -> Table {
+fn confirmed(summary: &Summary, lang: Lang) -> Table {
     let millis = |value: Option<f64>| Cell::number(value, Unit::Milliseconds, 1);
     let latency = &summary.latency;
     let throughput = &summary.throughput;
@@ -221,7 +271,7 @@ fn confirmed(summary: &Summary) -> Table {
             millis(latency.tpot_ms.map(|tpot| tpot.p50)),
             millis(latency.tpot_ms.map(|tpot| tpot.p99)),
         ]],
-        footnotes: Vec::new(),
+        footnotes: vec![SweepText::TimesInMs.text(lang).to_owned()],
     }
 }
 
@@ -238,7 +288,7 @@ fn probes(found: &Capacity, lang: Lang) -> Table {
     };
     Table {
         columns: vec![
-            Column::right(&found.over),
+            Column::right(&over(found, lang)),
             Column::left(say(CapacityText::Purpose)),
             Column::right(say(CapacityText::Requests)),
             Column::left(say(CapacityText::Said)),

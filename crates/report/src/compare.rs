@@ -213,13 +213,15 @@ pub(crate) struct Tile {
 
 /// Most of them.
 const MOST_TILES: usize = 8;
+/// Up to so many loads of a group have a tile each.
+const MOST_LOAD_TILES: usize = 3;
 
-/// The change of the primary metric, load by load; of what may not be compared, none.
+/// The change of the primary metric, load by load, or its span where loads are many; of what may
+/// not be compared, none.
 pub(crate) fn tiles(report: &CompareReport<'_>) -> Vec<Tile> {
     let comparison = report.comparison;
     let labels = figures::labels(report.groups);
-    let name = |row: &Row| {
-        let name = format!("{} · {}", metric(row.metric), shown(&row.point));
+    let name = |row: &Row, name: String| {
         let place = report.groups.iter().position(|it| it.name == row.group);
         match place.and_then(|place| labels.get(place)) {
             Some(label) if report.groups.len() > 2 => format!("{label} · {name}"),
@@ -228,16 +230,45 @@ pub(crate) fn tiles(report: &CompareReport<'_>) -> Vec<Tile> {
     };
     let told = |row: &&Row| comparison.comparable || row.verdict != Verdict::Unknown;
     let rows = comparison.rows.iter().filter(|row| row.primary);
-    let tiles = rows.filter(told).map(|row| Tile {
-        name: name(row),
+    let rows: Vec<&Row> = rows.filter(told).collect();
+    let one = |row: &&Row| Tile {
+        name: name(
+            row,
+            format!("{} · {}", metric(row.metric), shown(&row.point)),
+        ),
         change: change(row.ratio),
         interval: match row.low.zip(row.high) {
             Some((low, high)) => format!("{} … {}", percent(low), percent(high)),
             None => String::new(),
         },
         tone: verdict_word(row.verdict).1,
+    };
+    let groups = rows.chunk_by(|a, b| a.group == b.group && a.metric == b.metric);
+    let tiles = groups.flat_map(|rows| match rows.len() <= MOST_LOAD_TILES {
+        true => rows.iter().map(one).collect(),
+        false => vec![span(
+            rows,
+            name(rows[0], metric(rows[0].metric).to_owned()),
+            report.lang,
+        )],
     });
     tiles.take(MOST_TILES).collect()
+}
+
+/// From the least to the greatest change over many loads.
+fn span(rows: &[&Row], name: String, lang: Lang) -> Tile {
+    let ratios = || rows.iter().filter_map(|row| row.ratio);
+    let ends = ratios().reduce(f64::min).zip(ratios().reduce(f64::max));
+    let count = [("count", rows.len().to_string())];
+    Tile {
+        name,
+        change: match ends {
+            Some((low, high)) => format!("{} … {} %", percent(low), percent(high)),
+            None => number::ABSENT.to_owned(),
+        },
+        interval: CompareText::OverLoads.with(lang, &count),
+        tone: Tone::Plain,
+    }
 }
 
 fn verdict_word(verdict: Verdict) -> (CompareText, Tone) {

@@ -545,7 +545,7 @@ fn why(row: &Row<'_>) -> Option<String> {
 
 fn footnotes(report: &SweepReport<'_>, axes: &[String], rows: &[&Row<'_>]) -> Vec<String> {
     let lang = report.lang;
-    let mut notes = Vec::new();
+    let mut notes = vec![SweepText::TimesInMs.text(lang).to_owned()];
     notes.extend(notes::mean_lengths(rows.iter().copied(), lang));
     let starred = |row: &&&Row<'_>| {
         let cell = number_cells(row).swap_remove(TAIL_COLUMN);

@@ -10,7 +10,7 @@ use inferometer_core::compare::{
     Basis, Comparison, Metric, Point, Row, SCHEMA as COMPARE_SCHEMA, Verdict,
 };
 use inferometer_core::message::Lang;
-use inferometer_core::record::Record;
+use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record};
 use inferometer_core::summary::{Latencies, SloResult, Speed, Summary, Throughput};
 use inferometer_report::figure::configurations::{self, Configurations, Style};
 use inferometer_report::figure::curve::{self, Tradeoff};
@@ -25,7 +25,7 @@ use inferometer_report::findings::{Knee, KneeBasis};
 use made_up::{Load, MINDIE, VLLM};
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::{Options, Tree};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 const HOSTILE: &str = "\"><script>alert('{points}')</script>😀 &amp; \u{202e}";
 
@@ -96,6 +96,7 @@ fn ladder_figures(ladder: &Ladder<'_>, lang: Lang) -> Vec<Figure> {
         latency: Metric::TtftP99,
         objective: Some(("ttft.p99=1s".to_owned(), 1_000.0)),
         capacity: Some(f64::INFINITY),
+        shape: Shape::Line,
     };
     let mut figures = vec![
         ladder::sheet(ladder, lang),
@@ -115,6 +116,7 @@ fn table_figures(rows: Vec<(String, &Summary)>, lang: Lang) -> Vec<Figure> {
             rows: rows.clone(),
             style,
             shown: Shown::All,
+            named_by: "scheme, chunked-prefill, batch".to_owned(),
         };
         figures.push(configurations::latency(&table, lang));
         figures.push(configurations::throughput(&table, lang));
@@ -144,7 +146,7 @@ fn every_figure(label: &str, summary: &Summary, records: &[Record], lang: Lang) 
         };
         figures.push(grid::heat_maps(&grid, &grid::USUAL, lang));
     }
-    figures.push(comparison::ratios(&compared(label), lang));
+    figures.push(comparison::ratios(&compared(label), &BTreeMap::new(), lang));
     figures
 }
 
@@ -243,11 +245,13 @@ fn figures_look_as_they_did() {
         rows,
         style: Style::Bars,
         shown: Shown::All,
+        named_by: "scheme, chunked-prefill, batch".to_owned(),
     };
     for lang in [Lang::En, Lang::Zh] {
         let throughput = svg::render(&configurations::throughput(&table, lang), Theme::Light);
         insta::assert_snapshot!(format!("throughput-{lang}"), throughput);
-        let ratios = svg::render(&comparison::ratios(&compared("v0.7"), lang), Theme::Dark);
+        let ratios = comparison::ratios(&compared("v0.7"), &BTreeMap::new(), lang);
+        let ratios = svg::render(&ratios, Theme::Dark);
         insta::assert_snapshot!(format!("ratios-{lang}"), ratios);
         let points = vec![(Level::Number(1.0), &slow), (Level::Number(2.0), &quick)];
         let pareto = curve::pareto(&ladder("vLLM", points), lang);
@@ -401,6 +405,70 @@ fn legends_come_from_tags() {
     summary.tags.clear();
     summary.label = Some("nightly".to_owned());
     assert_eq!(legend(&summary), "nightly");
+    let named = "MindIE (910B4 8×32G)".to_owned();
+    summary.tags.insert("engine".to_owned(), named.clone());
+    summary.tags.insert("cards".to_owned(), "8".to_owned());
+    assert_eq!(legend(&summary), named, "the name says the cards already");
+}
+
+#[test]
+fn a_run_without_an_answer_has_only_its_course_of_time() {
+    let mut records = made_up::records(&VLLM, load(2, 24));
+    for record in &mut records {
+        record.outcome = Outcome::Failed(Failure {
+            phase: Phase::Status,
+            class: FailureClass::ServerError,
+            detail: "no".to_owned(),
+        });
+        record.chunks = Default::default();
+        record.usage = None;
+    }
+    let summary = made_up::summary(&VLLM, load(2, 24), &records);
+    let figures = run::all(&summary, &made_up::course(&records), Lang::En);
+    let ids: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
+    assert_eq!(ids, ["timeline"]);
+    let titles: Vec<&str> = (figures[0].panels.iter())
+        .map(|panel| panel.title.as_str())
+        .collect();
+    assert_eq!(titles, ["Requests in flight", "Failures"]);
+}
+
+#[test]
+fn levels_that_were_noted_out_of_order_are_joined_by_size() {
+    let runs: Vec<Summary> = [8, 1, 4]
+        .map(|streams| made_up::run(&VLLM, load(streams, 40)))
+        .into();
+    let levels = [8.0, 1.0, 4.0].map(Level::Number);
+    let noted = ladder("notes", levels.into_iter().zip(&runs).collect());
+    for figure in ladder_figures(&noted, Lang::En) {
+        for series in figure.panels.iter().flat_map(|panel| &panel.series) {
+            if let Shape::Line(samples) = &series.shape
+                && samples.iter().any(|sample| sample.label.is_some())
+            {
+                let labels: Vec<&str> = (samples.iter())
+                    .filter_map(|sample| sample.label.as_deref())
+                    .collect();
+                assert_eq!(labels, ["1", "4", "8"], "{}", figure.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_no_configuration_has_leaves_neither_a_gap_nor_a_legend() {
+    let mut summary = small();
+    for sample in [&mut summary.latency.ttft_ms, &mut summary.latency.tpot_ms] {
+        if let Some(sample) = sample {
+            sample.p50 = f64::NAN;
+        }
+    }
+    summary.latency.itl_ms = None;
+    let rows = vec![("a".to_owned(), &summary)];
+    for figure in table_figures(rows, Lang::En) {
+        let names = figure.panels.iter().flat_map(|panel| &panel.series);
+        assert!(names.clone().all(|series| series.name != "median"));
+        assert!(names.count() > 0);
+    }
 }
 
 #[test]
@@ -439,6 +507,7 @@ fn search<'a>(probes: Vec<(f64, &'a Summary)>, label: &'a str) -> Search<'a> {
         objective: Some((format!("ttft.p99=1s{label}"), 1_000.0)),
         capacity: Some(4.0),
         interval: Some((3.0, 5.0)),
+        tiers: vec![("batch", 6.0)],
     }
 }
 
@@ -468,6 +537,7 @@ fn a_search_shows_each_probe_by_whether_it_met_the_objectives() {
                 .any(|mark| mark.kind == MarkKind::Capacity)
         );
         assert_eq!((panel.shades[0].from, panel.shades[0].to), (3.0, 5.0));
+        assert!(panel.marks.iter().any(|mark| mark.label == "batch: 6"));
     }
     let limited = |kind: MarkKind| figure.panels[0].marks.iter().any(|mark| mark.kind == kind);
     assert!(
@@ -526,14 +596,18 @@ fn a_knee_is_marked_where_one_ladder_is_drawn_and_told_where_there_are_several()
 #[test]
 fn loads_whose_ratios_are_not_drawn_are_told() {
     let mut many = compared("v0.7");
-    assert!(comparison::ratios(&many, Lang::En).footnotes.is_empty());
+    assert!(
+        comparison::ratios(&many, &BTreeMap::new(), Lang::En)
+            .footnotes
+            .is_empty()
+    );
     let row = many.rows[0].clone();
     let at = |load: u32| {
         let mut row = row.clone();
         row.point = Point([("concurrency".to_owned(), load.into())].into());
         row
     };
-    many.rows = (1..=14).map(at).collect();
-    let told = comparison::ratios(&many, Lang::En).footnotes;
+    many.rows = (1..=62).map(at).collect();
+    let told = comparison::ratios(&many, &BTreeMap::new(), Lang::En).footnotes;
     assert!(told[0].starts_with("2 more loads"), "{told:?}");
 }

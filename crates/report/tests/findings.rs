@@ -11,7 +11,7 @@ use inferometer_core::record::{FailureClass, Phase};
 use inferometer_core::summary::{Distribution, FailureCount, StatedDoubt, Summary};
 use inferometer_core::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan, Trial, TrialState};
 use inferometer_report::findings::{Finding, FindingKind, of_run, of_sweep};
-use inferometer_report::sweep::{SweepReport, Visited, compose, compose_for_notes};
+use inferometer_report::sweep::{SweepReport, Visited, compose, compose_for_notes, figures};
 use inferometer_report::{markdown, text};
 use serde_json::json;
 use std::path::Path;
@@ -392,4 +392,26 @@ fn a_sweep_of_ten_thousand_points_is_composed_in_moments() {
     let page = markdown::render(&compose_for_notes(&sweep.report(Lang::En)));
     assert!(page.len() > 100_000);
     assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_point_that_failed_to_run_is_named_under_every_chart() {
+    let point = |level: u32| {
+        let runs = vec![run(f64::from(level) * 10.0)];
+        (json!({ "concurrency": level }), runs)
+    };
+    let mut sweep = MadeUp::new(&["concurrency"], [1, 2, 4].map(point).into());
+    sweep.visited[1].summary = None;
+    sweep.visited[1].trial.state = TrialState::Failed;
+    let figures = figures(&sweep.report(Lang::En));
+    assert!(!figures.is_empty());
+    for figure in figures {
+        let named = |note: &String| note.starts_with("Not measured: concurrency=2 (");
+        assert!(
+            figure.footnotes.iter().any(named),
+            "{}: {:?}",
+            figure.id,
+            figure.footnotes
+        );
+    }
 }

@@ -52,7 +52,7 @@ fn show(
 struct Sheet<'a> {
     title: &'a dyn Fn(Lang) -> String,
     json: &'a dyn Fn() -> Value,
-    sections: &'a dyn Fn(Lang) -> Vec<Section>,
+    sections: &'a dyn Fn(Lang, Format) -> Vec<Section>,
     figures: &'a dyn Fn(Lang) -> Vec<Figure>,
 }
 
@@ -70,7 +70,7 @@ impl Sheet<'_> {
             definitions: false,
         };
         let doc = |lang| Doc {
-            sections: (self.sections)(lang),
+            sections: (self.sections)(lang, view.format),
         };
         deliver(&options, Path::new("."), |format| {
             Ok(Rendered::Whole(match format {

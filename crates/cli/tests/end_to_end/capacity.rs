@@ -165,3 +165,44 @@ fn what_cannot_be_searched_for_is_said_in_one_line() {
         assert!(!place.path("found").exists());
     }
 }
+
+#[test]
+fn the_report_of_a_search_says_how_to_search_so_again() {
+    let place = Place::new();
+    let options = [
+        "--sim-clock",
+        "virtual",
+        "--over",
+        "concurrency",
+        "--slo",
+        "tpot.p90=20ms",
+        "--tier",
+        "batch: tpot.p90=40ms",
+        "--input-tokens",
+        "64",
+        "--output-tokens",
+        "16",
+        "--tolerance",
+        "10",
+    ];
+    capacity(&place, &options);
+    let report = [
+        "report", "found", "--lang", "en", "--format", "md", "-o", "-",
+    ];
+    let shown = place.run(&report).stdout;
+    let command = (shown.lines())
+        .find_map(|line| line.strip_prefix("inferometer capacity "))
+        .unwrap_or_else(|| panic!("{shown}"));
+    let binary = env!("CARGO_BIN_EXE_inferometer");
+    let again = format!("{binary} capacity {command} --quiet --out again --format json");
+    let again = (std::process::Command::new("sh").args(["-c", &again]))
+        .current_dir(place.path(""))
+        .output()
+        .unwrap();
+    let again: Value = serde_json::from_slice(&again.stdout).unwrap();
+    let first = json(&place.run(&["report", "found", "--format", "json"]));
+    for key in ["value", "low", "high", "requests_spent"] {
+        assert_eq!(again[key], first[key], "{key}");
+    }
+    assert_eq!(again["tiers"].as_array().unwrap().len(), 2);
+}

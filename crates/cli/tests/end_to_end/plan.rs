@@ -263,3 +263,45 @@ fn what_cannot_be_planned_says_why_in_a_line() {
         "nothing is left behind"
     );
 }
+
+#[test]
+fn memory_is_drawn_as_stacked_bars_of_every_engine_and_card() {
+    let place = Place::new();
+    let words = [
+        "memory",
+        "--model",
+        "qwen2.5-7b",
+        "--device",
+        "h100",
+        "--device",
+        "l20",
+        "--engine",
+        "vllm,sglang",
+        "--lang",
+        "zh",
+    ];
+    for (format, file) in [
+        ("svg", "memory.svg"),
+        ("png", "memory.png"),
+        ("html", "page.html"),
+    ] {
+        let ended = plan(
+            &place,
+            &[&words[..], &["--format", format, "-o", file]].concat(),
+        );
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    let drawn = std::fs::read_to_string(place.path("memory.svg")).unwrap();
+    for name in [
+        "vllm h100",
+        "sglang h100",
+        "vllm l20",
+        "sglang l20",
+        "KV 缓存",
+        "权重",
+    ] {
+        assert!(drawn.contains(name), "{name}");
+    }
+    let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+    assert!(page.contains("\"shape\":\"stack\""));
+}

@@ -57,6 +57,8 @@ crate::texts! {
         Verdict => "verdict", "结论";
         /// Title of a column: least difference that would have been found.
         Detectable => "least", "可辨";
+        /// Beside a span of changes: over how many loads it goes.
+        OverLoads => "at {count} loads", "共 {count} 个负载点";
         /// Title of a column: runs a side that would decide.
         Repeats => "runs", "次数";
         /// Under a table: what the two last columns are.

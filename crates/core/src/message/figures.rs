@@ -43,7 +43,7 @@ crate::texts! {
         /// Largest gap of each answer, as a metric.
         MaxGap => "Max gap", "最大间隔";
         /// Mean of `{metric}`.
-        MeanOf => "{metric}, mean", "{metric} 均值";
+        MeanOf => "{metric}, mean", "{metric}，均值";
         /// Percentile `{p}` of `{metric}`.
         PercentileOf => "{metric}, {p}", "{metric}，{p}";
         /// Legend: mean.
@@ -93,6 +93,8 @@ crate::texts! {
 
         /// Title: metrics over levels of load.
         Ladder => "Load ladder", "加压曲线";
+        /// Title: metrics over the values of `{axis}`, which is no load.
+        OverAxis => "Results over {axis}", "随 {axis} 的变化";
         /// Title: several engines over levels of load.
         Overlay => "Engines compared", "引擎对比";
         /// Title: the same for each card.
@@ -134,6 +136,8 @@ crate::texts! {
         Objective => "SLO {objective}", "SLO {objective}";
         /// Mark: capacity `{value}`.
         Capacity => "capacity {value}", "容量 {value}";
+        /// Mark: capacity `{value}` of the tier `{tier}`.
+        TierCapacity => "{tier}: {value}", "{tier}：{value}";
         /// Mark: knee at `{value}`.
         Knee => "knee {value}", "拐点 {value}";
         /// Footnote: what a knee is.
@@ -154,6 +158,9 @@ crate::texts! {
         /// Footnote: what a shade is.
         CapacityInterval => "Shaded: the 90 % interval of the capacity. Probes differ in length, and beyond the capacity latency grows with it.", "阴影：容量的 90 % 区间。各测点时长不同，超过容量后时延随时长增长。";
 
+        /// Footnote: what the marks of a search's tiers are.
+        TierMarks => "Lines: the capacity of each tier; probes are coloured, and the interval is shaded, for the first.", "竖线：各档目标的容量；测点颜色与阴影区间对应第一档。";
+
         /// Empty: nothing to draw.
         NoData => "no data", "无数据";
         /// Empty: no answer was complete.
@@ -162,6 +169,8 @@ crate::texts! {
         NoFailures => "No request failed.", "没有失败的请求。";
         /// Footnote: points `{points}` left out.
         LeftOut => "Left out because the run is INVALID: {points}.", "因运行无效（INVALID）未绘出：{points}。";
+        /// Footnote: points `{points}` of which there is no measurement.
+        NotMeasured => "Not measured: {points}.", "没有测量结果：{points}。";
         /// Footnote: points `{points}` that are drawn and doubtful.
         Doubtful => "Drawn though INVALID: {points}.", "虽无效（INVALID）仍绘出：{points}。";
         /// Footnote: repeats in one distribution.

@@ -47,6 +47,10 @@ crate::texts! {
         LeastSeveral => "{cell} have the lowest output throughput of {count} cells and cannot be told apart; the lowest is {factor} times below the highest ({best})", "{count} 个格点中 {cell} 输出吞吐量最低且无法区分，最低者为最高格点（{best}）的 1/{factor}";
         /// The two numbers.
         LeastEvidence => "{low} tok/s against {high} tok/s", "{low} tok/s 对 {high} tok/s";
+        /// A setting is the best of all, at the only point.
+        Wins => "{metric} is best with {setting}", "{metric}：{setting} 最优";
+        /// The best and the next.
+        NextEvidence => "{best} against {other} ({ratio}) with the next, {setting}", "{best}，次优 {setting} 为 {other}（{ratio}）";
         /// A setting is better wherever it was compared.
         WinsEverywhere => "{metric} is better with {setting} at all {count} compared points", "{metric}：在全部 {count} 个可比测点上，{setting} 更优";
         /// A setting is better at some points.
@@ -60,7 +64,7 @@ crate::texts! {
         /// Settings do not differ.
         Same => "{metric}: none between {settings} at {count} compared points", "{metric}：{settings} 之间未见差异（{count} 个可比测点）";
         /// How far apart they are.
-        SameEvidence => "the 95 % intervals overlap; means differ by {share} at most", "95 % 区间相互重叠；均值相差至多 {share}";
+        SameEvidence => "their 95 % intervals overlap, or they lie within {margin}; means differ by {share} at most", "95 % 区间相互重叠或相差不超过 {margin}；均值相差至多 {share}";
         /// More of the same kind.
         More => "and {count} more", "另有 {count} 项";
         /// Name of a metric.

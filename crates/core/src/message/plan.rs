@@ -21,6 +21,8 @@ crate::texts! {
         System => "system", "系统";
         /// Part: the cache.
         KvCache => "KV cache", "KV 缓存";
+        /// Axis of a chart: engine and device.
+        EngineOnDevice => "Engine and card", "推理引擎与设备";
         /// Part: left alone.
         Unused => "unused", "未用";
         /// Row: the card.
@@ -164,7 +166,7 @@ crate::texts! {
         /// Title of curves over the load.
         OverLoad => "Predictions over the load", "预测随负载变化";
         /// What the bands of curves are.
-        Bands => "Bands: where 9 of 10 predictions lie, wider outside what was measured; latencies are means.", "色带：九成预测落在其中，超出已测范围时更宽；时延为均值。";
+        Bands => "Bands: where 9 of 10 predictions lie, wider outside what was measured.", "色带：九成预测落在其中，超出已测范围时更宽。";
         /// A flag at its default.
         Usual => "default", "默认";
     }

@@ -45,6 +45,8 @@ crate::texts! {
         Skipped => "skipped", "跳过";
         /// Mark of an interrupted point.
         Interrupted => "stopped", "中断";
+        /// Footnote: the unit of latencies.
+        TimesInMs => "times in ms", "时间单位 ms";
         /// Footnote: mean lengths.
         MeanLengths => "mean input tokens: {input}; mean output tokens: {output}", "平均输入 token：{input}；平均输出 token：{output}";
         /// Footnote: what ± is.

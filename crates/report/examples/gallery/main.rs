@@ -14,9 +14,10 @@ use inferometer_report::figure::curve::{self, Tradeoff};
 use inferometer_report::figure::grid::{self, Grid};
 use inferometer_report::figure::ladder::{self, Ladder, LadderSeries, legend};
 use inferometer_report::figure::theme::Theme;
-use inferometer_report::figure::{Figure, Level, Shown, comparison, png, run, svg};
+use inferometer_report::figure::{Figure, Level, Shape, Shown, comparison, png, run, svg};
 use inferometer_report::findings::knee;
 use made_up::{Engine, Load, MINDIE, SGLANG, VLLM};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -177,6 +178,7 @@ impl Data {
             latency: Metric::TtftP99,
             objective: Some(("ttft.p99=800ms".to_owned(), 800.0)),
             capacity: Some(1_480.0),
+            shape: Shape::Line,
         };
         figures.push(curve::throughput_latency(&tradeoff, lang));
         figures.push(curve::pareto(&all, lang));
@@ -187,6 +189,7 @@ impl Data {
                 .collect(),
             style: Style::Bars,
             shown: Shown::Valid,
+            named_by: "chunked-prefill, batch".to_owned(),
         };
         figures.push(configurations::latency(&table, lang));
         figures.push(configurations::throughput(&table, lang));
@@ -203,7 +206,11 @@ impl Data {
             shown: Shown::All,
         };
         figures.push(grid::heat_maps(&grid, &grid::USUAL, lang));
-        figures.push(comparison::ratios(&self.comparison(), lang));
+        figures.push(comparison::ratios(
+            &self.comparison(),
+            &BTreeMap::new(),
+            lang,
+        ));
         figures
     }
 

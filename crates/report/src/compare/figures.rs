@@ -5,19 +5,22 @@ use crate::figure::arms::{self, Arm};
 use crate::figure::ladder::legend;
 use crate::figure::{Figure, comparison};
 use inferometer_core::compare::Group;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Every figure of a comparison, in reading order: the ratios, the sides over the loads, and
 /// their requests.
 pub fn figures(report: &CompareReport<'_>) -> Vec<Figure> {
-    let groups = report.groups.iter().zip(labels(report.groups));
+    let labels = labels(report.groups);
+    let names = report.groups.iter().map(|group| group.name.clone());
+    let names: BTreeMap<String, String> = names.zip(labels.iter().cloned()).collect();
+    let groups = report.groups.iter().zip(labels);
     let arms: Vec<Arm<'_>> = groups
         .map(|(group, label)| Arm {
             label,
             runs: &group.runs,
         })
         .collect();
-    let mut figures = vec![comparison::ratios(report.comparison, report.lang)];
+    let mut figures = vec![comparison::ratios(report.comparison, &names, report.lang)];
     figures.extend(arms::overlays(&arms, report.lang));
     figures.extend(arms::distributions(&arms, report.lang));
     figures

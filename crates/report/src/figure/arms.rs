@@ -58,7 +58,7 @@ pub fn overlays(arms: &[Arm<'_>], lang: Lang) -> Vec<Figure> {
     let left = settings.len().saturating_sub(MOST_SETTINGS);
     let drawn = settings.iter().take(MOST_SETTINGS).enumerate();
     let mut figures: Vec<Figure> = drawn
-        .map(|(place, setting)| {
+        .flat_map(|(place, setting)| {
             let series = arms.iter().map(|arm| LadderSeries {
                 label: arm.label.clone(),
                 points: levels(arm, &axis, |run| rest(run) == *setting),
@@ -70,13 +70,16 @@ pub fn overlays(arms: &[Arm<'_>], lang: Lang) -> Vec<Figure> {
                 shown,
                 ..Ladder::default()
             };
-            let mut figure = ladder::overlay(&ladder, lang);
-            figure.footnotes.extend(doubtful(&ladder, lang));
-            if several {
-                figure.id = format!("{}-{}", figure.id, place + 1);
-                figure.title = format!("{} · {setting}", figure.title);
+            let mut figures = vec![ladder::overlay(&ladder, lang)];
+            figures.extend(ladder::overlay_per_card(&ladder, lang));
+            for figure in &mut figures {
+                figure.footnotes.extend(doubtful(&ladder, lang));
+                if several {
+                    figure.id = format!("{}-{}", figure.id, place + 1);
+                    figure.title = format!("{} – {setting}", figure.title);
+                }
             }
-            figure
+            figures
         })
         .collect();
     if let Some(last) = figures.last_mut().filter(|_| left > 0) {
@@ -202,7 +205,7 @@ pub fn distributions(arms: &[Arm<'_>], lang: Lang) -> Option<Figure> {
                 continue;
             }
             if named {
-                panel.title = format!("{} · {load}", panel.title);
+                panel.title = format!("{} – {load}", panel.title);
             }
             panels.push(panel);
         }

@@ -30,10 +30,19 @@ impl Rgb {
         Rgb(parts)
     }
 
-    /// Whether dark text reads better on it.
+    /// The colour of words on it.
+    pub(super) fn words(self) -> &'static str {
+        match self.is_light() {
+            true => "#1f2328",
+            false => "#ffffff",
+        }
+    }
+
+    /// Whether dark text reads better on it: by the ratio of luminances, as WCAG counts them.
     pub(super) fn is_light(self) -> bool {
-        let [r, g, b] = self.0;
-        0.299 * r + 0.587 * g + 0.114 * b > 140.0
+        let linear = self.0.map(|part| (part / 255.0).powf(2.2));
+        let luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+        luminance > 0.2
     }
 }
 

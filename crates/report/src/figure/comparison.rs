@@ -3,18 +3,28 @@
 use super::metric_name::metric_name;
 use super::{Axis, Colour, Figure, Mark, MarkKind, On, Panel, Range, Scale, Series, Shade, Shape};
 use crate::number;
-use inferometer_core::compare::{Comparison, Row, Verdict};
+use inferometer_core::compare::{Comparison, Metric, Row, Verdict};
 use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText as Text;
+use std::collections::BTreeMap;
 
-/// Most panels of a group: one for each load.
-const MOST_PANELS: usize = 12;
-/// Most loads in the panel of the primary metric.
+/// Up to so many loads have a panel each, with every metric.
+const MOST_PANELS: usize = 3;
+/// Most loads in the panel of a metric.
 const MOST_LOADS: usize = 60;
+/// Metrics that have a panel over the loads, beside the primary one.
+const USUAL: [Metric; 4] = [
+    Metric::OutputTokensPerS,
+    Metric::TtftMean,
+    Metric::TpotMean,
+    Metric::E2eMean,
+];
 
-/// Ratios with intervals, coloured by what they mean: for each group the primary metric over
-/// the loads, where there are several, then a panel for each load.
-pub fn ratios(comparison: &Comparison, lang: Lang) -> Figure {
+/// Ratios with intervals, coloured by what they mean: for each group a panel for each load, or,
+/// where these are many, one for each of the usual metrics over all loads. `labels` names groups
+/// as legends do.
+pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: Lang) -> Figure {
+    let label = |group: &str| labels.get(group).map_or(group, String::as_str).to_owned();
     let mut groups: Vec<&str> = Vec::new();
     for row in &comparison.rows {
         if !groups.contains(&row.group.as_str()) {
@@ -22,43 +32,44 @@ pub fn ratios(comparison: &Comparison, lang: Lang) -> Figure {
         }
     }
     let mut panels = Vec::new();
-    let mut footnotes: Vec<String> = Vec::new();
+    let mut left = 0;
     for group in &groups {
         let of_group = |row: &&Row| row.group == *group;
         let rows: Vec<&Row> = comparison.rows.iter().filter(of_group).collect();
         let loads: Vec<&[&Row]> = rows.chunk_by(|a, b| a.point == b.point).collect();
-        let title = |what: String| match groups.len() {
-            1 => what,
-            _ => format!("{group} · {what}"),
+        // Whose ratios these are stands over the axis, where a long name has room.
+        let side = match groups.len() {
+            1 => String::new(),
+            _ => label(group),
         };
-        if loads.len() > 1 {
-            panels.extend(over_loads(comparison, &rows, title, lang));
+        if loads.len() > MOST_PANELS {
+            panels.extend(over_loads(comparison, &rows, &side, lang));
+            left = left.max(loads.len().saturating_sub(MOST_LOADS));
+            continue;
         }
-        for rows in loads.iter().take(MOST_PANELS) {
+        for rows in loads {
             let names = |row: &Row| metric_name(row.metric, lang);
             let load = match rows[0].point.0.is_empty() {
-                true => (*group).to_owned(),
-                false => title(rows[0].point.to_string()),
+                true => label(group),
+                false => rows[0].point.to_string(),
             };
-            panels.push(panel(comparison, load, rows, names, lang));
-        }
-        if let more @ 1.. = loads.len().saturating_sub(MOST_PANELS) {
-            footnotes.push(Text::MorePanels.with(lang, &[("count", more.to_string())]));
+            panels.push(panel(comparison, [load, side.clone()], rows, names, lang));
         }
     }
     if panels.is_empty() {
         panels.push(panel(
             comparison,
-            String::new(),
+            Default::default(),
             &[],
             |_| String::new(),
             lang,
         ));
     }
-    footnotes.dedup();
-    footnotes.extend(comparison.reasons.iter().map(|reason| reason.text(lang)));
+    let more = (left > 0).then(|| Text::MorePanels.with(lang, &[("count", left.to_string())]));
+    let reasons = comparison.reasons.iter().map(|reason| reason.text(lang));
+    let footnotes = more.into_iter().chain(reasons).collect();
     // What the user named goes in last, so that braces in it are no places.
-    let baseline = [("baseline", comparison.baseline.clone())];
+    let baseline = [("baseline", label(&comparison.baseline))];
     Figure {
         id: "ratios".to_owned(),
         title: Text::Ratios.with(lang, &baseline),
@@ -68,27 +79,29 @@ pub fn ratios(comparison: &Comparison, lang: Lang) -> Figure {
     }
 }
 
-/// The primary metric at every load, where it is the same one.
-fn over_loads(
-    comparison: &Comparison,
-    rows: &[&Row],
-    title: impl Fn(String) -> String,
-    lang: Lang,
-) -> Option<Panel> {
-    let primary: Vec<&Row> = rows.iter().copied().filter(|row| row.primary).collect();
-    let metric = primary.first()?.metric;
-    if primary.iter().any(|row| row.metric != metric) {
-        return None;
+/// The primary metric and the usual ones at every load.
+fn over_loads(comparison: &Comparison, rows: &[&Row], side: &str, lang: Lang) -> Vec<Panel> {
+    let mut metrics: Vec<Metric> = Vec::new();
+    let primary = rows.iter().filter(|row| row.primary).map(|row| row.metric);
+    for metric in primary.chain(USUAL) {
+        if !metrics.contains(&metric) {
+            metrics.push(metric);
+        }
     }
-    let primary = &primary[..primary.len().min(MOST_LOADS)];
-    let what = Text::OverLoads.with(lang, &[("metric", metric_name(metric, lang))]);
     let names = |row: &Row| row.point.to_string();
-    Some(panel(comparison, title(what), primary, names, lang))
+    let panels = metrics.into_iter().filter_map(|metric| {
+        let those = rows.iter().copied().filter(|row| row.metric == metric);
+        let those: Vec<&Row> = those.take(MOST_LOADS).collect();
+        let what = Text::OverLoads.with(lang, &[("metric", metric_name(metric, lang))]);
+        let titles = [what, side.to_owned()];
+        (!those.is_empty()).then(|| panel(comparison, titles, &those, names, lang))
+    });
+    panels.collect()
 }
 
 fn panel(
     comparison: &Comparison,
-    title: String,
+    [title, side]: [String; 2],
     rows: &[&Row],
     name: impl Fn(&Row) -> String,
     lang: Lang,
@@ -123,7 +136,7 @@ fn panel(
     Panel {
         title,
         x: Axis::new(Text::Ratio.text(lang), "", Scale::Log),
-        y: Axis::of_names("", names),
+        y: Axis::of_names(side, names),
         series,
         marks: vec![Mark {
             on: On::X,

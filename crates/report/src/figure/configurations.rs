@@ -6,6 +6,7 @@ use super::{Axis, Colour, Figure, Panel, Sample, Scale, Series, Shape};
 use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText as Text;
 use inferometer_core::summary::{Distribution, Summary};
+use std::collections::BTreeSet;
 
 /// Configurations by their short names, as `0-enable-64`.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,8 @@ pub struct Configurations<'a> {
     pub style: Style,
     /// Which are drawn.
     pub shown: Shown,
+    /// What the parts of the names are: `enable-chunked-prefill, max-num-batched-tokens`.
+    pub named_by: String,
 }
 
 /// How configurations are drawn.
@@ -57,7 +60,7 @@ impl Configurations<'_> {
         let names = self.shown().map(|(name, _)| name.clone()).collect();
         Panel {
             title: title.text(lang).to_owned(),
-            x: Axis::of_names("", names),
+            x: Axis::of_names(self.named_by.clone(), names),
             y: Axis::new("", unit, Scale::FromZero),
             series,
             when_empty: Text::NoData.text(lang).to_owned(),
@@ -65,7 +68,15 @@ impl Configurations<'_> {
         }
     }
 
-    fn figure(&self, id: &str, title: Text, panels: Vec<Panel>, lang: Lang) -> Figure {
+    fn figure(&self, id: &str, title: Text, mut panels: Vec<Panel>, lang: Lang) -> Figure {
+        // What was nowhere measured, as another tool's median, has neither bar nor legend.
+        let known: BTreeSet<String> = (panels.iter().flat_map(|panel| &panel.series))
+            .filter(|series| !series.shape.is_empty())
+            .map(|series| series.name.clone())
+            .collect();
+        for panel in &mut panels {
+            panel.series.retain(|series| known.contains(&series.name));
+        }
         let left_out: Vec<String> = self
             .rows
             .iter()

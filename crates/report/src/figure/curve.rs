@@ -6,7 +6,7 @@ use super::level::Places;
 use super::metric_name::{MetricUnit, metric_name, unit_of};
 use super::thin;
 use super::time_unit::TimeUnit;
-use super::{Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape};
+use super::{Axis, Colour, Figure, Level, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape};
 use crate::number;
 use inferometer_core::compare::Metric;
 use inferometer_core::message::Lang;
@@ -29,6 +29,8 @@ pub struct Tradeoff<'a> {
     pub objective: Option<(String, f64)>,
     /// Throughput at the highest load that meets the objectives, in the unit of `rate`.
     pub capacity: Option<f64>,
+    /// Lines for levels of one length, points for probes that differ in it.
+    pub shape: fn(Vec<Sample>) -> Shape,
 }
 
 /// Latency over throughput, with the objective and the capacity.
@@ -37,7 +39,7 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
         let pair = tradeoff.rate.of(summary).zip(tradeoff.latency.of(summary));
         pair.filter(|(rate, latency)| rate.is_finite() && latency.is_finite())
     };
-    let mut series = points(tradeoff.ladder, of, Shape::Line);
+    let mut series = points(tradeoff.ladder, of, tradeoff.shape);
     let limit = tradeoff.objective.as_ref().map(|(_, ms)| *ms);
     let samples = series.iter().flat_map(samples_of);
     let unit = TimeUnit::of(samples.filter_map(|sample| sample.y).chain(limit));
@@ -46,7 +48,7 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
         MetricUnit::Sign(sign) => (sign, TimeUnit::Milliseconds),
     };
     for series in &mut series {
-        if let Shape::Line(samples) = &mut series.shape {
+        if let Shape::Line(samples) | Shape::Scatter(samples) = &mut series.shape {
             let old = std::mem::take(samples);
             *samples = old.into_iter().map(|sample| time.sample(sample)).collect();
         }
@@ -151,7 +153,7 @@ fn samples_of(series: &Series) -> &[Sample] {
     }
 }
 
-/// A labelled point for each level, in the order of the ladder.
+/// A labelled point for each level, the lowest first.
 fn points(
     ladder: &Ladder<'_>,
     of: impl Fn(&Summary) -> Option<(f64, f64)>,
@@ -160,11 +162,11 @@ fn points(
     let alone = ladder.series.len() == 1;
     let all = ladder.series.iter().enumerate();
     all.map(|(number, series)| {
-        let shown = series
-            .points
-            .iter()
-            .filter(|(_, summary)| ladder.shown.takes(summary));
-        let samples = shown.filter_map(|(level, summary)| {
+        let mut shown: Vec<&(Level, &Summary)> = (series.points.iter())
+            .filter(|(_, summary)| ladder.shown.takes(summary))
+            .collect();
+        shown.sort_by(|a, b| a.0.order(&b.0));
+        let samples = shown.into_iter().filter_map(|(level, summary)| {
             let (x, y) = of(summary)?;
             Some(Sample::new(x, Some(y)).labelled(level.text()))
         });

@@ -150,6 +150,8 @@ fn texts(figure: &Figure) -> Vec<&str> {
                 Shape::Line(samples)
                 | Shape::Area(samples)
                 | Shape::Scatter(samples)
+                | Shape::Stack(samples)
+                | Shape::Words(samples)
                 | Shape::Bars(samples) => {
                     texts.extend(samples.iter().filter_map(|sample| sample.label.as_deref()));
                 }

@@ -38,7 +38,10 @@ pub struct LadderSeries<'a> {
 /// A legend from the tags of a run: `MindIE (910B4 8×32G)`; else its label.
 pub fn legend(summary: &Summary) -> String {
     let tag = |key: &str| summary.tags.get(key).filter(|value| !value.is_empty());
-    let device = match (tag("device"), tag("cards")) {
+    let engine = tag("engine").or(summary.label.as_ref());
+    let says_cards = |name: &String| name.contains(['×', '*']);
+    let cards = tag("cards").filter(|_| !engine.is_some_and(says_cards));
+    let device = match (tag("device"), cards) {
         (Some(device), Some(cards)) if !device.contains(['×', 'x', '*']) => {
             Some(format!("{device} ×{cards}"))
         }
@@ -46,7 +49,6 @@ pub fn legend(summary: &Summary) -> String {
         (None, Some(cards)) => Some(format!("×{cards}")),
         (None, None) => None,
     };
-    let engine = tag("engine").or(summary.label.as_ref());
     match (engine, device) {
         (Some(engine), Some(device)) => format!("{engine} ({device})"),
         (Some(engine), None) => engine.clone(),
@@ -147,6 +149,10 @@ fn failed_percent(summary: &Summary) -> Option<f64> {
 
 /// The six panels: duration, QPS, latency, throughput, p50 and p90 over the levels.
 pub fn sheet(ladder: &Ladder<'_>, lang: Lang) -> Figure {
+    let title = match ladder.axis.as_str() {
+        "concurrency" | "rate" => Text::Ladder.text(lang).to_owned(),
+        other => Text::OverAxis.with(lang, &[("axis", other.to_owned())]),
+    };
     let drawn = [
         Drawn::Duration,
         Drawn::Qps,
@@ -155,7 +161,7 @@ pub fn sheet(ladder: &Ladder<'_>, lang: Lang) -> Figure {
         Drawn::P50,
         Drawn::P90,
     ];
-    figure("ladder", Text::Ladder, ladder, &drawn, lang)
+    figure("ladder", title, ladder, &drawn, lang)
 }
 
 /// The failure panel: share and number of failed requests over the levels.
@@ -168,7 +174,7 @@ pub fn failures(ladder: &Ladder<'_>, lang: Lang) -> Figure {
     };
     figure(
         "ladder-failures",
-        Text::LadderFailures,
+        Text::LadderFailures.text(lang).to_owned(),
         &ladder,
         &drawn,
         lang,
@@ -185,7 +191,8 @@ pub fn overlay(ladder: &Ladder<'_>, lang: Lang) -> Figure {
         Drawn::Tpot,
         Drawn::Failed,
     ];
-    figure("overlay", Text::Overlay, ladder, &drawn, lang)
+    let title = Text::Overlay.text(lang).to_owned();
+    figure("overlay", title, ladder, &drawn, lang)
 }
 
 /// QPS and throughput divided by the number of cards; absent where no run tags `cards`.
@@ -241,7 +248,7 @@ pub(crate) fn cards_of(summary: &Summary) -> Option<f64> {
     (cards.is_finite() && cards >= 1.0).then_some(cards)
 }
 
-fn figure(id: &str, title: Text, ladder: &Ladder<'_>, drawn: &[Drawn], lang: Lang) -> Figure {
+fn figure(id: &str, title: String, ladder: &Ladder<'_>, drawn: &[Drawn], lang: Lang) -> Figure {
     let places = Places::new(ladder, lang);
     let panels: Vec<Panel> = drawn
         .iter()
@@ -273,10 +280,8 @@ fn figure(id: &str, title: Text, ladder: &Ladder<'_>, drawn: &[Drawn], lang: Lan
     Figure {
         id: id.to_owned(),
         title: match &ladder.series[..] {
-            [alone] if !alone.label.is_empty() => {
-                format!("{} · {}", title.text(lang), alone.label)
-            }
-            _ => title.text(lang).to_owned(),
+            [alone] if !alone.label.is_empty() => format!("{title} – {}", alone.label),
+            _ => title,
         },
         panels,
         footnotes,

@@ -33,7 +33,7 @@ pub(super) fn name(point: &str, summary: &Summary) -> String {
 }
 
 /// A footnote that lists names; absent where there are none.
-pub(super) fn footnote(text: FigureText, names: &[String], lang: Lang) -> Option<String> {
+pub(crate) fn footnote(text: FigureText, names: &[String], lang: Lang) -> Option<String> {
     if names.is_empty() {
         return None;
     }

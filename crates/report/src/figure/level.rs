@@ -7,6 +7,7 @@ use crate::number;
 use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText as Text;
 use inferometer_core::summary::Summary;
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -20,6 +21,14 @@ pub enum Level {
 }
 
 impl Level {
+    /// By size; names stay in the order that they came in.
+    pub(super) fn order(&self, other: &Level) -> Ordering {
+        match (self, other) {
+            (Level::Number(a), Level::Number(b)) => a.total_cmp(b),
+            _ => Ordering::Equal,
+        }
+    }
+
     /// As it is written.
     pub fn text(&self) -> String {
         match self {
@@ -158,7 +167,7 @@ pub(super) fn by_ratio(levels: impl Iterator<Item = f64>) -> Scale {
 }
 
 /// The name of an axis of load, and its unit.
-pub(super) fn axis_name(axis: &str, lang: Lang) -> (String, &'static str) {
+pub(crate) fn axis_name(axis: &str, lang: Lang) -> (String, &'static str) {
     match axis {
         "concurrency" => (Text::Concurrency.text(lang).to_owned(), ""),
         "rate" => (Text::Rate.text(lang).to_owned(), "req/s"),

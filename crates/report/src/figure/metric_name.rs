@@ -31,6 +31,21 @@ pub(crate) fn metric_name(metric: Metric, lang: Lang) -> String {
     }
 }
 
+/// The name and the unit of what stands at a place of the summary; the place itself where it has
+/// no name.
+pub(crate) fn name_and_unit(path: &str, lang: Lang) -> (String, &'static str) {
+    match path.parse::<Metric>() {
+        Ok(metric) => {
+            let unit = match unit_of(metric) {
+                MetricUnit::Sign(sign) => sign,
+                MetricUnit::Time => "ms",
+            };
+            (metric_name(metric, lang), unit)
+        }
+        Err(_) => (path.to_owned(), ""),
+    }
+}
+
 /// Whether a metric is a time, in milliseconds; else its unit.
 pub(crate) fn unit_of(metric: Metric) -> MetricUnit {
     match metric {

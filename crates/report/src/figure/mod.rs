@@ -14,8 +14,8 @@ pub mod curve;
 pub mod font;
 pub mod grid;
 pub mod ladder;
-mod left_out;
-mod level;
+pub(crate) mod left_out;
+pub(crate) mod level;
 pub(crate) mod metric_name;
 pub mod png;
 pub mod run;
@@ -32,6 +32,7 @@ pub use left_out::Shown;
 pub use level::Level;
 pub use scale::{Limits, limits};
 pub use ticks::{Tick, tick_label, ticks};
+pub use time_unit::in_readable_time;
 
 /// A chart, or a sheet of several.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -176,6 +177,10 @@ pub enum Shape {
     Scatter(Vec<Sample>),
     /// Bars over names, beside those of the panel's other series.
     Bars(Vec<Sample>),
+    /// Bars over names, each upon those of the series before it.
+    Stack(Vec<Sample>),
+    /// Labels alone, at their places.
+    Words(Vec<Sample>),
     /// Values along the horizontal axis with intervals, one above the other.
     Ranges(Vec<Range>),
     /// Coloured cells over two axes of names.
@@ -189,7 +194,9 @@ impl Shape {
             Shape::Line(samples)
             | Shape::Area(samples)
             | Shape::Scatter(samples)
-            | Shape::Bars(samples) => samples.iter().all(|sample| sample.y.is_none()),
+            | Shape::Bars(samples)
+            | Shape::Stack(samples)
+            | Shape::Words(samples) => samples.iter().all(|sample| sample.y.is_none()),
             Shape::Step(points) => points.is_empty(),
             Shape::Ranges(ranges) => ranges.is_empty(),
             Shape::Heat(cells) => cells.iter().all(|cell| cell.value.is_none()),

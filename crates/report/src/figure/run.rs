@@ -16,15 +16,22 @@ use inferometer_core::summary::{Distribution, Summary};
 
 /// From this ratio of the largest to the least value on, a distribution is drawn by ratio.
 const WIDE: f64 = 30.0;
+/// The widest ratio that such a drawing spans.
+const WIDEST: f64 = 1e4;
+
+const TIMELINE: &str = "timeline";
 
 /// Every figure of a run, in reading order.
 pub fn all(summary: &Summary, course: &Course, lang: Lang) -> Vec<Figure> {
-    vec![
+    let mut figures = vec![
         distributions(summary, course, lang),
         timeline(summary, course, lang),
         requests(course, lang),
         token_gaps(summary, course, lang),
-    ]
+    ];
+    // Without a single answer only time has something to show.
+    figures.retain(|figure| figure.id == TIMELINE || !figure.panels.iter().all(Panel::is_empty));
+    figures
 }
 
 /// Shares of answers by TTFT, TPOT, ITL and end-to-end latency, with percentiles.
@@ -71,6 +78,8 @@ fn cumulative(
     let first = points.iter().map(|point| point[0]).find(|&ms| ms > 0.0);
     let tail = exact.map_or(0.0, |exact| exact.max);
     let wide = first.is_some_and(|first| tail / first > WIDE);
+    // Chunks of one read have no gap to speak of; they stand at the left edge.
+    let floor = if wide { tail / WIDEST } else { 0.0 };
     let unit = TimeUnit::of(exact.map(|exact| exact.max).filter(|_| !wide));
     let marks = exact.map_or(Vec::new(), |exact| percentiles(&exact, unit));
     let over_gaps = matches!(metric, Text::Itl | Text::InterChunk);
@@ -81,7 +90,7 @@ fn cumulative(
     };
     let points: Vec<[f64; 2]> = points
         .into_iter()
-        .map(|[ms, share]| [unit.of_ms(ms), 100.0 * share])
+        .map(|[ms, share]| [unit.of_ms(ms.max(floor)), 100.0 * share])
         .collect();
     let scale = if wide { Scale::Log } else { Scale::FromZero };
     Panel {
@@ -183,7 +192,10 @@ pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
             shape,
         }]
     };
-    let tokens = drawn(&sketch.tokens_per_s);
+    let tokens = match sketch.tokens_per_s.iter().any(|&rate| rate > 0.0) {
+        true => drawn(&sketch.tokens_per_s),
+        false => Vec::new(),
+    };
     panels.push(panel(
         Text::OutputThroughput,
         Axis::new("", "tok/s", Scale::FromZero),
@@ -216,8 +228,11 @@ pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
         }
     }
     footnotes.extend(thinned(course.rows.len(), lang));
+    if panels.iter().any(|panel| !panel.is_empty()) {
+        panels.retain(|panel| !panel.is_empty());
+    }
     Figure {
-        id: "timeline".to_owned(),
+        id: TIMELINE.to_owned(),
         title: Text::Timeline.text(lang).to_owned(),
         panels,
         arrangement: Arrangement::Stack,

@@ -1,6 +1,7 @@
 //! The span of values that an axis covers.
 
 use super::{Axis, On, Panel, Scale, Shape};
+use std::collections::BTreeMap;
 
 /// Least and largest value of an axis, with room for what is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,6 +107,7 @@ fn values(panel: &Panel, on: On) -> Vec<f64> {
             Shape::Line(samples)
             | Shape::Area(samples)
             | Shape::Scatter(samples)
+            | Shape::Words(samples)
             | Shape::Bars(samples) => {
                 for sample in samples.iter().filter(|sample| sample.y.is_some()) {
                     match on {
@@ -117,6 +119,9 @@ fn values(panel: &Panel, on: On) -> Vec<f64> {
                     }
                 }
             }
+            // The whole of a stack is what its highest part reaches.
+            Shape::Stack(_) if on == On::Y => values.extend(stacked(panel).into_values()),
+            Shape::Stack(samples) => values.extend(samples.iter().map(|sample| sample.x)),
             Shape::Step(points) => values.extend(points.iter().map(|point| match on {
                 On::X => point[0],
                 On::Y => point[1],
@@ -136,6 +141,19 @@ fn values(panel: &Panel, on: On) -> Vec<f64> {
         values.extend(panel.shades.iter().flat_map(|shade| [shade.from, shade.to]));
     }
     values
+}
+
+/// The height of each stack, by its place.
+fn stacked(panel: &Panel) -> BTreeMap<u64, f64> {
+    let mut heights = BTreeMap::new();
+    for series in &panel.series {
+        if let Shape::Stack(samples) = &series.shape {
+            for sample in samples {
+                *heights.entry(sample.x.to_bits()).or_insert(0.0) += sample.y.unwrap_or(0.0);
+            }
+        }
+    }
+    heights
 }
 
 #[cfg(test)]
@@ -178,5 +196,22 @@ mod tests {
     fn zero_has_no_place_among_ratios() {
         let limits = limits(&panel(Scale::Log, &[0.0, 1.0, 100.0]), On::Y);
         assert!(limits.low > 0.5 && limits.low < 1.0);
+    }
+
+    #[test]
+    fn an_axis_reaches_to_the_top_of_the_highest_stack() {
+        let mut panel = panel(Scale::FromZero, &[]);
+        let part = |ys: [f64; 2]| Series {
+            name: String::new(),
+            colour: Colour::Nth(0),
+            shape: Shape::Stack(
+                (ys.iter().enumerate())
+                    .map(|(place, &y)| Sample::new(place as f64, Some(y)))
+                    .collect(),
+            ),
+        };
+        panel.series = vec![part([10.0, 20.0]), part([5.0, 30.0])];
+        let high = limits(&panel, On::Y).high;
+        assert!(high > 50.0 && high < 55.0, "{high}");
     }
 }

@@ -31,6 +31,8 @@ pub struct Search<'a> {
     pub capacity: Option<f64>,
     /// Its interval.
     pub interval: Option<(f64, f64)>,
+    /// The answers of further tiers, by name.
+    pub tiers: Vec<(&'a str, f64)>,
 }
 
 /// The probes: the latency of the objective, throughput, and the usual latencies over the load.
@@ -47,14 +49,17 @@ pub fn probes(search: &Search<'_>, lang: Lang) -> Figure {
     let panels = metrics.map(|metric| panel(search, metric, lang)).collect();
     let title = Text::Search.text(lang);
     let interval = search.interval.map(|_| Text::CapacityInterval.text(lang));
+    let tiers = (!search.tiers.is_empty()).then(|| Text::TierMarks.text(lang));
     Figure {
         id: "search".to_owned(),
         title: match search.label.filter(|label| !label.is_empty()) {
-            Some(label) => format!("{title} · {label}"),
+            Some(label) => format!("{title} – {label}"),
             None => title.to_owned(),
         },
         panels,
-        footnotes: interval.map(str::to_owned).into_iter().collect(),
+        footnotes: (interval.into_iter().chain(tiers))
+            .map(str::to_owned)
+            .collect(),
         ..Figure::default()
     }
 }
@@ -105,6 +110,16 @@ fn panel(search: &Search<'_>, metric: Metric, lang: Lang) -> Panel {
         label: Text::Capacity.with(lang, &[("value", Level::Number(at).text())]),
         kind: MarkKind::Capacity,
     });
+    let further = search.tiers.iter().filter(|(_, at)| at.is_finite());
+    let further = further.map(|&(tier, at)| {
+        let value = Level::Number(at).text();
+        Mark {
+            on: On::X,
+            at,
+            label: Text::TierCapacity.with(lang, &[("value", value), ("tier", tier.to_owned())]),
+            kind: MarkKind::Reference,
+        }
+    });
     let (title, load_unit) = axis_name(search.over, lang);
     let levels = search.probes.iter().map(|(level, _)| *level);
     let shade = |(from, to): (f64, f64)| Shade {
@@ -119,7 +134,11 @@ fn panel(search: &Search<'_>, metric: Metric, lang: Lang) -> Panel {
         series: (series.into_iter())
             .filter(|series| !series.shape.is_empty())
             .collect(),
-        marks: objective.into_iter().chain(capacity).collect(),
+        marks: objective
+            .into_iter()
+            .chain(capacity)
+            .chain(further)
+            .collect(),
         shades: search.interval.map(shade).into_iter().collect(),
         when_empty: Text::NoData.text(lang).to_owned(),
     }

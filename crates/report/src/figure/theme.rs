@@ -14,7 +14,7 @@ pub enum Theme {
 }
 
 /// The colours of a theme as `#rrggbb`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     /// Behind everything.
     pub background: &'static str,
@@ -28,6 +28,10 @@ pub struct Look {
     pub axis: &'static str,
     /// Shaded parts.
     pub shade: &'static str,
+    /// How much of it covers what is behind.
+    pub shade_strength: f64,
+    /// Where throughput saturates.
+    pub knee: &'static str,
     /// Series by their number; distinct for colour-blind readers too (after Okabe and Ito).
     pub palette: [&'static str; 8],
     /// As it should be.
@@ -45,6 +49,8 @@ const LIGHT: Look = Look {
     grid: "#e7eaee",
     axis: "#9aa4af",
     shade: "#0072b2",
+    shade_strength: 0.11,
+    knee: "#9a6700",
     palette: [
         "#0072b2", "#d55e00", "#009e73", "#b65a94", "#e69f00", "#4aa3df", "#6b4fa0", "#7a7f87",
     ],
@@ -60,6 +66,8 @@ const DARK: Look = Look {
     grid: "#262e38",
     axis: "#56616d",
     shade: "#4aa8e8",
+    shade_strength: 0.17,
+    knee: "#f0bb4e",
     palette: [
         "#4aa8e8", "#f2854a", "#2cc295", "#dd92c0", "#f0bb4e", "#a3d6f7", "#a48ee0", "#a7afb9",
     ],
@@ -94,7 +102,7 @@ impl Look {
         match kind {
             MarkKind::Objective => self.bad,
             MarkKind::Capacity => self.good,
-            MarkKind::Knee => self.palette[4],
+            MarkKind::Knee => self.knee,
             MarkKind::Percentile | MarkKind::Reference => self.muted,
         }
     }
@@ -106,11 +114,6 @@ impl Look {
         let below = (place.floor() as usize).min(self.heat.len() - 2);
         let mixed =
             Rgb::of(self.heat[below]).towards(Rgb::of(self.heat[below + 1]), place - below as f64);
-        let words = if mixed.is_light() {
-            "#1f2328"
-        } else {
-            "#ffffff"
-        };
-        (mixed.hex(), words)
+        (mixed.hex(), mixed.words())
     }
 }

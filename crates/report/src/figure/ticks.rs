@@ -1,6 +1,6 @@
 //! Ticks at round numbers, and the fewest digits that tell them apart.
 
-use super::{Axis, Limits, Scale};
+use super::{Axis, Level, Limits, Scale};
 use crate::number;
 
 /// A place on an axis and its words.
@@ -14,6 +14,8 @@ pub struct Tick {
 
 /// From here on ticks count in thousands, or millions.
 const COUNT_IN_THOUSANDS: f64 = 10_000.0;
+/// Longest fraction that is written in full.
+const LONGEST_LEVEL: usize = 6;
 /// More levels than this get round numbers instead.
 const MOST_LEVELS: usize = 64;
 
@@ -29,12 +31,20 @@ pub fn ticks(axis: &Axis, limits: Limits, room: usize) -> Vec<Tick> {
             .collect();
     }
     let levels = &axis.ticks_at;
+    let inside = |at: &f64| *at >= limits.low && *at <= limits.high;
+    if !levels.is_empty() && levels.len() <= MOST_LEVELS {
+        let levels = levels.iter().copied().filter(inside);
+        return levels
+            .map(|at| Tick {
+                at,
+                label: level_label(at),
+            })
+            .collect();
+    }
     let at = match axis.scale {
-        _ if !levels.is_empty() && levels.len() <= MOST_LEVELS => levels.clone(),
         Scale::Log => by_ratio(limits, room),
         _ => evenly(limits, room),
     };
-    let inside = |at: &f64| *at >= limits.low && *at <= limits.high;
     let at: Vec<f64> = at.into_iter().filter(inside).collect();
     let step = at
         .windows(2)
@@ -51,6 +61,15 @@ pub fn ticks(axis: &Axis, limits: Limits, room: usize) -> Vec<Tick> {
             },
         })
         .collect()
+}
+
+/// A level as it was given, unless that is long.
+fn level_label(at: f64) -> String {
+    let given = at.to_string();
+    match at.fract() != 0.0 && given.len() <= LONGEST_LEVEL {
+        true => given,
+        false => Level::Number(at).text(),
+    }
 }
 
 /// A number with as many digits as the step to the next needs; in thousands or millions where
@@ -110,9 +129,12 @@ fn by_ratio(limits: Limits, room: usize) -> Vec<f64> {
         let round = evenly(limits, room);
         return round.into_iter().filter(|&at| at > 0.0).collect();
     }
-    let fine = of(&[1.0, 2.0, 5.0], 1);
-    if fine.len() <= room.max(3) {
-        return fine;
+    let between: [&[f64]; 2] = [&[1.0, 2.0, 5.0], &[1.0, 3.0]];
+    for factors in between {
+        let fine = of(factors, 1);
+        if fine.len() <= room.max(3) {
+            return fine;
+        }
     }
     let every = (decades / room.max(1) as f64).ceil().max(1.0) as i32;
     of(&[1.0], every)

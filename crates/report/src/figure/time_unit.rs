@@ -1,10 +1,35 @@
 //! Milliseconds or seconds: whichever a chart reads better in.
 
-use super::Sample;
+use super::{On, Panel, Sample, Shape};
 use crate::number;
 
 /// From here on a chart counts seconds.
 const SECONDS_FROM_MS: f64 = 5_000.0;
+
+/// A panel of lines whose vertical axis counts milliseconds, in seconds where these read better.
+pub fn in_readable_time(mut panel: Panel) -> Panel {
+    let lines = |panel: &mut Panel, change: &mut dyn FnMut(&mut Vec<Sample>)| {
+        for series in &mut panel.series {
+            if let Shape::Line(samples) | Shape::Scatter(samples) = &mut series.shape {
+                change(samples);
+            }
+        }
+    };
+    let mut values = Vec::new();
+    lines(&mut panel, &mut |samples| {
+        values.extend(samples.iter().filter_map(|sample| sample.y));
+    });
+    let unit = TimeUnit::of(values);
+    lines(&mut panel, &mut |samples| {
+        let old = std::mem::take(samples);
+        *samples = old.into_iter().map(|sample| unit.sample(sample)).collect();
+    });
+    for mark in panel.marks.iter_mut().filter(|mark| mark.on == On::Y) {
+        mark.at = unit.of_ms(mark.at);
+    }
+    panel.y.unit = unit.sign().to_owned();
+    panel
+}
 
 /// The unit of a chart's latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

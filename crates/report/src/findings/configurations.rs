@@ -6,6 +6,7 @@ use super::{Finding, FindingKind, some};
 use crate::number;
 use crate::sweep::Row;
 use crate::sweep::ladder::{groups, is_load};
+use inferometer_core::compare::Settings;
 use inferometer_core::message::Lang;
 use inferometer_core::message::findings::FindingText as Text;
 use inferometer_core::message::punctuation::PunctuationText;
@@ -121,6 +122,13 @@ fn won(compared: Compared, contests: &[Contest], lang: Lang) -> Option<Finding> 
     let count = contests.len().to_string();
     let text = match winners.as_slice() {
         [] => return None,
+        [(setting, _)] if is_alone(contests) => {
+            let values = [
+                ("metric", metric(compared, lang)),
+                ("setting", (*setting).to_owned()),
+            ];
+            Text::Wins.with(lang, &values)
+        }
         [(setting, times)] if *times == contests.len() || all_else_level() => {
             let text = match *times == contests.len() {
                 true => Text::WinsEverywhere,
@@ -162,21 +170,27 @@ fn won(compared: Compared, contests: &[Contest], lang: Lang) -> Option<Finding> 
     })
 }
 
+/// Settings were compared at one load and length, which need no name.
+fn is_alone(contests: &[Contest]) -> bool {
+    matches!(contests, [alone] if alone.point.is_empty())
+}
+
 /// The best against the next.
 fn evidence(compared: Compared, contest: &Contest, lang: Lang) -> String {
-    let (best, next) = (&contest.ranked[0].1, &contest.ranked[1].1);
+    let (best, (name, next)) = (&contest.ranked[0].1, &contest.ranked[1]);
     let change = (best.value / next.value - 1.0) * 100.0;
-    let point = match contest.point.is_empty() {
-        true => contest.ranked[0].0.clone(),
-        false => contest.point.clone(),
+    let text = match contest.point.is_empty() {
+        true => Text::NextEvidence,
+        false => Text::WinEvidence,
     };
-    Text::WinEvidence.with(
+    text.with(
         lang,
         &[
             ("best", value(compared, best)),
             ("other", value(compared, next)),
             ("ratio", format!("{change:+.1} %")),
-            ("point", point),
+            ("setting", name.clone()),
+            ("point", contest.point.clone()),
         ],
     )
 }
@@ -201,6 +215,12 @@ fn level(compared: Compared, contests: &[Contest], lang: Lang) -> Option<Finding
                 ("settings", PunctuationText::Semicolon.join(lang, &names)),
             ],
         ),
-        evidence: Text::SameEvidence.with(lang, &[("share", number::percent(largest))]),
+        evidence: Text::SameEvidence.with(
+            lang,
+            &[
+                ("margin", number::percent(Settings::default().margin)),
+                ("share", number::percent(largest)),
+            ],
+        ),
     })
 }

@@ -84,8 +84,12 @@ impl Estimate {
         })
     }
 
-    /// Whether two intervals have nothing in common.
+    /// Whether two figures differ: their intervals have nothing in common, and they are further
+    /// apart than what `compare` takes for no difference.
     pub(super) fn separate(&self, other: &Self) -> bool {
-        self.interval[1] < other.interval[0] || other.interval[1] < self.interval[0]
+        let [a, b] = [self.value.abs(), other.value.abs()];
+        let apart = (a - b).abs() > Settings::default().margin * a.min(b);
+        let disjoint = self.interval[1] < other.interval[0] || other.interval[1] < self.interval[0];
+        apart && disjoint
     }
 }

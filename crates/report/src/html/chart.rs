@@ -51,6 +51,7 @@ fn look(look: &Look) -> Value {
         "grid": look.grid,
         "axis": look.axis,
         "shade": look.shade,
+        "shadeStrength": look.shade_strength,
         "palette": look.palette,
         "good": look.good,
         "bad": look.bad,
@@ -109,6 +110,8 @@ fn series(series: &Series) -> Value {
         Shape::Area(it) => ("area", samples(it)),
         Shape::Scatter(it) => ("scatter", samples(it)),
         Shape::Bars(it) => ("bars", samples(it)),
+        Shape::Stack(it) => ("stack", samples(it)),
+        Shape::Words(it) => ("words", samples(it)),
         Shape::Step(points) => {
             let column = |at: usize| points.iter().map(move |point| rounded(point[at]));
             let [x, y] = [0, 1].map(|at| column(at).collect::<Vec<_>>());

@@ -44,7 +44,7 @@
       };
       const few = !series.x || series.x.length <= 60;
       const labels = series.labels && series.labels.map((label) => plain(say(label)));
-      const labelled = labels && labels.length <= 24;
+      const labelled = labels && labels.length <= (series.shape === 'line' ? 24 : 14);
       if (labels) {
         common.text = labels;
         common.textposition = 'top center';
@@ -72,6 +72,13 @@
         case 'bars':
           out.push({...common, type: 'bar', marker: {color: colour},
             error_y: whiskers(series.interval, series.y, look)});
+          break;
+        case 'stack':
+          out.push({...common, type: 'bar', marker: {color: colour}});
+          break;
+        case 'words':
+          out.push({...common, type: 'scatter', mode: 'text', textposition: 'middle center', hoverinfo: 'skip',
+            hovertemplate: undefined});
           break;
         case 'ranges':
           out.push({...common, type: 'scatter', mode: 'markers', marker: {color: colour, size: 9},
@@ -199,10 +206,11 @@
     }
     for (const shade of panel.shades) {
       shapes.push({type: 'rect', xref: 'x', yref: 'paper', x0: shade.from, x1: shade.to, y0: 0, y1: 1,
-        fillcolor: look.shade, opacity: 0.08, line: {width: 0}, layer: 'below'});
+        fillcolor: look.shade, opacity: look.shadeStrength, line: {width: 0}, layer: 'below'});
       const label = say(shade.label), middle = (shade.from + shade.to) / 2;
       if (label) annotations.push({text: brief(label, 40), showarrow: false, xref: 'x', yref: 'paper',
-        x: logs.x ? Math.log10(shade.from * shade.to) / 2 : (shade.from + shade.to) / 2, y: 1, yanchor: 'bottom', font: {size: 11, color: look.muted}});
+        x: logs.x ? Math.log10(shade.from * shade.to) / 2 : (shade.from + shade.to) / 2, y: 1, yanchor: 'top', font: {size: 11, color: look.muted},
+        bgcolor: seeThrough(look.background, 0.75)});
     }
   }
 
@@ -215,10 +223,10 @@
     if (say(panel.y.title) === say(panel.y.unit)) y.title.text = '';
     const named = panel.series.filter((series) => say(series.name) !== '').length;
     return {
-      xaxis: x, yaxis: y, shapes, annotations, barmode: 'group', bargap: 0.25,
+      xaxis: x, yaxis: y, shapes, annotations, barmode: panel.series.some((series) => series.shape === 'stack') ? 'stack' : 'group', bargap: 0.25,
       paper_bgcolor: look.background, plot_bgcolor: look.background,
       font: {family: getComputedStyle(document.body).fontFamily, color: look.text, size: 12},
-      margin: {l: 48, r: 14, t: panel.shades.some((shade) => say(shade.label)) ? 22 : 10, b: 40},
+      margin: {l: 48, r: 14, t: 10, b: 40},
       showlegend: named > 0, legend: {orientation: 'h', x: 0, y: 1.02, yanchor: 'bottom', font: {size: 11}},
       hoverlabel: {namelength: 60, bgcolor: look.background, bordercolor: look.axis, font: {color: look.text}},
       hovermode: 'closest', dragmode: 'zoom',

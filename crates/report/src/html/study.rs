@@ -2,6 +2,7 @@
 
 use super::headline::Headline;
 use super::{Edition, Page, page};
+use crate::figure::metric_name::name_and_unit;
 use crate::number;
 use crate::study::{StudyReport, compose, figures};
 use inferometer_core::message::study::StudyText;
@@ -41,14 +42,10 @@ fn headlines(report: &StudyReport<'_>) -> Vec<Headline> {
     let trial = best.and_then(|best| report.trials.iter().find(|it| it.id == best.trial));
     if let Some(trial) = trial {
         for (objective, figure) in report.objectives.iter().zip(&trial.figures) {
-            let name = objective.path.rsplit('.').next();
-            let path = [("path", name.unwrap_or(&objective.path).to_owned())];
+            let (name, unit) = name_and_unit(&objective.path, lang);
             let value = figure.map_or(number::ABSENT.to_owned(), number::brief);
-            headlines.push(Headline::new(
-                StudyText::BestFigure.with(lang, &path),
-                value,
-                "",
-            ));
+            let name = StudyText::BestFigure.with(lang, &[("path", name)]);
+            headlines.push(Headline::new(name, value, unit));
         }
     }
     let trials = report.trials.len().to_string();

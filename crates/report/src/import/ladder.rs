@@ -180,10 +180,13 @@ pub fn figures(report: &ImportReport, lang: Lang) -> Vec<Figure> {
         figure.panels.retain(|panel| !panel.is_empty());
     }
     figures.retain(|figure| !figure.panels.is_empty());
+    let names = Names::of_results(report);
     let invalid = |(place, line): (usize, &ResultLine)| {
-        let (_, summary) = line.measured.as_ref().filter(|(_, it)| !it.valid)?;
+        let (told_apart, summary) = line.measured.as_ref().filter(|(_, it)| !it.valid)?;
         let code = summary.doubts.first().map(|doubt| doubt.code.to_string());
-        Some(format!("#{} ({})", place + 1, code.unwrap_or_default()))
+        let name = names.of(place, line, told_apart);
+        let name = name.unwrap_or_else(|| with_our_names(&line.point).to_string());
+        Some(format!("{name} ({})", code.unwrap_or_default()))
     };
     let named: Vec<String> = report
         .results

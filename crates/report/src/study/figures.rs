@@ -3,6 +3,7 @@
 
 use super::flag_axis::{FlagAxis, ends};
 use super::{StudyReport, TrialLine, Why};
+use crate::figure::metric_name::name_and_unit;
 use crate::figure::{
     Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
 };
@@ -14,9 +15,11 @@ use inferometer_core::message::study::StudyText;
 const MOST_SLICES: usize = 9;
 /// Most trials with a line through all flags.
 const MOST_LINES: usize = 400;
+/// From this ratio of the largest to the least value on, an objective is drawn by ratio.
+const WIDE: f64 = 10.0;
 /// Where the least and the greatest value of a flag are written.
-const FOOT: f64 = -0.14;
-const TOP: f64 = 1.06;
+const FOOT: f64 = -0.07;
+const TOP: f64 = 1.07;
 
 /// Every figure that the trials carry.
 pub fn figures(report: &StudyReport<'_>) -> Vec<Figure> {
@@ -50,9 +53,16 @@ impl Study<'_> {
             .filter(|trial| !matches!(trial.why, Why::Again(_)))
     }
 
-    fn objective(&self) -> String {
+    /// The first objective as an axis.
+    fn objective(&self, scale: Scale) -> Axis {
         let first = self.report.objectives.first();
-        first.map_or(String::new(), |objective| objective.path.clone())
+        self.measure(first.map_or("", |objective| &objective.path), scale)
+    }
+
+    /// An axis of what stands at a place of the summary, by its name where it has one.
+    fn measure(&self, path: &str, scale: Scale) -> Axis {
+        let (name, unit) = name_and_unit(path, self.report.lang);
+        Axis::new(name, unit, scale)
     }
 
     fn is_better(&self, a: f64, b: f64) -> bool {
@@ -152,7 +162,7 @@ impl Study<'_> {
         let mut panel = self.panel(
             "",
             Axis::new(self.say(StudyText::Id), "", Scale::Linear),
-            Axis::new(self.objective(), "", Scale::FromZero),
+            self.objective(Scale::FromZero),
             series
                 .into_iter()
                 .filter(|it| !it.shape.is_empty())
@@ -216,7 +226,7 @@ impl Study<'_> {
             ),
         ];
         let drawn = series.into_iter().filter(|it| !it.shape.is_empty());
-        let y = Axis::new("", "", Scale::FromZero);
+        let y = self.objective(Scale::FromZero);
         let mut panel = self.panel(key(flag), axis.axis(), y, drawn.collect());
         panel.marks.extend(self.default_mark());
         panel
@@ -292,15 +302,23 @@ impl Study<'_> {
             let at = at as f64;
             [(FOOT, low), (TOP, high)].map(|(y, word)| Sample::new(at, Some(y)).labelled(word))
         });
-        let labels = Shape::Scatter(labels.collect());
+        let labels = Shape::Words(labels.collect());
         series.push(self::series(String::new(), Colour::Quiet, labels));
         let mut names: Vec<String> = flags.iter().map(|flag| key(flag).to_owned()).collect();
-        let objective = self.objective();
-        names.extend(objective.rsplit('.').next().map(str::to_owned));
+        names.push(self.objective(Scale::Linear).caption());
         let mut y = Axis::new("", "", Scale::Linear);
         y.bounds = Some([FOOT - 0.05, TOP + 0.05]);
-        y.ticks_at = vec![0.0, 1.0];
-        let panel = self.panel("", Axis::of_names("", names), y, series);
+        // Every flag has a scale of its own, so that the common one has no tick inside.
+        y.ticks_at = vec![2.0];
+        let uprights = (0..names.len()).map(|at| Mark {
+            on: On::X,
+            at: at as f64,
+            label: String::new(),
+            kind: MarkKind::Reference,
+        });
+        let uprights: Vec<Mark> = uprights.collect();
+        let mut panel = self.panel("", Axis::of_names("", names), y, series);
+        panel.marks = uprights;
         let mut figure = self.figure("study-parallel", StudyText::Parallel, vec![panel]);
         let all = self.searched().filter(|it| !it.values.is_empty()).count();
         if all > drawn.len() {
@@ -321,30 +339,42 @@ impl Study<'_> {
             let x = *trial.figures.first()?;
             Some(Sample::new(x?, *trial.figures.get(1)?).labelled(trial.id.to_string()))
         };
-        let measured: Vec<Sample> = self.searched().filter_map(pair).collect();
+        let mut measured: Vec<Sample> = self.searched().filter_map(pair).collect();
         let front = self
             .searched()
             .filter(|it| self.report.pareto.contains(&it.id));
         let mut front: Vec<Sample> = front.filter_map(pair).collect();
         front.sort_by(|a, b| a.x.total_cmp(&b.x));
-        for sample in &mut front {
+        // Trials of one result share a label; those behind the front need none.
+        front.dedup_by(|b, a| a.x == b.x && a.y == b.y);
+        for sample in &mut measured {
             sample.label = None;
         }
+        let wide = |values: Vec<f64>| match ends(&values) {
+            Some((low, high)) if low > 0.0 && high / low > WIDE => Scale::Log,
+            _ => Scale::Linear,
+        };
+        let x = wide(measured.iter().map(|sample| sample.x).collect());
+        let y = wide(measured.iter().filter_map(|sample| sample.y).collect());
         let series = vec![
-            series(
-                self.say(StudyText::Pareto),
-                Colour::Good,
-                Shape::Line(front),
-            ),
             series(
                 self.say(StudyText::Done),
                 Colour::Nth(0),
                 Shape::Scatter(measured),
             ),
+            series(
+                self.say(StudyText::Pareto),
+                Colour::Good,
+                Shape::Line(front),
+            ),
         ];
-        let axis = |path: &str| Axis::new(path, "", Scale::Linear);
-        let panel = self.panel("", axis(&first.path), axis(&second.path), series);
-        Some(self.figure("study-front", StudyText::Pareto, vec![panel]))
+        let (x, y) = (self.measure(&first.path, x), self.measure(&second.path, y));
+        let panel = self.panel("", x, y, series);
+        let mut figure = self.figure("study-front", StudyText::Pareto, vec![panel]);
+        let axis = [("axis", self.say(StudyText::Id))];
+        let labels = FigureText::LabelsAre.with(self.report.lang, &axis);
+        figure.footnotes.push(labels);
+        Some(figure)
     }
 }
 

@@ -2,15 +2,16 @@
 //! crossed, bars or lines over everything else.
 
 use super::ladder::rates;
-use super::{LOAD, Row, SweepReport, grid, grouped, rows, shown};
+use super::{LOAD, Row, SweepReport, grid, grouped, mark, named, rows, shown};
 use crate::figure::configurations::{self, Configurations, Style};
 use crate::figure::curve::{self, Tradeoff};
 use crate::figure::grid::{Grid, USUAL, heat_maps};
 use crate::figure::ladder::{self, Ladder, LadderSeries, legend};
-use crate::figure::{Figure, Level, Shown};
+use crate::figure::{Figure, Level, Shape, Shown, left_out};
 use crate::findings::knee;
 use crate::number;
 use inferometer_core::compare::Metric;
+use inferometer_core::message::figures::FigureText;
 use inferometer_core::message::page::PageText;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_core::summary::Summary;
@@ -25,9 +26,8 @@ const MOST_CONFIGURATIONS: usize = 400;
 
 /// Every figure of a sweep, in reading order.
 pub fn figures(report: &SweepReport<'_>) -> Vec<Figure> {
-    let rows: Vec<Row<'_>> = (rows(report).into_iter())
-        .filter(|row| typical(row).is_some())
-        .collect();
+    let (rows, unmeasured): (Vec<Row<'_>>, Vec<Row<'_>>) =
+        (rows(report).into_iter()).partition(|row| typical(row).is_some());
     if rows.is_empty() {
         return Vec::new();
     }
@@ -46,13 +46,28 @@ pub fn figures(report: &SweepReport<'_>) -> Vec<Figure> {
         (None, None) => figures.extend(settings(report, &rows)),
         (None, Some(_)) => {}
     }
-    if report.plan.repeat > 1 {
-        let note = PageText::MedianRepeat.text(report.lang);
+    let repeated = (report.plan.repeat > 1).then(|| PageText::MedianRepeat.text(report.lang));
+    let notes = repeated.map(str::to_owned);
+    let notes = notes
+        .into_iter()
+        .chain(without_numbers(report, &unmeasured));
+    for note in notes {
         for figure in &mut figures {
-            figure.footnotes.push(note.to_owned());
+            figure.footnotes.push(note.clone());
         }
     }
     figures
+}
+
+/// The points that were skipped or failed to run, so that no chart hides them.
+fn without_numbers(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Option<String> {
+    let axes: Vec<&String> = report.plan.axes.iter().collect();
+    let name = |row: &Row<'_>| match mark(row, report.lang) {
+        Some(mark) => format!("{} ({mark})", named(&axes, row.point)),
+        None => named(&axes, row.point),
+    };
+    let names: Vec<String> = rows.iter().map(name).collect();
+    left_out::footnote(FigureText::NotMeasured, &names, report.lang)
 }
 
 /// Of several measurements of a point, the one with the median throughput.
@@ -185,6 +200,7 @@ pub(crate) fn tradeoff<'a>(ladder: &'a Ladder<'a>) -> Tradeoff<'a> {
         latency,
         objective,
         capacity: at_capacity,
+        shape: Shape::Line,
     }
 }
 
@@ -249,7 +265,7 @@ fn grids(report: &SweepReport<'_>, [input, output]: [&String; 2], rows: &[Row<'_
             };
             let mut figure = heat_maps(&grid, &USUAL, report.lang);
             if !label.is_empty() {
-                figure.title = format!("{} · {label}", figure.title);
+                figure.title = format!("{} – {label}", figure.title);
             }
             if !alone {
                 figure.id = format!("{}-{}", figure.id, place + 1);
@@ -281,6 +297,10 @@ fn settings(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Figure> {
             _ => Style::Lines,
         },
         shown: Shown::Valid,
+        named_by: match report.plan.axes.as_slice() {
+            [alone] if alone == "result" => String::new(),
+            axes => axes.join(", "),
+        },
     };
     let mut figures = vec![
         configurations::latency(&table, report.lang),

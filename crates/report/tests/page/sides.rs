@@ -80,24 +80,27 @@ fn two_runs_have_their_ratios_and_requests_and_no_ladder() {
 }
 
 #[test]
-fn a_ladder_has_a_panel_of_ratios_for_each_load_and_one_over_all() {
-    let groups = [group("a", &[1, 2, 4], &VLLM), group("b", &[1, 2, 8], &VLLM)];
-    let drawn = with_report(&groups, Lang::En, figures);
-    let titles: Vec<&str> = drawn[0]
-        .panels
-        .iter()
-        .map(|panel| panel.title.as_str())
-        .collect();
+fn a_few_loads_have_a_panel_of_ratios_each_and_many_share_one_for_each_metric() {
+    let titles = |levels: [&[u32]; 2]| {
+        let groups = [group("a", levels[0], &VLLM), group("b", levels[1], &VLLM)];
+        let drawn = with_report(&groups, Lang::En, figures);
+        let overlay = &drawn[1];
+        assert_eq!((overlay.id.as_str(), overlay.panels.len()), ("overlay", 6));
+        let panels = drawn[0].panels.iter();
+        panels.map(|panel| panel.title.clone()).collect::<Vec<_>>()
+    };
+    let few = titles([&[1, 2, 4], &[1, 2, 8]]);
+    assert_eq!(few, ["concurrency=1", "concurrency=2"]);
+    let many = titles([&[1, 2, 4, 8], &[1, 2, 4, 8]]);
     assert_eq!(
-        titles,
+        many,
         [
             "Output throughput, by load",
-            "concurrency=1",
-            "concurrency=2"
+            "TTFT, mean, by load",
+            "TPOT, mean, by load",
+            "End-to-end latency, mean, by load"
         ]
     );
-    let overlay = &drawn[1];
-    assert_eq!((overlay.id.as_str(), overlay.panels.len()), ("overlay", 6));
 }
 
 #[test]
@@ -223,7 +226,10 @@ fn a_doubtful_point_of_an_import_is_drawn_and_named() {
     let figures = import::figures(&report, Lang::En);
     assert_eq!(figures[0].id, "ladder");
     let notes = figures[0].footnotes.join("\n");
-    assert!(notes.contains("#3"), "{notes}");
+    assert!(
+        notes.contains("Drawn though INVALID: concurrency="),
+        "{notes}"
+    );
     let points = match &figures[0].panels[1].series[0].shape {
         inferometer_report::figure::Shape::Line(samples) => samples.len(),
         other => panic!("{other:?}"),

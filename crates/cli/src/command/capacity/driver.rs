@@ -39,7 +39,8 @@ pub struct Driver<'a> {
     pub control: Control,
     pub servers: &'a mut Servers,
     pub lines: Vec<ProbeLine>,
-    pub confirmed: Option<Summary>,
+    /// The levels of the long runs, and their numbers.
+    pub confirmed: Vec<(f64, Summary)>,
 }
 
 impl Driver<'_> {
@@ -61,7 +62,7 @@ impl Driver<'_> {
                 return Ok((self.watched.unanswered(), search.spent() + outcome.sent));
             }
             if purpose == Purpose::Confirm {
-                self.confirmed = Some(measured.summary);
+                self.confirmed.push((outcome.level, measured.summary));
             }
             search.tell(outcome);
         }

@@ -25,10 +25,10 @@ use anyhow::bail;
 use driver::at_level;
 use inferometer_campaign::capacity::Settings;
 use inferometer_core::capacity::SearchEnding;
-use inferometer_core::options::{Count, Options, Positive};
+use inferometer_core::options::{Count, LoadOptions, Positive};
 use inferometer_core::run_dir::RunDir;
 use inferometer_load::instrument::Control;
-use objectives::{Tier, tiers};
+use objectives::{OWN_TIER, Tier, tiers};
 use sought::USUAL_BUDGET;
 use std::path::PathBuf;
 
@@ -107,9 +107,25 @@ impl Over {
 pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     check_output(&arguments.output)?;
     let lang = language(arguments.output.lang);
+    let typed = arguments.measurement.load.clone();
+    fixed_load(&typed, arguments.over)?;
     let mut options = arguments.measurement.layered()?;
+    // The load of a stored run gives way to the search; its work is what counts.
+    options.load = LoadOptions {
+        concurrency: None,
+        rate: None,
+        requests: None,
+        duration: None,
+        soak: None,
+        until: None,
+        stop_when: None,
+        ramp: None,
+        ramp_from: None,
+        ramp_over: None,
+        warmup: typed.warmup,
+        ..options.load
+    };
     let tiers = tiers(&options, arguments.tier)?;
-    fixed_load(&options, arguments.over)?;
     // Every objective is watched in every probe.
     options.objectives.slo = Some(tiers.iter().flat_map(|tier| tier.slos.clone()).collect());
     let settings = Settings {
@@ -124,7 +140,16 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
         )
     };
     let label = options.run.label.clone();
-    let sought = Sought::new(options, arguments.over, &tiers, settings)?;
+    let mut repeat = repeat(&settings, &tiers, &typed);
+    // Values of headers are never stored, so the reader has to give them again.
+    let headers = options.connection.header.iter().flatten();
+    repeat.extend(headers.flat_map(|header| ["--header".to_owned(), format!("{}=…", header.key)]));
+    if !arguments.engine.engine.is_empty() {
+        repeat.push("--".to_owned());
+        repeat.extend(arguments.engine.engine.iter().cloned());
+    }
+    let mut sought = Sought::new(options, arguments.over, &tiers, settings)?;
+    sought.repeat = repeat;
     let mut progress = Progress::of_campaign(arguments.quiet, lang);
     // What cannot be measured at any load is said before the first.
     Point::prepare(
@@ -159,9 +184,40 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     })
 }
 
+/// The words of a command that follow `--config` of a probe's scenario to search so again.
+fn repeat(settings: &Settings, tiers: &[Tier], typed: &LoadOptions) -> Vec<String> {
+    let mut words = vec!["--over".to_owned(), settings.over.clone()];
+    for tier in tiers {
+        let slos: Vec<String> = tier.slos.iter().map(ToString::to_string).collect();
+        match tier.name.as_str() {
+            OWN_TIER => {
+                let each = slos.into_iter();
+                words.extend(each.flat_map(|slo| ["--slo".to_owned(), slo]));
+            }
+            name => words.extend(["--tier".to_owned(), format!("{name}: {}", slos.join(", "))]),
+        }
+    }
+    let tolerance = (settings.tolerance * 100.0 * 1e6).round() / 1e6;
+    let numbers = [
+        ("--start", settings.start),
+        ("--lowest", settings.floor),
+        ("--highest", settings.ceiling),
+        ("--tolerance", tolerance),
+        ("--budget", settings.budget as f64),
+    ];
+    words.extend(
+        numbers
+            .iter()
+            .flat_map(|(name, value)| [(*name).to_owned(), value.to_string()]),
+    );
+    if let Some(warmup) = &typed.warmup {
+        words.extend(["--warmup".to_owned(), warmup.to_string()]);
+    }
+    words
+}
+
 /// The search chooses the load and how much of it.
-fn fixed_load(options: &Options, over: Over) -> anyhow::Result<()> {
-    let load = &options.load;
+fn fixed_load(load: &LoadOptions, over: Over) -> anyhow::Result<()> {
     let given = [
         ("--concurrency", load.concurrency.is_some()),
         ("--rate", load.rate.is_some()),

@@ -7,6 +7,9 @@ use inferometer_core::options::Options;
 use inferometer_core::record::Record;
 use inferometer_core::slo::{Slo, SloScope};
 
+/// The name of the objectives that `--slo` gives.
+pub const OWN_TIER: &str = "slo";
+
 /// Objectives with a name.
 #[derive(Clone, Debug)]
 pub struct Tier {
@@ -37,7 +40,7 @@ impl std::str::FromStr for Tier {
 pub fn tiers(options: &Options, further: Vec<Tier>) -> anyhow::Result<Vec<Tier>> {
     let own = options.objectives.slo.clone().unwrap_or_default();
     let own = (!own.is_empty()).then(|| Tier {
-        name: "slo".to_owned(),
+        name: OWN_TIER.to_owned(),
         slos: own,
     });
     let tiers: Vec<Tier> = own.into_iter().chain(further).collect();

@@ -10,6 +10,7 @@ use inferometer_campaign::capacity::{Search, Settings};
 use inferometer_core::capacity::{Capacity, FILE, SCHEMA};
 use inferometer_core::options::Options;
 use inferometer_core::slo::Slo;
+use inferometer_core::summary::Summary;
 use inferometer_load::instrument::Control;
 use inferometer_report::capacity::json;
 use std::path::Path;
@@ -27,6 +28,8 @@ pub struct Sought {
     over: Over,
     watched: Watched,
     search: Search,
+    /// What was typed beside the work, to repeat the search.
+    pub repeat: Vec<String>,
 }
 
 impl Sought {
@@ -47,6 +50,7 @@ impl Sought {
             over,
             watched,
             search,
+            repeat: Vec::new(),
         })
     }
 
@@ -84,16 +88,23 @@ impl Sought {
             control,
             servers,
             lines: Vec::new(),
-            confirmed: None,
+            confirmed: Vec::new(),
         };
         let (answers, spent) = driver.search(self.search, progress)?;
+        // Each tier has a long run of its own; the first tier's is the one nearest to its answer.
+        let confirmed = answers[0].value.and_then(|answer| {
+            let off = |(level, _): &(f64, Summary)| (level - answer).abs();
+            let runs = driver.confirmed.into_iter();
+            runs.min_by(|a, b| off(a).total_cmp(&off(b)))
+        });
         let found = Capacity {
             schema: SCHEMA.to_owned(),
             label,
             over: self.over.word().to_owned(),
             answer: answers[0].clone(),
             requests_spent: spent,
-            confirmed: driver.confirmed,
+            confirmed: confirmed.map(|(_, summary)| summary),
+            repeat: self.repeat,
             tiers: match answers.len() {
                 1 => Vec::new(),
                 _ => answers,

@@ -65,7 +65,7 @@ pub struct MemoryArguments {
     #[arg(long, value_name = "N", requires = "input_tokens")]
     pub output_tokens: Option<u32>,
     #[command(flatten)]
-    pub view: ViewArguments,
+    pub view: SheetArguments,
 }
 
 /// The host and the engine's version.

@@ -5,12 +5,12 @@ use super::what_if::{flags, of};
 use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText as Text;
 use inferometer_core::message::plan::PlanText;
-use inferometer_core::slo::{Slo, SloMetric};
+use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_plan::observation::Load;
 use inferometer_plan::predict::Metric;
-use inferometer_plan::what_if::{Answers, Prediction, Setting};
+use inferometer_plan::what_if::{Answers, Prediction, Setting, TAIL};
 use inferometer_report::figure::{
-    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
+    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape, in_readable_time,
 };
 
 /// More loads than these have no tick of their own.
@@ -22,13 +22,48 @@ struct Group<'a> {
     members: Vec<&'a Prediction>,
 }
 
-/// What is drawn of a prediction: a figure, and the metric whose interval it has.
-type Drawn = (fn(&Prediction) -> Option<f64>, Metric);
+/// A metric of predictions: its mean, and its p99 where it has one.
+struct Drawn {
+    name: Text,
+    unit: &'static str,
+    metric: Metric,
+    objective: Option<SloMetric>,
+    mean: fn(&Prediction) -> Option<f64>,
+    p99: fn(&Prediction) -> Option<f64>,
+}
 
-const TOKENS: Drawn = (|it| Some(it.output_tokens_per_s), Metric::Throughput);
-const TTFT: Drawn = (|it| Some(it.ttft_ms?.mean), Metric::Ttft);
-const TPOT: Drawn = (|it| Some(it.tpot_ms?.mean), Metric::Tpot);
-const E2E: Drawn = (|it| Some(it.e2e_ms?.mean), Metric::E2e);
+const TOKENS: Drawn = Drawn {
+    name: Text::OutputThroughput,
+    unit: "tok/s",
+    metric: Metric::Throughput,
+    objective: None,
+    mean: |it| Some(it.output_tokens_per_s),
+    p99: |_| None,
+};
+const TTFT: Drawn = Drawn {
+    name: Text::Ttft,
+    unit: "ms",
+    metric: Metric::Ttft,
+    objective: Some(SloMetric::Ttft),
+    mean: |it| Some(it.ttft_ms?.mean),
+    p99: |it| Some(it.ttft_ms?.p99),
+};
+const TPOT: Drawn = Drawn {
+    name: Text::Tpot,
+    unit: "ms",
+    metric: Metric::Tpot,
+    objective: Some(SloMetric::Tpot),
+    mean: |it| Some(it.tpot_ms?.mean),
+    p99: |it| Some(it.tpot_ms?.p99),
+};
+const E2E: Drawn = Drawn {
+    name: Text::E2e,
+    unit: "ms",
+    metric: Metric::E2e,
+    objective: Some(SloMetric::E2e),
+    mean: |it| Some(it.e2e_ms?.mean),
+    p99: |it| Some(it.e2e_ms?.p99),
+};
 
 /// The figures of a question; none where no setting serves.
 pub fn curves(answers: &Answers, objectives: &[Slo], lang: Lang) -> Vec<Figure> {
@@ -75,31 +110,85 @@ fn level(prediction: &Prediction) -> f64 {
     }
 }
 
-fn series(groups: &[Group<'_>], x: fn(&Prediction) -> f64, (y, metric): Drawn) -> Vec<Series> {
-    let each = groups.iter().enumerate().map(|(number, group)| {
-        let samples = group.members.iter().map(|prediction| {
-            let value = y(prediction);
-            let interval = value.and_then(|value| prediction.interval(metric, value, 1.0));
-            Sample::new(x(prediction), value).between(interval)
-        });
-        Series {
-            name: group.name.clone(),
-            colour: Colour::Nth(number),
-            shape: Shape::Line(samples.collect()),
-        }
-    });
-    each.collect()
+/// The horizontal axis of a chart, and where a prediction lies on it.
+struct Across {
+    axis: Axis,
+    at: fn(&Prediction) -> f64,
 }
 
-fn objective(objectives: &[Slo], metric: SloMetric, lang: Lang) -> Vec<Mark> {
-    let those = objectives.iter().filter(|slo| slo.metric == metric);
-    let mark = |slo: &Slo| Mark {
+impl Drawn {
+    /// A chart of it: of the mean, or of the p99 where that has an objective.
+    fn panel(&self, groups: &[Group<'_>], objectives: &[Slo], x: &Across, lang: Lang) -> Panel {
+        let own = objectives
+            .iter()
+            .filter(|slo| Some(slo.metric) == self.objective);
+        let tails = own
+            .clone()
+            .filter(|slo| slo.scope == SloScope::Percentile(99.0));
+        let tails: Vec<&Slo> = tails.collect();
+        let name = self.name.text(lang).to_owned();
+        let metric = ("metric", name.clone());
+        let (title, of, wider, limits) = match (self.objective, tails.is_empty()) {
+            (None, _) => (name, self.mean, 1.0, Vec::new()),
+            (_, true) => {
+                let limits = own.filter(|slo| slo.scope == SloScope::Mean).collect();
+                (Text::MeanOf.with(lang, &[metric]), self.mean, 1.0, limits)
+            }
+            (_, false) => {
+                let p = ("p", "p99".to_owned());
+                (
+                    Text::PercentileOf.with(lang, &[metric, p]),
+                    self.p99,
+                    TAIL,
+                    tails,
+                )
+            }
+        };
+        let panel = Panel {
+            title,
+            x: x.axis.clone(),
+            y: Axis::new("", self.unit, Scale::FromZero),
+            series: self.series(groups, x.at, of, wider),
+            marks: limits.into_iter().map(|slo| mark(slo, lang)).collect(),
+            when_empty: Text::NoData.text(lang).to_owned(),
+            ..Panel::default()
+        };
+        match self.objective {
+            Some(_) => in_readable_time(panel),
+            None => panel,
+        }
+    }
+
+    fn series(
+        &self,
+        groups: &[Group<'_>],
+        x: fn(&Prediction) -> f64,
+        y: fn(&Prediction) -> Option<f64>,
+        wider: f64,
+    ) -> Vec<Series> {
+        let each = groups.iter().enumerate().map(|(number, group)| {
+            let samples = group.members.iter().map(|prediction| {
+                let value = y(prediction);
+                let interval = |value| prediction.interval(self.metric, value, wider);
+                Sample::new(x(prediction), value).between(value.and_then(interval))
+            });
+            Series {
+                name: group.name.clone(),
+                colour: Colour::Nth(number),
+                shape: Shape::Line(samples.collect()),
+            }
+        });
+        each.collect()
+    }
+}
+
+fn mark(slo: &Slo, lang: Lang) -> Mark {
+    Mark {
         on: On::Y,
         at: slo.limit.0.as_secs_f64() * 1e3,
         label: Text::Objective.with(lang, &[("objective", slo.to_string())]),
         kind: MarkKind::Objective,
-    };
-    those.map(mark).collect()
+    }
 }
 
 fn over_load(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figure {
@@ -112,64 +201,31 @@ fn over_load(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figure {
         true => (Text::Rate, "req/s"),
         false => (Text::Concurrency, ""),
     };
-    let axis = || {
-        let mut axis = Axis::new(title.text(lang), unit, Scale::Log);
-        if levels.len() <= MOST_TICKS {
-            axis.ticks_at = levels.clone();
-        }
-        axis
-    };
-    let panel = |name: Text, unit: &str, drawn: Drawn, marks: Vec<Mark>| Panel {
-        x: axis(),
-        y: Axis::new(name.text(lang), unit, Scale::FromZero),
-        series: series(groups, level, drawn),
-        marks,
-        when_empty: Text::NoData.text(lang).to_owned(),
-        ..Panel::default()
-    };
+    let mut axis = Axis::new(title.text(lang), unit, Scale::Log);
+    if levels.len() <= MOST_TICKS {
+        axis.ticks_at = levels;
+    }
+    let x = Across { axis, at: level };
+    let panels = [TOKENS, TTFT, TPOT].map(|drawn| drawn.panel(groups, objectives, &x, lang));
     Figure {
         id: "what-if-load".to_owned(),
         title: PlanText::OverLoad.text(lang).to_owned(),
-        panels: vec![
-            panel(Text::OutputThroughput, "tok/s", TOKENS, Vec::new()),
-            panel(
-                Text::Ttft,
-                "ms",
-                TTFT,
-                objective(objectives, SloMetric::Ttft, lang),
-            ),
-            panel(
-                Text::Tpot,
-                "ms",
-                TPOT,
-                objective(objectives, SloMetric::Tpot, lang),
-            ),
-        ],
+        panels: panels.into(),
         footnotes: vec![PlanText::Bands.text(lang).to_owned()],
         ..Figure::default()
     }
 }
 
 fn over_throughput(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figure {
-    let panel = |name: Text, drawn: Drawn, marks: Vec<Mark>| Panel {
-        x: Axis::new(Text::RequestThroughput.text(lang), "req/s", Scale::FromZero),
-        y: Axis::new(name.text(lang), "ms", Scale::FromZero),
-        series: series(groups, |it| it.requests_per_s, drawn),
-        marks,
-        when_empty: Text::NoData.text(lang).to_owned(),
-        ..Panel::default()
+    let x = Across {
+        axis: Axis::new(Text::RequestThroughput.text(lang), "req/s", Scale::FromZero),
+        at: |it| it.requests_per_s,
     };
+    let panels = [TTFT, E2E].map(|drawn| drawn.panel(groups, objectives, &x, lang));
     Figure {
         id: "what-if-throughput-latency".to_owned(),
         title: Text::ThroughputLatency.text(lang).to_owned(),
-        panels: vec![
-            panel(
-                Text::Ttft,
-                TTFT,
-                objective(objectives, SloMetric::Ttft, lang),
-            ),
-            panel(Text::E2e, E2E, objective(objectives, SloMetric::E2e, lang)),
-        ],
+        panels: panels.into(),
         footnotes: vec![PlanText::Bands.text(lang).to_owned()],
         ..Figure::default()
     }

@@ -1,9 +1,9 @@
 //! `inferometer plan memory`.
 
+use super::Sheet;
 use super::arguments::MemoryArguments;
-use super::show;
 use crate::Exit;
-use crate::output::language;
+use crate::arguments::Format;
 use anyhow::Context;
 use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::memory::GIB;
@@ -13,6 +13,7 @@ use inferometer_plan::device::Card;
 use inferometer_plan::memory::{Answer, Fit, Lengths, MemoryError, Part, Question, Remedy, answer};
 use inferometer_plan::model::{KnownModel, Weights};
 use inferometer_report::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit, Verdict};
+use inferometer_report::figure::{Axis, Colour, Figure, Panel, Sample, Scale, Series, Shape};
 use serde_json::json;
 
 /// Divides every card by every engine.
@@ -41,10 +42,13 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
             }
         }
     }
+<<<<<<< HEAD
     if let Some(error) = impossible.filter(|_| answers.is_empty()) {
         return Err(error.into());
     }
     let lang = language(arguments.view.lang);
+=======
+>>>>>>> look
     let json = || match answers.as_slice() {
         [one] => one.to_json(),
         many => json!({
@@ -52,13 +56,20 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
             "answers": many.iter().map(Answer::to_json).collect::<Vec<_>>(),
         }),
     };
-    show(&arguments.view, json, || sections(&answers, lang))?;
+    let sheet = Sheet {
+        title: &|lang| Text::Memory.text(lang).to_owned(),
+        json: &json,
+        sections: &|lang, format| sections(&answers, format, lang),
+        figures: &|lang| vec![stacks(&answers, lang)],
+    };
+    sheet.show(&arguments.view)?;
     Ok(match answers.iter().all(|answer| answer.fit == Fit::Fits) {
         true => Exit::Fine,
         false => Exit::Doubtful,
     })
 }
 
+<<<<<<< HEAD
 /// A list of presets may be given at once; numbers of one card have commas of their own.
 fn presets(names: &str) -> Vec<&str> {
     match names.contains('=') {
@@ -68,15 +79,17 @@ fn presets(names: &str) -> Vec<&str> {
 }
 
 fn sections(answers: &[Answer], lang: Lang) -> Vec<Section> {
+=======
+fn sections(answers: &[Answer], format: Format, lang: Lang) -> Vec<Section> {
+>>>>>>> look
     let verdicts = answers.iter().map(|answer| verdict(answer, lang));
     let mut sections = vec![Section::plain(verdicts.collect())];
-    sections.push(Section::headed(
-        Text::Memory.text(lang),
-        vec![
-            Block::Table(numbers(answers, lang)),
-            Block::Table(bars(answers, lang)),
-        ],
-    ));
+    let mut blocks = vec![Block::Table(numbers(answers, lang))];
+    // A page has the picture instead.
+    if format != Format::Html {
+        blocks.push(Block::Table(bars(answers, lang)));
+    }
+    sections.push(Section::headed(Text::Memory.text(lang), blocks));
     for answer in answers {
         if answer.fit != Fit::Fits {
             sections.push(remedies(answer, lang));
@@ -92,7 +105,7 @@ fn verdict(answer: &Answer, lang: Lang) -> Block {
             ("engine", answer.engine.to_string()),
             ("device", answer.device.clone()),
             ("gib", format!("{gib:.2}")),
-            ("tokens", tokens.to_string()),
+            ("tokens", grouped(tokens)),
         ]
     };
     let (word, tone, reason) = match answer.fit {
@@ -120,6 +133,15 @@ fn verdict(answer: &Answer, lang: Lang) -> Block {
     })
 }
 
+/// A number with commas between thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> = (digits.as_bytes().rchunks(3).rev())
+        .filter_map(|group| std::str::from_utf8(group).ok())
+        .collect();
+    groups.join(",")
+}
+
 fn part_text(part: Part) -> Text {
     match part {
         Part::Weights => Text::Weights,
@@ -131,30 +153,76 @@ fn part_text(part: Part) -> Text {
     }
 }
 
+/// Every part, the lowest of a stack first.
+const PARTS: [Part; 6] = [
+    Part::Weights,
+    Part::Activations,
+    Part::Graphs,
+    Part::System,
+    Part::KvCache,
+    Part::Unused,
+];
+
+/// An answer by its engine and cards.
+fn name(answer: &Answer) -> String {
+    let cards = match answer.cards {
+        1 => String::new(),
+        cards => format!(" ×{cards}"),
+    };
+    format!("{} {}{cards}", answer.engine, answer.device)
+}
+
+fn gib(answer: &Answer, part: Part) -> Option<f64> {
+    let found = answer.parts.iter().find(|(known, _)| *known == part);
+    found.map(|(_, bytes)| bytes / GIB)
+}
+
+/// A stack for each answer, with the card's memory beside it.
+fn stacks(answers: &[Answer], lang: Lang) -> Figure {
+    let colour = |part| match part {
+        Part::Weights => Colour::Nth(0),
+        Part::Activations => Colour::Nth(1),
+        Part::Graphs => Colour::Nth(3),
+        Part::System => Colour::Nth(4),
+        Part::KvCache => Colour::Nth(2),
+        Part::Unused => Colour::Quiet,
+    };
+    let of = |part: Part| {
+        let samples = answers.iter().enumerate();
+        let samples = samples.map(|(place, answer)| Sample::new(place as f64, gib(answer, part)));
+        Series {
+            name: part_text(part).text(lang).to_owned(),
+            colour: colour(part),
+            shape: Shape::Stack(samples.collect()),
+        }
+    };
+    let does_not_fit = answers.iter().filter(|answer| answer.fit != Fit::Fits);
+    let notes =
+        does_not_fit.map(|answer| format!("{}: {}", name(answer), Text::DoesNotFit.text(lang)));
+    Figure {
+        id: "memory".to_owned(),
+        title: Text::Memory.text(lang).to_owned(),
+        panels: vec![Panel {
+            x: Axis::of_names(
+                Text::EngineOnDevice.text(lang),
+                answers.iter().map(name).collect(),
+            ),
+            y: Axis::new("", Text::Gib.text(lang), Scale::FromZero),
+            series: PARTS.map(of).into(),
+            ..Panel::default()
+        }],
+        footnotes: notes.collect(),
+        ..Figure::default()
+    }
+}
+
 fn numbers(answers: &[Answer], lang: Lang) -> Table {
     let mut columns = vec![Column::left(Text::Gib.text(lang))];
-    columns.extend(answers.iter().map(|answer| {
-        let cards = match answer.cards {
-            1 => String::new(),
-            cards => format!(" ×{cards}"),
-        };
-        Column::right(&format!("{} {}{cards}", answer.engine, answer.device))
-    }));
-    let parts = [
-        Part::Weights,
-        Part::Activations,
-        Part::Graphs,
-        Part::System,
-        Part::KvCache,
-        Part::Unused,
-    ];
+    columns.extend(answers.iter().map(|answer| Column::right(&name(answer))));
     type Row<'a> = (String, Box<dyn Fn(&Answer) -> (Option<f64>, usize) + 'a>);
     let mut rows: Vec<Row<'_>> = Vec::new();
-    for part in parts {
-        let find = move |answer: &Answer| {
-            let found = answer.parts.iter().find(|(known, _)| *known == part);
-            (found.map(|(_, bytes)| bytes / GIB), 2)
-        };
+    for part in PARTS {
+        let find = move |answer: &Answer| (gib(answer, part), 2);
         rows.push((part_text(part).text(lang).to_owned(), Box::new(find)));
     }
     let count = |value: Option<u64>| (value.map(|value| value as f64), 0);
@@ -229,20 +297,9 @@ fn bars(answers: &[Answer], lang: Lang) -> Table {
             let missing = (end.round() as usize).saturating_sub(bar.chars().count());
             bar.extend(std::iter::repeat_n(sign(*part), missing));
         }
-        vec![
-            Cell::text(format!("{} {}", answer.engine, answer.device)),
-            Cell::text(bar),
-        ]
+        vec![Cell::text(name(answer)), Cell::text(bar)]
     });
-    let legend = [
-        Part::Weights,
-        Part::Activations,
-        Part::Graphs,
-        Part::System,
-        Part::KvCache,
-        Part::Unused,
-    ]
-    .map(|part| format!("{} {}", sign(part), part_text(part).text(lang)));
+    let legend = PARTS.map(|part| format!("{} {}", sign(part), part_text(part).text(lang)));
     Table {
         columns: vec![Column::left(""), Column::left("")],
         rows: rows.collect(),

@@ -7,6 +7,7 @@ use super::curves::curves;
 use super::trace::Trace;
 use super::verify::verify;
 use crate::Exit;
+use crate::arguments::Format;
 use crate::output::language;
 use anyhow::{Context, bail};
 use inferometer_campaign::axes::Values;
@@ -86,7 +87,7 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         }
         all
     };
-    let said = |lang: Lang| -> Vec<Section> {
+    let said = |lang: Lang, _: Format| -> Vec<Section> {
         let verified = verified
             .as_ref()
             .map(|verified| verified.section(&arguments.calibration, lang));

@@ -45,7 +45,12 @@ pub(super) fn of_panel(panel: &Panel) -> Vec<Entry> {
                     true => Sign::Dot,
                     false => Sign::Marker,
                 },
-                Shape::Area(_) | Shape::Bars(_) | Shape::Ranges(_) | Shape::Heat(_) => Sign::Block,
+                Shape::Area(_)
+                | Shape::Bars(_)
+                | Shape::Stack(_)
+                | Shape::Words(_)
+                | Shape::Ranges(_)
+                | Shape::Heat(_) => Sign::Block,
             },
         };
         let known = |other: &Entry| other.name == entry.name && other.colour == entry.colour;

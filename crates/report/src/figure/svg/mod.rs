@@ -4,6 +4,7 @@
 //! a browser with another font nearly so.
 
 mod frame;
+mod heads;
 mod legend;
 mod markup;
 mod plot;
@@ -12,7 +13,7 @@ mod shapes;
 use super::font::{self, FAMILIES};
 use super::theme::{Look, Theme};
 use super::{Arrangement, Figure, Panel, Scale, Shape};
-use frame::{Foot, Margins};
+use frame::{Foot, Frame, Margins};
 use markup::{Anchor, Extra, Markup, Words, escape, number};
 use plot::Header;
 
@@ -214,7 +215,8 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// Plots of one column begin at one line, those of one row at one height and end at one.
+/// Plots of one column begin at one line, those of one row at one height and end at one. Room
+/// for the labels of upright lines is known once the columns are.
 fn align(placed: &mut [Placed<'_>], columns: usize) {
     for column in 0..columns {
         let of_column = || (column..placed.len()).step_by(columns);
@@ -224,6 +226,10 @@ fn align(placed: &mut [Placed<'_>], columns: usize) {
         for at in of_column() {
             placed[at].margins.left = left;
         }
+    }
+    for place in placed.iter_mut() {
+        let frame = Frame::new(place.panel, place.area, place.margins);
+        place.margins.top += heads::height(&heads::heads(place.panel, &frame));
     }
     for row in placed.chunks_mut(columns) {
         let top = row

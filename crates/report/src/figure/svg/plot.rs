@@ -2,8 +2,9 @@
 
 use super::super::font;
 use super::super::theme::Look;
-use super::super::{Mark, MarkKind, On, Panel, Scale, Shape};
+use super::super::{Mark, MarkKind, On, Panel, Scale, Shape, Tick};
 use super::frame::{ASLANT, Foot, Frame, Margins, NameStyle, TICK, Taken, aslant_name, shown_name};
+use super::heads::{self, Head, heads};
 use super::legend::{self, Entry};
 use super::markup::{Anchor, Extra, Markup, Stroke, Words};
 use super::shapes::{self, Canvas, heat_ends, heat_share};
@@ -11,8 +12,6 @@ use crate::number;
 
 /// Size of a panel's title.
 const TITLE: f64 = 14.0;
-/// Size of words on lines through the chart.
-const MARK: f64 = 10.5;
 
 /// What a panel says above its plot.
 #[derive(Debug, Default)]
@@ -64,7 +63,16 @@ pub(super) fn draw(
     look: &Look,
 ) {
     let frame = Frame::new(panel, area, margins);
-    draw_header(markup, panel, header, area, &frame, look);
+    let heads = heads(panel, &frame);
+    draw_header(
+        markup,
+        panel,
+        header,
+        area,
+        &frame,
+        heads::height(&heads),
+        look,
+    );
     if panel.is_empty() {
         let plot = [
             frame.left,
@@ -91,16 +99,15 @@ pub(super) fn draw(
     };
     for mark in &panel.marks {
         draw_mark_line(markup, mark, &frame, look);
-    }
-    for mark in &panel.marks {
         reserve_mark(mark, &mut canvas);
     }
     shapes::draw(markup, &panel.series, &mut canvas);
+    for head in &heads {
+        draw_head(markup, head, &frame, look);
+    }
     let mut taken = Taken::default();
-    let upright = panel.marks.iter().filter(|mark| mark.on == On::X);
-    let lines: Vec<f64> = upright.filter_map(|mark| frame.x.at(mark.at)).collect();
-    for mark in &panel.marks {
-        draw_mark_label(markup, mark, &frame, &lines, &mut taken, look);
+    for mark in panel.marks.iter().filter(|mark| mark.on == On::Y) {
+        draw_flat_label(markup, mark, &frame, &mut taken, look);
     }
 }
 
@@ -110,6 +117,7 @@ fn draw_header(
     header: &Header,
     [x, y, width, _]: [f64; 4],
     frame: &Frame,
+    heads: f64,
     look: &Look,
 ) {
     let mut below = y;
@@ -128,7 +136,7 @@ fn draw_header(
         }
     }
     legend::draw(markup, &header.legend, [x, below], width, look);
-    let base = frame.top - 9.0;
+    let base = frame.top - 9.0 - heads;
     if has_caption(panel) {
         let caption = font::fit(&panel.y.caption(), TICK, width * 0.6);
         markup.text([x, base], words(TICK, look.muted, Anchor::Start), &caption);
@@ -171,7 +179,13 @@ fn draw_shades(markup: &mut Markup, panel: &Panel, frame: &Frame, look: &Look) {
         };
         let (from, to) = (from.max(frame.left), to.min(frame.right));
         let height = frame.bottom - frame.top;
-        markup.rect([from, frame.top, to - from, height], 0.0, look.shade, 0.07);
+        let part = [from, frame.top, to - from, height];
+        markup.rect(part, 0.0, look.shade, look.shade_strength);
+        // Edges, so that a narrow part shows.
+        for edge in [from, to - 1.0] {
+            let line = [edge, frame.top, 1.0, height];
+            markup.rect(line, 0.0, look.shade, 2.0 * look.shade_strength);
+        }
         if font::width(&shade.label, 10.0) < to - from - 12.0 {
             let place = [(from + to) / 2.0, frame.top - 4.0];
             markup.text(place, words(10.0, look.muted, Anchor::Middle), &shade.label);
@@ -217,6 +231,12 @@ fn draw_x_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, foot: Foot, lo
         NameStyle::Aslant(every) => every,
         NameStyle::Level => 1,
     };
+    let half = |tick: &Tick| font::width(&tick.label, TICK) / 2.0;
+    // The last level of a ladder is worth more than the one before it.
+    let last = frame.x_ticks.last().and_then(|tick| {
+        let x = frame.x.at(tick.at)?;
+        Some((tick.at, x - half(tick) - 6.0))
+    });
     let mut free_from = f64::NEG_INFINITY;
     for tick in frame.x_ticks.iter().step_by(every) {
         let Some(x) = frame.x.at(tick.at) else {
@@ -241,8 +261,9 @@ fn draw_x_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, foot: Foot, lo
             );
             continue;
         }
-        let half = font::width(&tick.label, TICK) / 2.0;
-        if x - half >= free_from {
+        let half = half(tick);
+        let leaves_room = last.is_none_or(|(at, left)| tick.at == at || x + half <= left);
+        if x - half >= free_from && leaves_room {
             let place = [x, frame.bottom + 17.0];
             markup.text(place, words(TICK, look.muted, Anchor::Middle), &tick.label);
             free_from = x + half + 6.0;
@@ -301,7 +322,7 @@ fn reserve_mark(mark: &Mark, canvas: &mut Canvas<'_>) {
     if mark.on == On::Y
         && let Some(y) = canvas.frame.y.at(mark.at)
     {
-        let wide = font::width(&mark.label, MARK);
+        let wide = font::width(&mark.label, heads::SIZE);
         let left = canvas.frame.left;
         canvas
             .taken
@@ -309,76 +330,49 @@ fn reserve_mark(mark: &Mark, canvas: &mut Canvas<'_>) {
     }
 }
 
-fn draw_mark_label(
+/// The colour of a line's words.
+fn label_colour<'a>(mark: &Mark, look: &'a Look) -> &'a str {
+    match mark.kind {
+        MarkKind::Percentile | MarkKind::Reference => look.text,
+        kind => look.of_mark(kind),
+    }
+}
+
+/// The label of an upright line above the plot, and the line up to it.
+fn draw_head(markup: &mut Markup, head: &Head<'_>, frame: &Frame, look: &Look) {
+    let base = frame.top - 4.0 - head.row as f64 * heads::ROW;
+    if head.row > 0 {
+        let stem = Stroke::solid(look.of_mark(head.mark.kind), 0.8);
+        markup.line([head.x, frame.top], [head.x, base + 2.0], stem);
+    }
+    let words = words(heads::SIZE, label_colour(head.mark, look), Anchor::Start);
+    markup.text([head.left, base], words, &head.label);
+}
+
+/// The label of a flat line, on the left: latency rises to the right, so that its limit is free
+/// there.
+fn draw_flat_label(
     markup: &mut Markup,
     mark: &Mark,
     frame: &Frame,
-    lines: &[f64],
     taken: &mut Taken,
     look: &Look,
 ) {
-    let fill = match mark.kind {
-        MarkKind::Percentile | MarkKind::Reference => look.text,
-        kind => look.of_mark(kind),
+    let Some(y) = frame.y.at(mark.at) else { return };
+    let label = font::fit(&mark.label, heads::SIZE, (frame.right - frame.left) * 0.7);
+    let wide = font::width(&label, heads::SIZE);
+    let above = y - 5.0;
+    let place = if above - 10.0 < frame.top {
+        y + 13.0
+    } else {
+        above
     };
-    let label = font::fit(&mark.label, MARK, (frame.right - frame.left) * 0.7);
-    let wide = font::width(&label, MARK);
-    let set = |anchor| Words {
-        size: MARK,
-        fill,
-        anchor,
-        extra: Extra::Halo(look.background),
-    };
-    match mark.on {
-        On::X => {
-            let Some(x) = frame.x.at(mark.at) else { return };
-            let right = (Anchor::Start, x + 5.0);
-            let left = (Anchor::End, x - 5.0 - wide);
-            // On the side where it crosses no other line, if there is one.
-            let fits = |(_, from): (Anchor, f64)| {
-                from >= frame.left - 1.0 && from + wide <= frame.right + 10.0
-            };
-            let is_clear = |(_, from): (Anchor, f64)| {
-                let crosses = |line: &f64| *line > from - 2.0 && *line < from + wide + 2.0;
-                !lines.iter().any(crosses)
-            };
-            let (anchor, from) = match [right, left]
-                .into_iter()
-                .find(|it| fits(*it) && is_clear(*it))
-            {
-                Some(clear) => clear,
-                None if fits(right) => right,
-                None => left,
-            };
-            // Distributions leave their lower right free, curves their top.
-            let rows = 0..8;
-            let y = rows
-                .map(|row| match mark.kind {
-                    MarkKind::Percentile => frame.bottom - 7.0 - 15.0 * f64::from(row),
-                    _ => frame.top + 11.0 + 15.0 * f64::from(row),
-                })
-                .find(|y| taken.take([from - 3.0, y - 11.0, from + wide + 3.0, y + 3.0]));
-            let Some(y) = y else { return };
-            let at = if anchor == Anchor::Start {
-                x + 5.0
-            } else {
-                x - 5.0
-            };
-            markup.text([at, y], set(anchor), &label);
-        }
-        On::Y => {
-            let Some(y) = frame.y.at(mark.at) else { return };
-            let above = y - 5.0;
-            let place = if above - 10.0 < frame.top {
-                y + 13.0
-            } else {
-                above
-            };
-            // Latency rises to the right, so that its limit is free on the left.
-            let left = frame.left + 4.0;
-            if taken.take([left, place - 10.0, left + wide, place + 2.0]) {
-                markup.text([left, place], set(Anchor::Start), &label);
-            }
-        }
+    let left = frame.left + 4.0;
+    if taken.take([left, place - 10.0, left + wide, place + 2.0]) {
+        let words = Words {
+            extra: Extra::Halo(look.background),
+            ..words(heads::SIZE, label_colour(mark, look), Anchor::Start)
+        };
+        markup.text([left, place], words, &label);
     }
 }

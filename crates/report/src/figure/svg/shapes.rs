@@ -1,18 +1,26 @@
 //! Series as they are drawn in a frame.
 
+use super::super::colour::Rgb;
 use super::super::font;
 use super::super::theme::Look;
 use super::super::{Cell, Colour, Range, Sample, Series, Shape};
 use super::frame::{Frame, Taken};
 use super::markup::{Anchor, Extra, Markup, Stroke, Words, number};
 use crate::number as numbers;
+use std::collections::HashMap;
 
 /// Width of a line.
 const LINE: f64 = 2.0;
 /// More points than these have no markers on their line.
 const MOST_MARKERS: usize = 32;
+/// More points than these are dots.
+const CROWD: usize = 100;
 /// Size of words beside points and on bars.
 const SMALL: f64 = 10.0;
+/// Size of numbers on bars that have little room.
+const SMALLEST: f64 = 8.5;
+/// Widest stack.
+const WIDEST_STACK: f64 = 96.0;
 /// Share of a name's room that bars take.
 const BARS: f64 = 0.78;
 /// Widest bar.
@@ -32,6 +40,8 @@ pub(super) fn draw(markup: &mut Markup, series: &[Series], canvas: &mut Canvas<'
         .filter(|series| matches!(series.shape, Shape::Bars(_)))
         .count();
     let mut group = 0;
+    let size = bar_numbers(series, groups, canvas.frame);
+    let mut ground = HashMap::new();
     for series in series {
         let colour = canvas.look.of(series.colour);
         match &series.shape {
@@ -40,9 +50,11 @@ pub(super) fn draw(markup: &mut Markup, series: &[Series], canvas: &mut Canvas<'
             Shape::Area(samples) => area(markup, samples, colour, canvas.frame),
             Shape::Scatter(samples) => scatter(markup, samples, series.colour, canvas),
             Shape::Bars(samples) => {
-                bars(markup, samples, colour, [group, groups], canvas);
+                bars(markup, samples, colour, [group, groups], size, canvas);
                 group += 1;
             }
+            Shape::Stack(samples) => stack(markup, samples, colour, &mut ground, canvas),
+            Shape::Words(samples) => words(markup, samples, canvas),
             Shape::Ranges(ranges) => draw_ranges(markup, ranges, colour, canvas.frame),
             Shape::Heat(cells) => heat(markup, cells, canvas),
         }
@@ -240,7 +252,7 @@ fn scatter(markup: &mut Markup, samples: &[Sample], colour: Colour, canvas: &Can
 /// So many points that a form for each would hide more than it tells.
 pub(super) fn is_crowd(samples: &[Sample], colour: Colour) -> bool {
     let drawn = samples.iter().filter(|sample| sample.y.is_some());
-    colour != Colour::Bad && drawn.count() > MOST_MARKERS
+    colour != Colour::Bad && drawn.count() > CROWD
 }
 
 /// Dots of one path: small files, and crowds show by their density.
@@ -250,9 +262,33 @@ pub(super) fn dots(markup: &mut Markup, places: &[[f64; 2]], hex: &str, width: f
         data.push_str(&format!("M{} {}h.01", number(*x), number(*y)));
     }
     markup.raw(&format!(
-        r#"<path d="{data}" fill="none" stroke="{hex}" stroke-opacity="0.65" stroke-width="{}" stroke-linecap="round"/>"#,
+        r#"<path d="{data}" fill="none" stroke="{hex}" stroke-opacity="0.75" stroke-width="{}" stroke-linecap="round"/>"#,
         number(width)
     ));
+}
+
+/// Width of one of so many bars side by side.
+fn bar_width(groups: usize, frame: &Frame) -> f64 {
+    (frame.x.slot() * BARS / groups.max(1) as f64).min(WIDEST_BAR)
+}
+
+/// The size of numbers on bars: one at which all fit, so that no bar looks special; absent where
+/// there is none.
+fn bar_numbers(series: &[Series], groups: usize, frame: &Frame) -> Option<f64> {
+    let width = bar_width(groups, frame) + 1.0;
+    let values = series.iter().flat_map(|series| match &series.shape {
+        Shape::Bars(samples) => samples.as_slice(),
+        _ => &[],
+    });
+    let labels: Vec<String> = values
+        .filter_map(|sample| Some(numbers::brief(sample.y?)))
+        .collect();
+    let fit = |size: &f64| {
+        labels
+            .iter()
+            .all(|label| font::width(label, *size) <= width)
+    };
+    [SMALL, SMALLEST].into_iter().find(fit)
 }
 
 fn bars(
@@ -260,10 +296,11 @@ fn bars(
     samples: &[Sample],
     colour: &str,
     [group, groups]: [usize; 2],
+    size: Option<f64>,
     canvas: &mut Canvas<'_>,
 ) {
     let frame = canvas.frame;
-    let width = (frame.x.slot() * BARS / groups.max(1) as f64).min(WIDEST_BAR);
+    let width = bar_width(groups, frame);
     let gap = if width > 6.0 { 1.5 } else { 0.0 };
     for sample in samples {
         let Some([middle, top]) = sample.y.and_then(|y| frame.at(sample.x, y)) else {
@@ -289,20 +326,67 @@ fn bars(
             whisker(markup, centre, [low, high], canvas.look.text);
             above = above.min(high);
         }
+        let Some(size) = size else { continue };
         let label = numbers::brief(sample.y.unwrap_or_default());
-        let wide = font::width(&label, SMALL);
+        let wide = font::width(&label, size);
         let own = [
             centre - wide / 2.0,
             above - 14.0,
             centre + wide / 2.0,
             above - 3.0,
         ];
-        if wide <= width + 1.0 && canvas.taken.take(own) {
-            markup.text(
-                [centre, above - 4.0],
-                small(canvas.look.muted, Anchor::Middle),
-                &label,
-            );
+        if canvas.taken.take(own) {
+            let words = Words {
+                size,
+                ..small(canvas.look.muted, Anchor::Middle)
+            };
+            markup.text([centre, above - 4.0], words, &label);
+        }
+    }
+}
+
+/// A part of each bar upon those before it; `ground` holds what they reach.
+fn stack(
+    markup: &mut Markup,
+    samples: &[Sample],
+    colour: &str,
+    ground: &mut HashMap<u64, f64>,
+    canvas: &Canvas<'_>,
+) {
+    let frame = canvas.frame;
+    let width = (frame.x.slot() * BARS).min(WIDEST_STACK);
+    for sample in samples {
+        let Some(value) = sample.y else { continue };
+        let below = ground.entry(sample.x.to_bits()).or_insert(0.0);
+        let (from, to) = (*below, *below + value);
+        *below = to;
+        let (Some([middle, foot]), Some(top)) = (frame.at(sample.x, from), frame.y.at(to)) else {
+            continue;
+        };
+        let height = foot - top;
+        let part = [middle - width / 2.0, top, width, height];
+        markup.rect(part, 0.0, colour, 1.0);
+        let label = numbers::brief(value);
+        let fits = font::width(&label, SMALL) <= width - 4.0 && height >= SMALL + 2.0;
+        if fits {
+            let fill = Rgb::of(colour).words();
+            let place = [middle, (foot + top) / 2.0 + 3.5];
+            markup.text(place, small(fill, Anchor::Middle), &label);
+        }
+    }
+}
+
+/// Labels at their places.
+fn words(markup: &mut Markup, samples: &[Sample], canvas: &Canvas<'_>) {
+    for sample in samples {
+        let place = sample.y.and_then(|y| canvas.frame.at(sample.x, y));
+        if let (Some([x, y]), Some(label)) = (place, &sample.label) {
+            let label = font::fit(label, SMALL, 120.0);
+            let words = Words {
+                extra: Extra::Halo(canvas.look.background),
+                ..small(canvas.look.muted, Anchor::Middle)
+            };
+            markup.text([x, y + 3.5], words, &label);
         }
     }
 }
