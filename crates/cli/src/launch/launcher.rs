@@ -9,12 +9,12 @@ use anyhow::Context;
 use inferometer_catalog::device::{Device, Kind};
 use inferometer_catalog::engine::flag::{Lookup, lookup};
 use inferometer_catalog::engine::words::split;
-use inferometer_catalog::engine::{DeviceClass, DeviceKind, EngineKind, LaunchCommand};
+use inferometer_catalog::engine::{DeviceClass, DeviceKind, EngineKind, LaunchCommand, Version};
 use inferometer_core::environment::StartedEngine;
 use inferometer_core::hostile::printable;
 use inferometer_core::server::DeviceState;
 use inferometer_engine::{
-    Access, ConfigCopy, DeviceTool, Engine, Launch, Patience, Progress as Step, SUPERVISOR_WORD,
+    Access, ConfigCopy, DeviceTool, Engine, Interview, Launch, Patience, Progress as Step, SUPERVISOR_WORD,
     StartFacts, Supervisor, device_class, leftovers, without_secrets,
 };
 use inferometer_load::instrument::Control;
@@ -28,7 +28,7 @@ use std::time::Duration;
 /// Flags that a sweep or a study chose, by their names without dashes.
 pub type Flags = BTreeMap<String, String>;
 
-/// Longest time for one question to the installed engine: it loads half a framework first.
+/// Longest time for all questions to the installed engine: it loads half a framework first.
 const PROBE: Duration = Duration::from_secs(120);
 
 /// Cards of the host of a computed engine.
@@ -52,10 +52,11 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// Describes the engine of a command and asks the installed one for its version. `flags` are
-    /// some that will be chosen, so that it is asked about these, too.
+    /// Describes the engine of a command and asks the installed one for its version, unless that
+    /// is given. `flags` are some that will be chosen, so that it is asked about these, too.
     pub fn new(
         arguments: &EngineArguments,
+        version: Option<Version>,
         flags: &Flags,
         progress: &mut Progress,
     ) -> anyhow::Result<Launcher> {
@@ -67,10 +68,7 @@ impl Launcher {
         }
         let command = LaunchCommand::parse(&arguments.engine)?;
         let engine = Engine::of(with_flags(&command, flags));
-        if engine.kind() != EngineKind::Custom {
-            progress.attempt(&format!("asking {} for its version", engine.kind()));
-        }
-        let engine = engine.probed(PROBE).with_command(command);
+        let engine = probed(engine, version, progress)?.with_command(command);
         let devices = DeviceTool::find();
         let classes = classes(&engine, devices.as_ref());
         Ok(Launcher {
@@ -214,11 +212,7 @@ impl Launcher {
         let folder = log.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make {}", folder.display()))?;
-        let program = std::env::current_exe().context("cannot find this program's own file")?;
-        let supervisor = Supervisor {
-            program,
-            arguments: vec![SUPERVISOR_WORD.to_owned()],
-        };
+        let supervisor = supervisor()?;
         let config = self.config_copy(folder)?;
         let given = self.arguments.engine_url.clone().or_else(|| {
             let server = &config.as_ref()?.config.server;
@@ -300,6 +294,41 @@ impl Launcher {
             ..self.described(&version)
         })
     }
+}
+
+/// This program, called again to look after an engine.
+fn supervisor() -> anyhow::Result<Supervisor> {
+    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    Ok(Supervisor {
+        program,
+        arguments: vec![SUPERVISOR_WORD.to_owned()],
+    })
+}
+
+/// The engine with what the installed one says of itself; what is waited for is said.
+fn probed(
+    engine: Engine,
+    version: Option<Version>,
+    progress: &mut Progress,
+) -> anyhow::Result<Engine> {
+    let kind = engine.kind();
+    let asked = engine.probed(&mut Interview {
+        supervisor: &supervisor()?,
+        version,
+        limit: PROBE,
+        waiting: &mut |question, since| {
+            let since = crate::progress::clock(since);
+            progress.wait(|| format!("asking {kind} since {since}: {question}"));
+        },
+    });
+    if let Some(question) = &asked.installed().unanswered {
+        progress.keep(&format!(
+            "`{question}` gave no answer within {:.0} s and was ended; {kind} {} is assumed",
+            PROBE.as_secs_f64(),
+            asked.version()
+        ));
+    }
+    Ok(asked)
 }
 
 /// A command with flags in place of its own.

@@ -7,7 +7,7 @@ use crate::record::Record;
 use crate::units::Offset;
 use std::time::Duration;
 
-/// A gap this many times the answer's median gap is a stall.
+/// A gap this many times what its tokens usually take is a stall.
 const STALL_RATIO: f64 = 2.5;
 
 /// Shorter excesses are the scheduler of the host as likely as the engine.
@@ -17,15 +17,75 @@ const LEAST_EXCESS: Duration = Duration::from_millis(2);
 /// a little later.
 const SAME_STEP: Duration = Duration::from_millis(2);
 
+/// Tokens that arrive this close together were written together: by one step, or by a server
+/// that was late.
+const TOGETHER: Duration = Duration::from_micros(300);
+
+/// A stall in which others' answers went on at so many moments befell this answer alone.
+const GOES_ON: usize = 3;
+
+/// What happened around the answers of a run.
+pub(super) struct Surroundings<'a> {
+    /// Arrivals of all requests' first tokens, sorted.
+    first_tokens: Vec<Offset>,
+    /// Moments at which tokens of any answer arrived, sorted.
+    moments: Vec<Offset>,
+    samples: &'a [Sample],
+    /// How long before its first token a prompt is worked on.
+    prefill: Duration,
+}
+
+impl<'a> Surroundings<'a> {
+    /// Those of all records; `prefill` is the server's own mean, where it says so.
+    pub fn of(records: &[Record], samples: &'a [Sample], prefill: Option<Duration>) -> Self {
+        let mut first_tokens: Vec<Offset> =
+            records.iter().filter_map(Record::first_token).collect();
+        first_tokens.sort_unstable();
+        let mut moments: Vec<Offset> = records
+            .iter()
+            .flat_map(|record| record.chunks.at.iter().copied())
+            .collect();
+        moments.sort_unstable();
+        moments.dedup_by(|later, earlier| later.since(*earlier) < TOGETHER);
+        Surroundings {
+            first_tokens,
+            moments,
+            samples,
+            prefill: prefill.unwrap_or_default(),
+        }
+    }
+
+    /// Did other answers go on between two tokens of this one?
+    fn others_go_on(&self, from: Offset, to: Offset) -> bool {
+        let after = self.moments.partition_point(|at| *at <= from + TOGETHER);
+        let before = self.moments.partition_point(|at| *at + TOGETHER < to);
+        before.saturating_sub(after) >= GOES_ON
+    }
+
+    /// Was a prompt worked on meanwhile, as far as the first tokens tell?
+    fn prefills(&self, from: Offset, to: Offset) -> bool {
+        let next = self.first_tokens.partition_point(|at| *at <= from);
+        let until = to + SAME_STEP.max(self.prefill);
+        self.first_tokens.get(next).is_some_and(|at| *at <= until)
+    }
+
+    /// Did the server throw a request back, between the looks around that time?
+    fn preempts(&self, from: Offset, to: Offset) -> bool {
+        Course::new(self.samples, from, to)
+            .growth(|state| state.preemptions)
+            .is_some_and(|count| count > 0.0)
+    }
+}
+
 /// Time that one answer lost in stalls, by what happened meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Stalls {
     pub count: u64,
     pub longest: Duration,
-    /// Another request got its first token when the stall ended.
+    /// Another request's prompt was worked on.
     pub interference: Duration,
     pub interfered: u64,
-    /// The server threw a request back meanwhile.
+    /// The server threw a request back, and other answers went on.
     pub preemption: Duration,
     pub preempted: u64,
     /// Nothing that we know of.
@@ -33,27 +93,33 @@ pub(super) struct Stalls {
 }
 
 impl Stalls {
-    /// Those of an answer; `first_tokens` are sorted arrivals of all requests' first tokens.
-    pub fn of(record: &Record, first_tokens: &[Offset], samples: &[Sample]) -> Self {
-        let mut gaps: Vec<f64> = record.gaps().map(|gap| gap.as_secs_f64()).collect();
-        sort(&mut gaps);
-        let Some(usual) = quantile(&gaps, 0.5) else {
+    /// Those of an answer.
+    pub fn of(record: &Record, around: &Surroundings<'_>) -> Self {
+        let pauses = pauses(record);
+        let mut paces: Vec<f64> = pauses
+            .iter()
+            .flat_map(|pause| std::iter::repeat_n(pause.pace(), pause.tokens as usize))
+            .collect();
+        sort(&mut paces);
+        let Some(usual) = quantile(&paces, 0.5) else {
             return Stalls::default();
         };
-        let longest = record.max_gap().unwrap_or_default();
         let mut stalls = Stalls::default();
-        for pair in record.chunks.at.windows(2) {
-            let gap = pair[1].since(pair[0]);
-            let excess = gap.saturating_sub(Duration::from_secs_f64(usual));
-            if gap.as_secs_f64() < STALL_RATIO * usual || excess < LEAST_EXCESS {
+        for Pause { from, to, tokens } in pauses {
+            let gap = to.since(from);
+            let expected = usual * f64::from(tokens);
+            let excess = gap.saturating_sub(Duration::from_secs_f64(expected));
+            if gap.as_secs_f64() < STALL_RATIO * expected || excess < LEAST_EXCESS {
                 continue;
             }
             stalls.count += 1;
             stalls.longest = stalls.longest.max(gap);
-            if gap == longest && preempted(samples, pair[0], pair[1]) {
+            // A prompt that is worked on stops everybody; who is thrown back stops alone.
+            let alone = around.others_go_on(from, to);
+            if alone && around.preempts(from, to) {
                 stalls.preemption += excess;
                 stalls.preempted += 1;
-            } else if begins_inside(first_tokens, pair[0], pair[1] + SAME_STEP) {
+            } else if !alone && around.prefills(from, to) {
                 stalls.interference += excess;
                 stalls.interfered += 1;
             } else {
@@ -69,14 +135,33 @@ impl Stalls {
     }
 }
 
-fn preempted(samples: &[Sample], from: Offset, to: Offset) -> bool {
-    Course::new(samples, from, to)
-        .growth(|state| state.preemptions)
-        .is_some_and(|count| count > 0.0)
+/// The time before tokens that arrived together.
+struct Pause {
+    from: Offset,
+    to: Offset,
+    tokens: u32,
 }
 
-/// Does a first token arrive after `from` and until `to`?
-fn begins_inside(first_tokens: &[Offset], from: Offset, to: Offset) -> bool {
-    let next = first_tokens.partition_point(|at| *at <= from);
-    first_tokens.get(next).is_some_and(|at| *at <= to)
+impl Pause {
+    /// Seconds a token.
+    fn pace(&self) -> f64 {
+        self.to.since(self.from).as_secs_f64() / f64::from(self.tokens)
+    }
+}
+
+/// Tokens that came with the first one took no time of their own.
+fn pauses(record: &Record) -> Vec<Pause> {
+    let mut pauses: Vec<Pause> = Vec::new();
+    for pair in record.chunks.at.windows(2) {
+        if pair[1].since(pair[0]) >= TOGETHER {
+            pauses.push(Pause {
+                from: pair[0],
+                to: pair[1],
+                tokens: 1,
+            });
+        } else if let Some(last) = pauses.last_mut() {
+            last.tokens += 1;
+        }
+    }
+    pauses
 }
