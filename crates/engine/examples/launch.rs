@@ -7,8 +7,8 @@
 
 use inferometer_catalog::engine::{DeviceClass, DeviceKind};
 use inferometer_engine::{
-    Access, Client, DeviceTool, Engine, Interview, Launch, Progress, Readiness, SUPERVISOR_WORD, Supervisor,
-    Watch, WatchPlan, device_class, discover, leftovers, supervise,
+    Access, Client, DeviceTool, Engine, Interview, Launch, Progress, Readiness, SUPERVISOR_WORD,
+    Supervisor, Watch, WatchPlan, device_class, discover, leftovers, supervise,
 };
 use std::error::Error;
 use std::ops::ControlFlow;

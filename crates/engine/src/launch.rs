@@ -246,7 +246,7 @@ impl Launch {
     }
 
     fn refused(&self, class: FailureClass, what: String) -> StartError {
-        StartError::Failed(Box::new(Failure::before(class, what, &self.log)))
+        StartError::Failed(Box::new(Failure::before(class, what)))
     }
 }
 
@@ -280,13 +280,16 @@ impl Start<'_> {
                 }
                 Some(Event::NotStarted { not_found, message }) => {
                     let program = self.launch.words.first().map_or("", String::as_str);
-                    let class = match not_found {
-                        true => FailureClass::MissingBinary,
-                        false => FailureClass::Crash,
+                    let (class, remedy) = match not_found {
+                        true => (
+                            FailureClass::MissingBinary,
+                            "; install it, or give its whole path",
+                        ),
+                        false => (FailureClass::Crash, ""),
                     };
                     return Err(self
                         .launch
-                        .refused(class, format!("cannot run `{program}`: {message}")));
+                        .refused(class, format!("cannot run `{program}`: {message}{remedy}")));
                 }
                 Some(Event::Detached) => self.is_detached = true,
                 Some(Event::Exited(exit)) => {

@@ -14,8 +14,8 @@ use inferometer_core::environment::StartedEngine;
 use inferometer_core::hostile::printable;
 use inferometer_core::server::DeviceState;
 use inferometer_engine::{
-    Access, ConfigCopy, DeviceTool, Engine, Interview, Launch, Patience, Progress as Step, SUPERVISOR_WORD,
-    StartFacts, Supervisor, device_class, leftovers, without_secrets,
+    Access, ConfigCopy, DeviceTool, Engine, Interview, Launch, Patience, Progress as Step,
+    SUPERVISOR_WORD, StartFacts, Supervisor, device_class, leftovers, without_secrets,
 };
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;

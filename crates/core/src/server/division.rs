@@ -112,7 +112,7 @@ impl<'a> Division<'a> {
         let queue_ms = clocks.queue_ms.unwrap_or(0.0);
         let prefill_ms = clocks.prefill_ms.unwrap_or(0.0);
         // A prompt longer than those of the others takes as much longer.
-        let length = match (tokens(record), clocks.company.tokens) {
+        let length = match (prompt_tokens(record), clocks.company.tokens) {
             (Some(own), Some(mean)) if mean > 0.0 => own / mean,
             _ => 1.0,
         };
@@ -190,7 +190,7 @@ impl Ended {
             .filter(|record| record.is_done())
             .filter_map(|record| {
                 let wait_ms = record.ttft_from_sent()?.as_secs_f64() * 1e3;
-                Some((record.completed()?, wait_ms, tokens(record)))
+                Some((record.completed()?, wait_ms, prompt_tokens(record)))
             })
             .collect();
         ended.sort_unstable_by_key(|(at, ..)| *at);
@@ -229,7 +229,7 @@ fn sums(values: impl Iterator<Item = f64>) -> Vec<f64> {
 }
 
 /// Length of a prompt, as the server counts it or as it was asked for.
-fn tokens(record: &Record) -> Option<f64> {
+pub(super) fn prompt_tokens(record: &Record) -> Option<f64> {
     record
         .input_tokens()
         .or(record.input_tokens_asked)

@@ -164,8 +164,8 @@ pub fn explain(
         .collect();
     let mut parts = Parts::default();
     let division = Division::of(&slow, records, samples);
-    let around = (of == Explained::E2e)
-        .then(|| Surroundings::of(records, samples, division.prefill));
+    let around =
+        (of == Explained::E2e).then(|| Surroundings::of(records, samples, division.prefill));
     let mut stalls = Stalls::default();
     let mut whole = 0.0;
     for &record in &slow {
@@ -230,12 +230,7 @@ impl Parts {
         self.add(Cause::Unknown, span - wait.queue_ms - wait.prefill_ms);
     }
 
-    fn after_first_token(
-        &mut self,
-        record: &Record,
-        around: &Surroundings<'_>,
-        sum: &mut Stalls,
-    ) {
+    fn after_first_token(&mut self, record: &Record, around: &Surroundings<'_>, sum: &mut Stalls) {
         let (Some(first), Some(end)) = (record.first_token(), record.completed()) else {
             return;
         };

@@ -1,6 +1,7 @@
 //! Stalls: gaps between the tokens of one answer that are far longer than its others.
 
 use super::Sample;
+use super::division::prompt_tokens;
 use super::summary::Course;
 use crate::quantile::{quantile, sort};
 use crate::record::Record;
@@ -26,21 +27,33 @@ const GOES_ON: usize = 3;
 
 /// What happened around the answers of a run.
 pub(super) struct Surroundings<'a> {
-    /// Arrivals of all requests' first tokens, sorted.
-    first_tokens: Vec<Offset>,
+    /// Arrivals of all requests' first tokens, sorted, each with the time for which its prompt
+    /// was worked on, where the server tells.
+    prefills: Vec<(Offset, Option<Duration>)>,
+    longest_prefill: Duration,
     /// Moments at which tokens of any answer arrived, sorted.
     moments: Vec<Offset>,
     samples: &'a [Sample],
-    /// How long before its first token a prompt is worked on.
-    prefill: Duration,
 }
 
 impl<'a> Surroundings<'a> {
     /// Those of all records; `prefill` is the server's own mean, where it says so.
     pub fn of(records: &[Record], samples: &'a [Sample], prefill: Option<Duration>) -> Self {
-        let mut first_tokens: Vec<Offset> =
-            records.iter().filter_map(Record::first_token).collect();
-        first_tokens.sort_unstable();
+        let lengths: Vec<f64> = records.iter().filter_map(prompt_tokens).collect();
+        let mean_length = lengths.iter().sum::<f64>() / lengths.len().max(1) as f64;
+        let prefill_of = |record: &Record| {
+            let length = prompt_tokens(record).filter(|_| mean_length > 0.0);
+            let times = length.map_or(1.0, |tokens| tokens / mean_length);
+            // Nobody is worked on before being sent.
+            let limit = record.ttft_from_sent()?.as_secs_f64();
+            let seconds = (prefill?.as_secs_f64() * times).min(limit);
+            Some(Duration::from_secs_f64(seconds))
+        };
+        let mut prefills: Vec<(Offset, Option<Duration>)> = records
+            .iter()
+            .filter_map(|it| Some((it.first_token()?, prefill_of(it))))
+            .collect();
+        prefills.sort_unstable();
         let mut moments: Vec<Offset> = records
             .iter()
             .flat_map(|record| record.chunks.at.iter().copied())
@@ -48,10 +61,14 @@ impl<'a> Surroundings<'a> {
         moments.sort_unstable();
         moments.dedup_by(|later, earlier| later.since(*earlier) < TOGETHER);
         Surroundings {
-            first_tokens,
+            longest_prefill: prefills
+                .iter()
+                .filter_map(|it| it.1)
+                .max()
+                .unwrap_or_default(),
+            prefills,
             moments,
             samples,
-            prefill: prefill.unwrap_or_default(),
         }
     }
 
@@ -62,11 +79,25 @@ impl<'a> Surroundings<'a> {
         before.saturating_sub(after) >= GOES_ON
     }
 
-    /// Was a prompt worked on meanwhile, as far as the first tokens tell?
-    fn prefills(&self, from: Offset, to: Offset) -> bool {
-        let next = self.first_tokens.partition_point(|at| *at <= from);
-        let until = to + SAME_STEP.max(self.prefill);
-        self.first_tokens.get(next).is_some_and(|at| *at <= until)
+    /// For how long of that time prompts were worked on: all of it where a first token ends it
+    /// and nothing else is known.
+    fn prefilling(&self, from: Offset, to: Offset) -> Duration {
+        let next = self.prefills.partition_point(|(first, _)| *first <= from);
+        let last = to + SAME_STEP.max(self.longest_prefill);
+        let share = |(first, prefill): &(Offset, Option<Duration>)| match prefill {
+            // From the begin of the prefill, or of the stall, to the end of either.
+            Some(prefill) => {
+                let before = first.since(from).saturating_sub(*prefill);
+                (*first).min(to).since(from).saturating_sub(before)
+            }
+            None if *first <= to + SAME_STEP => to.since(from),
+            None => Duration::ZERO,
+        };
+        self.prefills[next..]
+            .iter()
+            .take_while(|(first, _)| *first <= last)
+            .map(share)
+            .sum()
     }
 
     /// Did the server throw a request back, between the looks around that time?
@@ -119,12 +150,15 @@ impl Stalls {
             if alone && around.preempts(from, to) {
                 stalls.preemption += excess;
                 stalls.preempted += 1;
-            } else if !alone && around.prefills(from, to) {
-                stalls.interference += excess;
-                stalls.interfered += 1;
-            } else {
-                stalls.unknown += excess;
+                continue;
             }
+            let worked_on = match alone {
+                true => Duration::ZERO,
+                false => around.prefilling(from, to).min(excess),
+            };
+            stalls.interference += worked_on;
+            stalls.interfered += u64::from(worked_on > Duration::ZERO);
+            stalls.unknown += excess - worked_on;
         }
         stalls
     }

@@ -147,7 +147,7 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
             Ok(page(&sweep, &report(&sweep, &visited, &arguments.output)))
         });
     }
-    if let Some(reason) = all_failed(&visited) {
+    if let Some(reason) = nothing_measured(&visited) {
         bail!("no point could be measured; the last said: {reason}");
     }
     Ok(match interrupted {
@@ -256,21 +256,22 @@ pub fn exit(visited: &[Visited]) -> Exit {
         (Some(summary), TrialState::Done) => crate::output::verdict(summary) == Exit::Fine,
         _ => false,
     };
-    match visited.iter().all(fine) {
+    match visited.iter().all(fine) && nothing_measured(visited).is_none() {
         true => Exit::Fine,
         false => Exit::Doubtful,
     }
 }
 
-/// Why the last point failed, if all of them did.
-fn all_failed(visited: &[Visited]) -> Option<String> {
-    let failed = |visited: &Visited| visited.trial.state == TrialState::Failed;
-    (!visited.is_empty() && visited.iter().all(failed)).then(|| {
-        visited
-            .last()
-            .and_then(|last| last.trial.reason.clone())
-            .unwrap_or_default()
-    })
+/// Why the last point was not measured, if none was.
+fn nothing_measured(visited: &[Visited]) -> Option<String> {
+    let unmeasured = |visited: &Visited| {
+        matches!(
+            visited.trial.state,
+            TrialState::Failed | TrialState::Skipped
+        )
+    };
+    let last = visited.last().filter(|_| visited.iter().all(unmeasured))?;
+    Some(last.trial.reason.clone().unwrap_or_default())
 }
 
 struct Campaign<'a> {

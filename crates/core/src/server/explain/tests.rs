@@ -1,5 +1,6 @@
 use super::*;
 use crate::fold::testing::{answer, at};
+use crate::server::{EngineState, Total};
 
 /// Fifty answers, one after the other, of which the last is slow.
 fn fast(count: u64) -> Vec<Record> {
@@ -171,7 +172,7 @@ fn a_stall_of_everybody_is_a_prefill_though_somebody_was_thrown_back_then() {
 fn a_prompt_in_several_steps_stalls_others_before_its_first_token_comes() {
     let mut records = fast(50);
     records.push(stalled(9000.0));
-    records.push(answer(51, 9135.0, 900.0, 2, 10.0));
+    records.push(answer(51, 9135.0, 680.0, 2, 10.0));
     let prefilling = |sum, count| EngineState {
         prefill_s: total(sum, count),
         ..EngineState::default()
@@ -205,9 +206,7 @@ fn tokens_that_are_delivered_in_bundles_are_decoded_at_their_usual_pace() {
 fn slow_requests_are_divided_as_those_that_ended_with_them() {
     // All end between two looks: twenty with a short prompt, one with a long one and one that
     // waited longest.
-    let mut records: Vec<Record> = (0..20)
-        .map(|i| answer(i, 1000.0, 200.0, 2, 10.0))
-        .collect();
+    let mut records: Vec<Record> = (0..20).map(|i| answer(i, 1000.0, 200.0, 2, 10.0)).collect();
     records.push(answer(20, 1000.0, 400.0, 2, 10.0));
     let state = |queue: f64, prefill: f64, count: f64| EngineState {
         queue_s: total(queue * count, count),
@@ -220,7 +219,10 @@ fn slow_requests_are_divided_as_those_that_ended_with_them() {
     ];
     let why = explain(&records, &waiting, Explained::Ttft, 99.0).unwrap();
     assert_eq!((why.requests, why.main()), (1, Some(Cause::Queueing)));
-    assert!((0.7..0.8).contains(&share(&why, Cause::Queueing)), "{why:?}");
+    assert!(
+        (0.7..0.8).contains(&share(&why, Cause::Queueing)),
+        "{why:?}"
+    );
     adds_up(&why);
     let working = [
         sample(0.0, state(0.0, 0.0, 0.0)),
