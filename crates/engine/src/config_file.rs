@@ -2,7 +2,7 @@
 //! original is never touched.
 
 use inferometer_catalog::engine::mindie::{Config, ConfigError, LARGEST_FILE};
-use inferometer_catalog::engine::{EngineKind, Refusal, flag, nearest};
+use inferometer_catalog::engine::{EngineKind, flag, nearest};
 use serde_json::Value;
 use std::fs;
 use std::io::{self, Write};
@@ -61,23 +61,7 @@ impl ConfigCopy {
         changes: &[(String, Value)],
         path: &Path,
     ) -> Result<Self, ConfigCopyError> {
-        let failed = |verb, path: &Path| {
-            let path = path.to_owned();
-            move |why| ConfigCopyError::Io { verb, path, why }
-        };
-        let size = fs::metadata(original)
-            .map_err(failed("read", original))?
-            .len();
-        if size > LARGEST_FILE as u64 {
-            return Err(ConfigError::TooLarge(usize::try_from(size).unwrap_or(usize::MAX)).into());
-        }
-        let text = fs::read_to_string(original).map_err(failed("read", original))?;
-        let mut tree: Value = serde_json::from_str(&text).map_err(ConfigError::from)?;
-        for (key, value) in changes {
-            let key = whole_key(key, &tree)?;
-            set(&mut tree, &key, value);
-        }
-        let text = serde_json::to_string_pretty(&tree).map_err(ConfigError::from)?;
+        let text = changed_config(original, changes)?;
         let config = Config::parse(&text)?;
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(failed("create", folder))?;
@@ -103,11 +87,31 @@ impl ConfigCopy {
             config,
         })
     }
+}
 
-    /// What MindIE would refuse in it, in its own words.
-    pub fn refusals(&self) -> Vec<Refusal> {
-        self.config.refusals()
+/// The text of MindIE's configuration with these values in place of its own.
+pub fn changed_config(
+    original: &Path,
+    changes: &[(String, Value)],
+) -> Result<String, ConfigCopyError> {
+    let size = fs::metadata(original)
+        .map_err(failed("read", original))?
+        .len();
+    if size > LARGEST_FILE as u64 {
+        return Err(ConfigError::TooLarge(usize::try_from(size).unwrap_or(usize::MAX)).into());
     }
+    let text = fs::read_to_string(original).map_err(failed("read", original))?;
+    let mut tree: Value = serde_json::from_str(&text).map_err(ConfigError::from)?;
+    for (key, value) in changes {
+        let key = whole_key(key, &tree)?;
+        set(&mut tree, &key, value);
+    }
+    Ok(serde_json::to_string_pretty(&tree).map_err(ConfigError::from)?)
+}
+
+fn failed(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ConfigCopyError {
+    let path = path.to_owned();
+    move |why| ConfigCopyError::Io { verb, path, why }
 }
 
 /// The whole key of one that may be given by its last part. Each release adds keys: one that is
@@ -210,6 +214,10 @@ mod tests {
         assert!(error.contains("ScheduleConfig.maxBatchSize"), "{error}");
         assert!(copy(&[("BackendConfig.NewPart.brandNew", json!(1))]).is_ok());
         let made = copy(&[("maxPrefillBatchSize", json!(500))]).unwrap();
-        assert!(made.refusals()[0].message.contains("maxPrefillBatchSize"));
+        assert!(
+            made.config.refusals()[0]
+                .message
+                .contains("maxPrefillBatchSize")
+        );
     }
 }

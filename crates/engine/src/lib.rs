@@ -29,7 +29,7 @@ mod supervisor;
 mod tool;
 mod watch;
 
-pub use config_file::{ConfigCopy, ConfigCopyError};
+pub use config_file::{ConfigCopy, ConfigCopyError, changed_config};
 pub use describe::{Engine, Objection};
 pub use device::{DeviceTool, device_class, read_npu_smi, read_nvidia_smi};
 pub use exit::Exit;

@@ -8,6 +8,7 @@ use crate::progress::Progress;
 use anyhow::Context;
 use inferometer_catalog::device::{Device, Kind};
 use inferometer_catalog::engine::flag::{Lookup, lookup};
+use inferometer_catalog::engine::mindie::Config;
 use inferometer_catalog::engine::words::split;
 use inferometer_catalog::engine::{DeviceClass, DeviceKind, EngineKind, LaunchCommand, Version};
 use inferometer_core::environment::StartedEngine;
@@ -15,7 +16,8 @@ use inferometer_core::hostile::printable;
 use inferometer_core::server::DeviceState;
 use inferometer_engine::{
     Access, ConfigCopy, DeviceTool, Engine, Interview, Launch, Patience, Progress as Step,
-    SUPERVISOR_WORD, StartFacts, Supervisor, device_class, leftovers, without_secrets,
+    SUPERVISOR_WORD, StartFacts, Supervisor, changed_config, device_class, leftovers,
+    without_secrets,
 };
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
@@ -161,16 +163,24 @@ impl Launcher {
 
     /// Why it would not start, in the engine's own words, as far as that is known without a try.
     pub fn objection(&self) -> Option<EngineFailure> {
+        if let Ok(Some(config)) = self.config_text() {
+            let refusals = Config::parse(&config).ok()?.refusals();
+            return refusals.first().map(|it| self.foreseen(&it.message));
+        }
         let limits = self.engine.model_limits();
         let checked = |class| self.engine.check(class, limits.as_ref());
         let objections: Vec<_> = self.classes.iter().map(checked).collect();
         // Of an engine on an unknown device only that is certain which holds on all of them.
         let is_certain = objections.iter().all(|of_class| !of_class.is_empty());
         let first = objections.first()?.first().filter(|_| is_certain)?;
-        Some(EngineFailure::Foreseen {
+        Some(self.foreseen(&first.to_string()))
+    }
+
+    fn foreseen(&self, message: &str) -> EngineFailure {
+        EngineFailure::Foreseen {
             engine: self.engine.kind().to_string(),
-            message: one_line(&first.to_string()),
-        })
+            message: one_line(message),
+        }
     }
 
     /// Starts it and waits until it answers; its output goes to `log`.
@@ -185,10 +195,8 @@ impl Launcher {
             return Err(objection);
         }
         let launch = self.launch(log, access, progress);
-        let launch = launch.map_err(|error| match error.downcast::<EngineFailure>() {
-            Ok(failure) => failure,
-            Err(other) => EngineFailure::NotStarted(crate::with_causes(&other)),
-        })?;
+        let launch =
+            launch.map_err(|error| EngineFailure::NotStarted(crate::with_causes(&error)))?;
         let name = self.engine.kind().to_string();
         progress.attempt(&format!("starting {name}; its log is {}", log.display()));
         let running = launch.start(&mut |step| {
@@ -253,26 +261,33 @@ impl Launcher {
         Ok(launch)
     }
 
-    /// MindIE's configuration with the chosen flags.
+    /// MindIE's configuration with the chosen flags, where one is given.
+    pub fn config_text(&self) -> anyhow::Result<Option<String>> {
+        let original = self.arguments.mindie_config.as_ref();
+        let text = original.map(|original| changed_config(original, &self.config_changes()));
+        Ok(text.transpose()?)
+    }
+
     fn config_copy(&self, folder: &Path) -> anyhow::Result<Option<ConfigCopy>> {
-        let Some(original) = &self.arguments.mindie_config else {
-            return Ok(None);
-        };
+        let original = self.arguments.mindie_config.as_ref();
+        let copy = original.map(|original| {
+            ConfigCopy::write(
+                original,
+                &self.config_changes(),
+                &folder.join("config.json"),
+            )
+        });
+        Ok(copy.transpose()?)
+    }
+
+    fn config_changes(&self) -> Vec<(String, Value)> {
         let value = |text: &String| {
             serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
         };
-        let changes: Vec<(String, Value)> = (self.flags.iter())
+        let flags = self.flags.iter();
+        flags
             .map(|(name, text)| (name.clone(), value(text)))
-            .collect();
-        let copy = ConfigCopy::write(original, &changes, &folder.join("config.json"))?;
-        match copy.refusals().into_iter().next() {
-            None => Ok(Some(copy)),
-            Some(refusal) => Err(EngineFailure::Foreseen {
-                engine: EngineKind::Mindie.to_string(),
-                message: one_line(&refusal.message),
-            }
-            .into()),
-        }
+            .collect()
     }
 
     /// The engine as it is told of, without what only a start can tell.
