@@ -10,7 +10,7 @@ use inferometer_catalog::device::{Device, Kind};
 use inferometer_catalog::engine::flag::{Lookup, lookup};
 use inferometer_catalog::engine::mindie::Config;
 use inferometer_catalog::engine::words::split;
-use inferometer_catalog::engine::{DeviceClass, DeviceKind, EngineKind, LaunchCommand, Version};
+use inferometer_catalog::engine::{DeviceClass, DeviceKind, LaunchCommand, Version};
 use inferometer_core::environment::StartedEngine;
 use inferometer_core::hostile::printable;
 use inferometer_core::server::DeviceState;
