@@ -16,6 +16,7 @@ use inferometer_load::instrument::Control;
 use inferometer_sim::launch::Launch;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Servers by need.
 pub struct Servers {
@@ -24,6 +25,8 @@ pub struct Servers {
     kept: Option<Kept>,
     /// Flags with which it failed to start; another try would cost as much and say the same.
     failed: BTreeMap<Flags, EngineFailure>,
+    /// Time that starts took so far, the stop of the engine before included.
+    starting: Duration,
     /// What computed points run on, where it is neither a command's nor the usual engine.
     computed: Option<Box<Launch>>,
     /// How the engine ended that was up last, if it ended by itself.
@@ -72,7 +75,7 @@ impl Servers {
                 let device = device(connection.sim_device.as_deref())?;
                 Some(Launcher::of_computed(arguments, device)?)
             }
-            (true, _) => Some(Launcher::new(arguments, flags, progress)?),
+            (true, _) => Some(Launcher::new(arguments, None, flags, progress)?),
         };
         let told = arguments.engine_log.as_deref().map(told_by_log);
         Ok(Servers {
@@ -107,6 +110,7 @@ impl Servers {
             logs: PathBuf::new(),
             kept: None,
             failed: BTreeMap::new(),
+            starting: Duration::ZERO,
             computed: None,
             ended: None,
             told: None,
@@ -117,6 +121,16 @@ impl Servers {
     /// Why the engine of a point would not start, as far as that is known without a try.
     pub fn objection(&self, flags: &Flags) -> Option<EngineFailure> {
         self.launcher.as_ref()?.with_flags(flags).objection()
+    }
+
+    /// Whether a point with these flags is known to fail, so that it takes no time.
+    pub fn is_known_to_fail(&self, flags: &Flags) -> bool {
+        self.objection(flags).is_some() || self.failed.contains_key(flags)
+    }
+
+    /// Time that starts of engines took so far.
+    pub fn starting(&self) -> Duration {
+        self.starting
     }
 
     /// Measures a point, or computes it in virtual time, and keeps it in `out`.
@@ -231,11 +245,13 @@ impl Servers {
             Kept::Embedded { .. } => false,
         };
         if !self.kept.as_ref().is_some_and(fits) {
+            let begun = Instant::now();
             self.stop(progress);
             if let Some(failure) = self.failed.get(wanted.flags()) {
                 return Err(failure.clone());
             }
             let engine = wanted.start(&self.new_log(), access, control, progress);
+            self.starting += begun.elapsed();
             let engine = engine.inspect_err(|failure| {
                 self.failed.insert(wanted.flags().clone(), failure.clone());
             })?;

@@ -7,8 +7,8 @@
 
 use inferometer_catalog::engine::{DeviceClass, DeviceKind};
 use inferometer_engine::{
-    Access, Client, DeviceTool, Engine, Launch, Progress, Readiness, SUPERVISOR_WORD, Supervisor,
-    Watch, WatchPlan, device_class, discover, leftovers, supervise,
+    Access, Client, DeviceTool, Engine, Interview, Launch, Progress, Readiness, SUPERVISOR_WORD,
+    Supervisor, Watch, WatchPlan, device_class, discover, leftovers, supervise,
 };
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -50,10 +50,19 @@ fn main() -> Result<(), Box<dyn Error>> {
             line: Some(line),
         });
     }
+    let supervisor = Supervisor {
+        program: std::env::current_exe()?,
+        arguments: vec![SUPERVISOR_WORD.into()],
+    };
     let devices = DeviceTool::find();
     if is_probed {
         let began = Instant::now();
-        engine = engine.probed(Duration::from_secs(180));
+        engine = engine.probed(&mut Interview {
+            supervisor: &supervisor,
+            version: None,
+            limit: Duration::from_secs(180),
+            waiting: &mut |_, _| {},
+        });
         println!(
             "{} {} (probed in {:.1} s, help {})",
             engine.kind(),
@@ -78,10 +87,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     for objection in engine.check(&class, engine.model_limits().as_ref()) {
         println!("objection: {objection}");
     }
-    let supervisor = Supervisor {
-        program: std::env::current_exe()?,
-        arguments: vec![SUPERVISOR_WORD.into()],
-    };
     let mut launch = Launch::new(&engine, port, &log, supervisor);
     launch.registry = registry;
     launch.devices = devices.clone();

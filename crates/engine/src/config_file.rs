@@ -2,7 +2,7 @@
 //! original is never touched.
 
 use inferometer_catalog::engine::mindie::{Config, ConfigError, LARGEST_FILE};
-use inferometer_catalog::engine::{EngineKind, Refusal, flag, nearest};
+use inferometer_catalog::engine::{EngineKind, flag, nearest};
 use serde_json::Value;
 use std::fs;
 use std::io::{self, Write};
@@ -61,22 +61,7 @@ impl ConfigCopy {
         changes: &[(String, Value)],
         path: &Path,
     ) -> Result<Self, ConfigCopyError> {
-        let failed = |verb, path: &Path| {
-            let path = path.to_owned();
-            move |why| ConfigCopyError::Io { verb, path, why }
-        };
-        let size = fs::metadata(original)
-            .map_err(failed("read", original))?
-            .len();
-        if size > LARGEST_FILE as u64 {
-            return Err(ConfigError::TooLarge(usize::try_from(size).unwrap_or(usize::MAX)).into());
-        }
-        let text = fs::read_to_string(original).map_err(failed("read", original))?;
-        let mut tree: Value = serde_json::from_str(&text).map_err(ConfigError::from)?;
-        for (key, value) in changes {
-            set(&mut tree, &whole_key(key)?, value);
-        }
-        let text = serde_json::to_string_pretty(&tree).map_err(ConfigError::from)?;
+        let text = changed_config(original, changes)?;
         let config = Config::parse(&text)?;
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(failed("create", folder))?;
@@ -102,15 +87,36 @@ impl ConfigCopy {
             config,
         })
     }
-
-    /// What MindIE would refuse in it, in its own words.
-    pub fn refusals(&self) -> Vec<Refusal> {
-        self.config.refusals()
-    }
 }
 
-/// The whole key of one that may be given by its last part.
-fn whole_key(key: &str) -> Result<String, ConfigCopyError> {
+/// The text of MindIE's configuration with these values in place of its own.
+pub fn changed_config(
+    original: &Path,
+    changes: &[(String, Value)],
+) -> Result<String, ConfigCopyError> {
+    let size = fs::metadata(original)
+        .map_err(failed("read", original))?
+        .len();
+    if size > LARGEST_FILE as u64 {
+        return Err(ConfigError::TooLarge(usize::try_from(size).unwrap_or(usize::MAX)).into());
+    }
+    let text = fs::read_to_string(original).map_err(failed("read", original))?;
+    let mut tree: Value = serde_json::from_str(&text).map_err(ConfigError::from)?;
+    for (key, value) in changes {
+        let key = whole_key(key, &tree)?;
+        set(&mut tree, &key, value);
+    }
+    Ok(serde_json::to_string_pretty(&tree).map_err(ConfigError::from)?)
+}
+
+fn failed(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ConfigCopyError {
+    let path = path.to_owned();
+    move |why| ConfigCopyError::Io { verb, path, why }
+}
+
+/// The whole key of one that may be given by its last part. Each release adds keys: one that is
+/// given whole is taken at its word, unless it is new to the file and near one that we know.
+fn whole_key(key: &str, original: &Value) -> Result<String, ConfigCopyError> {
     let known = || {
         flag::table(EngineKind::Mindie)
             .iter()
@@ -121,17 +127,27 @@ fn whole_key(key: &str) -> Result<String, ConfigCopyError> {
     if let Some(found) = known().find(matches) {
         return Ok(found.to_owned());
     }
-    // Each release adds keys; one that is given whole is taken at its word.
-    if key.starts_with("ServerConfig.") || key.starts_with("BackendConfig.") {
+    let is_whole = key.starts_with("ServerConfig.") || key.starts_with("BackendConfig.");
+    let near = match is_whole {
+        true => nearest(known(), key),
+        false => nearest(known().map(last), key),
+    };
+    if is_whole && (near.is_empty() || holds(original, key)) {
         return Ok(key.to_owned());
     }
     Err(ConfigCopyError::UnknownKey {
         key: key.to_owned(),
-        nearest: nearest(known().map(last), key)
-            .into_iter()
-            .map(str::to_owned)
-            .collect(),
+        nearest: near.into_iter().map(str::to_owned).collect(),
     })
+}
+
+/// Is there a value at a dotted path?
+fn holds(tree: &Value, key: &str) -> bool {
+    let found = key.split('.').try_fold(tree, |place, part| match place {
+        Value::Array(entries) => entries.first()?.get(part),
+        _ => place.get(part),
+    });
+    found.is_some()
 }
 
 /// Sets a value at a dotted path; of a list the first entry is meant.
@@ -193,7 +209,15 @@ mod tests {
     fn an_unknown_key_finds_its_neighbour_and_a_bad_value_its_refusal() {
         let error = copy(&[("maxBatchsize", json!(1))]).unwrap_err().to_string();
         assert!(error.contains("maxBatchSize"), "{error}");
+        let whole = "BackendConfig.ScheduleConfig.maxBatchSiz";
+        let error = copy(&[(whole, json!(1))]).unwrap_err().to_string();
+        assert!(error.contains("ScheduleConfig.maxBatchSize"), "{error}");
+        assert!(copy(&[("BackendConfig.NewPart.brandNew", json!(1))]).is_ok());
         let made = copy(&[("maxPrefillBatchSize", json!(500))]).unwrap();
-        assert!(made.refusals()[0].message.contains("maxPrefillBatchSize"));
+        assert!(
+            made.config.refusals()[0]
+                .message
+                .contains("maxPrefillBatchSize")
+        );
     }
 }

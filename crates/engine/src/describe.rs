@@ -1,7 +1,7 @@
 //! An engine as its command describes it: what it is, whether it would start, how it is asked to
 //! begin and to end.
 
-use crate::probe::{Installed, is_local, probe};
+use crate::probe::{Installed, Interview, is_local, probe};
 use crate::readiness::Readiness;
 use crate::rule::FlagRule;
 use crate::supervisor::StopSignal;
@@ -12,7 +12,6 @@ use inferometer_catalog::engine::{
 };
 use inferometer_catalog::model::Model;
 use std::path::Path;
-use std::time::Duration;
 
 /// Largest `config.json` of a model that is read.
 const LARGEST_CONFIG: u64 = 16 << 20;
@@ -81,10 +80,10 @@ impl Engine {
         self
     }
 
-    /// With what the installed engine says of itself; each question may take `limit`.
-    pub fn probed(mut self, limit: Duration) -> Self {
+    /// With what the installed engine says of itself.
+    pub fn probed(mut self, interview: &mut Interview) -> Self {
         let (_, environment) = self.spawnable();
-        self.installed = probe(&self.command, &environment, limit);
+        self.installed = probe(&self.command, &environment, interview);
         self
     }
 

@@ -27,8 +27,8 @@ pub struct Failure {
     pub exit: Option<Exit>,
     /// Time from the start to the failure.
     pub after_s: f64,
-    /// The whole log.
-    pub log: PathBuf,
+    /// The whole log; absent if it never began.
+    pub log: Option<PathBuf>,
 }
 
 impl Failure {
@@ -43,7 +43,13 @@ impl Failure {
         let cause = failure::explain(engine, said, code);
         let mut evidence: Vec<String> = cause.evidence.into_iter().collect();
         if evidence.is_empty() {
-            evidence.push(exit.to_string());
+            // Of an engine that we cannot read, the last line says the most.
+            evidence.push(
+                match lines.iter().rev().find(|line| !line.trim().is_empty()) {
+                    Some(line) => format!("{exit}: {}", line.trim()),
+                    None => exit.to_string(),
+                },
+            );
         }
         evidence.extend(last(&lines));
         Failure {
@@ -62,8 +68,11 @@ impl Failure {
     }
 
     /// A launch that was not even tried.
-    pub(crate) fn before(class: FailureClass, what: String, log: &Path) -> Self {
-        Self::seen(class, vec![what], log, Duration::ZERO)
+    pub(crate) fn before(class: FailureClass, what: String) -> Self {
+        Failure {
+            log: None,
+            ..Self::seen(class, vec![what], Path::new(""), Duration::ZERO)
+        }
     }
 
     fn seen(class: FailureClass, evidence: Vec<String>, log: &Path, after: Duration) -> Self {
@@ -80,7 +89,7 @@ impl Failure {
             fact: None,
             exit: None,
             after_s: after.as_secs_f64(),
-            log: log.to_owned(),
+            log: Some(log.to_owned()),
         }
     }
 }
@@ -93,12 +102,15 @@ fn last(lines: &[String]) -> impl Iterator<Item = String> + '_ {
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let why = self.evidence.first().map_or("", String::as_str);
-        write!(
-            f,
-            "the engine failed ({}) after {:.1} s: {why}; its log is {}",
-            self.class,
-            self.after_s,
-            self.log.display()
-        )
+        let class = self.class;
+        match &self.log {
+            None => write!(f, "the engine was not started ({class}): {why}"),
+            Some(log) => write!(
+                f,
+                "the engine failed ({class}) after {:.1} s: {why}; its log is {}",
+                self.after_s,
+                log.display()
+            ),
+        }
     }
 }

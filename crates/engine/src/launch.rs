@@ -207,7 +207,7 @@ impl Launch {
         }
         let level = self.devices.as_ref().and_then(DeviceTool::memory_used_mib);
         let began = Instant::now();
-        let mut running = Running::spawn(self, self.charge(), level, began)?;
+        let mut running = Running::spawn(self, &self.charge(), level, began)?;
         let mut watch = Start {
             launch: self,
             client,
@@ -237,7 +237,7 @@ impl Launch {
             words: self.words.clone(),
             environment: self.environment.clone(),
             folder: self.folder.clone(),
-            log: self.log.clone(),
+            log: Some(self.log.clone()),
             signal: self.signal,
             grace: self.patience.stop,
             stop: self.stop.clone(),
@@ -246,7 +246,7 @@ impl Launch {
     }
 
     fn refused(&self, class: FailureClass, what: String) -> StartError {
-        StartError::Failed(Box::new(Failure::before(class, what, &self.log)))
+        StartError::Failed(Box::new(Failure::before(class, what)))
     }
 }
 
@@ -280,13 +280,16 @@ impl Start<'_> {
                 }
                 Some(Event::NotStarted { not_found, message }) => {
                     let program = self.launch.words.first().map_or("", String::as_str);
-                    let class = match not_found {
-                        true => FailureClass::MissingBinary,
-                        false => FailureClass::Crash,
+                    let (class, remedy) = match not_found {
+                        true => (
+                            FailureClass::MissingBinary,
+                            "; install it, or give its whole path",
+                        ),
+                        false => (FailureClass::Crash, ""),
                     };
                     return Err(self
                         .launch
-                        .refused(class, format!("cannot run `{program}`: {message}")));
+                        .refused(class, format!("cannot run `{program}`: {message}{remedy}")));
                 }
                 Some(Event::Detached) => self.is_detached = true,
                 Some(Event::Exited(exit)) => {
@@ -337,25 +340,19 @@ impl Start<'_> {
     fn check_time(&self) -> Result<(), StartError> {
         let patience = &self.launch.patience;
         let elapsed = self.began.elapsed();
-        let (class, what) = if elapsed >= patience.ready {
-            (
-                FailureClass::Timeout,
-                format!(
-                    "not ready within {:.0} s, though its log goes on",
-                    patience.ready.as_secs_f64()
-                ),
-            )
+        let (class, limit) = if elapsed >= patience.ready {
+            (FailureClass::Timeout, patience.ready)
         } else if self.grew.elapsed() >= patience.silence && !self.is_detached {
-            (
-                FailureClass::Hang,
-                format!(
-                    "not ready, and its log is silent for {:.0} s",
-                    patience.silence.as_secs_f64()
-                ),
-            )
+            (FailureClass::Hang, patience.silence)
         } else {
             return Ok(());
         };
+        let log = match self.last_line {
+            None => "is empty".to_owned(),
+            Some(_) => format!("last grew {:.0} s ago", self.grew.elapsed().as_secs_f64()),
+        };
+        let limit = limit.as_secs_f64();
+        let what = format!("not ready within {limit:.0} s; its log {log}");
         let failure = Failure::observed(class, what, &self.launch.log, elapsed);
         Err(StartError::Failed(Box::new(failure)))
     }

@@ -13,7 +13,9 @@ mod facts;
 mod failure;
 mod host;
 mod http;
+mod inquiry;
 mod launch;
+mod leash;
 mod log;
 mod metrics;
 mod probe;
@@ -27,7 +29,7 @@ mod supervisor;
 mod tool;
 mod watch;
 
-pub use config_file::{ConfigCopy, ConfigCopyError};
+pub use config_file::{ConfigCopy, ConfigCopyError, changed_config};
 pub use describe::{Engine, Objection};
 pub use device::{DeviceTool, device_class, read_npu_smi, read_nvidia_smi};
 pub use exit::Exit;
@@ -40,7 +42,7 @@ pub use launch::{
 };
 pub use log::{LogFollower, excerpt};
 pub use metrics::{discover, engine_state};
-pub use probe::{Help, Installed, probe};
+pub use probe::{Help, Installed, Interview, probe};
 pub use profiler::{ProfileError, Profiler};
 pub use readiness::Readiness;
 pub use registry::{Leftover, LeftoverState, leftovers, without_secrets};

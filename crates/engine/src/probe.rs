@@ -1,11 +1,11 @@
 //! The installed engine, asked for its version and its flags; what it says wins over our table.
 
-use crate::exit::Exit;
-use crate::tool;
+use crate::inquiry::{Answer, inquire};
+use crate::launch::Supervisor;
 use inferometer_catalog::engine::flag::{Lookup, lookup};
 use inferometer_catalog::engine::{EngineKind, Form, LaunchCommand, Version};
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Fewer flags than this are no help text of an engine.
 const LEAST_FLAGS: usize = 5;
@@ -57,6 +57,20 @@ pub struct Installed {
     pub version: Option<Version>,
     /// Its flags; asked for only where our table may be wrong.
     pub help: Option<Help>,
+    /// The question that it did not answer in time; none was asked after it.
+    pub unanswered: Option<String>,
+}
+
+/// How an installed engine is asked.
+pub struct Interview<'a> {
+    /// Who ends a question that takes too long, or that we do not live to hear answered.
+    pub supervisor: &'a Supervisor,
+    /// Its version, where the user says it: then it is not asked for that.
+    pub version: Option<Version>,
+    /// Time for all questions together.
+    pub limit: Duration,
+    /// Hears several times a second which question is waited for, and for how long.
+    pub waiting: &'a mut dyn FnMut(&str, Duration),
 }
 
 /// Asks the engine of a command. An engine behind a wrapper is not asked, since that may start a
@@ -64,31 +78,39 @@ pub struct Installed {
 pub fn probe(
     command: &LaunchCommand,
     environment: &[(String, String)],
-    limit: Duration,
+    interview: &mut Interview,
 ) -> Installed {
-    if let Some(container) = &command.container {
-        let version = container.tag.as_deref().and_then(|tag| tag.parse().ok());
-        return Installed {
-            version,
-            help: None,
-        };
-    }
-    if !is_local(command) || command.program.is_empty() {
-        return Installed::default();
-    }
-    let ask = |words: Vec<String>| {
-        let said = tool::ask(&words, environment, limit).ok()?;
-        let text = format!("{}\n{}", said.stdout, said.stderr);
-        (said.exit == Some(Exit::Code(0))).then_some(text)
-    };
-    let version = version_words(command)
-        .and_then(ask)
-        .and_then(|text| find_version(&text));
+    let tag = command.container.as_ref().and_then(|it| it.tag.as_deref());
     let mut installed = Installed {
-        version,
-        help: None,
+        version: interview.version.or_else(|| tag?.parse().ok()),
+        ..Installed::default()
     };
-    if needs_help(command, version) {
+    if !is_local(command) || command.program.is_empty() {
+        return installed;
+    }
+    let deadline = Instant::now() + interview.limit;
+    let mut ask = |words: Vec<String>, unanswered: &mut Option<String>| {
+        if unanswered.is_some() {
+            return None;
+        }
+        let question = words.join(" ");
+        let left = deadline.saturating_duration_since(Instant::now());
+        let waiting = &mut |since| (interview.waiting)(&question, since);
+        match inquire(&words, environment, interview.supervisor, left, waiting) {
+            Answer::Text(text) => Some(text),
+            Answer::Failed => None,
+            Answer::OutOfTime => {
+                *unanswered = Some(question);
+                None
+            }
+        }
+    };
+    if installed.version.is_none() {
+        installed.version = version_words(command)
+            .and_then(|words| ask(words, &mut installed.unanswered))
+            .and_then(|text| find_version(&text));
+    }
+    if needs_help(command, installed.version) {
         // `--help` of newer vLLM lists only groups.
         let spellings = match command.engine {
             EngineKind::Vllm => vec!["--help=all", "--help"],
@@ -97,7 +119,7 @@ pub fn probe(
         installed.help = spellings.into_iter().find_map(|spelling| {
             let mut words = command.program.clone();
             words.push(spelling.to_owned());
-            Help::read(&ask(words)?)
+            Help::read(&ask(words, &mut installed.unanswered)?)
         });
     }
     installed
@@ -198,27 +220,21 @@ mod tests {
         let command =
             LaunchCommand::parse_line("docker run -p 1:8000 vllm/vllm-openai:v0.10.1 --model m")
                 .unwrap();
-        let installed = probe(&command, &[], Duration::from_secs(1));
+        let mut interview = Interview {
+            supervisor: &Supervisor {
+                program: "/no/such/program".into(),
+                arguments: Vec::new(),
+            },
+            version: None,
+            limit: Duration::from_secs(1),
+            waiting: &mut |question, _| panic!("it was asked: {question}"),
+        };
+        let installed = probe(&command, &[], &mut interview);
         assert_eq!(installed.version, "0.10.1".parse().ok());
         let remote = LaunchCommand::parse_line("ssh host vllm serve m").unwrap();
-        assert_eq!(
-            probe(&remote, &[], Duration::from_secs(1)),
-            Installed::default()
-        );
-    }
-
-    #[test]
-    fn an_installed_engine_is_asked_for_its_version_and_for_unknown_flags() {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("vllm");
-        let script = "#!/bin/sh\ncase \"$*\" in\n --version) echo 0.99.0;;\n *--help=all) echo '-a -b --model --port --brand-new-flag N --max-num-seqs';;\nesac\n";
-        std::fs::write(&path, script).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let line = format!("{} serve m --brand-new-flag 3", path.display());
-        let command = LaunchCommand::parse_line(&line).unwrap();
-        let installed = probe(&command, &[], Duration::from_secs(60));
-        assert_eq!(installed.version, "0.99.0".parse().ok());
-        assert!(installed.help.unwrap().knows("--brand-new-flag"));
+        assert_eq!(probe(&remote, &[], &mut interview), Installed::default());
+        interview.version = "0.9.2".parse().ok();
+        let told = probe(&remote, &[], &mut interview);
+        assert_eq!(told.version, interview.version);
     }
 }

@@ -165,7 +165,8 @@ impl std::fmt::Display for Leftover {
                 let stop = inferometer_core::hostile::printable(&stop, 120);
                 write!(
                     f,
-                    "`{command}` may still run elsewhere: its stop command failed; try `{stop}`"
+                    "`{command}` may still run elsewhere: its stop command failed; try `{stop}`, then delete {}",
+                    self.file.display()
                 )
             }
         }

@@ -5,21 +5,12 @@ use crate::exit::Exit;
 use crate::facts::StartFacts;
 use crate::failure::Failure;
 use crate::launch::{Launch, Patience, StartError};
+use crate::leash::{Heard, Leash, SUPERVISOR_EXTRA};
 use crate::processes::wait_until;
 use crate::supervisor::{Charge, Event};
 use inferometer_catalog::engine::EngineKind;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
-
-/// Longest line of the supervisor.
-const LONGEST_LINE: u64 = 1 << 20;
-
-/// What the supervisor needs beyond the engine's grace: the kill, and a stop command.
-const SUPERVISOR_EXTRA: Duration = Duration::from_secs(70);
 
 /// Memory that may be more than before without meaning anything.
 const MEMORY_SLACK_MIB: f64 = 512.0;
@@ -59,9 +50,7 @@ pub struct Stopped {
 /// A running engine. Dropping it ends the engine too.
 #[derive(Debug)]
 pub struct Running {
-    supervisor: Child,
-    orders: Option<ChildStdin>,
-    events: Receiver<Event>,
+    leash: Leash,
     engine: EngineKind,
     log: PathBuf,
     url: String,
@@ -78,30 +67,17 @@ pub struct Running {
 impl Running {
     pub(crate) fn spawn(
         launch: &Launch,
-        charge: Charge,
+        charge: &Charge,
         level: Option<f64>,
         began: Instant,
     ) -> Result<Self, StartError> {
-        let program = &launch.supervisor.program;
-        let failed = |why| StartError::NoSupervisor {
-            program: program.clone(),
-            why,
-        };
-        let mut supervisor = Command::new(program)
-            .args(&launch.supervisor.arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            // Ctrl-C is for the tuner, which then stops the engine in order.
-            .process_group(0)
-            .spawn()
-            .map_err(failed)?;
-        let mut orders = supervisor.stdin.take();
-        let events = listen(supervisor.stdout.take());
-        let mut running = Running {
-            supervisor,
-            orders: None,
-            events,
+        let leash =
+            Leash::new(&launch.supervisor, charge).map_err(|why| StartError::NoSupervisor {
+                program: launch.supervisor.program.clone(),
+                why,
+            })?;
+        Ok(Running {
+            leash,
             engine: launch.engine,
             log: launch.log.clone(),
             url: launch.url.clone(),
@@ -113,17 +89,7 @@ impl Running {
             ended: None,
             pid: None,
             facts: StartFacts::default(),
-        };
-        let told = serde_json::to_vec(&charge)
-            .map_err(io::Error::from)
-            .and_then(|mut line| {
-                line.push(b'\n');
-                let pipe = orders.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-                pipe.write_all(&line)
-            });
-        running.orders = orders;
-        told.map_err(failed)?;
-        Ok(running)
+        })
     }
 
     /// The server's address.
@@ -162,11 +128,9 @@ impl Running {
     /// here waits without bound.
     pub fn stop(mut self) -> Stopped {
         let began = Instant::now();
-        if let Some(orders) = &mut self.orders {
-            let _ = orders.write_all(b"stop\n");
-        }
+        self.leash.stop();
         let limit = self.patience.stop + SUPERVISOR_EXTRA;
-        while self.ended.is_none() && began.elapsed() < limit && self.is_supervised() {
+        while self.ended.is_none() && began.elapsed() < limit && self.leash.is_held() {
             self.next_event(Duration::from_millis(50));
         }
         // The last words may still be in the pipe.
@@ -202,25 +166,14 @@ impl Running {
         }
     }
 
-    fn is_supervised(&mut self) -> bool {
-        matches!(self.supervisor.try_wait(), Ok(None))
-    }
-
     /// The supervisor's next word, if it comes in time. A supervisor that died without a word
     /// took nobody with it, so the engine counts as killed.
     pub(crate) fn next_event(&mut self, limit: Duration) -> Option<Event> {
-        let event = match self.events.recv_timeout(limit) {
-            Ok(event) => event,
-            Err(mpsc::RecvTimeoutError::Timeout) => return None,
-            Err(mpsc::RecvTimeoutError::Disconnected) => {
-                let is_silent =
-                    self.exit.is_none() && self.ended.is_none() && !self.is_supervised();
-                if !is_silent {
-                    return None;
-                }
-                self.exit = Some(Exit::Signal(9));
-                return Some(Event::Exited(Exit::Signal(9)));
-            }
+        let event = match self.leash.hear(limit) {
+            Heard::Event(event) => event,
+            Heard::Nothing => return None,
+            Heard::Gone if self.exit.is_some() || self.ended.is_some() => return None,
+            Heard::Gone => Event::Exited(Exit::Signal(9)),
         };
         match &event {
             Event::Exited(exit) => self.exit = Some(*exit),
@@ -241,38 +194,4 @@ impl Running {
         }
         Some(event)
     }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // The closed pipe is an order that the supervisor cannot miss.
-        drop(self.orders.take());
-        wait_until(SUPERVISOR_EXTRA, || !self.is_supervised());
-    }
-}
-
-fn listen(output: Option<ChildStdout>) -> Receiver<Event> {
-    let (sender, receiver) = mpsc::channel();
-    if let Some(output) = output {
-        std::thread::spawn(move || {
-            let mut output = BufReader::new(output);
-            let mut line = Vec::new();
-            loop {
-                line.clear();
-                match (&mut output)
-                    .take(LONGEST_LINE)
-                    .read_until(b'\n', &mut line)
-                {
-                    Ok(0) | Err(_) => return,
-                    Ok(_) => {}
-                }
-                if let Ok(event) = serde_json::from_slice(&line)
-                    && sender.send(event).is_err()
-                {
-                    return;
-                }
-            }
-        });
-    }
-    receiver
 }

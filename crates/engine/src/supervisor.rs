@@ -6,10 +6,11 @@ use crate::exit::Exit;
 use crate::processes::{self, signal_group, signal_one, wait_until};
 use crate::registry::{Entry, without_secrets};
 use crate::tool;
-use rustix::process::{Signal, getpid, set_child_subreaper};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, set_child_subreaper, waitpid};
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -43,7 +44,8 @@ pub(crate) struct Charge {
     pub words: Vec<String>,
     pub environment: Vec<(String, String)>,
     pub folder: Option<PathBuf>,
-    pub log: PathBuf,
+    /// Absent for the supervisor's own standard error.
+    pub log: Option<PathBuf>,
     pub signal: StopSignal,
     pub grace: Duration,
     pub stop: Option<Vec<String>>,
@@ -179,7 +181,7 @@ struct Ward {
 
 impl Ward {
     fn start(charge: Charge) -> io::Result<Ward> {
-        let log = open_log(&charge.log)?;
+        let log = open_log(charge.log.as_deref())?;
         let mut command = tool::command(&charge.words, &charge.environment)?;
         if let Some(folder) = &charge.folder {
             command.current_dir(folder);
@@ -216,7 +218,7 @@ impl Ward {
             supervisor: (own, own_since),
             command: without_secrets(&self.charge.words),
             stop: self.charge.stop.as_deref().map(without_secrets),
-            log: self.charge.log.clone(),
+            log: self.charge.log.clone().unwrap_or_default(),
             unreached: false,
         };
         let path = Entry::path(folder, own);
@@ -280,7 +282,7 @@ impl Ward {
 
     fn stopper(&self) -> Option<Stopper> {
         let words = self.charge.stop.as_ref()?;
-        let child = open_log(&self.charge.log).and_then(|log| {
+        let child = open_log(self.charge.log.as_deref()).and_then(|log| {
             tool::command(words, &self.charge.environment)?
                 .stdout(Stdio::from(log.try_clone()?))
                 .stderr(Stdio::from(log))
@@ -289,9 +291,15 @@ impl Ward {
         Some(Stopper(child.ok()))
     }
 
-    /// Asks the group, then kills what is left of it and of all descendants: whether that was
-    /// needed, and how many processes withstood even that.
+    /// Ends the group and all descendants: whether they had to be killed, and how many withstood
+    /// even that.
     fn end_group(&mut self, grace: Duration) -> (bool, usize) {
+        let ended = self.ask_then_kill(grace);
+        self.bury();
+        ended
+    }
+
+    fn ask_then_kill(&mut self, grace: Duration) -> (bool, usize) {
         if !self.members().is_empty() {
             signal_group(self.group, self.charge.signal.signal());
             wait_until(grace, || self.members().is_empty());
@@ -313,9 +321,7 @@ impl Ward {
 
     /// Living processes of the group, and descendants of ours that left it.
     fn members(&mut self) -> Vec<processes::Process> {
-        if let Some(child) = &mut self.child {
-            let _ = child.try_wait();
-        }
+        self.bury();
         let mut members = processes::in_group(self.group);
         let own = getpid().as_raw_nonzero().get();
         for process in processes::below(own) {
@@ -325,6 +331,25 @@ impl Ward {
             }
         }
         members
+    }
+
+    /// Reaps the engine and those of its descendants that came to us when their parents died, so
+    /// that nobody who looks takes them for alive. A stop command is left to whoever waits for it.
+    fn bury(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.try_wait();
+        }
+        let own = getpid().as_raw_nonzero().get();
+        let has_stopper = self.charge.stop.is_some();
+        let is_ours = |process: &processes::Process| {
+            process.zombie
+                && process.parent == own
+                && process.pid != self.group
+                && (process.group == self.group || !has_stopper)
+        };
+        for dead in processes::all().into_iter().filter(is_ours) {
+            let _ = waitpid(Pid::from_raw(dead.pid), WaitOptions::NOHANG);
+        }
     }
 }
 
@@ -346,11 +371,16 @@ impl Stopper {
     }
 }
 
-fn open_log(path: &Path) -> io::Result<File> {
+fn open_log(path: Option<&Path>) -> io::Result<OwnedFd> {
+    let Some(path) = path else {
+        return io::stderr().as_fd().try_clone_to_owned();
+    };
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
     let opened = OpenOptions::new().create(true).append(true).open(path);
     // "Not found" must mean the engine's program, not its log.
-    opened.map_err(|e| io::Error::other(format!("cannot write {}: {e}", path.display())))
+    opened
+        .map(OwnedFd::from)
+        .map_err(|e| io::Error::other(format!("cannot write {}: {e}", path.display())))
 }

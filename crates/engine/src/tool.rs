@@ -1,4 +1,4 @@
-//! Short commands that are asked for their text: `--version`, `nvidia-smi`, a stop command.
+//! Short commands: `nvidia-smi`, which is asked for its text, and a stop command.
 
 use crate::exit::Exit;
 use crate::processes::{signal_group, wait_until};
@@ -16,7 +16,6 @@ const MOST_TEXT: usize = 4 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct Said {
     pub stdout: String,
-    pub stderr: String,
     /// Absent if it had to be killed because its time was over.
     pub exit: Option<Exit>,
 }
@@ -30,24 +29,24 @@ pub(crate) fn ask(
 ) -> io::Result<Said> {
     let mut child = command(words, environment)?
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+        .stderr(Stdio::null())
         .spawn()?;
     let stdout = collect(child.stdout.take());
-    let stderr = collect(child.stderr.take());
     let exit = finish(&mut child, limit);
-    // A grandchild may hold the pipe open; what came so far must do.
-    let text = |source: mpsc::Receiver<Vec<u8>>| {
-        let mut bytes = Vec::new();
-        while let Ok(piece) = source.recv_timeout(Duration::from_millis(500)) {
-            bytes.extend(piece);
-        }
-        String::from_utf8_lossy(&bytes).into_owned()
-    };
     Ok(Said {
-        stdout: text(stdout),
-        stderr: text(stderr),
+        stdout: text(&stdout),
         exit,
     })
+}
+
+/// What was collected of a command that has ended. A grandchild may hold the pipe open; what came
+/// so far must do.
+pub(crate) fn text(collected: &mpsc::Receiver<Vec<u8>>) -> String {
+    let mut bytes = Vec::new();
+    while let Ok(piece) = collected.recv_timeout(Duration::from_millis(500)) {
+        bytes.extend(piece);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// A command of these words in a group of its own.
@@ -78,7 +77,8 @@ pub(crate) fn finish(child: &mut Child, limit: Duration) -> Option<Exit> {
     exit
 }
 
-fn collect(source: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
+/// Reads a pipe to its end on a thread of its own.
+pub(crate) fn collect(source: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
     if let Some(mut source) = source {
         std::thread::spawn(move || {
@@ -108,14 +108,9 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_is_heard_on_both_ears() {
-        let said = ask(
-            &words("echo a; echo b >&2; exit 3"),
-            &[],
-            Duration::from_secs(60),
-        )
-        .unwrap();
-        assert_eq!((said.stdout.trim(), said.stderr.trim()), ("a", "b"));
+    fn a_tool_is_heard_to_its_end() {
+        let said = ask(&words("echo a; exit 3"), &[], Duration::from_secs(60)).unwrap();
+        assert_eq!(said.stdout.trim(), "a");
         assert_eq!(said.exit, Some(Exit::Code(3)));
     }
 

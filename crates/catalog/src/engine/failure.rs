@@ -161,6 +161,10 @@ mod tests {
                 include_str!("../../../../fixtures/engine/vllm/refused-bad-block-size.txt"),
                 1,
             ),
+            (
+                include_str!("../../../../fixtures/engine/vllm/unforeseen-attention-backend.txt"),
+                1,
+            ),
         ] {
             assert_eq!(class(text, code), FailureClass::IllegalFlags, "{text}");
         }

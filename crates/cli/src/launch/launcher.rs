@@ -8,14 +8,16 @@ use crate::progress::Progress;
 use anyhow::Context;
 use inferometer_catalog::device::{Device, Kind};
 use inferometer_catalog::engine::flag::{Lookup, lookup};
+use inferometer_catalog::engine::mindie::Config;
 use inferometer_catalog::engine::words::split;
-use inferometer_catalog::engine::{DeviceClass, DeviceKind, EngineKind, LaunchCommand};
+use inferometer_catalog::engine::{DeviceClass, DeviceKind, LaunchCommand, Version};
 use inferometer_core::environment::StartedEngine;
 use inferometer_core::hostile::printable;
 use inferometer_core::server::DeviceState;
 use inferometer_engine::{
-    Access, ConfigCopy, DeviceTool, Engine, Launch, Patience, Progress as Step, SUPERVISOR_WORD,
-    StartFacts, Supervisor, device_class, leftovers, without_secrets,
+    Access, ConfigCopy, DeviceTool, Engine, Interview, Launch, Patience, Progress as Step,
+    SUPERVISOR_WORD, StartFacts, Supervisor, changed_config, device_class, leftovers,
+    without_secrets,
 };
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
@@ -28,7 +30,7 @@ use std::time::Duration;
 /// Flags that a sweep or a study chose, by their names without dashes.
 pub type Flags = BTreeMap<String, String>;
 
-/// Longest time for one question to the installed engine: it loads half a framework first.
+/// Longest time for all questions to the installed engine: it loads half a framework first.
 const PROBE: Duration = Duration::from_secs(120);
 
 /// Cards of the host of a computed engine.
@@ -52,10 +54,11 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// Describes the engine of a command and asks the installed one for its version. `flags` are
-    /// some that will be chosen, so that it is asked about these, too.
+    /// Describes the engine of a command and asks the installed one for its version, unless that
+    /// is given. `flags` are some that will be chosen, so that it is asked about these, too.
     pub fn new(
         arguments: &EngineArguments,
+        version: Option<Version>,
         flags: &Flags,
         progress: &mut Progress,
     ) -> anyhow::Result<Launcher> {
@@ -67,10 +70,7 @@ impl Launcher {
         }
         let command = LaunchCommand::parse(&arguments.engine)?;
         let engine = Engine::of(with_flags(&command, flags));
-        if engine.kind() != EngineKind::Custom {
-            progress.attempt(&format!("asking {} for its version", engine.kind()));
-        }
-        let engine = engine.probed(PROBE).with_command(command);
+        let engine = probed(engine, version, progress)?.with_command(command);
         let devices = DeviceTool::find();
         let classes = classes(&engine, devices.as_ref());
         Ok(Launcher {
@@ -163,16 +163,24 @@ impl Launcher {
 
     /// Why it would not start, in the engine's own words, as far as that is known without a try.
     pub fn objection(&self) -> Option<EngineFailure> {
+        if let Ok(Some(config)) = self.config_text() {
+            let refusals = Config::parse(&config).ok()?.refusals();
+            return refusals.first().map(|it| self.foreseen(&it.message));
+        }
         let limits = self.engine.model_limits();
         let checked = |class| self.engine.check(class, limits.as_ref());
         let objections: Vec<_> = self.classes.iter().map(checked).collect();
         // Of an engine on an unknown device only that is certain which holds on all of them.
         let is_certain = objections.iter().all(|of_class| !of_class.is_empty());
         let first = objections.first()?.first().filter(|_| is_certain)?;
-        Some(EngineFailure::Foreseen {
+        Some(self.foreseen(&first.to_string()))
+    }
+
+    fn foreseen(&self, message: &str) -> EngineFailure {
+        EngineFailure::Foreseen {
             engine: self.engine.kind().to_string(),
-            message: one_line(&first.to_string()),
-        })
+            message: one_line(message),
+        }
     }
 
     /// Starts it and waits until it answers; its output goes to `log`.
@@ -187,10 +195,8 @@ impl Launcher {
             return Err(objection);
         }
         let launch = self.launch(log, access, progress);
-        let launch = launch.map_err(|error| match error.downcast::<EngineFailure>() {
-            Ok(failure) => failure,
-            Err(other) => EngineFailure::NotStarted(crate::with_causes(&other)),
-        })?;
+        let launch =
+            launch.map_err(|error| EngineFailure::NotStarted(crate::with_causes(&error)))?;
         let name = self.engine.kind().to_string();
         progress.attempt(&format!("starting {name}; its log is {}", log.display()));
         let running = launch.start(&mut |step| {
@@ -214,11 +220,7 @@ impl Launcher {
         let folder = log.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make {}", folder.display()))?;
-        let program = std::env::current_exe().context("cannot find this program's own file")?;
-        let supervisor = Supervisor {
-            program,
-            arguments: vec![SUPERVISOR_WORD.to_owned()],
-        };
+        let supervisor = supervisor()?;
         let config = self.config_copy(folder)?;
         let given = self.arguments.engine_url.clone().or_else(|| {
             let server = &config.as_ref()?.config.server;
@@ -259,26 +261,33 @@ impl Launcher {
         Ok(launch)
     }
 
-    /// MindIE's configuration with the chosen flags.
+    /// MindIE's configuration with the chosen flags, where one is given.
+    pub fn config_text(&self) -> anyhow::Result<Option<String>> {
+        let original = self.arguments.mindie_config.as_ref();
+        let text = original.map(|original| changed_config(original, &self.config_changes()));
+        Ok(text.transpose()?)
+    }
+
     fn config_copy(&self, folder: &Path) -> anyhow::Result<Option<ConfigCopy>> {
-        let Some(original) = &self.arguments.mindie_config else {
-            return Ok(None);
-        };
+        let original = self.arguments.mindie_config.as_ref();
+        let copy = original.map(|original| {
+            ConfigCopy::write(
+                original,
+                &self.config_changes(),
+                &folder.join("config.json"),
+            )
+        });
+        Ok(copy.transpose()?)
+    }
+
+    fn config_changes(&self) -> Vec<(String, Value)> {
         let value = |text: &String| {
             serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
         };
-        let changes: Vec<(String, Value)> = (self.flags.iter())
+        let flags = self.flags.iter();
+        flags
             .map(|(name, text)| (name.clone(), value(text)))
-            .collect();
-        let copy = ConfigCopy::write(original, &changes, &folder.join("config.json"))?;
-        match copy.refusals().into_iter().next() {
-            None => Ok(Some(copy)),
-            Some(refusal) => Err(EngineFailure::Foreseen {
-                engine: EngineKind::Mindie.to_string(),
-                message: one_line(&refusal.message),
-            }
-            .into()),
-        }
+            .collect()
     }
 
     /// The engine as it is told of, without what only a start can tell.
@@ -300,6 +309,41 @@ impl Launcher {
             ..self.described(&version)
         })
     }
+}
+
+/// This program, called again to look after an engine.
+fn supervisor() -> anyhow::Result<Supervisor> {
+    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    Ok(Supervisor {
+        program,
+        arguments: vec![SUPERVISOR_WORD.to_owned()],
+    })
+}
+
+/// The engine with what the installed one says of itself; what is waited for is said.
+fn probed(
+    engine: Engine,
+    version: Option<Version>,
+    progress: &mut Progress,
+) -> anyhow::Result<Engine> {
+    let kind = engine.kind();
+    let asked = engine.probed(&mut Interview {
+        supervisor: &supervisor()?,
+        version,
+        limit: PROBE,
+        waiting: &mut |question, since| {
+            let since = crate::progress::clock(since);
+            progress.wait(|| format!("asking {kind} since {since}: {question}"));
+        },
+    });
+    if let Some(question) = &asked.installed().unanswered {
+        progress.keep(&format!(
+            "`{question}` gave no answer within {:.0} s and was ended; {kind} {} is assumed",
+            PROBE.as_secs_f64(),
+            asked.version()
+        ));
+    }
+    Ok(asked)
 }
 
 /// A command with flags in place of its own.

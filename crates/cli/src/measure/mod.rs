@@ -383,9 +383,13 @@ fn drive(
         duration,
         drain,
     };
-    if let Some(Err(error)) = profiler.map(Profiler::start) {
-        progress.keep(&format!("the profiler does not run: {error}"));
-    }
+    let profiler = profiler.filter(|profiler| {
+        let began = profiler.start();
+        if let Err(error) = &began {
+            progress.keep(&format!("the profiler does not run: {error}"));
+        }
+        began.is_ok()
+    });
     let title = ProgressText::Measuring.text(progress.lang());
     progress.begin(title, requests, duration);
     let phase = instrument.run_phase(phase, &watchfulness, |now| progress.show(now));

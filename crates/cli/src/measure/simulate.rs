@@ -152,7 +152,15 @@ pub fn computed(connection: &Connection, launcher: Option<&Launcher>) -> anyhow:
     if let Some(launcher) = launcher {
         let engine = launcher.engine();
         if engine.kind() == EngineKind::Custom {
-            bail!("--sim-clock virtual computes known engines only: vllm, sglang or llama-server");
+            bail!(
+                "--sim-clock virtual computes known engines only: vllm, sglang, llama-server or mindieservice_daemon"
+            );
+        }
+        if let Some(config) = launcher.config_text()? {
+            return Ok(Launch::of_mindie(&config, &host)?);
+        }
+        if engine.kind() == EngineKind::Mindie {
+            bail!("MindIE is computed from its config.json; give --mindie-config");
         }
         return Ok(Launch::of_command(&engine.command().to_words(), &host)?);
     }

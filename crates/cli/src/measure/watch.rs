@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use inferometer_core::environment::Ending;
 use inferometer_core::run_dir::RunDir;
 use inferometer_core::scenario::{Connection, ServerMetrics};
-use inferometer_core::server::{Explained, ServerSummary, explain, summarize};
+use inferometer_core::server::{Evidence, Explained, ServerSummary, explain, summarize};
 use inferometer_core::summary::Summary;
 use inferometer_engine::{Access, Client, DeviceTool, Watch, WatchPlan, discover, engine_state};
 use inferometer_load::http::Target;
@@ -133,7 +133,10 @@ pub fn server_view(
         let explained = [Explained::Ttft, Explained::E2e]
             .into_iter()
             .filter_map(|of| explain(&records, &samples, of, TAIL))
-            .filter(|explanation| explanation.main().is_some());
+            .filter(|explanation| {
+                explanation.main().is_some()
+                    || !explanation.evidence.contains(&Evidence::ServerSilent)
+            });
         view.slowest = explained.collect();
     }
     Ok(Some(view))

@@ -168,6 +168,35 @@ fn a_killed_run_leaves_no_engine_behind() {
 }
 
 #[test]
+fn a_killed_run_leaves_no_question_to_the_engine_behind() {
+    let place = Place::new();
+    let asked = place.path("asked");
+    let hanging = format!(
+        "echo $$ > {0}.part; mv {0}.part {0}; sleep 600",
+        asked.display()
+    );
+    let vllm = place.script("vllm", &hanging);
+    let command = ["--", &vllm, "serve", "m", "--port", "{port}"];
+    let started = Started::new(place.command(words("run", &["4"], &command)));
+    let pid = until("the question", || std::fs::read_to_string(&asked).ok());
+    let process = Path::new("/proc").join(pid.trim());
+    assert!(process.exists());
+    started.signal(Signal::KILL);
+    drop(started);
+    until("its end", || (!process.exists()).then_some(()));
+}
+
+#[test]
+fn a_sweep_in_which_every_point_is_refused_cannot_run() {
+    let place = Place::new();
+    let options = ["4", "--engine-flag", "max-nun-seqs=1,2"];
+    let ended = place.run(&words("sweep", &options, &engine(&[], &[])));
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let said = ended.stderr.lines().last().unwrap();
+    assert!(said.contains("did you mean --max-num-seqs"), "{said}");
+}
+
+#[test]
 fn an_engine_that_dies_under_load_makes_the_run_invalid_and_says_why() {
     let place = Place::new();
     let options = ["16", "--requests", "60", "--request-timeout", "5s"];

@@ -12,6 +12,7 @@ mod comparison;
 mod data;
 mod doubts;
 mod engine;
+mod explain;
 mod faults;
 mod foreign;
 mod hostile;

@@ -4,7 +4,6 @@ use crate::support::{Ended, Place, Started, until};
 use crate::tune::{json, of_state, proposals, tune, words};
 use rustix::process::Signal;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
 
 /// A real process in an engine's place: the simulated engine as a server.
 fn stand_in(space: &str, more: &str) -> String {
@@ -178,10 +177,7 @@ fn a_race_on_live_engines_measures_the_short_rungs_first() {
 /// A tool that shows two devices, in place of the driver's.
 fn two_devices(place: &Place) -> String {
     let rows = "0, NVIDIA A100-SXM4-80GB, 0, 10, 81920, 60, 30\n1, NVIDIA A100-SXM4-80GB, 0, 10, 81920, 60, 30";
-    let script = format!("#!/bin/sh\ncat <<'ROWS'\n{rows}\nROWS\n");
-    std::fs::create_dir_all(place.path("bin")).unwrap();
-    let tool = place.write("bin/nvidia-smi", &script);
-    std::fs::set_permissions(tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+    place.script("nvidia-smi", &format!("cat <<'ROWS'\n{rows}\nROWS"));
     let path = std::env::var("PATH").unwrap_or_default();
     format!("{}:{path}", place.path("bin").display())
 }
@@ -194,11 +190,10 @@ fn trials_in_parallel_have_devices_of_their_own() {
     let seen = place.path("seen");
     let binary = env!("CARGO_BIN_EXE_inferometer");
     let script = format!(
-        "#!/bin/sh\necho \"$CUDA_VISIBLE_DEVICES\" >> {}\nexec {binary} \"$@\"\n",
+        "echo \"$CUDA_VISIBLE_DEVICES\" >> {}\nexec {binary} \"$@\"",
         seen.display()
     );
-    let engine = place.write("bin/engine", &script);
-    std::fs::set_permissions(&engine, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let engine = place.script("engine", &script);
     let study = study
         .replace(&format!("\"{binary} sim"), &format!("\"{engine} sim"))
         .replace("trials = 3", "trials = 6");

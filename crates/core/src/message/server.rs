@@ -81,7 +81,7 @@ crate::texts! {
         /// Evidence: `{share}`, `{n}`.
         Waiting => "somebody was waiting in {share} % of {n} looks at the queue before their first tokens", "首 token 之前查看了 {n} 次队列，其中 {share} % 有请求在等待";
         /// Evidence: `{count}`, `{interfered}`, `{preempted}`, `{ms}`.
-        Stalls => "{count} stalls in these answers, the longest {ms} ms: {interfered} ended with another request's first token, {preempted} came with a preemption", "这些回答中有 {count} 次停顿，最长 {ms} ms：{interfered} 次在其他请求产生首 token 时结束，{preempted} 次伴随抢占";
+        Stalls => "{count} stalls in these answers, the longest {ms} ms: {interfered} while another request's prompt was worked on, {preempted} while other answers went on and the server preempted", "这些回答中有 {count} 次停顿，最长 {ms} ms：{interfered} 次发生在其他请求预填充期间，{preempted} 次发生在服务端抢占且其他回答仍在继续时";
         /// Evidence: `{count}`.
         Preemptions => "the server preempted {count} times in this run", "本次运行中服务端共抢占 {count} 次";
     }

@@ -1,16 +1,15 @@
 //! Where the time of the slowest requests went, from the client's records and the server's
 //! samples laid beside each other.
 //!
-//! The client knows what passed before the request was sent, and which of its answers stalled
-//! just when another began. The server knows how long requests waited and were prefilled. What
-//! neither knows stays unknown.
+//! The client knows what passed before the request was sent, which of its answers stalled while
+//! the others went on, and which just when another began. The server knows how long requests
+//! waited and were prefilled, and how many it threw back. What neither knows stays unknown.
 
-use super::stall::Stalls;
-use super::summary::Course;
-use super::{EngineState, Sample, Total};
+use super::Sample;
+use super::division::Division;
+use super::stall::{Stalls, Surroundings};
 use crate::quantile::{quantile, sort};
 use crate::record::{Record, words};
-use crate::units::Offset;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -38,9 +37,9 @@ pub enum Cause {
     Prefill,
     /// Tokens at the answer's usual pace.
     Decode,
-    /// Stalls that ended when another request got its first token.
+    /// Stalls of everybody while another request's prompt was worked on.
     Interference,
-    /// Stalls during which the server threw a request back.
+    /// Stalls of this answer alone, during which the server threw a request back.
     Preemption,
     /// Neither the client nor the server can tell.
     Unknown,
@@ -98,9 +97,9 @@ pub enum Evidence {
     Stalls {
         /// How many.
         count: u64,
-        /// Of these, ended with another request's first token.
+        /// Of these, while another request's prompt was worked on.
         interfered: u64,
-        /// Of these, with a preemption meanwhile.
+        /// Of these, with a preemption meanwhile, and while other answers went on.
         preempted: u64,
         /// The longest, in milliseconds.
         longest_ms: f64,
@@ -164,20 +163,20 @@ pub fn explain(
         .map(|(record, _)| *record)
         .collect();
     let mut parts = Parts::default();
-    let server = ServerTimes::of(&slow, &measured, samples);
+    let division = Division::of(&slow, records, samples);
+    let around =
+        (of == Explained::E2e).then(|| Surroundings::of(records, samples, division.prefill));
     let mut stalls = Stalls::default();
-    let mut first_tokens: Vec<Offset> = records.iter().filter_map(Record::first_token).collect();
-    first_tokens.sort_unstable();
     let mut whole = 0.0;
     for &record in &slow {
         whole += millis(latency(record)?);
-        parts.before_first_token(record, of, &server);
-        if of == Explained::E2e {
-            parts.after_first_token(record, &first_tokens, samples, &mut stalls);
+        parts.before_first_token(record, of, &division);
+        if let Some(around) = &around {
+            parts.after_first_token(record, around, &mut stalls);
         }
     }
     let requests = slow.len() as f64;
-    let mut evidence = server.evidence;
+    let mut evidence = division.evidence;
     if stalls.count > 0 {
         evidence.push(Evidence::Stalls {
             count: stalls.count,
@@ -210,46 +209,32 @@ impl Parts {
         self.0[cause as usize] += ms.max(0.0);
     }
 
-    fn before_first_token(&mut self, record: &Record, of: Explained, server: &ServerTimes) {
+    fn before_first_token(&mut self, record: &Record, of: Explained, division: &Division<'_>) {
         let (Some(start), Some(sent)) = (record.start(), record.sent) else {
             return;
         };
         self.add(Cause::Client, millis(sent.since(start)));
-        // Without a stream nobody sees the first token: all of it is the server's, undivided.
-        let (until, streamed) = match (record.first_token(), of) {
-            (Some(first), _) => (first, true),
-            (None, Explained::E2e) => (record.completed().unwrap_or(sent), false),
+        let (span, wait) = match (record.first_token(), of) {
+            (Some(first), _) => {
+                let span = millis(first.since(sent));
+                (span, division.wait(record, span))
+            }
+            (None, Explained::E2e) => {
+                let span = millis(record.completed().unwrap_or(sent).since(sent));
+                (span, division.unseen(record, span))
+            }
             (None, Explained::Ttft) => return,
         };
-        let span = millis(until.since(sent));
-        let (queue, prefill) = match server.shares {
-            Shares::Silent => (0.0, 0.0),
-            Shares::Times {
-                queue_ms,
-                prefill_ms,
-            } => {
-                let queue = queue_ms.unwrap_or(0.0).min(span);
-                (queue, prefill_ms.unwrap_or(0.0).min(span - queue))
-            }
-            Shares::Waited { share } if streamed => (share * span, (1.0 - share) * span),
-            Shares::Waited { .. } => (0.0, 0.0),
-        };
-        self.add(Cause::Queueing, queue);
-        self.add(Cause::Prefill, prefill);
-        self.add(Cause::Unknown, span - queue - prefill);
+        self.add(Cause::Queueing, wait.queue_ms);
+        self.add(Cause::Prefill, wait.prefill_ms);
+        self.add(Cause::Unknown, span - wait.queue_ms - wait.prefill_ms);
     }
 
-    fn after_first_token(
-        &mut self,
-        record: &Record,
-        first_tokens: &[Offset],
-        samples: &[Sample],
-        sum: &mut Stalls,
-    ) {
+    fn after_first_token(&mut self, record: &Record, around: &Surroundings<'_>, sum: &mut Stalls) {
         let (Some(first), Some(end)) = (record.first_token(), record.completed()) else {
             return;
         };
-        let stalls = Stalls::of(record, first_tokens, samples);
+        let stalls = Stalls::of(record, around);
         self.add(Cause::Interference, millis(stalls.interference));
         self.add(Cause::Preemption, millis(stalls.preemption));
         self.add(Cause::Unknown, millis(stalls.unknown));
@@ -277,112 +262,6 @@ impl Parts {
         parts.sort_by(|a, b| b.ms.total_cmp(&a.ms));
         parts
     }
-}
-
-/// How the server divides the time before the first token.
-enum Shares {
-    Silent,
-    /// By its own clocks.
-    Times {
-        queue_ms: Option<f64>,
-        prefill_ms: Option<f64>,
-    },
-    /// By its queue alone: prefill is what is not waiting.
-    Waited {
-        share: f64,
-    },
-}
-
-struct ServerTimes {
-    shares: Shares,
-    evidence: Vec<Evidence>,
-}
-
-impl ServerTimes {
-    fn of(slow: &[&Record], measured: &[(&Record, f64)], samples: &[Sample]) -> Self {
-        let mut evidence = Vec::new();
-        let sent = measured.iter().filter_map(|(record, _)| record.sent);
-        let ended = measured.iter().filter_map(|(record, _)| record.completed());
-        let (Some(from), Some(to)) = (sent.min(), ended.max()) else {
-            return Self {
-                shares: Shares::Silent,
-                evidence,
-            };
-        };
-        let run = Course::new(samples, from, to);
-        let preemptions = run.growth(|state| state.preemptions);
-        let queue_ms = slow_mean(slow, samples, |state| state.queue_s);
-        let prefill_ms = slow_mean(slow, samples, |state| state.prefill_s);
-        let run_ms =
-            |read: fn(&EngineState) -> Option<Total>| run.mean(read).map(|seconds| seconds * 1e3);
-        if let (Some(slow_ms), Some(run_ms)) = (queue_ms, run_ms(|s| s.queue_s)) {
-            evidence.push(Evidence::ServerQueue { slow_ms, run_ms });
-        }
-        if let (Some(slow_ms), Some(run_ms)) = (prefill_ms, run_ms(|s| s.prefill_s)) {
-            evidence.push(Evidence::ServerPrefill { slow_ms, run_ms });
-        }
-        let shares = if queue_ms.is_some() || prefill_ms.is_some() {
-            Shares::Times {
-                queue_ms,
-                prefill_ms,
-            }
-        } else if let Some((share, count)) = waited(slow, samples) {
-            evidence.push(Evidence::Waiting {
-                share,
-                samples: count,
-            });
-            Shares::Waited { share }
-        } else {
-            evidence.push(Evidence::ServerSilent);
-            Shares::Silent
-        };
-        if let Some(count) = preemptions.filter(|count| *count > 0.0) {
-            evidence.push(Evidence::Preemptions { count });
-        }
-        Self { shares, evidence }
-    }
-}
-
-/// Mean, in milliseconds, of what a histogram took in around the ends of the slow requests:
-/// engines count a request when it is over.
-fn slow_mean(
-    slow: &[&Record],
-    samples: &[Sample],
-    read: impl Fn(&EngineState) -> Option<Total> + Copy,
-) -> Option<f64> {
-    let means: Vec<f64> = slow
-        .iter()
-        .filter_map(|record| {
-            let end = record.completed()?;
-            Course::new(samples, end, end)
-                .mean(read)
-                .or_else(|| Course::new(samples, record.sent?, end).mean(read))
-        })
-        .collect();
-    (!means.is_empty()).then(|| 1e3 * means.iter().sum::<f64>() / means.len() as f64)
-}
-
-/// Fewest looks at the queue that a share may rest on.
-const LEAST_LOOKS: u64 = 3;
-
-/// Share of the samples before the first tokens of the slow requests that saw somebody wait,
-/// and the number of those samples.
-fn waited(slow: &[&Record], samples: &[Sample]) -> Option<(f64, u64)> {
-    let (mut looks, mut waiting) = (0_u64, 0_u64);
-    for record in slow {
-        let (Some(sent), Some(first)) = (record.sent, record.first_token()) else {
-            continue;
-        };
-        let begin = samples.partition_point(|sample| sample.at < sent);
-        let inside = samples[begin..]
-            .iter()
-            .take_while(|sample| sample.at <= first);
-        for queue in inside.filter_map(|sample| sample.engine.as_ref()?.waiting) {
-            looks += 1;
-            waiting += u64::from(queue > 0.0);
-        }
-    }
-    (looks >= LEAST_LOOKS).then(|| (waiting as f64 / looks as f64, looks))
 }
 
 #[cfg(test)]

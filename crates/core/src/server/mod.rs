@@ -5,6 +5,7 @@
 //! the tail are pure functions of samples and records, so that they come out the same from
 //! yesterday's run.
 
+mod division;
 mod explain;
 mod file;
 mod sample;

@@ -182,7 +182,7 @@ fn devices(inside: &[&Sample]) -> Vec<DeviceSummary> {
 }
 
 /// The engine's samples around a stretch of time, for counters.
-pub(super) struct Course<'a>(Vec<&'a EngineState>);
+pub(super) struct Course<'a>(Vec<(Offset, &'a EngineState)>);
 
 impl<'a> Course<'a> {
     /// From the last sample at or before `from` to the first at or after `to`, as far as there
@@ -197,13 +197,18 @@ impl<'a> Course<'a> {
             .saturating_sub(1);
         let end = engine.partition_point(|(at, _)| *at < to).saturating_add(1);
         let picked = engine.get(first..end.min(engine.len())).unwrap_or_default();
-        Course(picked.iter().map(|(_, state)| *state).collect())
+        Course(picked.to_vec())
+    }
+
+    /// From the first of its samples to the last.
+    pub fn span(&self) -> Option<(Offset, Offset)> {
+        Some((self.0.first()?.0, self.0.last()?.0))
     }
 
     /// By how much a counter grew; unknown with fewer than two readings. One that falls began
     /// anew with the engine.
     pub fn growth(&self, read: impl Fn(&EngineState) -> Option<f64>) -> Option<f64> {
-        let mut values = self.0.iter().filter_map(|state| read(state));
+        let mut values = self.0.iter().filter_map(|(_, state)| read(state));
         let mut last = values.next()?;
         let mut grown = None;
         for value in values {

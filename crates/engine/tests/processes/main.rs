@@ -3,5 +3,6 @@
 
 mod launch;
 mod orphans;
+mod probe;
 mod stand_in;
 mod watch;

@@ -121,6 +121,7 @@ pub(super) const LINES: &[Line] = &[
     line(Vllm, Name::Refused, "", "ValueError: Total number of attention heads {*}"),
     line(Vllm, Name::Refused, "", "ValueError: User-specified max_model_len {*}"),
     line(Vllm, Name::Refused, "", "ValueError: No common block size for {*}"),
+    line(Vllm, Name::Refused, "", "ValueError: Unknown attention backend: {*}"),
     line(Sglang, Name::WeightsLoaded, "", "avail mem={*} GB, mem usage={.2} GB."),
     line(Sglang, Name::PoolSized, "", "max_total_num_tokens={n}, chunked_prefill_size={n}, max_prefill_tokens={*}, max_running_requests={n}, context_len={n}"),
     line(Sglang, Name::KvCacheTokens, "", "KV Cache is allocated. #tokens: {n}, "),

@@ -2,6 +2,7 @@
 
 mod dialect;
 mod flags;
+mod pace;
 mod plan;
 mod table;
 mod typed;
@@ -32,6 +33,7 @@ use inferometer_load::worker::Stop;
 use inferometer_report::run::{Detail, RunReport};
 use inferometer_report::sweep::{SweepReport, Visited, compose, compose_for_notes, figures, json};
 use inferometer_report::{csv, html, markdown, text};
+use pace::Pace;
 use plan::{Planned, plan};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -129,6 +131,7 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
         control,
         servers,
         table: Table::new(&planned.plan, arguments.quiet),
+        pace: Pace::default(),
         visited: read(&sweep)?,
     };
     let ran = campaign.run(&mut progress);
@@ -144,7 +147,7 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
             Ok(page(&sweep, &report(&sweep, &visited, &arguments.output)))
         });
     }
-    if let Some(reason) = all_failed(&visited) {
+    if let Some(reason) = nothing_measured(&visited) {
         bail!("no point could be measured; the last said: {reason}");
     }
     Ok(match interrupted {
@@ -253,21 +256,22 @@ pub fn exit(visited: &[Visited]) -> Exit {
         (Some(summary), TrialState::Done) => crate::output::verdict(summary) == Exit::Fine,
         _ => false,
     };
-    match visited.iter().all(fine) {
+    match visited.iter().all(fine) && nothing_measured(visited).is_none() {
         true => Exit::Fine,
         false => Exit::Doubtful,
     }
 }
 
-/// Why the last point failed, if all of them did.
-fn all_failed(visited: &[Visited]) -> Option<String> {
-    let failed = |visited: &Visited| visited.trial.state == TrialState::Failed;
-    (!visited.is_empty() && visited.iter().all(failed)).then(|| {
-        visited
-            .last()
-            .and_then(|last| last.trial.reason.clone())
-            .unwrap_or_default()
-    })
+/// Why the last point was not measured, if none was.
+fn nothing_measured(visited: &[Visited]) -> Option<String> {
+    let unmeasured = |visited: &Visited| {
+        matches!(
+            visited.trial.state,
+            TrialState::Failed | TrialState::Skipped
+        )
+    };
+    let last = visited.last().filter(|_| visited.iter().all(unmeasured))?;
+    Some(last.trial.reason.clone().unwrap_or_default())
 }
 
 struct Campaign<'a> {
@@ -277,6 +281,7 @@ struct Campaign<'a> {
     control: Control,
     servers: Servers,
     table: Table,
+    pace: Pace,
     /// All that is known, also from before.
     visited: Vec<Visited>,
 }
@@ -299,14 +304,14 @@ impl Campaign<'_> {
             if self.control.state() != Stop::Go {
                 break;
             }
-            let begun = Instant::now();
-            let (trial, summary) = self.visit(point, repeat, progress);
+            let (trial, summary) = self.paced_visit(point, repeat, progress);
             log.append(&trial)?;
             let stopped = trial.state == TrialState::Interrupted;
             let failed = (trial.state == TrialState::Failed).then(|| trial.reason.clone());
             let place = &plan.points[point].point;
+            let left = self.left(point, &todo[number + 1..]);
             self.table
-                .row(place, &trial, summary.as_ref(), begun.elapsed(), progress);
+                .row(place, &trial, summary.as_ref(), left, progress);
             self.visited.push(Visited { trial, summary });
             if stopped {
                 break;
@@ -343,6 +348,43 @@ impl Campaign<'_> {
         while Instant::now() < until && self.control.state() == Stop::Go {
             std::thread::sleep(Duration::from_millis(50).min(until - Instant::now()));
         }
+    }
+
+    /// A visit whose time is taken.
+    fn paced_visit(
+        &mut self,
+        point: usize,
+        repeat: u32,
+        progress: &mut Progress,
+    ) -> (Trial, Option<Summary>) {
+        let begun = Instant::now();
+        let started = self.servers.starting();
+        let visited = self.visit(point, repeat, progress);
+        let starting = self.servers.starting() - started;
+        if starting > Duration::ZERO {
+            self.pace.start(starting);
+        }
+        if visited.1.is_some() {
+            self.pace.point(begun.elapsed() - starting);
+        }
+        visited
+    }
+
+    /// Time for the visits to come, after one of a point: the engine is started anew where its
+    /// flags change.
+    fn left(&self, after: usize, todo: &[(usize, u32)]) -> Option<Duration> {
+        let flags = |point: usize| &self.sweep.plan().points[point].flags;
+        let to_measure: Vec<usize> = (todo.iter().map(|(point, _)| *point))
+            .filter(|point| !self.servers.is_known_to_fail(flags(*point)))
+            .collect();
+        let before = std::iter::once(&after).chain(&to_measure);
+        let starts = (before.zip(&to_measure))
+            .filter(|(before, point)| flags(**before) != flags(**point))
+            .count();
+        let rest = self.arguments.rest.map_or(Duration::ZERO, |rest| rest.0);
+        let resting = rest.saturating_mul(u32::try_from(to_measure.len()).unwrap_or(u32::MAX));
+        let left = self.pace.left(to_measure.len(), starts)?;
+        Some(left.saturating_add(resting))
     }
 
     /// Measures a point, or says why not.

@@ -4,7 +4,7 @@ use crate::progress::Progress;
 use inferometer_core::compare::Point;
 use inferometer_core::summary::Summary;
 use inferometer_core::sweep_dir::{SweepPlan, Trial, TrialState};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The view of a sweep under way, on standard error.
 pub struct Table {
@@ -13,8 +13,6 @@ pub struct Table {
     widths: Vec<usize>,
     done: usize,
     todo: usize,
-    begun: Instant,
-    measured: usize,
 }
 
 impl Table {
@@ -33,14 +31,12 @@ impl Table {
             axes: plan.axes.clone(),
             done: 0,
             todo: 0,
-            begun: Instant::now(),
-            measured: 0,
         }
     }
 
     /// The head, and what was found done.
     pub fn begin(&mut self, done: usize, todo: usize, progress: &Progress) {
-        (self.done, self.todo, self.begun) = (done, todo, Instant::now());
+        (self.done, self.todo) = (done, todo);
         if self.quiet {
             return;
         }
@@ -70,20 +66,17 @@ impl Table {
         progress.keep(&format!("{:>9}  {}", "", head.join("  ")));
     }
 
-    /// A point is done.
+    /// A point is done, and the others will take about so long.
     pub fn row(
         &mut self,
         place: &Point,
         trial: &Trial,
         summary: Option<&Summary>,
-        took: Duration,
+        left: Option<Duration>,
         progress: &Progress,
     ) {
         self.done += 1;
         self.todo = self.todo.saturating_sub(1);
-        if trial.state != TrialState::Skipped && took > Duration::ZERO {
-            self.measured += 1;
-        }
         if self.quiet {
             return;
         }
@@ -114,16 +107,11 @@ impl Table {
             (TrialState::Done, Some(summary)) if !summary.valid => "INVALID".to_owned(),
             (TrialState::Done, _) => String::new(),
         };
-        let left = match (self.todo, self.measured) {
-            (0, _) | (_, 0) => String::new(),
-            (todo, measured) => {
-                let each = self.begun.elapsed().as_secs_f64() / measured as f64;
-                format!(
-                    "  {} left",
-                    crate::progress::clock(Duration::from_secs_f64(each * todo as f64))
-                )
-            }
-        };
+        let left = left
+            .filter(|_| self.todo > 0)
+            .map_or(String::new(), |left| {
+                format!("  {} left", crate::progress::clock(left))
+            });
         let all = self.done + self.todo;
         let place = format!("{}/{all}", self.done);
         progress.keep(&format!("{place:>9}  {}  {note}{left}", cells.join("  ")));

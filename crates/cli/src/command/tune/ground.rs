@@ -97,7 +97,7 @@ impl Ground {
             mindie_config: engine.config.clone(),
             engine: engine.command.to_words(),
         };
-        let launcher = Launcher::new(&arguments, &Flags::new(), progress)?;
+        let launcher = Launcher::new(&arguments, engine.version, &Flags::new(), progress)?;
         Ok(Ground::Real(Box::new(launcher)))
     }
 
@@ -150,10 +150,8 @@ impl Ground {
             }
             Ground::Real(launcher) => {
                 let engine = launcher.engine();
-                // The installed engine's own word wins over the study's.
-                let version = engine.installed().version.or(study.engine.version);
                 (
-                    version.unwrap_or(engine.version()),
+                    engine.version(),
                     launcher.class().clone(),
                     engine.model_limits(),
                     Some(engine),

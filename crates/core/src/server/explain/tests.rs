@@ -1,5 +1,6 @@
 use super::*;
 use crate::fold::testing::{answer, at};
+use crate::server::{EngineState, Total};
 
 /// Fifty answers, one after the other, of which the last is slow.
 fn fast(count: u64) -> Vec<Record> {
@@ -127,25 +128,114 @@ fn a_stall_that_ends_with_anothers_first_token_is_interference() {
     adds_up(&why);
 }
 
-#[test]
-fn a_stall_with_a_preemption_is_preemption_and_one_without_anything_is_unknown() {
-    let mut records = fast(50);
-    records.push(stalled(9000.0));
-    let alone = explain(&records, &[], Explained::E2e, 99.0).unwrap();
-    assert!(share(&alone, Cause::Unknown) > 0.6, "{alone:?}");
+/// The server throws a request back between 9.2 s and 9.4 s.
+fn preempting() -> [Sample; 4] {
     let thrown = |count| EngineState {
         preemptions: Some(count),
         ..EngineState::default()
     };
-    let samples = [
+    [
         sample(9000.0, thrown(3.0)),
         sample(9200.0, thrown(3.0)),
         sample(9400.0, thrown(4.0)),
         sample(9700.0, thrown(4.0)),
-    ];
-    let why = explain(&records, &samples, Explained::E2e, 99.0).unwrap();
+    ]
+}
+
+#[test]
+fn an_answer_that_stalls_alone_with_a_preemption_was_thrown_back() {
+    let mut records = fast(50);
+    records.push(stalled(9000.0));
+    let alone = explain(&records, &[], Explained::E2e, 99.0).unwrap();
+    assert!(share(&alone, Cause::Unknown) > 0.6, "{alone:?}");
+    // Another goes on all the while, and a third begins.
+    records.push(answer(51, 8900.0, 40.0, 60, 10.0));
+    records.push(answer(52, 9600.0, 40.0, 2, 10.0));
+    let quiet = explain(&records, &[], Explained::E2e, 99.0).unwrap();
+    assert!(share(&quiet, Cause::Unknown) > 0.6, "{quiet:?}");
+    let why = explain(&records, &preempting(), Explained::E2e, 99.0).unwrap();
     assert_eq!(why.main(), Some(Cause::Preemption), "{why:?}");
     assert!(why.evidence.contains(&Evidence::Preemptions { count: 1.0 }));
+    adds_up(&why);
+}
+
+#[test]
+fn a_stall_of_everybody_is_a_prefill_though_somebody_was_thrown_back_then() {
+    let mut records = fast(50);
+    records.push(stalled(9000.0));
+    records.push(answer(51, 9135.0, 505.0, 2, 10.0));
+    let why = explain(&records, &preempting(), Explained::E2e, 99.0).unwrap();
+    assert_eq!(why.main(), Some(Cause::Interference), "{why:?}");
+}
+
+#[test]
+fn a_prompt_in_several_steps_stalls_others_before_its_first_token_comes() {
+    let mut records = fast(50);
+    records.push(stalled(9000.0));
+    records.push(answer(51, 9135.0, 680.0, 2, 10.0));
+    let prefilling = |sum, count| EngineState {
+        prefill_s: total(sum, count),
+        ..EngineState::default()
+    };
+    let samples = [
+        sample(0.0, prefilling(0.0, 0.0)),
+        sample(12_000.0, prefilling(52.0 * 0.5, 52.0)),
+    ];
+    let silent = explain(&records, &[], Explained::E2e, 99.0).unwrap();
+    assert_eq!(share(&silent, Cause::Interference), 0.0);
+    let why = explain(&records, &samples, Explained::E2e, 99.0).unwrap();
+    assert!(share(&why, Cause::Interference) > 0.4, "{why:?}");
+}
+
+#[test]
+fn tokens_that_are_delivered_in_bundles_are_decoded_at_their_usual_pace() {
+    let mut records = fast(50);
+    let mut late = answer(50, 9000.0, 40.0, 41, 10.0);
+    // Ten tokens at a time, as from a server that is late to write them.
+    for (place, moment) in late.chunks.at.iter_mut().enumerate().skip(1) {
+        *moment = at(9040.0 + 100.0 * (1 + (place - 1) / 10) as f64);
+    }
+    records.push(late);
+    let why = explain(&records, &[], Explained::E2e, 99.0).unwrap();
+    assert_eq!(why.main(), Some(Cause::Decode), "{why:?}");
+    assert!(share(&why, Cause::Decode) > 0.9, "{why:?}");
+    adds_up(&why);
+}
+
+#[test]
+fn slow_requests_are_divided_as_those_that_ended_with_them() {
+    // All end between two looks: twenty with a short prompt, one with a long one and one that
+    // waited longest.
+    let mut records: Vec<Record> = (0..20).map(|i| answer(i, 1000.0, 200.0, 2, 10.0)).collect();
+    records.push(answer(20, 1000.0, 400.0, 2, 10.0));
+    let state = |queue: f64, prefill: f64, count: f64| EngineState {
+        queue_s: total(queue * count, count),
+        prefill_s: total(prefill * count, count),
+        ..EngineState::default()
+    };
+    let waiting = [
+        sample(0.0, state(0.0, 0.0, 0.0)),
+        sample(5000.0, state(0.16, 0.02, 21.0)),
+    ];
+    let why = explain(&records, &waiting, Explained::Ttft, 99.0).unwrap();
+    assert_eq!((why.requests, why.main()), (1, Some(Cause::Queueing)));
+    assert!(
+        (0.7..0.8).contains(&share(&why, Cause::Queueing)),
+        "{why:?}"
+    );
+    adds_up(&why);
+    let working = [
+        sample(0.0, state(0.0, 0.0, 0.0)),
+        sample(5000.0, state(0.08, 0.08, 21.0)),
+    ];
+    let long = Some(crate::record::Usage {
+        input: Some(2560),
+        output: Some(2),
+        cached: None,
+    });
+    records[20].usage = long;
+    let why = explain(&records, &working, Explained::Ttft, 99.0).unwrap();
+    assert_eq!(why.main(), Some(Cause::Prefill), "{why:?}");
     adds_up(&why);
 }
 
