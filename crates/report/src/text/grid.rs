@@ -22,8 +22,10 @@ pub(super) fn lines(table: &Table, heading: Option<&str>, style: TextStyle) -> V
         if place > 0 {
             lines.push(String::new());
         }
-        if let Some(titles) = titles(table, heading, &layout, band) {
-            let titles = shorten(titles.trim_end(), style.width);
+        // A column that is wider than the page runs over it with its title.
+        let room = style.width.max(total(&layout.widths, band, layout.gap));
+        for titles in titles(table, heading, &layout, band) {
+            let titles = shorten(titles.trim_end(), room);
             lines.push(paint(style.paint, "1", &titles));
         }
         for (row, texts) in table.rows.iter().zip(&cells) {
@@ -49,7 +51,7 @@ struct Layout {
 impl Layout {
     fn of(table: &Table, cells: &[Vec<String>], heading: Option<&str>, page: usize) -> Self {
         let natural = natural_widths(table, cells, heading);
-        let (widths, gap) = fitted(table, natural.clone(), page);
+        let (widths, gap) = fitted(table, cells, heading, natural.clone(), page);
         let all: Vec<usize> = (0..widths.len()).collect();
         if total(&widths, &all, gap) <= page {
             let bands = vec![all];
@@ -143,7 +145,13 @@ fn natural_widths(table: &Table, cells: &[Vec<String>], heading: Option<&str>) -
 }
 
 /// Widths that fit side by side, as far as texts can be broken, and the gap between columns.
-fn fitted(table: &Table, mut widths: Vec<usize>, page: usize) -> (Vec<usize>, usize) {
+fn fitted(
+    table: &Table,
+    cells: &[Vec<String>],
+    heading: Option<&str>,
+    mut widths: Vec<usize>,
+    page: usize,
+) -> (Vec<usize>, usize) {
     let all: Vec<usize> = (0..widths.len()).collect();
     let shrinks = |column: usize| table.columns[column].fit == Fit::Wrap;
     let narrow = total(&widths, &all, GAP) > page && total(&widths, &all, NARROW_GAP) <= page;
@@ -160,39 +168,96 @@ fn fitted(table: &Table, mut widths: Vec<usize>, page: usize) -> (Vec<usize>, us
             None => break,
         }
     }
+    // Long titles over short cells are broken.
+    let least = |column: usize| {
+        let texts = cells.iter().filter_map(|row| row.get(column));
+        let widest = texts.map(|text| width(text)).max().unwrap_or(0);
+        let title = clean(&table.columns[column].title);
+        let star = usize::from(column_has_star(table, column));
+        let pieces = pieces(&title).into_iter().map(width);
+        widest.max(pieces.max().unwrap_or(0) + star)
+    };
+    let floors: Vec<usize> = match heading {
+        None => all.iter().map(|&column| least(column)).collect(),
+        Some(_) => widths.clone(),
+    };
+    while total(&widths, &all, gap) > page {
+        let spare = |column: usize| widths[column].saturating_sub(floors[column]);
+        match all.iter().copied().max_by_key(|&column| spare(column)) {
+            Some(column) if spare(column) > 0 => widths[column] -= 1,
+            _ => break,
+        }
+    }
     (widths, gap)
 }
 
-fn titles(table: &Table, heading: Option<&str>, layout: &Layout, band: &[usize]) -> Option<String> {
-    let titles = table.columns.iter().map(|column| clean(&column.title));
-    let titles: Vec<String> = titles.collect();
-    if heading.is_none() && titles.iter().all(String::is_empty) {
-        return None;
+/// The pieces of a title between which it may be broken.
+fn pieces(title: &str) -> Vec<&str> {
+    let words = title.split_whitespace();
+    words.flat_map(|word| word.split_inclusive('-')).collect()
+}
+
+/// A title in lines of a width.
+fn broken(title: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    if width(title) <= columns {
+        return vec![title.to_owned()];
     }
-    let mut line = String::new();
-    for (place, &column) in band.iter().enumerate() {
-        let columns = layout.widths[column];
-        if place == 0 {
-            line = match heading {
-                Some(heading) => pad_right(heading, INDENT + columns),
-                None => " ".repeat(INDENT),
-            };
-            if heading.is_some() {
-                continue;
+    for piece in pieces(title) {
+        let joint = match lines.last() {
+            Some(line) if line.ends_with('-') => "",
+            _ => " ",
+        };
+        match lines.last_mut() {
+            Some(line) if width(line) + width(joint) + width(piece) <= columns => {
+                line.push_str(joint);
+                line.push_str(piece);
             }
-        } else {
-            line.push_str(&" ".repeat(layout.gap));
+            _ => lines.push(piece.to_owned()),
         }
-        let title = &titles[column];
-        line.push_str(&match table.columns[column].align {
-            Align::Left => pad_right(title, columns),
-            Align::Right if column_has_star(table, column) => {
-                pad_left(&format!("{title} "), columns)
-            }
-            Align::Right => pad_left(title, columns),
-        });
     }
-    Some(line)
+    lines
+}
+
+/// The titles of a band's columns, the last lines of all beside each other.
+fn titles(table: &Table, heading: Option<&str>, layout: &Layout, band: &[usize]) -> Vec<String> {
+    let title = |&column: &usize| {
+        let star = usize::from(column_has_star(table, column));
+        let title = clean(&table.columns[column].title);
+        broken(&title, layout.widths[column].saturating_sub(star))
+    };
+    let titles: Vec<Vec<String>> = band.iter().map(title).collect();
+    let blank = |title: &Vec<String>| title.iter().all(String::is_empty);
+    if heading.is_none() && titles.iter().all(blank) {
+        return Vec::new();
+    }
+    let height = titles.iter().map(Vec::len).max().unwrap_or(1);
+    let line = |place: usize| {
+        let mut line = " ".repeat(INDENT);
+        for (index, (&column, title)) in band.iter().zip(&titles).enumerate() {
+            let columns = layout.widths[column];
+            if index > 0 {
+                line.push_str(&" ".repeat(layout.gap));
+            }
+            let own = place.checked_sub(height - title.len());
+            let text = own
+                .and_then(|own| title.get(own))
+                .map_or("", String::as_str);
+            match (index, heading, table.columns[column].align) {
+                (0, Some(heading), _) if place + 1 == height => {
+                    line = pad_right(heading, INDENT + columns);
+                }
+                (0, Some(_), _) => line.push_str(&pad_right("", columns)),
+                (0, None, _) | (_, _, Align::Left) => line.push_str(&pad_right(text, columns)),
+                (_, _, Align::Right) if column_has_star(table, column) => {
+                    line.push_str(&pad_left(&format!("{text} "), columns));
+                }
+                (_, _, Align::Right) => line.push_str(&pad_left(text, columns)),
+            }
+        }
+        line
+    };
+    (0..height).map(line).collect()
 }
 
 fn row_lines(
@@ -237,6 +302,7 @@ fn row_lines(
 
 #[cfg(test)]
 mod tests {
+    use super::super::Paint;
     use super::*;
     use crate::doc::Column;
 
@@ -267,5 +333,31 @@ mod tests {
             text.matches("first").count(),
             text.matches("setting").count()
         );
+    }
+
+    #[test]
+    fn long_titles_over_short_cells_are_broken_so_that_the_table_fits() {
+        let names = [
+            "enable-chunked-prefill",
+            "max-num-batched-tokens",
+            "TTFT p50",
+        ];
+        let table = Table {
+            columns: names.map(Column::right).to_vec(),
+            rows: vec![["true", "4096", "113"].map(Cell::text).to_vec()],
+            footnotes: Vec::new(),
+        };
+        let style = TextStyle {
+            width: 40,
+            paint: Paint::Plain,
+        };
+        let lines = lines(&table, None, style);
+        assert!(lines.iter().all(|line| width(line) <= 40), "{lines:#?}");
+        let whole: String = lines.join(" ");
+        for piece in [
+            "enable-", "chunked-", "prefill", "batched-", "tokens", "p50",
+        ] {
+            assert!(whole.contains(piece), "{piece} is lost: {lines:#?}");
+        }
     }
 }

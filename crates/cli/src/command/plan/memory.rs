@@ -42,13 +42,9 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
             }
         }
     }
-<<<<<<< HEAD
     if let Some(error) = impossible.filter(|_| answers.is_empty()) {
         return Err(error.into());
     }
-    let lang = language(arguments.view.lang);
-=======
->>>>>>> look
     let json = || match answers.as_slice() {
         [one] => one.to_json(),
         many => json!({
@@ -69,7 +65,6 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
     })
 }
 
-<<<<<<< HEAD
 /// A list of presets may be given at once; numbers of one card have commas of their own.
 fn presets(names: &str) -> Vec<&str> {
     match names.contains('=') {
@@ -78,10 +73,7 @@ fn presets(names: &str) -> Vec<&str> {
     }
 }
 
-fn sections(answers: &[Answer], lang: Lang) -> Vec<Section> {
-=======
 fn sections(answers: &[Answer], format: Format, lang: Lang) -> Vec<Section> {
->>>>>>> look
     let verdicts = answers.iter().map(|answer| verdict(answer, lang));
     let mut sections = vec![Section::plain(verdicts.collect())];
     let mut blocks = vec![Block::Table(numbers(answers, lang))];
