@@ -76,7 +76,7 @@ fn guess(grounds: &[Ground], folder: &Path) {
         let own = Timing::shipped(Device::named(ground.device).expect("a preset"));
         let wrong = WRONG.map(|signs| off_by_thirty_percent(&own, signs));
         let all: Vec<Landscape> = (std::iter::once(own).chain(wrong))
-            .map(|timing| guess::guessed(ground, timing))
+            .map(|timing| guess::guessed(ground, ground.flags(), timing))
             .collect();
         let text = serde_json::to_string(&all).expect("plain data");
         let file = guesses(folder).join(file_name(ground));

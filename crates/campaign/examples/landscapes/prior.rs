@@ -50,7 +50,5 @@ pub fn print(folder: &Path, seeds: Range<u64>) {
         }
     }
     let [without, right, wrong] = all.map(median);
-    say(format!(
-        "| all | | {without} | {right} | {wrong} |"
-    ));
+    say(format!("| all | | {without} | {right} | {wrong} |"));
 }

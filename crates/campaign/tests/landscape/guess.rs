@@ -2,40 +2,38 @@
 //! own, which knows the load's mean lengths and nothing of beginnings that prompts share.
 
 use crate::landscape::ground::Ground;
-use crate::landscape::problem::Problem;
-use crate::landscape::{Cell, Landscape, digits};
+use crate::landscape::{Cell, Flag, Landscape, digits};
 use inferometer_campaign::search::{Expected, Prior};
 use inferometer_campaign::space::{Point, Value};
 use inferometer_catalog::timing::Timing;
 
-/// How far settings that miss the limits are expected to stand behind those that meet them.
-const BEHIND: f64 = 1e-9;
-
 /// The landscape that a profile with these step times expects.
-pub fn guessed(ground: &Ground, timing: Timing) -> Landscape {
+pub fn guessed(ground: &Ground, flags: Vec<Flag>, timing: Timing) -> Landscape {
     let guess = Ground {
         timing: Some(timing),
         shared: 0,
         requests: 2 * ground.streams as u64,
         ..ground.clone()
     };
-    guess.landscape(guess.flags())
+    guess.landscape(flags)
 }
 
-/// Its expectations as a searcher takes them: what meets the limits goes first.
+/// Its expectations as a searcher takes them.
 pub fn prior(guessed: &Landscape, limits: Option<[f64; 2]>) -> Prior {
-    let problem = Problem::new(guessed, limits);
     let expected = guessed.cells.iter().enumerate().filter_map(|(at, &cell)| {
-        let Cell::Served { tokens_per_s, .. } = cell else {
+        let Cell::Served {
+            tokens_per_s,
+            ttft_ms,
+            tpot_ms,
+        } = cell
+        else {
             return None;
         };
-        let missed = problem.violation(cell);
+        let strains = limits.map(|[ttft, tpot]| vec![ttft_ms / ttft, tpot_ms / tpot]);
         Some(Expected {
             point: point(guessed, at),
-            score: match missed > 0.0 {
-                true => tokens_per_s * BEHIND,
-                false => tokens_per_s,
-            },
+            objective: tokens_per_s,
+            strains: strains.unwrap_or_default(),
         })
     });
     Prior::new(expected.collect())
