@@ -5,9 +5,17 @@ mod landscape;
 #[path = "landscape/guess.rs"]
 mod guess;
 
-use guess::{WRONG, guessed, off_by_thirty_percent, prior};
-use inferometer_campaign::search::{Expected, Prior, Searcher, Tpe};
-use landscape::{GROUNDS, Landscape, Problem, median, trials_to_95};
+#[path = "landscape/wrong.rs"]
+mod wrong;
+
+use guess::{guessed, prior};
+use inferometer_campaign::search::{Searcher, Tpe};
+use inferometer_catalog::device::Device;
+use inferometer_catalog::timing::Timing;
+use landscape::ground::{GROUNDS, Ground};
+use landscape::problem::Problem;
+use landscape::{Cell, Landscape, median, trials_to_95};
+use wrong::{WRONG, off_by_thirty_percent};
 
 const SEEDS: u64 = 5;
 const PATIENCE: usize = 150;
@@ -21,7 +29,7 @@ fn trials(problem: &Problem<'_>, searcher: &dyn Searcher) -> f64 {
 }
 
 /// Short enough for a test: fewer requests, two flags less.
-fn small() -> (landscape::Ground, Landscape) {
+fn small() -> (Ground, Landscape) {
     let mut ground = GROUNDS[5].clone();
     ground.requests = 2 * ground.streams as u64;
     let mut flags = ground.flags();
@@ -33,35 +41,39 @@ fn small() -> (landscape::Ground, Landscape) {
 #[test]
 fn a_prior_saves_trials_and_a_wrong_one_does_not_mislead() {
     let (ground, landscape) = small();
-    let limits = Some(landscape.limits);
-    let problem = Problem::new(&landscape, limits);
-    let without = trials(&problem, &Tpe);
-    let right = trials(
-        &problem,
-        &prior(&guessed(&ground, &landscape, None), limits),
-    );
-    assert!(
-        right <= 0.5 * without,
-        "{right} trials, and {without} without"
-    );
-    for signs in WRONG {
-        let timing = off_by_thirty_percent(ground.device, signs);
-        let guess = guessed(&ground, &landscape, Some(timing));
-        let wrong = trials(&problem, &prior(&guess, limits));
-        assert!(
-            wrong <= without,
-            "{signs:b}: {wrong} trials, and {without} without"
-        );
+    let own = Timing::shipped(Device::named(ground.device).expect("a preset"));
+    let guess = |timing: Timing| guessed(&ground, landscape.flags.clone(), timing);
+    let right = guess(own.clone());
+    let wrong = WRONG.map(|signs| guess(off_by_thirty_percent(&own, signs)));
+    for limits in [None, Some(landscape.limits)] {
+        let problem = Problem::new(&landscape, limits);
+        let without = trials(&problem, &Tpe);
+        let with = trials(&problem, &prior(&right, limits));
+        assert!(with <= 0.6 * without, "{with} trials, {without} without");
+        for guess in &wrong {
+            let misled = trials(&problem, &prior(guess, limits));
+            assert!(
+                misled <= 1.25 * without,
+                "{misled} trials, {without} without"
+            );
+        }
     }
-    // A guess that has everything upside down costs a few trials, and not the study.
-    let cells = prior(&guessed(&ground, &landscape, None), None);
-    let reversed = cells.expected().iter().map(|it| Expected {
-        point: it.point.clone(),
-        score: -it.score,
-    });
-    let misled = trials(&problem, &Prior::new(reversed.collect()));
+}
+
+#[test]
+fn a_guess_that_has_everything_upside_down_costs_a_few_trials_and_not_the_study() {
+    let (_, landscape) = small();
+    let mut reversed = landscape.clone();
+    for cell in &mut reversed.cells {
+        if let Cell::Served { tokens_per_s, .. } = cell {
+            *tokens_per_s = 1.0 / *tokens_per_s;
+        }
+    }
+    let problem = Problem::new(&landscape, None);
+    let without = trials(&problem, &Tpe);
+    let misled = trials(&problem, &prior(&reversed, None));
     assert!(
         misled <= 2.0 * without + 6.0,
-        "{misled} trials, and {without} without"
+        "{misled} trials, {without} without"
     );
 }

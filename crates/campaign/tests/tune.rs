@@ -4,7 +4,9 @@
 mod landscape;
 
 use inferometer_campaign::search::{Random, Searcher, Tpe};
-use landscape::{Cell, GROUNDS, Problem, median, trials_to_95};
+use landscape::ground::GROUNDS;
+use landscape::problem::Problem;
+use landscape::{Cell, median, trials_to_95};
 
 const SEEDS: u64 = 7;
 const PATIENCE: usize = 150;

@@ -21,26 +21,18 @@ pub struct Goal {
     pub objectives: Objectives,
 }
 
-/// How far candidates that miss the objectives stand behind those that meet them.
-const BEHIND: f64 = 1e-9;
-
 impl Goal {
-    /// What a searcher takes as its expectation of a candidate: larger is better, and all that
-    /// miss the objectives come after all that meet them.
-    pub fn score(&self, ranked: &Ranked) -> f64 {
-        let worth = match self.metric {
+    /// What is expected of a candidate so that larger is better; never below 0.
+    pub fn worth(&self, ranked: &Ranked) -> f64 {
+        match self.metric {
             Metric::Requests | Metric::Throughput => ranked.predicted,
             Metric::Ttft | Metric::Tpot | Metric::E2e => 1.0 / ranked.predicted.max(1e-9),
-        };
-        match ranked.met {
-            true => worth,
-            false => worth * BEHIND,
         }
     }
 }
 
 /// A candidate that the engine would serve.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Ranked {
     /// Which of the candidates.
     pub index: usize,
@@ -48,6 +40,8 @@ pub struct Ranked {
     pub predicted: f64,
     /// Whether it is expected to meet the objectives.
     pub met: bool,
+    /// The figure of each objective as a share of its limit.
+    pub strains: Vec<f64>,
     /// Whether the calibration was measured near by.
     pub inside_envelope: bool,
 }
@@ -74,11 +68,13 @@ pub fn rank(
             index,
             predicted: Figures::of(&run).get(goal.metric)?,
             met: goal.objectives.is_empty() || goal.objectives.met(&run),
+            strains: goal.objectives.strains(&run),
             inside_envelope: calibration.envelope.beyond(work, &settled).is_empty(),
         })
     });
     let mut ranked: Vec<Ranked> = expected.into_iter().flatten().collect();
-    ranked.sort_by(|a, b| goal.score(b).total_cmp(&goal.score(a)));
+    let by_worth = |a: &Ranked, b: &Ranked| goal.worth(b).total_cmp(&goal.worth(a));
+    ranked.sort_by(|a, b| b.met.cmp(&a.met).then(by_worth(a, b)));
     Ok(ranked)
 }
 

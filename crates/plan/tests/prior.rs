@@ -1,5 +1,8 @@
 //! A calibrated profile as the prior of a tuner.
 
+#[path = "../../campaign/tests/landscape/wrong.rs"]
+mod wrong;
+
 use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::model::Model;
@@ -11,6 +14,7 @@ use inferometer_plan::observation::{Load, Observation, Origin, Start};
 use inferometer_plan::predict::{Figures, Metric, Subject, Work, simulate};
 use inferometer_plan::rank::{Goal, rank};
 use inferometer_plan::what_if::Objectives;
+use wrong::{WRONG, off_by_thirty_percent};
 
 fn subject() -> Subject {
     Subject {
@@ -73,28 +77,6 @@ fn candidates() -> Vec<Vec<Flag>> {
     all
 }
 
-/// The profile with every coefficient off by 30 %, up or down as the bits of `which` say.
-fn wrong(calibration: &Calibration, which: u32) -> Calibration {
-    let mut calibration = calibration.clone();
-    let timing = &mut calibration.timing;
-    let coefficients = [
-        &mut timing.linear,
-        &mut timing.attention,
-        &mut timing.weights,
-        &mut timing.kv,
-        &mut timing.layer_us,
-        &mut timing.step_us,
-        &mut timing.sequence_us,
-        &mut timing.prefill_us,
-        &mut timing.api.chunk_us,
-        &mut timing.api.request_us,
-    ];
-    for (bit, coefficient) in coefficients.into_iter().enumerate() {
-        *coefficient *= if which >> bit & 1 == 1 { 1.3 } else { 0.7 };
-    }
-    calibration
-}
-
 #[test]
 fn a_profile_that_is_wrong_by_thirty_percent_keeps_the_best_in_the_first_third() {
     let truth = calibrated(&subject());
@@ -113,17 +95,14 @@ fn a_profile_that_is_wrong_by_thirty_percent_keeps_the_best_in_the_first_third()
     for (metric, objectives) in goals {
         let goal = Goal { metric, objectives };
         let best = rank(&truth, &work, &goal, &candidates).expect("as set up")[0].index;
-        for which in [
-            0b00_1011_0110,
-            0b11_0100_1001,
-            0b01_0001_1100,
-            0b10_1110_0011,
-        ] {
-            let ranked = rank(&wrong(&truth, which), &work, &goal, &candidates).expect("as set up");
+        for signs in WRONG {
+            let mut wrong = truth.clone();
+            wrong.timing = off_by_thirty_percent(&truth.timing, signs);
+            let ranked = rank(&wrong, &work, &goal, &candidates).expect("as set up");
             let place = ranked.iter().position(|ranked| ranked.index == best);
             assert!(
                 place.is_some_and(|place| place < candidates.len() / 3),
-                "{metric:?} {which:b}: {place:?}"
+                "{metric:?} {signs:b}: {place:?}"
             );
         }
     }
@@ -150,4 +129,28 @@ fn what_the_engine_refuses_is_no_candidate_and_what_was_not_measured_is_marked()
         .map(|ranked| (ranked.index, ranked.inside_envelope))
         .collect();
     assert_eq!(order, [(2, true), (1, false)]);
+}
+
+#[test]
+fn a_strain_says_by_how_much_an_objective_is_missed() {
+    let calibration = calibrated(&subject());
+    let figures = |limit: &str| {
+        let slos = ["tpot.p90", "tpot.mean", "tpot"];
+        let slos = slos.map(|scope| format!("{scope}={limit}").parse().expect("as set up"));
+        let goal = Goal {
+            metric: Metric::Throughput,
+            objectives: Objectives {
+                slos: slos.to_vec(),
+                attainment: Some(0.9),
+            },
+        };
+        let ranked = rank(&calibration, &work(32), &goal, &[Vec::new()]).expect("as set up");
+        (ranked[0].strains.clone(), ranked[0].met)
+    };
+    let (strict, loose) = (figures("1ms"), figures("1s"));
+    assert!(!strict.1 && strict.0.iter().all(|strain| *strain > 1.0));
+    assert!(loose.1 && loose.0.iter().all(|strain| *strain < 1.0));
+    for (strict, loose) in strict.0.iter().zip(&loose.0) {
+        assert!((strict / loose - 1000.0).abs() < 1e-6);
+    }
 }

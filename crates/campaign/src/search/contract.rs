@@ -19,7 +19,8 @@ fn prior() -> Prior {
     let points = space.grid().take(5).zip(1..);
     let expected = points.map(|(point, place)| Expected {
         point,
-        score: f64::from(place),
+        objective: f64::from(place),
+        strains: vec![1.0 / f64::from(place)],
     });
     Prior::new(expected.collect())
 }

@@ -44,22 +44,41 @@ impl Objectives {
     }
 
     fn slos_of_the_run(&self, run: &Run) -> bool {
-        self.slos.iter().all(|slo| {
-            let mut sample: Vec<f64> = run
-                .served
-                .iter()
-                .filter_map(|served| figure(slo.metric, served))
-                .collect();
-            sort(&mut sample);
-            let value = match slo.scope {
-                SloScope::Request => return true,
-                SloScope::Percentile(percent) => quantile(&sample, percent / 100.0),
-                SloScope::Mean => {
-                    (!sample.is_empty()).then(|| sample.iter().sum::<f64>() / sample.len() as f64)
-                }
-            };
-            value.is_some_and(|ms| ms <= limit_ms(slo))
-        })
+        (self.slos.iter())
+            .filter(|slo| slo.scope != SloScope::Request)
+            .all(|slo| self.strain(slo, run) <= 1.0)
+    }
+
+    /// For each objective its figure as a share of its limit: above 1 it is missed. One of a
+    /// request is judged by the slowest request that must still meet it.
+    pub fn strains(&self, run: &Run) -> Vec<f64> {
+        self.slos.iter().map(|slo| self.strain(slo, run)).collect()
+    }
+
+    fn strain(&self, slo: &Slo, run: &Run) -> f64 {
+        let figures = run.served.iter().filter_map(|it| figure(slo.metric, it));
+        let mut sample: Vec<f64> = figures.collect();
+        sort(&mut sample);
+        let value = match slo.scope {
+            SloScope::Request => self.slowest_that_counts(slo.metric, run),
+            SloScope::Percentile(percent) => quantile(&sample, percent / 100.0),
+            SloScope::Mean => {
+                (!sample.is_empty()).then(|| sample.iter().sum::<f64>() / sample.len() as f64)
+            }
+        };
+        value.map_or(f64::INFINITY, |ms| ms / limit_ms(slo))
+    }
+
+    /// The metric of the slowest request among the share that must meet an objective; absent if
+    /// fewer were served. A request that the metric says nothing of meets any.
+    fn slowest_that_counts(&self, metric: SloMetric, run: &Run) -> Option<f64> {
+        let served = run.served.iter().filter(|it| it.finished.is_some());
+        let mut sample: Vec<f64> = served.map(|it| figure(metric, it).unwrap_or(0.0)).collect();
+        sort(&mut sample);
+        let wanted = self.attainment.unwrap_or(1.0) * run.served.len() as f64;
+        sample
+            .get((wanted.ceil() as usize).checked_sub(1)?)
+            .copied()
     }
 }
 

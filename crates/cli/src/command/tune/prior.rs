@@ -17,8 +17,10 @@ use inferometer_plan::what_if::Objectives;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Candidates that are computed; of a larger space every so manieth is.
-const MOST_CANDIDATES: usize = 400;
+/// Candidates that are computed; of a larger space as many, scattered over it.
+const MOST_CANDIDATES: usize = 1024;
+/// Its multiples scatter evenly between whole numbers.
+const GOLDEN_RATIO: f64 = 1.618_033_988_749_895;
 /// Points of a space that are counted before it is thinned.
 const MOST_COUNTED: usize = 200_000;
 /// Requests of each prediction where the study does not say.
@@ -45,7 +47,8 @@ pub fn read(file: &Path, study: &Study, rules: &dyn Rules) -> anyhow::Result<Pri
     }
     let expected = ranked.iter().map(|ranked| Expected {
         point: candidates[ranked.index].clone(),
-        score: goal.score(ranked),
+        objective: goal.worth(ranked),
+        strains: ranked.strains.clone(),
     });
     Ok(Prior::new(expected.collect()))
 }
@@ -115,14 +118,15 @@ fn lengths(asked: Option<&LengthSpec>, known: &LengthSpec) -> anyhow::Result<Dis
     }
 }
 
-/// The legal points of the space, thinned evenly where they are many.
+/// The legal points of the space; where they are many, as many as are computed. Every n-th would
+/// have one value alone of the flags that change fastest.
 fn candidates(study: &Study, rules: &dyn Rules) -> Vec<Point> {
     let count = study.space.grid().take(MOST_COUNTED).count();
-    let every = count.div_ceil(MOST_CANDIDATES).max(1);
+    let share = MOST_CANDIDATES as f64 / count as f64;
     let mut known = BTreeSet::new();
-    (study.space.grid().take(MOST_COUNTED))
-        .step_by(every)
-        .filter_map(|point| rules.admit(&study.space, point).point())
+    (study.space.grid().take(MOST_COUNTED).enumerate())
+        .filter(|(at, _)| (*at as f64 * GOLDEN_RATIO).fract() < share)
+        .filter_map(|(_, point)| rules.admit(&study.space, point).point())
         .filter(|point| known.insert(point.to_string()))
         .collect()
 }

@@ -1,0 +1,74 @@
+//! The first trials of a search: the engine's default with one flag changed, each flag once.
+//!
+//! A default is a good setting of most flags. What a single change brings is the doing of that
+//! flag alone, so a few trials tell which flags matter; points by chance change all at once, and
+//! most of them for the worse.
+
+use super::super::{Ask, Outcome};
+use crate::space::{Coordinate, Point, Space, Value};
+use rand::{Rng, RngExt};
+use std::collections::BTreeSet;
+
+/// Trials after which flags that were not changed yet are left to what was learned.
+const MOST: usize = 8;
+/// Values of a flag that are drawn until one is legal.
+const DRAWS: usize = 16;
+
+/// The first point that was measured with another value of a flag that was not varied by itself
+/// yet. Absent once every flag was, or if the engine refuses all such changes.
+pub(super) fn one_change(ask: &Ask<'_>) -> Option<Point> {
+    if ask.past.len() + ask.pending.len() > MOST {
+        return None;
+    }
+    let measured = (ask.past.iter()).find(|it| matches!(it.outcome, Outcome::Measured { .. }))?;
+    let centre = inside(ask.space, &measured.point)?;
+    let tried = ask.past.iter().map(|it| &it.point).chain(ask.pending);
+    let varied: BTreeSet<String> = (tried.filter_map(|point| inside(ask.space, point)))
+        .filter_map(|point| only_difference(&centre, &point))
+        .collect();
+    let mut random = ask.random();
+    let mut flags: Vec<_> = (ask.space.dimensions().iter())
+        .filter(|dimension| !varied.contains(&dimension.name))
+        .collect();
+    shuffle(&mut flags, &mut random);
+    let taken = ask.taken();
+    flags.into_iter().find_map(|dimension| {
+        (0..DRAWS).find_map(|_| {
+            let mut point = centre.clone();
+            let value = dimension.domain.at(random.random());
+            let before = point.0.insert(dimension.name.clone(), value)?;
+            let other = !before.same(point.get(&dimension.name)?);
+            (other && !taken.contains(&point.to_string()) && ask.is_legal(&point)).then_some(point)
+        })
+    })
+}
+
+/// The point with every value that is not of the space moved to the nearest that is.
+fn inside(space: &Space, point: &Point) -> Option<Point> {
+    (space.dimensions().iter())
+        .map(|dimension| {
+            let value = point.get(&dimension.name)?;
+            let value: Value = match dimension.domain.coordinate(value)? {
+                _ if dimension.domain.contains(value) => value.clone(),
+                Coordinate::Ordered(at) => dimension.domain.nearest(at),
+                Coordinate::Category(_) => value.clone(),
+            };
+            Some((dimension.name.as_str(), value))
+        })
+        .collect()
+}
+
+/// The flag in which two points differ, if it is one alone.
+fn only_difference(a: &Point, b: &Point) -> Option<String> {
+    let differs = |(name, value): &(&String, &Value)| !b.get(name).is_some_and(|it| it.same(value));
+    let mut differing = a.0.iter().filter(differs);
+    let (name, _) = differing.next()?;
+    differing.next().is_none().then(|| name.clone())
+}
+
+/// Puts things into an order by chance.
+pub(super) fn shuffle<T>(things: &mut [T], random: &mut impl Rng) {
+    for at in (1..things.len()).rev() {
+        things.swap(at, random.random_range(0..=at));
+    }
+}
