@@ -219,3 +219,116 @@ fn differing(a: &Point, b: &Point) -> usize {
     let other = |(name, value): &(&String, _)| b.get(name) != Some(*value);
     a.0.iter().filter(other).count()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Observation;
+    use super::*;
+    use crate::space::{Dimension, Domain, NoRules, Space, Spacing, Value};
+
+    /// Sequences from 1 to 8, and a switch that the guess knows nothing of.
+    fn space() -> Space {
+        let flags = [
+            ("a", Domain::int(1, 8, Spacing::Linear(None)).unwrap()),
+            ("switch", Domain::bool()),
+        ];
+        let flags = flags.map(|(name, domain)| Dimension {
+            name: name.into(),
+            domain,
+        });
+        Space::new(flags.to_vec(), Vec::new()).unwrap()
+    }
+
+    fn point(a: i64, switch: bool) -> Point {
+        let values = [("a", Value::Int(a)), ("switch", Value::Bool(switch))];
+        values.into_iter().collect()
+    }
+
+    /// More brings more, and strains the SLO as much more.
+    fn prior() -> Prior {
+        let expected = |a: i64, switch: bool| Expected {
+            point: point(a, switch),
+            objective: a as f64,
+            strains: vec![a as f64 / 6.0],
+        };
+        let both = |a: i64| [expected(a, false), expected(a, true)];
+        Prior::new((1..=8).flat_map(both).collect())
+    }
+
+    fn next(past: &[Observation]) -> Point {
+        let ask = Ask {
+            space: &space(),
+            rules: &NoRules,
+            past,
+            pending: &[],
+            seed: 1,
+        };
+        prior().next(&ask).expect("candidates are left")
+    }
+
+    fn trial(point: Point, objective: f64, violation: f64) -> Observation {
+        Observation {
+            point,
+            outcome: Outcome::Measured {
+                objectives: vec![objective],
+                violation,
+            },
+        }
+    }
+
+    #[test]
+    fn what_may_well_miss_the_limits_is_not_tried_first_and_an_unknown_flag_stays_as_it_is() {
+        for switch in [false, true] {
+            let first = next(&[trial(point(1, switch), 1.0, 0.0)]);
+            let a = first.get("a").and_then(Value::number).unwrap();
+            assert!((3.0..6.0).contains(&a), "{first}");
+            assert_eq!(first.get("switch"), Some(&Value::Bool(switch)));
+        }
+    }
+
+    #[test]
+    fn limits_that_are_missed_by_more_than_was_expected_make_it_more_careful() {
+        let a = |of: &Observation| {
+            next(std::slice::from_ref(of))
+                .get("a")
+                .and_then(Value::number)
+        };
+        let as_expected = a(&trial(point(8, true), 8.0, 1.0 / 3.0));
+        let missed_by_far = a(&trial(point(8, true), 8.0, 3.0));
+        assert!(missed_by_far < as_expected);
+        let met = a(&trial(point(8, true), 8.0, 0.0));
+        assert!(met > as_expected);
+    }
+
+    #[test]
+    fn a_guess_that_is_refuted_has_no_say() {
+        let refuted: Vec<Observation> = [(2, 6.0), (4, 4.0), (6, 2.0), (8, 1.0)]
+            .map(|(a, objective)| trial(point(a, true), objective, 0.0))
+            .to_vec();
+        let ask = Ask {
+            space: &space(),
+            rules: &NoRules,
+            past: &refuted,
+            pending: &[],
+            seed: 1,
+        };
+        assert!(!Guess::of(&prior().expected, &ask).is_borne_out(&ask));
+        assert_eq!(prior().next(&ask), Tpe.next(&ask));
+    }
+
+    #[test]
+    fn expectations_that_are_no_numbers_say_nothing() {
+        let odd = [
+            (f64::NAN, 1.0),
+            (f64::INFINITY, 1.0),
+            (-1.0, 1.0),
+            (1.0, f64::NAN),
+        ];
+        let expected = odd.map(|(objective, strain)| Expected {
+            point: point(1, true),
+            objective,
+            strains: vec![strain],
+        });
+        assert_eq!(Prior::new(expected.to_vec()), Prior::default());
+    }
+}

@@ -72,3 +72,92 @@ pub(super) fn shuffle<T>(things: &mut [T], random: &mut impl Rng) {
         things.swap(at, random.random_range(0..=at));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Observation;
+    use super::*;
+    use crate::space::{Dimension, Domain, NoRules, Spacing};
+
+    fn space() -> Space {
+        let seqs = Domain::int(16, 256, Spacing::Log(Some(4.0))).unwrap();
+        let flags = [
+            ("seqs", seqs),
+            ("cache", Domain::bool()),
+            ("eager", Domain::bool()),
+        ];
+        let flags = flags.map(|(name, domain)| Dimension {
+            name: name.into(),
+            domain,
+        });
+        Space::new(flags.to_vec(), Vec::new()).unwrap()
+    }
+
+    fn measured(point: Point) -> Observation {
+        Observation {
+            point,
+            outcome: Outcome::Measured {
+                objectives: vec![1.0],
+                violation: 0.0,
+            },
+        }
+    }
+
+    /// The engine's default, whose number of sequences is not in the space.
+    fn default() -> Point {
+        let values = [
+            ("seqs", Value::Int(1000)),
+            ("cache", Value::Bool(true)),
+            ("eager", Value::Bool(false)),
+        ];
+        values.into_iter().collect()
+    }
+
+    #[test]
+    fn every_flag_is_changed_once_and_by_itself() {
+        let space = space();
+        let centre = inside(&space, &default()).unwrap();
+        assert_eq!(centre.get("seqs"), Some(&Value::Int(256)));
+        for seed in 0..20 {
+            let mut past = vec![measured(default())];
+            let mut changed = BTreeSet::new();
+            loop {
+                let ask = Ask {
+                    space: &space,
+                    rules: &NoRules,
+                    past: &past,
+                    pending: &[],
+                    seed,
+                };
+                let Some(point) = one_change(&ask) else { break };
+                assert!(space.contains(&point));
+                changed.insert(only_difference(&centre, &point).expect("one flag"));
+                past.push(measured(point));
+            }
+            assert_eq!((past.len(), changed.len()), (4, 3));
+        }
+    }
+
+    #[test]
+    fn what_is_being_tried_is_not_changed_again_and_without_a_measurement_there_is_no_centre() {
+        let space = space();
+        let mut ask = Ask {
+            space: &space,
+            rules: &NoRules,
+            past: &[measured(default())],
+            pending: &[],
+            seed: 3,
+        };
+        let first = one_change(&ask).unwrap();
+        let pending = [first.clone()];
+        ask.pending = &pending;
+        let second = one_change(&ask).unwrap();
+        let centre = inside(&space, &default()).unwrap();
+        assert_ne!(
+            only_difference(&centre, &first),
+            only_difference(&centre, &second)
+        );
+        ask.past = &[];
+        assert_eq!(one_change(&ask), None);
+    }
+}
