@@ -5,7 +5,7 @@
 //! measured also corrects the guess: by how much it misjudges the SLOs is taken off before the
 //! next choice, and a guess whose order the measurements do not bear out is not listened to.
 
-use super::{Ask, Outcome, Searcher, Tpe, ranking, tpe};
+use super::{Ask, Observation, Outcome, Searcher, Tpe, ranking, tpe};
 use crate::space::Point;
 use inferometer_core::statistics::normal_tail;
 use std::cmp::Ordering;
@@ -26,9 +26,12 @@ pub struct Expected {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prior {
     expected: Vec<Expected>,
+    /// Where each candidate is among them, by its text.
+    places: HashMap<String, usize>,
 }
 
-// Chosen on the landscapes of `bench/tune` with seeds from 100 on.
+// Chosen among a few by hand, on the landscapes of `bench/tune` with seeds from 100 on; on its
+// other grounds nothing was chosen.
 /// Trials that follow the guess alone.
 const HEAD: usize = 2;
 /// Trials after which only what was measured counts: what the guess knows was tried by then.
@@ -69,7 +72,34 @@ impl Prior {
             let objective = it.objective.is_finite() && it.objective > 0.0;
             objective && it.strains.iter().all(|strain| *strain >= 0.0)
         });
-        Prior { expected }
+        let places = expected.iter().enumerate();
+        let places = places.map(|(at, it)| (it.point.to_string(), at)).collect();
+        Prior { expected, places }
+    }
+
+    /// What was expected of a point.
+    fn of(&self, point: &Point) -> Option<&Expected> {
+        Some(&self.expected[*self.places.get(&point.to_string())?])
+    }
+
+    /// By how much strains are misjudged, as a logarithm: the mean over trials that tell, pulled
+    /// towards 0 while they are few. A trial tells if it missed the SLOs, or if it met them and
+    /// was not expected to.
+    fn bias(&self, past: &[Observation]) -> f64 {
+        let off = past.iter().filter_map(|observation| {
+            let Outcome::Measured { violation, .. } = observation.outcome else {
+                return None;
+            };
+            let strain = self.of(&observation.point)?.worst()?;
+            let off = match violation > 0.0 {
+                true => (1.0 + violation).ln() - strain.ln(),
+                false if strain > 1.0 => -strain.ln(),
+                false => return None,
+            };
+            off.is_finite().then(|| off.clamp(-MOST_OFF, MOST_OFF))
+        });
+        let (sum, count) = off.fold((0.0, 0.0), |(sum, count), off| (sum + off, count + 1.0));
+        sum / (count + 1.0)
     }
 }
 
@@ -79,7 +109,7 @@ impl Searcher for Prior {
     }
 
     fn next(&self, ask: &Ask<'_>) -> Option<Point> {
-        let guess = Guess::of(&self.expected, ask);
+        let guess = Guess::of(self, ask);
         let guided = match ask.past.len() + ask.pending.len() {
             0..=HEAD => guess.promising(ask),
             begun if begun < LAST_SAY && guess.is_borne_out(ask) => guess.with_learned(ask, begun),
@@ -91,21 +121,33 @@ impl Searcher for Prior {
 
 /// The expectations in the light of what was measured.
 struct Guess<'a> {
-    /// Candidates of the space, with their scores.
+    prior: &'a Prior,
+    bias: f64,
+    /// Candidates of the space with their scores, the most promising first.
     candidates: Vec<(&'a Point, f64)>,
     taken: HashSet<String>,
 }
 
 impl<'a> Guess<'a> {
-    fn of(expected: &'a [Expected], ask: &Ask<'_>) -> Self {
-        let bias = bias(expected, ask);
-        let candidates = (expected.iter())
+    fn of(prior: &'a Prior, ask: &Ask<'_>) -> Self {
+        let bias = prior.bias(ask.past);
+        let known = prior.expected.iter();
+        let mut candidates: Vec<(&Point, f64)> = known
             .filter(|it| ask.space.contains(&it.point))
-            .map(|it| (&it.point, it.score(bias)));
+            .map(|it| (&it.point, it.score(bias)))
+            .collect();
+        candidates.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         Guess {
-            candidates: candidates.collect(),
+            prior,
+            bias,
+            candidates,
             taken: ask.taken(),
         }
+    }
+
+    /// The score of a point, if anything is expected of it.
+    fn score(&self, point: &Point) -> Option<f64> {
+        Some(self.prior.of(point)?.score(self.bias))
     }
 
     fn is_fresh(&self, ask: &Ask<'_>, point: &Point) -> bool {
@@ -117,25 +159,26 @@ impl<'a> Guess<'a> {
     /// taken which differs least from the first trial, the engine's default: a flag that the
     /// guess does not care about stays as it is.
     fn promising(&self, ask: &Ask<'_>) -> Option<Point> {
-        let tried = |it: &&(&Point, f64)| self.taken.contains(&it.0.to_string());
-        let known: Vec<_> = self.candidates.iter().filter(tried).collect();
+        let tried = ask.past.iter().map(|it| &it.point).chain(ask.pending);
+        let known: Vec<(&Point, f64)> = tried
+            .filter_map(|point| Some((point, self.score(point)?)))
+            .collect();
         let says_more = |(point, score): &&(&Point, f64)| {
             !known.iter().any(|(other, of_other)| {
                 let alike = (score - of_other).abs() <= ALIKE * of_other;
                 alike && differing(point, other) <= 1
             })
         };
-        let mut fresh: Vec<_> = (self.candidates.iter())
+        let mut fresh = (self.candidates.iter())
             .filter(says_more)
             .filter(|(point, _)| self.is_fresh(ask, point))
-            .collect();
-        fresh.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        let (_, best) = fresh.first()?;
+            .peekable();
+        let (_, best) = **fresh.peek()?;
         let changes = |point: &Point| {
             let first = ask.past.first();
             first.map_or(0, |first| differing(point, &first.point))
         };
-        (fresh.iter())
+        fresh
             .take_while(|(_, score)| *score >= best * (1.0 - ALIKE))
             .min_by_key(|(point, _)| changes(point))
             .map(|(point, _)| (*point).clone())
@@ -143,8 +186,7 @@ impl<'a> Guess<'a> {
 
     /// The candidate of which most is to be hoped by the guess and by what was learned.
     fn with_learned(&self, ask: &Ask<'_>, begun: usize) -> Option<Point> {
-        let scores = self.candidates.iter().map(|(_, score)| *score);
-        let best = scores.max_by(f64::total_cmp).filter(|best| *best > 0.0)?;
+        let (_, best) = *self.candidates.first().filter(|(_, score)| *score > 0.0)?;
         let weight = WEIGHT / begun as f64;
         let learned = tpe::worths(ask, self.candidates.iter().map(|(point, _)| *point));
         let mut hopes: Vec<(f64, &Point)> = (self.candidates.iter().zip(learned))
@@ -160,15 +202,12 @@ impl<'a> Guess<'a> {
     /// Whether the order of what was measured is the expected one, or too little was measured
     /// to tell.
     fn is_borne_out(&self, ask: &Ask<'_>) -> bool {
-        let scores: HashMap<String, f64> = (self.candidates.iter())
-            .map(|(point, score)| (point.to_string(), *score))
-            .collect();
         let failed = (ask.past.iter().enumerate())
             .filter(|(_, it)| it.outcome == Outcome::Failed)
             .map(|(at, _)| (at, ask.past.len()));
         let places = ranking(ask.past).into_iter().enumerate();
         let pairs: Vec<(f64, usize)> = (places.map(|(place, at)| (at, place)).chain(failed))
-            .filter_map(|(at, place)| Some((*scores.get(&ask.past[at].point.to_string())?, place)))
+            .filter_map(|(at, place)| Some((self.score(&ask.past[at].point)?, place)))
             .collect();
         if pairs.len() < ENOUGH {
             return true;
@@ -191,29 +230,6 @@ fn order(ordering: Ordering) -> f64 {
     f64::from(ordering as i8)
 }
 
-/// By how much strains are misjudged, as a logarithm: the mean over trials that tell, pulled
-/// towards 0 while they are few. A trial tells if it missed the SLOs, or if it met them and was
-/// not expected to.
-fn bias(expected: &[Expected], ask: &Ask<'_>) -> f64 {
-    let strains: HashMap<String, f64> = (expected.iter())
-        .filter_map(|it| Some((it.point.to_string(), it.worst()?)))
-        .collect();
-    let off = ask.past.iter().filter_map(|observation| {
-        let Outcome::Measured { violation, .. } = observation.outcome else {
-            return None;
-        };
-        let strain = *strains.get(&observation.point.to_string())?;
-        let off = match violation > 0.0 {
-            true => (1.0 + violation).ln() - strain.ln(),
-            false if strain > 1.0 => -strain.ln(),
-            false => return None,
-        };
-        off.is_finite().then(|| off.clamp(-MOST_OFF, MOST_OFF))
-    });
-    let (sum, count) = off.fold((0.0, 0.0), |(sum, count), off| (sum + off, count + 1.0));
-    sum / (count + 1.0)
-}
-
 /// Flags in which two points differ.
 fn differing(a: &Point, b: &Point) -> usize {
     let other = |(name, value): &(&String, _)| b.get(name) != Some(*value);
@@ -222,7 +238,6 @@ fn differing(a: &Point, b: &Point) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Observation;
     use super::*;
     use crate::space::{Dimension, Domain, NoRules, Space, Spacing, Value};
 
@@ -312,7 +327,7 @@ mod tests {
             pending: &[],
             seed: 1,
         };
-        assert!(!Guess::of(&prior().expected, &ask).is_borne_out(&ask));
+        assert!(!Guess::of(&prior(), &ask).is_borne_out(&ask));
         assert_eq!(prior().next(&ask), Tpe.next(&ask));
     }
 
