@@ -7,8 +7,8 @@
 
 use inferometer_catalog::engine::{DeviceClass, DeviceKind};
 use inferometer_engine::{
-    Access, Client, DeviceTool, Engine, Interview, Launch, Progress, Readiness, SUPERVISOR_WORD,
-    Supervisor, Watch, WatchPlan, device_class, discover, leftovers, supervise,
+    Access, Client, DeviceTool, Devices, Engine, Interview, Launch, Progress, Readiness,
+    SUPERVISOR_WORD, Supervisor, Watch, WatchPlan, device_class, discover, leftovers, supervise,
 };
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -119,7 +119,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 running.url(),
             ),
             access: Access::default(),
-            devices,
+            devices: devices.map_or(Devices::None, Devices::Shown),
             samples,
         })?),
         None => None,

@@ -49,4 +49,4 @@ pub use registry::{Leftover, LeftoverState, leftovers, without_secrets};
 pub use rule::{BadRule, FlagRule};
 pub use running::{MemoryAfter, Running, Stopped};
 pub use supervisor::{SUPERVISOR_WORD, StopSignal, supervise};
-pub use watch::{Watch, WatchError, WatchPlan, WatchReport};
+pub use watch::{Devices, Watch, WatchError, WatchPlan, WatchReport};

@@ -32,10 +32,21 @@ pub struct WatchPlan {
     pub metrics: Option<String>,
     /// What opens its door.
     pub access: Access,
-    /// The tool that shows the devices.
-    pub devices: Option<DeviceTool>,
+    /// The devices.
+    pub devices: Devices,
     /// Where the samples go, as `RunDir::samples_path` says.
     pub samples: PathBuf,
+}
+
+/// Which devices to watch.
+#[derive(Clone, Debug)]
+pub enum Devices {
+    /// None.
+    None,
+    /// Those that this tool shows.
+    Shown(DeviceTool),
+    /// Those of this host, if it has a tool that shows them; to find it may take seconds.
+    OfThisHost,
 }
 
 /// What became of it.
@@ -133,9 +144,15 @@ impl Watch {
             let client = Client::new(plan.access, SCRAPE_LIMIT)?;
             watch.repeat(plan.every, move |shared| scrape(shared, &client, &url));
         }
-        if let Some(tool) = plan.devices {
+        if !matches!(plan.devices, Devices::None) {
+            let mut tool = None;
             watch.repeat(DEVICES_EVERY.max(plan.every), move |shared| {
-                let devices = tool.look();
+                let tool = tool.get_or_insert_with(|| match &plan.devices {
+                    Devices::None => None,
+                    Devices::Shown(tool) => Some(tool.clone()),
+                    Devices::OfThisHost => DeviceTool::find(),
+                });
+                let devices = tool.as_ref().map_or(Vec::new(), DeviceTool::look);
                 if !devices.is_empty() {
                     shared.store(&Sample {
                         at: shared.now(),

@@ -11,9 +11,6 @@ use crate::doc::{Block, Command, Doc, Follow, Note, Pair, Section, Tone, Verdict
 use inferometer_core::hostile;
 use lines::{pad_left, pad_right, shorten, width, wrap};
 
-/// Columns without which the reason of a verdict says nothing.
-const LEAST_REASON: usize = 40;
-
 /// How the text is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextStyle {
@@ -141,23 +138,23 @@ impl Page {
         }
     }
 
+    /// The word, then its reason, on as many lines as that takes.
     fn verdict(&mut self, verdict: &Verdict) {
         let word = clean(&verdict.word);
-        let rest = match verdict.rest.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", clean(&verdict.rest)),
-        };
-        let room = self.style.width.saturating_sub(width(&word) + 2);
-        let left = room.saturating_sub(width(&rest));
-        // What is said beside the reason must not push it out.
-        let is_apart = left < LEAST_REASON && width(&rest) > LEAST_REASON;
-        let reason = clean(&verdict.reason);
-        let reason = shorten(&reason, if is_apart { room } else { left });
-        let beside = if is_apart { "" } else { rest.as_str() };
-        let line = format!("{}  {reason}{beside}", self.paint(verdict.tone, &word));
-        self.line(line.trim_end());
-        if is_apart {
-            self.line(&clean(&verdict.rest));
+        let mut said = clean(&verdict.reason);
+        if !verdict.rest.is_empty() {
+            said.push_str(&format!(" ({})", clean(&verdict.rest)));
+        }
+        let indent = width(&word) + 2;
+        let lines = wrap(said.trim(), self.style.width.saturating_sub(indent));
+        let mut lead = format!("{}  ", self.paint(verdict.tone, &word));
+        for line in lines
+            .iter()
+            .map(String::as_str)
+            .chain(lines.is_empty().then_some(""))
+        {
+            self.line(format!("{lead}{line}").trim_end());
+            lead = " ".repeat(indent);
         }
     }
 

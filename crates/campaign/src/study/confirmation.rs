@@ -43,7 +43,8 @@ pub struct Gain {
     pub low: f64,
     /// High end.
     pub high: f64,
-    /// The interval lies above 0, and the winner met the SLOs in every repeat.
+    /// The interval lies above the least gain worth a flag, and the winner met the SLOs in every
+    /// repeat.
     pub certified: bool,
 }
 
@@ -51,6 +52,8 @@ pub struct Gain {
 const DEFAULT: u64 = 0;
 /// Chance to certify a gain that is not there.
 const RISK: f64 = 0.05;
+/// Less is certain at best where time is virtual, and worth no flag anywhere.
+const LEAST_GAIN: f64 = 0.005;
 
 impl LastStage {
     /// All fresh starts, in their order: in every round each candidate once, beginning with
@@ -114,6 +117,7 @@ impl LastStage {
             return Verdict {
                 winner: None,
                 gain: None,
+                runner_up: None,
             };
         };
         let default = all
@@ -123,9 +127,14 @@ impl LastStage {
         let gain = default
             .filter(|_| *winner != DEFAULT)
             .and_then(|default| best.gain_over(default, rivals));
+        let second = all.iter().find(|(id, _)| *id != DEFAULT);
+        let runner_up = default
+            .filter(|_| *winner == DEFAULT)
+            .and_then(|default| second?.1.gain_over(default, rivals));
         Verdict {
             winner: Some(*winner),
             gain,
+            runner_up,
         }
     }
 }
@@ -137,6 +146,8 @@ pub struct Verdict {
     pub winner: Option<u64>,
     /// How much better than the default.
     pub gain: Option<Gain>,
+    /// Where the default is the best: the best other against it.
+    pub runner_up: Option<Gain>,
 }
 
 fn repeats(trials: &[Trial], of: u64) -> impl Iterator<Item = &Ending> {
@@ -198,7 +209,7 @@ impl Series {
             value: difference.value.exp_m1(),
             low: low.exp_m1(),
             high: high.exp_m1(),
-            certified: low > 0.0 && self.met,
+            certified: low.exp_m1() > LEAST_GAIN && self.met,
         })
     }
 }

@@ -21,6 +21,9 @@ pub struct StudyResult {
     pub best: Option<Best>,
     /// The best against the default; absent without a last stage, or where the default is best.
     pub gain: Option<Gain>,
+    /// Where the default is the best: the best other against it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runner_up: Option<Gain>,
     /// Trials that no other beats in every objective, where there are several.
     pub pareto: Vec<u64>,
     /// The flags, the most important first.
@@ -107,6 +110,7 @@ impl Study {
             trials: ordered.iter().map(|trial| self.row(trial)).collect(),
             best,
             gain: verdict.gain,
+            runner_up: verdict.runner_up,
             pareto: self.pareto(&searched, &observed),
             importance: importance(&self.space, &observed, self.seed),
             failures: failures(trials),

@@ -306,6 +306,26 @@ fn a_gain_that_repeats_show_is_certified_with_its_interval() {
 }
 
 #[test]
+fn a_default_that_wins_says_by_how_much_and_a_trifle_is_no_gain() {
+    let close = confirmed([
+        [102.0, 101.0, 103.0, 102.0],
+        [100.0, 103.0, 98.0, 102.0],
+        [80.0, 81.0, 79.0, 80.0],
+        [70.0, 71.0, 69.0, 70.0],
+    ]);
+    let result = study().result(&close);
+    assert_eq!(result.best.unwrap().trial, 0);
+    let runner_up = result.runner_up.unwrap();
+    assert!(
+        runner_up.value < 0.0 && runner_up.high > 0.0,
+        "{runner_up:?}"
+    );
+    let trifle = confirmed([[100.0; 4], [100.1; 4], [80.0; 4], [70.0; 4]]);
+    let gain = study().result(&trifle).gain.unwrap();
+    assert!(gain.low > 0.0 && !gain.certified, "{gain:?}");
+}
+
+#[test]
 fn the_best_of_noise_is_no_gain() {
     let mut state = 1u64;
     let mut noise = || {

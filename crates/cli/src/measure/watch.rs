@@ -8,7 +8,7 @@ use inferometer_core::run_dir::RunDir;
 use inferometer_core::scenario::{Connection, ServerMetrics};
 use inferometer_core::server::{Evidence, Explained, ServerSummary, explain, summarize};
 use inferometer_core::summary::Summary;
-use inferometer_engine::{Access, Client, DeviceTool, Watch, WatchPlan, discover, engine_state};
+use inferometer_engine::{Access, Client, Devices, Watch, WatchPlan, discover, engine_state};
 use inferometer_load::http::Target;
 use std::net::ToSocketAddrs;
 use std::sync::mpsc::{self, Receiver};
@@ -39,7 +39,7 @@ pub struct MetricsSearch {
 /// What can be watched.
 struct Found {
     metrics: String,
-    devices: Option<DeviceTool>,
+    devices: Devices,
 }
 
 impl MetricsSearch {
@@ -69,8 +69,7 @@ impl MetricsSearch {
                 }
                 let metrics = url.clone();
                 std::thread::spawn(move || {
-                    let here = target.is_some_and(|target| is_here(&target));
-                    let devices = here.then(DeviceTool::find).flatten();
+                    let devices = target.map_or(Devices::None, |target| devices_of(&target));
                     let _ = sender.send(Found { metrics, devices });
                 });
                 LOOK
@@ -80,7 +79,7 @@ impl MetricsSearch {
                 std::thread::spawn(move || {
                     let client = Client::new(access, GLANCE).ok()?;
                     let metrics = discover(&client, &target.to_string())?;
-                    let devices = is_here(&target).then(DeviceTool::find).flatten();
+                    let devices = devices_of(&target);
                     sender.send(Found { metrics, devices }).ok()
                 });
                 GLANCE
@@ -110,10 +109,14 @@ impl MetricsSearch {
     }
 }
 
-/// Is the server on this host, so that its devices are those that are seen here?
-fn is_here(target: &Target) -> bool {
+/// Those of this host, where the server is on it. The tool that shows them is looked for later:
+/// it may take longer than a glance.
+fn devices_of(target: &Target) -> Devices {
     let addresses = (target.host.as_str(), target.port).to_socket_addrs();
-    addresses.is_ok_and(|mut all| all.all(|address| address.ip().is_loopback()))
+    match addresses.is_ok_and(|mut all| all.all(|address| address.ip().is_loopback())) {
+        true => Devices::OfThisHost,
+        false => Devices::None,
+    }
 }
 
 /// The server's view of a stored run, with what its slowest requests waited for.

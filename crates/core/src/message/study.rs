@@ -19,6 +19,8 @@ texts! {
         Gain => "{value} over the default (95 %: {low} to {high}; {repeats} starts each)", "相对默认配置 {value}（95 %：{low} 至 {high}；各重启 {repeats} 次）";
         /// The default won.
         DefaultWon => "no setting was better than the default in {repeats} fresh starts of each", "各重启 {repeats} 次后，没有配置优于默认配置";
+        /// The default came out first, against the next.
+        RunnerUp => "the default came first; the best other setting: {value} (95 %: {low} to {high}; {repeats} starts each)", "默认配置居首；其余最优配置相对它 {value}（95 %：{low} 至 {high}；各重启 {repeats} 次）";
         /// The default could not be measured.
         NoDefault => "the default could not be measured, so there is no gain to state", "默认配置无法测得，因此无法给出提升";
         /// The best of noisy trials.

@@ -22,8 +22,9 @@ const SAME_STEP: Duration = Duration::from_millis(2);
 /// that was late.
 const TOGETHER: Duration = Duration::from_micros(300);
 
-/// A stall in which others' answers went on at so many moments befell this answer alone.
-const GOES_ON: usize = 3;
+/// A stall in which everybody was silent for less than this share befell this answer alone. The
+/// tokens of one step arrive over some milliseconds, so that moments alone would not tell.
+const ALL_SILENT: f64 = 0.5;
 
 /// What happened around the answers of a run.
 pub(super) struct Surroundings<'a> {
@@ -74,9 +75,15 @@ impl<'a> Surroundings<'a> {
 
     /// Did other answers go on between two tokens of this one?
     fn others_go_on(&self, from: Offset, to: Offset) -> bool {
-        let after = self.moments.partition_point(|at| *at <= from + TOGETHER);
-        let before = self.moments.partition_point(|at| *at + TOGETHER < to);
-        before.saturating_sub(after) >= GOES_ON
+        let after = self.moments.partition_point(|at| *at <= from);
+        let between = self.moments[after..].iter().copied();
+        let mut last = from;
+        let mut silence = Duration::ZERO;
+        for at in between.take_while(|at| *at < to).chain([to]) {
+            silence = silence.max(at.since(last));
+            last = at;
+        }
+        silence.as_secs_f64() < ALL_SILENT * to.since(from).as_secs_f64()
     }
 
     /// For how long of that time prompts were worked on: all of it where a first token ends it

@@ -2,7 +2,7 @@
 
 use crate::stand_in::{eventually, serve};
 use inferometer_core::server::read_samples;
-use inferometer_engine::{Access, Client, Profiler, Watch, WatchPlan, discover};
+use inferometer_engine::{Access, Client, Devices, Profiler, Watch, WatchPlan, discover};
 use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +15,7 @@ fn plan(url: Option<String>, samples: &Path) -> WatchPlan {
         every: Duration::from_millis(10),
         metrics: url,
         access: Access::default(),
-        devices: None,
+        devices: Devices::None,
         samples: samples.to_owned(),
     }
 }

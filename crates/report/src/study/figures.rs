@@ -444,6 +444,7 @@ mod tests {
             ],
             best: None,
             gain: None,
+            runner_up: None,
             default_confirmed: false,
             repeats: 0,
             pareto: vec![2],

@@ -30,6 +30,8 @@ pub struct StudyReport<'a> {
     pub best: Option<BestLine>,
     /// The best against the default.
     pub gain: Option<GainLine>,
+    /// Where the default is the best: the best other against it.
+    pub runner_up: Option<GainLine>,
     /// Whether the default was measured again in the last stage.
     pub default_confirmed: bool,
     /// Fresh starts of each in the last stage.
@@ -186,36 +188,46 @@ pub fn compose(report: &StudyReport<'_>) -> Doc {
 fn verdict(report: &StudyReport<'_>) -> Verdict {
     let repeats = ("repeats", report.repeats.to_string());
     let lang = report.lang;
-    let (word, tone, reason) = match (&report.best, report.gain) {
-        (None, _) => (
+    let ends = |gain: GainLine| {
+        [
+            ("value", percent(gain.value)),
+            ("low", percent(gain.low)),
+            ("high", percent(gain.high)),
+            repeats.clone(),
+        ]
+    };
+    let (word, tone, reason) = match (&report.best, report.gain, report.runner_up) {
+        (None, ..) => (
             StudyText::Nothing,
             Tone::Bad,
             StudyText::NoneMet.text(lang).to_owned(),
         ),
-        (Some(best), _) if !best.confirmed => (
+        (Some(best), ..) if !best.confirmed => (
             StudyText::Unconfirmed,
             Tone::Caution,
             StudyText::OneTrial.text(lang).to_owned(),
         ),
-        (Some(_), Some(gain)) => {
-            let values = [
-                ("value", percent(gain.value)),
-                ("low", percent(gain.low)),
-                ("high", percent(gain.high)),
-                repeats,
-            ];
+        (Some(_), Some(gain), _) => {
             let (word, tone) = match gain.certified {
                 true => (StudyText::Better, Tone::Good),
                 false => (StudyText::NoGain, Tone::Caution),
             };
-            (word, tone, StudyText::Gain.with(lang, &values))
+            (word, tone, StudyText::Gain.with(lang, &ends(gain)))
         }
-        (Some(_), None) if report.default_confirmed => (
+        (Some(_), None, Some(other)) => {
+            // Only a setting that is certainly worse leaves the place to the default.
+            let (word, tone) = match other.high < 0.0 {
+                true => (StudyText::DefaultBest, Tone::Good),
+                false => (StudyText::NoGain, Tone::Caution),
+            };
+            (word, tone, StudyText::RunnerUp.with(lang, &ends(other)))
+        }
+        (Some(_), None, None) if report.default_confirmed => (
             StudyText::DefaultBest,
             Tone::Good,
             StudyText::DefaultWon.with(lang, &[repeats]),
         ),
-        (Some(_), None) => (
+        (Some(_), None, None) => (
             StudyText::NoGain,
             Tone::Caution,
             StudyText::NoDefault.text(lang).to_owned(),
@@ -459,6 +471,7 @@ mod tests {
                 keys: Vec::new(),
                 confirmed: true,
             }),
+            runner_up: None,
             gain: Some(GainLine {
                 value: 0.19,
                 low: 0.15,
@@ -490,20 +503,39 @@ mod tests {
 
     #[test]
     fn what_is_not_certain_is_not_called_better() {
-        let doubtful = |change: fn(&mut StudyReport<'_>)| {
+        let doubtful = |change: &dyn Fn(&mut StudyReport<'_>)| {
             let mut report = report(Lang::En);
             change(&mut report);
             verdict(&report)
         };
-        let uncertain = doubtful(|report| {
+        let uncertain = doubtful(&|report: &mut StudyReport<'_>| {
             report.gain.as_mut().unwrap().certified = false;
         });
         assert_eq!(uncertain.word, "NO CERTAIN GAIN");
-        let default = doubtful(|report| report.gain = None);
+        let default = doubtful(&|report: &mut StudyReport<'_>| report.gain = None);
         assert_eq!(default.word, "DEFAULT IS BEST");
-        let early = doubtful(|report| report.best.as_mut().unwrap().confirmed = false);
+        let against = |high: f64| {
+            doubtful(&|report: &mut StudyReport<'_>| {
+                report.gain = None;
+                report.runner_up = Some(GainLine {
+                    value: -0.1,
+                    low: -0.2,
+                    high,
+                    certified: false,
+                });
+            })
+        };
+        assert_eq!(against(-0.05).word, "DEFAULT IS BEST");
+        assert_eq!(against(0.05).word, "NO CERTAIN GAIN");
+        assert!(against(0.05).reason.contains("-10.0 %"));
+        let early = doubtful(&|report: &mut StudyReport<'_>| {
+            report.best.as_mut().unwrap().confirmed = false
+        });
         assert_eq!(early.word, "UNCONFIRMED");
-        assert_eq!(doubtful(|report| report.best = None).word, "NOTHING FOUND");
+        assert_eq!(
+            doubtful(&|report: &mut StudyReport<'_>| report.best = None).word,
+            "NOTHING FOUND"
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::arguments::{Format, OutputOptions};
 use crate::output::{Rendered, deliver, keep, language, style};
 use anyhow::{Context, bail};
 use inferometer_campaign::space::{Value, command_with};
-use inferometer_campaign::study::{Direction, Effect, Study, StudyResult, TrialRow};
+use inferometer_campaign::study::{Direction, Effect, Gain, Study, StudyResult, TrialRow};
 use inferometer_campaign::trial::{Origin, State, Trial};
 use inferometer_catalog::engine::EngineKind;
 use inferometer_core::message::Lang;
@@ -127,12 +127,8 @@ fn report<'a>(
         slos: study.goal.slos.iter().map(ToString::to_string).collect(),
         trials: found.trials.iter().map(line).collect(),
         best: best(study, found),
-        gain: found.gain.map(|gain| GainLine {
-            value: gain.value,
-            low: gain.low,
-            high: gain.high,
-            certified: gain.certified,
-        }),
+        gain: found.gain.map(gain_line),
+        runner_up: found.runner_up.map(gain_line),
         default_confirmed: found.trials.iter().any(|trial| again(&trial)),
         repeats: study.last_stage.repeats,
         pareto: found.pareto.clone(),
@@ -197,5 +193,14 @@ fn flag_value(value: &Value) -> FlagValue {
         Value::Int(number) => FlagValue::Number(*number as f64),
         Value::Float(number) => FlagValue::Number(*number),
         Value::Bool(_) | Value::Text(_) => FlagValue::Word(value.to_string()),
+    }
+}
+
+fn gain_line(gain: Gain) -> GainLine {
+    GainLine {
+        value: gain.value,
+        low: gain.low,
+        high: gain.high,
+        certified: gain.certified,
     }
 }
