@@ -457,10 +457,9 @@ fn levels_that_were_noted_out_of_order_are_joined_by_size() {
 #[test]
 fn what_no_configuration_has_leaves_neither_a_gap_nor_a_legend() {
     let mut summary = small();
-    for sample in [&mut summary.latency.ttft_ms, &mut summary.latency.tpot_ms] {
-        if let Some(sample) = sample {
-            sample.p50 = f64::NAN;
-        }
+    let latency = &mut summary.latency;
+    for sample in [&mut latency.ttft_ms, &mut latency.tpot_ms].into_iter().flatten() {
+        sample.p50 = f64::NAN;
     }
     summary.latency.itl_ms = None;
     let rows = vec![("a".to_owned(), &summary)];
