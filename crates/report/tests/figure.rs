@@ -458,7 +458,10 @@ fn levels_that_were_noted_out_of_order_are_joined_by_size() {
 fn what_no_configuration_has_leaves_neither_a_gap_nor_a_legend() {
     let mut summary = small();
     let latency = &mut summary.latency;
-    for sample in [&mut latency.ttft_ms, &mut latency.tpot_ms].into_iter().flatten() {
+    for sample in [&mut latency.ttft_ms, &mut latency.tpot_ms]
+        .into_iter()
+        .flatten()
+    {
         sample.p50 = f64::NAN;
     }
     summary.latency.itl_ms = None;

@@ -277,6 +277,9 @@ mod tests {
         ] {
             assert!(whole.contains(piece), "{piece} is lost: {lines:#?}");
         }
-        assert!(whole.contains("TTFT p50"), "a short title is whole: {lines:#?}");
+        assert!(
+            whole.contains("TTFT p50"),
+            "a short title is whole: {lines:#?}"
+        );
     }
 }
