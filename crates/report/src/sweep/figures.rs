@@ -15,6 +15,7 @@ use inferometer_core::message::figures::FigureText;
 use inferometer_core::message::page::PageText;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_core::summary::Summary;
+use std::collections::BTreeSet;
 
 /// Series in one chart: as many as there are colours.
 const MOST_SERIES: usize = 8;
@@ -111,7 +112,7 @@ fn ladders(report: &SweepReport<'_>, axis: &String, rows: &[Row<'_>]) -> Vec<Fig
     let lang = report.lang;
     let groups = grouped(rows.iter(), |row| label(report, row, &[axis]));
     let left = groups.len().saturating_sub(MOST_SERIES);
-    let series = groups.into_iter().take(MOST_SERIES).map(|(label, rows)| {
+    let series = spread(groups, MOST_SERIES).map(|(label, rows)| {
         let knee = match LOAD.contains(&axis.as_str()) {
             true => knee(&rates(axis, rows.iter().copied())),
             false => None,
@@ -154,6 +155,17 @@ fn ladders(report: &SweepReport<'_>, axis: &String, rows: &[Row<'_>]) -> Vec<Fig
     }
     left_over(report, left, &mut figures);
     figures
+}
+
+/// Of many, some that lie evenly between the first and the last.
+fn spread<T>(all: Vec<T>, most: usize) -> impl Iterator<Item = T> {
+    let last = all.len().saturating_sub(1);
+    let chosen: BTreeSet<usize> = match all.len() > most {
+        true => (0..most).map(|nth| nth * last / (most - 1)).collect(),
+        false => (0..all.len()).collect(),
+    };
+    let all = all.into_iter().enumerate();
+    all.filter_map(move |(place, it)| chosen.contains(&place).then_some(it))
 }
 
 /// The highest level up to which a lone ladder meets its objectives; absent where none are
@@ -252,7 +264,7 @@ fn grids(report: &SweepReport<'_>, [input, output]: [&String; 2], rows: &[Row<'_
     let groups = grouped(rows.iter(), |row| label(report, row, &[input, output]));
     let left = groups.len().saturating_sub(MOST_GRIDS);
     let alone = groups.len() == 1;
-    let groups = groups.into_iter().take(MOST_GRIDS).enumerate();
+    let groups = spread(groups, MOST_GRIDS).enumerate();
     let mut figures: Vec<Figure> = groups
         .map(|(place, (label, rows))| {
             let cells = rows.into_iter().filter_map(|row| {
@@ -320,5 +332,18 @@ fn left_over(report: &SweepReport<'_>, left: usize, figures: &mut [Figure]) {
     let note = PageText::MoreSeries.with(report.lang, &count);
     for figure in figures {
         figure.footnotes.push(note.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spread;
+
+    #[test]
+    fn of_many_settings_those_at_both_ends_and_between_are_drawn() {
+        let some: Vec<usize> = spread((0..100).collect(), 4).collect();
+        assert_eq!(some, [0, 33, 66, 99]);
+        let all: Vec<usize> = spread((0..3).collect(), 4).collect();
+        assert_eq!(all, [0, 1, 2]);
     }
 }

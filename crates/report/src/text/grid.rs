@@ -8,6 +8,9 @@ use crate::doc::{Align, Cell, Fit, Number, Support, Table, Tone};
 const GAP: usize = 2;
 const NARROW_GAP: usize = 1;
 
+/// Columns that a broken title must save.
+const WORTH_BREAKING: usize = 5;
+
 /// Narrowest a column of texts may become.
 const NARROWEST_TEXT: usize = 8;
 
@@ -177,8 +180,15 @@ fn fitted(
         let pieces = pieces(&title).into_iter().map(width);
         widest.max(pieces.max().unwrap_or(0) + star)
     };
+    let floor = |column: usize| {
+        let least = least(column);
+        match widths[column].saturating_sub(least) >= WORTH_BREAKING {
+            true => least,
+            false => widths[column],
+        }
+    };
     let floors: Vec<usize> = match heading {
-        None => all.iter().map(|&column| least(column)).collect(),
+        None => all.iter().map(|&column| floor(column)).collect(),
         Some(_) => widths.clone(),
     };
     while total(&widths, &all, gap) > page {
@@ -359,5 +369,9 @@ mod tests {
         ] {
             assert!(whole.contains(piece), "{piece} is lost: {lines:#?}");
         }
+        assert!(
+            whole.contains("TTFT p50"),
+            "a short title is whole: {lines:#?}"
+        );
     }
 }
