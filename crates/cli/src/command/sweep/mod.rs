@@ -1,5 +1,6 @@
 //! `inferometer sweep`: a grid of load points, one after the other, kept in one directory.
 
+mod campaign;
 mod dialect;
 mod flags;
 mod pace;
@@ -10,23 +11,17 @@ mod typed;
 use crate::Exit;
 use crate::arguments::{Format, OutputOptions};
 use crate::folder::new_folder;
-use crate::host;
-use crate::launch::{EngineArguments, EngineFailure};
-use crate::measure::{Measured, Point, PrefixCache};
+use crate::launch::EngineArguments;
 use crate::output::{Rendered, check_output, deliver, keep, language, style};
 use crate::progress::Progress;
 use crate::servers::Servers;
 use crate::signals::interrupt_on_signals;
 use anyhow::bail;
+use campaign::Campaign;
 use flags::EngineFlag;
-use inferometer_campaign::ladder::{Rung, ended};
-use inferometer_core::compare::Point as Place;
-use inferometer_core::environment::{EndCause, Health};
-use inferometer_core::hostile::printable;
 use inferometer_core::message::Lang;
 use inferometer_core::run_dir::RunDir;
-use inferometer_core::summary::{SloOutcome, Summary};
-use inferometer_core::sweep_dir::{SweepDir, SweepPlan, Trial, TrialState};
+use inferometer_core::sweep_dir::{SweepDir, TrialState};
 use inferometer_core::units::Span;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
@@ -34,15 +29,11 @@ use inferometer_report::run::{Detail, RunReport};
 use inferometer_report::sweep::{SweepReport, Visited, compose, compose_for_notes, figures, json};
 use inferometer_report::{csv, html, markdown, text};
 use pace::Pace;
-use plan::{Planned, plan};
+use plan::plan;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 use table::Table;
-use typed::{LOAD_AXES, Typed};
-
-/// Points in a row that could not be measured before the sweep gives up.
-const HOPELESS: usize = 3;
+use typed::Typed;
 
 /// `inferometer sweep`.
 #[derive(clap::Args)]
@@ -272,230 +263,4 @@ fn nothing_measured(visited: &[Visited]) -> Option<String> {
     };
     let last = visited.last().filter(|_| visited.iter().all(unmeasured))?;
     Some(last.trial.reason.clone().unwrap_or_default())
-}
-
-struct Campaign<'a> {
-    planned: &'a Planned,
-    sweep: &'a SweepDir,
-    arguments: &'a SweepArguments,
-    control: Control,
-    servers: Servers,
-    table: Table,
-    pace: Pace,
-    /// All that is known, also from before.
-    visited: Vec<Visited>,
-}
-
-impl Campaign<'_> {
-    fn run(&mut self, progress: &mut Progress) -> anyhow::Result<()> {
-        let plan = self.sweep.plan();
-        let mut log = self.sweep.log()?;
-        let todo: Vec<(usize, u32)> = (plan.visits.iter().copied())
-            .filter(|(point, repeat)| !self.is_final(&plan.points[*point].id, *repeat))
-            .collect();
-        let mut failures: Vec<String> = Vec::new();
-        self.table
-            .begin(plan.visits.len() - todo.len(), todo.len(), progress);
-        for (number, &(point, repeat)) in todo.iter().enumerate() {
-            self.control.renew();
-            if number > 0 {
-                self.rest();
-            }
-            if self.control.state() != Stop::Go {
-                break;
-            }
-            let (trial, summary) = self.paced_visit(point, repeat, progress);
-            log.append(&trial)?;
-            let stopped = trial.state == TrialState::Interrupted;
-            let failed = (trial.state == TrialState::Failed).then(|| trial.reason.clone());
-            let place = &plan.points[point].point;
-            let left = self.left(point, &todo[number + 1..]);
-            self.table
-                .row(place, &trial, summary.as_ref(), left, progress);
-            self.visited.push(Visited { trial, summary });
-            if stopped {
-                break;
-            }
-            match failed.flatten() {
-                None => failures.clear(),
-                Some(reason) => failures.push(reason),
-            }
-            if let [.., a, b, c] = failures.as_slice()
-                && a == b
-                && b == c
-                && failures.len() >= HOPELESS
-            {
-                progress.say(&format!(
-                    "giving up: three points in a row could not be measured: {c}"
-                ));
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    fn is_final(&self, id: &str, repeat: u32) -> bool {
-        (self.visited.iter()).any(|visited| {
-            visited.trial.id == id
-                && visited.trial.repeat == repeat
-                && visited.trial.state.is_final()
-        })
-    }
-
-    /// Waits between points, but not for a user who wants to leave.
-    fn rest(&self) {
-        let until = Instant::now() + self.arguments.rest.map_or(Duration::ZERO, |rest| rest.0);
-        while Instant::now() < until && self.control.state() == Stop::Go {
-            std::thread::sleep(Duration::from_millis(50).min(until - Instant::now()));
-        }
-    }
-
-    /// A visit whose time is taken.
-    fn paced_visit(
-        &mut self,
-        point: usize,
-        repeat: u32,
-        progress: &mut Progress,
-    ) -> (Trial, Option<Summary>) {
-        let begun = Instant::now();
-        let started = self.servers.starting();
-        let visited = self.visit(point, repeat, progress);
-        let starting = self.servers.starting() - started;
-        if starting > Duration::ZERO {
-            self.pace.start(starting);
-        }
-        if visited.1.is_some() {
-            self.pace.point(begun.elapsed() - starting);
-        }
-        visited
-    }
-
-    /// Time for the visits to come, after one of a point: the engine is started anew where its
-    /// flags change.
-    fn left(&self, after: usize, todo: &[(usize, u32)]) -> Option<Duration> {
-        let flags = |point: usize| &self.sweep.plan().points[point].flags;
-        let to_measure: Vec<usize> = (todo.iter().map(|(point, _)| *point))
-            .filter(|point| !self.servers.is_known_to_fail(flags(*point)))
-            .collect();
-        let before = std::iter::once(&after).chain(&to_measure);
-        let starts = (before.zip(&to_measure))
-            .filter(|(before, point)| flags(**before) != flags(**point))
-            .count();
-        let rest = self.arguments.rest.map_or(Duration::ZERO, |rest| rest.0);
-        let resting = rest.saturating_mul(u32::try_from(to_measure.len()).unwrap_or(u32::MAX));
-        let left = self.pace.left(to_measure.len(), starts)?;
-        Some(left.saturating_add(resting))
-    }
-
-    /// Measures a point, or says why not.
-    fn visit(
-        &mut self,
-        point: usize,
-        repeat: u32,
-        progress: &mut Progress,
-    ) -> (Trial, Option<Summary>) {
-        let planned = &self.sweep.plan().points[point];
-        let trial = |state, directory, reason| Trial {
-            id: planned.id.clone(),
-            repeat,
-            state,
-            directory,
-            reason,
-            class: None,
-            ended: host::now(),
-        };
-        let foreseen = self.servers.objection(&planned.flags);
-        let passed_over = || self.passed_over(&planned.point);
-        if let Some(reason) = foreseen.map(|it| it.to_string()).or_else(passed_over) {
-            return (trial(TrialState::Skipped, None, Some(reason)), None);
-        }
-        let directory = self.sweep.new_run(&planned.id, repeat);
-        match self.measure(point, &directory, progress) {
-            Ok(measured) if measured.ending.cause == EndCause::Signal => (
-                trial(TrialState::Interrupted, Some(directory), None),
-                Some(measured.summary),
-            ),
-            Ok(measured) => {
-                let died = match &measured.ending.health {
-                    Health::Dead(said) => Some(format!("the server died: {said}")),
-                    _ => None,
-                };
-                (
-                    trial(TrialState::Done, Some(directory), died),
-                    Some(measured.summary),
-                )
-            }
-            Err(error) => {
-                let reason = printable(&crate::with_causes(&error), 1000);
-                let failure = error.downcast_ref::<EngineFailure>();
-                let class = failure.and_then(|failure| Some(failure.class()?.to_string()));
-                let failed = trial(TrialState::Failed, None, Some(reason));
-                (Trial { class, ..failed }, None)
-            }
-        }
-    }
-
-    fn measure(
-        &mut self,
-        point: usize,
-        directory: &str,
-        progress: &mut Progress,
-    ) -> anyhow::Result<Measured> {
-        let cache = match self.arguments.keep_cache {
-            true => PrefixCache::Kept,
-            false => PrefixCache::Emptied,
-        };
-        let options = self.planned.options[point].clone();
-        let mut prepared = Point::prepare(options, cache, progress)?;
-        prepared
-            .flags
-            .clone_from(&self.sweep.plan().points[point].flags);
-        let out = self.sweep.path().join(directory);
-        self.servers
-            .measure(prepared, &out, &self.control, progress)
-    }
-
-    /// Why a point need not be measured: a lower load of its ladder ended it.
-    fn passed_over(&self, place: &Place) -> Option<String> {
-        let axis = LOAD_AXES.iter().find(|axis| place.0.contains_key(**axis))?;
-        let (load, others) = split(place, axis)?;
-        let plan: &SweepPlan = self.sweep.plan();
-        let rungs: Vec<Rung> = (self.visited.iter())
-            .filter_map(|visited| {
-                let planned = plan
-                    .points
-                    .iter()
-                    .find(|point| point.id == visited.trial.id)?;
-                let (load, ladder) = split(&planned.point, axis)?;
-                (ladder == others).then_some(())?;
-                Some(rung(load, visited.summary.as_ref()?))
-            })
-            .collect();
-        let (condition, from) = ended(&self.planned.stop_when, &rungs)?;
-        (load > from).then(|| format!("{condition} ended this ladder at {axis} {from}"))
-    }
-}
-
-/// The load of a point, and the ladder that it belongs to.
-fn split(place: &Place, axis: &str) -> Option<(f64, Place)> {
-    let mut ladder = place.clone();
-    let load = match ladder.0.remove(axis)? {
-        serde_json::Value::String(text) => text.parse().ok()?,
-        value => value.as_f64()?,
-    };
-    Some((load, ladder))
-}
-
-fn rung(load: f64, summary: &Summary) -> Rung {
-    let requests = summary.requests;
-    let ended = requests.ok + requests.failed;
-    Rung {
-        load,
-        failed: requests.failed as f64 / ended.max(1) as f64,
-        met: summary
-            .slo
-            .as_ref()
-            .map(|slo| slo.outcome() == SloOutcome::Met),
-        throughput: summary.throughput.output_tokens_per_s,
-    }
 }
