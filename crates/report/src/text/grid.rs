@@ -56,7 +56,12 @@ impl Layout {
         let natural = natural_widths(table, cells, heading);
         let (widths, gap) = fitted(table, cells, heading, natural.clone(), page);
         let all: Vec<usize> = (0..widths.len()).collect();
-        if total(&widths, &all, gap) <= page {
+        // A last column of words may run over the page: nothing stands behind it.
+        let counted = match table.columns.last() {
+            Some(last) if last.align == Align::Left => &all[..all.len() - 1],
+            _ => &all[..],
+        };
+        if total(&widths, counted, gap) <= page {
             let bands = vec![all];
             return Layout { widths, gap, bands };
         }
