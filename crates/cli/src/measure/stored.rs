@@ -8,7 +8,7 @@ use inferometer_core::run_dir::{Records, RunDir, StorageError};
 use inferometer_core::summary::Summary;
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
 /// Records that are handed on together.
@@ -19,13 +19,19 @@ const WAITING: usize = 4;
 type Batch = Arc<Vec<Record>>;
 
 /// The records of a run as they are read.
-pub struct Passing(Receiver<Batch>);
+pub struct Passing {
+    batches: Receiver<Batch>,
+    /// Whoever allocated them frees them: threads that free each other's memory wait for each
+    /// other.
+    back: Sender<Batch>,
+}
 
 impl Passing {
     /// Calls `see` with each.
     pub fn each(self, mut see: impl FnMut(&Record)) {
-        for batch in self.0 {
+        for batch in self.batches {
             batch.iter().for_each(&mut see);
+            let _ = self.back.send(batch);
         }
     }
 }
@@ -45,11 +51,18 @@ pub fn fold_beside<T: Send>(
     let records = directory.records()?;
     let (to_fold, folds) = sync_channel(WAITING);
     let (to_other, others) = sync_channel(WAITING);
+    let (back, used) = channel();
+    let passing = |batches| Passing {
+        batches,
+        back: back.clone(),
+    };
+    let (folds, others) = (passing(folds), passing(others));
+    drop(back);
     let (folded, other, lines) = thread::scope(|scope| {
-        let reader = scope.spawn(move || read(records, &[to_fold, to_other]));
-        let other = scope.spawn(move || beside(Passing(others)));
+        let reader = scope.spawn(move || read(records, &[to_fold, to_other], &used));
+        let other = scope.spawn(move || beside(others));
         let mut folding = Folding::new(context);
-        Passing(folds).each(|record| folding.add(record));
+        folds.each(|record| folding.add(record));
         // An error in the middle must not pass for the end of the records.
         let lines = reader.join().unwrap_or_else(|panic| resume_unwind(panic))?;
         let folded = folding.finish();
@@ -62,8 +75,13 @@ pub fn fold_beside<T: Send>(
 
 /// Hands the records to all; one that has gone away gets no more. Returns the lines of a journal
 /// that could not be read.
-fn read(mut records: Records, to: &[SyncSender<Batch>]) -> Result<u64, StorageError> {
+fn read(
+    mut records: Records,
+    to: &[SyncSender<Batch>],
+    used: &Receiver<Batch>,
+) -> Result<u64, StorageError> {
     loop {
+        used.try_iter().for_each(drop);
         let batch: Vec<Record> = (&mut records).take(BATCH).collect::<Result<_, _>>()?;
         if batch.is_empty() {
             return Ok(records.damage().lines);

@@ -174,23 +174,24 @@ impl<'a> Run<'a> {
         if to <= from || ms(to.since(from)) < mean_ms * LEAST_PART_OF_AN_ANSWER {
             return None;
         }
-        let bins = |sweep: &InFlight| sweep.bins(from, to, IN_FLIGHT_BINS);
-        let busy = InFlight::sweep(
+        // Each sweep is as large as the run, so one at a time.
+        let bins = |sweep: InFlight| sweep.bins(from, to, IN_FLIGHT_BINS);
+        let busy = bins(InFlight::sweep(
             self.rows
                 .iter()
                 .filter_map(|r| r.under_way(r.busy_from.offset())),
-        );
-        let left = InFlight::sweep(
+        ));
+        let left = bins(InFlight::sweep(
             self.rows
                 .iter()
                 .filter(|row| row.sent.is_some())
                 .filter_map(|row| row.under_way(Some(from.min(row.sent.offset()?)))),
-        );
+        ));
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
         let streams = f64::from(concurrency);
-        let expected = bins(&left).into_iter().map(|left| left.min(streams));
+        let expected = left.into_iter().map(|left| left.min(streams));
         Some(InFlightEvidence {
-            seen: mean(bins(&busy)),
+            seen: mean(busy),
             expected: mean(expected.collect()),
         })
     }

@@ -349,21 +349,22 @@ impl StallEvidence {
     /// made, and would draw the median of a stream in bursts to nought.
     fn add(&mut self, record: &Record, gaps: &[f64], thresholds: &Thresholds) {
         let together = record.chunks.same_read.iter().skip(1).copied();
-        let gaps: Vec<f64> = gaps
-            .iter()
-            .zip(together.chain(std::iter::repeat(false)))
-            .filter(|&(&gap, same_read)| gap > 0.0 || !same_read)
-            .map(|(&gap, _)| gap)
-            .collect();
-        if gaps.len() < thresholds.stall_gaps {
+        let made = || {
+            let with_read = gaps
+                .iter()
+                .zip(together.clone().chain(std::iter::repeat(false)));
+            let made = with_read.filter(|&(&gap, same_read)| gap > 0.0 || !same_read);
+            made.map(|(&gap, _)| gap)
+        };
+        if made().count() < thresholds.stall_gaps {
             return;
         }
         self.requests += 1;
-        let largest = gaps.iter().copied().fold(0.0, f64::max);
+        let largest = made().fold(0.0, f64::max);
         if largest < thresholds.stall_floor_ms {
             return;
         }
-        let mut sorted = gaps;
+        let mut sorted: Vec<f64> = made().collect();
         sort(&mut sorted);
         let median = quantile(&sorted, 0.5).unwrap_or_default();
         if largest >= thresholds.stall_factor * median {

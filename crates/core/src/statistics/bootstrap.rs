@@ -1,6 +1,6 @@
 //! Intervals by block bootstrap.
 
-use super::ranked::{Ranked, Window};
+use super::ranked::{Ranked, Window, parts};
 use crate::quantile::{least_samples, quantile, sort};
 use crate::seed::{Dimension, rng};
 use rand::RngExt;
@@ -116,7 +116,7 @@ impl Bootstrap {
             let blocks = begins.iter().map(|&begin| {
                 let block = begin..begin + block.min(left);
                 left -= block.len();
-                sum += sums[block.end] - sums[block.start];
+                sum += between(&sums, &block);
                 block
             });
             let blocks: Vec<Range<usize>> = blocks.collect();
@@ -139,10 +139,10 @@ impl Bootstrap {
         self.resample(n, block, series, |begins| {
             let (mut num, mut den, mut left) = (0.0, 0.0, n);
             for &begin in begins {
-                let len = block.min(left);
-                num += above[begin + len] - above[begin];
-                den += below[begin + len] - below[begin];
-                left -= len;
+                let block = begin..begin + block.min(left);
+                num += between(&above, &block);
+                den += between(&below, &block);
+                left -= block.len();
             }
             ratios.push(num / den);
         });
@@ -150,14 +150,20 @@ impl Bootstrap {
     }
 }
 
-/// Sums of the first 0, 1, 2 … values of the series written twice, for blocks that wrap.
+/// Sums of the first 0, 1, 2 … values.
 fn prefix_sums(values: &[f64]) -> Vec<f64> {
     let mut sum = 0.0;
-    let twice = values.iter().chain(values).map(|value| {
+    let sums = values.iter().map(|value| {
         sum += value;
         sum
     });
-    std::iter::once(0.0).chain(twice).collect()
+    std::iter::once(0.0).chain(sums).collect()
+}
+
+/// The sum of a block of the circular series.
+fn between(sums: &[f64], block: &Range<usize>) -> f64 {
+    let parts = parts(block, sums.len() - 1).into_iter();
+    parts.map(|part| sums[part.end] - sums[part.start]).sum()
 }
 
 /// The middle 95 %.

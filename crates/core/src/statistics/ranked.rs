@@ -12,7 +12,7 @@ const LEAST: usize = 2_048;
 /// A sample with the rank of each of its values.
 pub(crate) struct Ranked {
     sorted: Vec<f64>,
-    /// In the order of the sample, written twice, for blocks that wrap.
+    /// In the order of the sample.
     ranks: Vec<u32>,
 }
 
@@ -20,11 +20,9 @@ impl Ranked {
     pub(crate) fn new(values: &[f64]) -> Self {
         let mut order: Vec<(f64, u32)> = (values.iter().copied()).zip(0..).collect();
         order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let n = values.len();
-        let mut ranks = vec![0; 2 * n];
+        let mut ranks = vec![0; values.len()];
         for (rank, &(_, at)) in (0..).zip(&order) {
             ranks[at as usize] = rank;
-            ranks[at as usize + n] = rank;
         }
         let sorted = order.into_iter().map(|(value, _)| value).collect();
         Ranked { sorted, ranks }
@@ -44,7 +42,7 @@ impl Ranked {
 /// so that a resample costs what it draws from inside.
 pub(super) struct Window {
     ranks: Range<u32>,
-    /// Before each place of the sample written twice: values of lower rank, and values inside.
+    /// Before each place of the sample: values of lower rank, and values inside.
     before: Vec<[u32; 2]>,
     /// The values inside in the order of the sample, as ranks counted from the window's first.
     inside: Vec<u32>,
@@ -64,7 +62,7 @@ impl Window {
 
     fn of_ranks(sample: &Ranked, ranks: Range<u32>) -> Self {
         let mut before = Vec::with_capacity(sample.ranks.len() + 1);
-        let mut inside = Vec::with_capacity(2 * ranks.len());
+        let mut inside = Vec::with_capacity(ranks.len());
         let mut lower = 0;
         before.push([0, 0]);
         for &rank in &sample.ranks {
@@ -93,7 +91,7 @@ impl Window {
         let last = n.checked_sub(1)?;
         self.counts.fill(0);
         let mut lower = 0;
-        for block in blocks {
+        for block in blocks.iter().flat_map(|block| parts(block, sample.n())) {
             let [from, to] = [self.before[block.start], self.before[block.end]];
             lower += u64::from(to[0] - from[0]);
             for &rank in &self.inside[from[1] as usize..to[1] as usize] {
@@ -119,6 +117,14 @@ impl Window {
         };
         quantile_by_rank(n, at, p)
     }
+}
+
+/// A block of a circular sample of `n` values as blocks that do not wrap.
+pub(super) fn parts(block: &Range<usize>, n: usize) -> [Range<usize>; 2] {
+    [
+        block.start.min(n)..block.end.min(n),
+        block.start.max(n) - n..block.end.max(n) - n,
+    ]
 }
 
 #[cfg(test)]
