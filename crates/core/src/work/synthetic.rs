@@ -12,7 +12,7 @@ use std::str::FromStr;
 /// The length-grid study: a text in pieces, and a template that asks for so many characters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Continuation {
-    /// The text: a file, or an address as in [`DataSource::location`]; absent: an embedded text.
+    /// The text: a file, or an address as in [`super::DataSource::location`]; absent: an embedded text.
     pub location: Option<String>,
     /// Length of a piece.
     pub piece: PromptLength,
