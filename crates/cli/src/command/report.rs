@@ -20,6 +20,10 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         [path] => match Stored::at(path) {
             Some(stored) => stored,
             None if path.is_dir() && !list(path)?.is_empty() => return site::publish(arguments),
+            None if !path.exists() => bail!(
+                "{} does not exist; `inferometer runs` lists what is stored",
+                path.display()
+            ),
             None => {
                 let path = path.clone();
                 return Err(StorageError::NotARun { path }.into());

@@ -206,3 +206,37 @@ fn the_report_of_a_search_says_how_to_search_so_again() {
     }
     assert_eq!(again["tiers"].as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn a_key_in_the_engines_command_is_neither_kept_nor_shown() {
+    const KEY: &str = "hush-hush-1";
+    let place = Place::new();
+    let options = [
+        "--sim-clock",
+        "virtual",
+        "--slo",
+        "ttft.p90=2s",
+        "--tolerance",
+        "30",
+        "--budget",
+        "3000",
+        "--output-tokens",
+        "8",
+        "--",
+        "vllm",
+        "serve",
+        "qwen2-0.5b",
+        "--api-key",
+        KEY,
+    ];
+    let ended = capacity(&place, &options);
+    assert!(ended.stdout.contains("vllm serve"), "{ended:?}");
+    assert!(!ended.stdout.contains(KEY), "{ended:?}");
+    let files = place.files("found");
+    assert!(files.iter().any(|file| file.ends_with("report.html")));
+    for file in files {
+        let held = std::fs::read(&file).unwrap();
+        let found = held.windows(KEY.len()).any(|part| part == KEY.as_bytes());
+        assert!(!found, "{}", file.display());
+    }
+}

@@ -219,6 +219,7 @@ fn an_index_needs_a_folder_and_results() {
         "--format",
     );
     refused(&["report", "empty"], "no run directory");
+    refused(&["report", "absent"], "does not exist");
 }
 
 #[test]

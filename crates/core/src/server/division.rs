@@ -58,10 +58,9 @@ impl<'a> Division<'a> {
             return division;
         };
         let run = Course::new(samples, from, to);
-        let run_ms =
-            |read: fn(&EngineState) -> Option<Total>| run.mean(read).map(|seconds| seconds * 1e3);
+        let run_ms = |read| mean_ms(&run, read);
         let (run_queue_ms, run_prefill_ms) = (run_ms(|s| s.queue_s), run_ms(|s| s.prefill_s));
-        division.prefill = run_prefill_ms.map(|ms| Duration::from_secs_f64(ms.max(0.0) / 1e3));
+        division.prefill = run_prefill_ms.and_then(|ms| Duration::try_from_secs_f64(ms / 1e3).ok());
         let clocks: Vec<Clocks> = slow.iter().filter_map(|it| division.clocks(it)).collect();
         let mean = |read: fn(&Clocks) -> Option<f64>| {
             let known: Vec<f64> = clocks.iter().filter_map(read).collect();
@@ -145,7 +144,7 @@ impl<'a> Division<'a> {
     }
 
     fn clocks_of(&self, course: &Course) -> Option<Clocks> {
-        let ms = |read: fn(&EngineState) -> Option<Total>| course.mean(read).map(|s| s * 1e3);
+        let ms = |read| mean_ms(course, read);
         let (queue_ms, prefill_ms) = (ms(|s| s.queue_s), ms(|s| s.prefill_s));
         if queue_ms.is_none() && prefill_ms.is_none() {
             return None;
@@ -157,6 +156,12 @@ impl<'a> Division<'a> {
             company: self.ended.between(from, to),
         })
     }
+}
+
+/// A mean of the server's clock; one that no clock can show is none.
+fn mean_ms(course: &Course, read: fn(&EngineState) -> Option<Total>) -> Option<f64> {
+    let ms = course.mean(read)? * 1e3;
+    (ms.is_finite() && ms >= 0.0).then_some(ms)
 }
 
 /// The server's mean times of some requests, and the client's.

@@ -27,6 +27,7 @@ use inferometer_campaign::capacity::Settings;
 use inferometer_core::capacity::SearchEnding;
 use inferometer_core::options::{Count, LoadOptions, Positive};
 use inferometer_core::run_dir::RunDir;
+use inferometer_engine::without_secrets;
 use inferometer_load::instrument::Control;
 use objectives::{OWN_TIER, Tier, tiers};
 use sought::USUAL_BUDGET;
@@ -146,7 +147,7 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     repeat.extend(headers.flat_map(|header| ["--header".to_owned(), format!("{}=…", header.key)]));
     if !arguments.engine.engine.is_empty() {
         repeat.push("--".to_owned());
-        repeat.extend(arguments.engine.engine.iter().cloned());
+        repeat.extend(without_secrets(&arguments.engine.engine));
     }
     let mut sought = Sought::new(options, arguments.over, &tiers, settings)?;
     sought.repeat = repeat;

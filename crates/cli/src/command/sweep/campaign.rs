@@ -118,7 +118,7 @@ impl Campaign<'_> {
             self.pace.start(starting);
         }
         if visited.1.is_some() {
-            self.pace.point(begun.elapsed() - starting);
+            self.pace.point(begun.elapsed().saturating_sub(starting));
         }
         visited
     }

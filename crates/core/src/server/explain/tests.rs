@@ -169,6 +169,42 @@ fn a_stall_of_everybody_is_a_prefill_though_somebody_was_thrown_back_then() {
 }
 
 #[test]
+fn a_step_whose_tokens_arrive_one_by_one_is_still_one_step() {
+    let mut records = fast(50);
+    // Nine answers in one batch: each of its steps is written over four milliseconds.
+    records.extend((0..9).map(|place| stalled(9000.0 + 0.5 * f64::from(place))));
+    records.push(answer(60, 9135.0, 505.0, 2, 10.0));
+    let why = explain(&records, &preempting(), Explained::E2e, 99.0).unwrap();
+    assert_eq!(why.main(), Some(Cause::Interference), "{why:?}");
+    assert_eq!(share(&why, Cause::Preemption), 0.0, "{why:?}");
+}
+
+#[test]
+fn clocks_that_cannot_be_are_not_believed() {
+    for sum in [1e300, -1e9, f64::INFINITY, f64::NAN] {
+        let mut records = fast(50);
+        records.push(stalled(9000.0));
+        let state = |sum, count| EngineState {
+            queue_s: total(sum, count),
+            prefill_s: total(sum, count),
+            ..EngineState::default()
+        };
+        let samples = [
+            sample(0.0, state(0.0, 0.0)),
+            sample(12_000.0, state(sum, 51.0)),
+        ];
+        for of in [Explained::Ttft, Explained::E2e] {
+            let why = explain(&records, &samples, of, 99.0).unwrap();
+            assert!(
+                why.parts.iter().all(|part| part.share.is_finite()),
+                "{why:?}"
+            );
+            adds_up(&why);
+        }
+    }
+}
+
+#[test]
 fn a_prompt_in_several_steps_stalls_others_before_its_first_token_comes() {
     let mut records = fast(50);
     records.push(stalled(9000.0));

@@ -125,6 +125,11 @@ mod tests {
         }
     }
 
+    fn frame(panel: &Panel) -> Frame {
+        let margins = margins(panel, 400.0, 300.0, 20.0, Foot::Written);
+        Frame::new(panel, [0.0, 0.0, 400.0, 300.0], margins)
+    }
+
     #[test]
     fn labels_of_close_lines_cover_neither_each_other_nor_a_line_on_its_way_up() {
         let close = [
@@ -134,12 +139,7 @@ mod tests {
             (99.0, "at the edge"),
         ];
         let panel = panel(&close);
-        let area = [0.0, 0.0, 400.0, 300.0];
-        let frame = Frame::new(
-            &panel,
-            area,
-            margins(&panel, 400.0, 300.0, 20.0, Foot::Written),
-        );
+        let frame = frame(&panel);
         let heads = heads(&panel, &frame);
         assert_eq!(heads.len(), close.len());
         for (place, a) in heads.iter().enumerate() {
@@ -172,12 +172,7 @@ mod tests {
             (1.0, "p90 9.89 ms"),
             (1.5, "p99 11 ms"),
         ]);
-        let area = [0.0, 0.0, 400.0, 300.0];
-        let frame = Frame::new(
-            &panel,
-            area,
-            margins(&panel, 400.0, 300.0, 20.0, Foot::Written),
-        );
+        let frame = frame(&panel);
         let heads = heads(&panel, &frame);
         let mut rows: Vec<usize> = heads.iter().map(|head| head.row).collect();
         rows.sort_unstable();
@@ -188,12 +183,7 @@ mod tests {
     #[test]
     fn a_panel_without_upright_lines_keeps_its_height() {
         let panel = panel(&[]);
-        let area = [0.0, 0.0, 400.0, 300.0];
-        let frame = Frame::new(
-            &panel,
-            area,
-            margins(&panel, 400.0, 300.0, 20.0, Foot::Written),
-        );
+        let frame = frame(&panel);
         assert_eq!(height(&heads(&panel, &frame)), 0.0);
     }
 }
