@@ -1,7 +1,7 @@
 //! No orphans: what becomes of an engine whose tuner is killed.
 
 use crate::stand_in::{eventually, launcher, lives, pids};
-use inferometer_engine::{LeftoverState, leftovers};
+use inferometer_engine::{Leftover, LeftoverState, leftovers};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -71,9 +71,14 @@ fn an_engine_whose_supervisor_was_killed_too_is_found_and_can_be_ended() {
     assert!(killed.success());
     tuner.kill().unwrap();
     tuner.wait().unwrap();
+    // A signal is sent when `kill` returns; its receiver may take a while to be gone.
+    let is_orphaned = |engine: &Leftover| engine.state == LeftoverState::Orphaned;
+    assert!(eventually(|| leftovers(folder.path())
+        .iter()
+        .all(is_orphaned)));
     let found = leftovers(folder.path());
     assert_eq!(found.len(), 1);
-    assert_eq!(found[0].state, LeftoverState::Orphaned);
+    assert!(is_orphaned(&found[0]));
     assert_eq!(found[0].pid(), family[0]);
     assert!(found[0].end(Duration::from_secs(60)));
     assert!(leftovers(folder.path()).is_empty());
