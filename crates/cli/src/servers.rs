@@ -313,6 +313,7 @@ fn told_by_log(log: &Path) -> anyhow::Result<StartedEngine> {
     Ok(facts.told(StartedEngine {
         name: engine.to_string(),
         version: facts.version.clone(),
+        options: EngineArguments::of_log(log).options(),
         log: log.to_owned(),
         ..StartedEngine::default()
     }))

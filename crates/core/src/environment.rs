@@ -61,7 +61,10 @@ pub struct StartedEngine {
     pub name: String,
     /// Its version.
     pub version: Option<String>,
-    /// The command, without secrets.
+    /// Options of ours that say what the command does not, as in `--engine-stop …`, or the log
+    /// by which a server that others started is known; without secrets.
+    pub options: Vec<String>,
+    /// The command, without secrets; empty where others started it.
     pub command: Vec<String>,
     /// The flags of it that a sweep or a study chose.
     pub flags: BTreeMap<String, String>,

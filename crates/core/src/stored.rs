@@ -184,6 +184,7 @@ mod tests {
             schema: PLAN_SCHEMA.to_owned(),
             label: None,
             tags: Vec::new(),
+            engine_options: Vec::new(),
             engine: Vec::new(),
             axes: Vec::new(),
             repeat: 1,

@@ -39,6 +39,10 @@ pub struct SweepPlan {
     pub tags: Vec<Tag>,
     /// Options with more than one value, the one that changes fastest last.
     pub axes: Vec<String>,
+    /// Options that say what the engine's command does not, as in `--engine-stop …`, or the log
+    /// of a server that others started; without secrets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub engine_options: Vec<String>,
     /// The command of the engine that is started, without secrets; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub engine: Vec<String>,

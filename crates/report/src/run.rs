@@ -233,8 +233,7 @@ fn stored(report: &RunReport<'_>) -> Option<Section> {
         words.push(format!("--header {}", shell_word(&format!("{header}=…"))));
     }
     if let Some(engine) = &report.environment.engine {
-        words.push("--".to_owned());
-        words.extend(engine.command.iter().map(|word| shell_word(word)));
+        words.extend(started(&engine.options, &engine.command));
     }
     Some(Section::plain(vec![
         Block::Pairs(vec![Pair::new(
@@ -246,6 +245,16 @@ fn stored(report: &RunReport<'_>) -> Option<Section> {
             words,
         }),
     ]))
+}
+
+/// What starts an engine again, as a shell takes it: our options about it, then its command.
+pub(crate) fn started(options: &[String], command: &[String]) -> Vec<String> {
+    let mut words: Vec<String> = options.iter().map(|word| shell_word(word)).collect();
+    if !command.is_empty() {
+        words.push("--".to_owned());
+        words.extend(command.iter().map(|word| shell_word(word)));
+    }
+    words
 }
 
 /// A word as a shell takes it.

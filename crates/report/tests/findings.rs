@@ -54,6 +54,7 @@ impl MadeUp {
         }
         MadeUp {
             plan: SweepPlan {
+                engine_options: Vec::new(),
                 engine: Vec::new(),
                 schema: PLAN_SCHEMA.to_owned(),
                 label: None,

@@ -7,7 +7,8 @@ use anyhow::bail;
 use inferometer_core::options::Options;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::units::Span;
-use std::path::PathBuf;
+use inferometer_engine::without_secrets;
+use std::path::{Path, PathBuf};
 
 /// An engine's command, and what it does not say.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -36,6 +37,33 @@ pub struct EngineArguments {
 }
 
 impl EngineArguments {
+    /// A server that others started, known by its log.
+    pub fn of_log(log: &Path) -> EngineArguments {
+        EngineArguments {
+            engine_log: Some(log.to_owned()),
+            ..EngineArguments::default()
+        }
+    }
+
+    /// What was given beside the command, as it can be typed again, without secrets.
+    pub fn options(&self) -> Vec<String> {
+        let path = |path: &PathBuf| path.to_string_lossy().into_owned();
+        let given = [
+            ("--engine-url", self.engine_url.clone()),
+            ("--engine-stop", self.engine_stop.clone()),
+            (
+                "--engine-timeout",
+                self.engine_timeout.as_ref().map(ToString::to_string),
+            ),
+            ("--engine-log", self.engine_log.as_ref().map(path)),
+            ("--mindie-config", self.mindie_config.as_ref().map(path)),
+        ];
+        let given = given
+            .into_iter()
+            .filter_map(|(name, value)| Some([name.to_owned(), value?]));
+        without_secrets(&given.flatten().collect::<Vec<String>>())
+    }
+
     /// Whether an engine is to be started, as far as these options say so without contradiction.
     pub fn is_given(&self, options: &Options) -> anyhow::Result<bool> {
         let connection = &options.connection;

@@ -295,6 +295,7 @@ impl Launcher {
         StartedEngine {
             name: self.engine.kind().to_string(),
             version: Some(version.to_owned()).filter(|version| !version.is_empty()),
+            options: self.arguments.options(),
             command: without_secrets(&self.engine.command().to_words()),
             flags: self.flags.clone(),
             ..StartedEngine::default()

@@ -12,6 +12,7 @@ fn plan(concurrencies: &[u64]) -> SweepPlan {
         label: None,
         tags: Vec::new(),
         axes: vec!["concurrency".to_owned()],
+        engine_options: Vec::new(),
         engine: Vec::new(),
         repeat: 1,
         visits: (0..concurrencies.len()).map(|point| (point, 0)).collect(),

@@ -76,6 +76,7 @@ impl AsSweep {
                 label: None,
                 tags: Vec::new(),
                 axes: axes(&points),
+                engine_options: Vec::new(),
                 engine: Vec::new(),
                 repeat: repeats.into_values().max().unwrap_or(1),
                 visits: Vec::new(),

@@ -2,7 +2,7 @@
 //! differs between the points.
 
 use super::{SweepReport, shown};
-use crate::run::shell_word;
+use crate::run::{shell_word, started};
 use inferometer_core::options::Options;
 use inferometer_core::sweep_dir::{PlannedPoint, SweepPlan};
 use serde_json::Value;
@@ -59,10 +59,14 @@ pub(super) fn command(report: &SweepReport<'_>) -> Option<Vec<String>> {
                 .map(str::to_owned),
         );
     }
-    if !plan.engine.is_empty() {
-        words.push("--".to_owned());
-        words.extend(plan.engine.iter().map(|word| shell_word(word)));
+    // A flag of one value is no axis.
+    for (flag, value) in (point.flags.iter()).filter(|(flag, _)| !plan.axes.contains(flag)) {
+        let is_one = (plan.points.iter()).all(|it| it.flags.get(flag) == Some(value));
+        is_one.then_some(())?;
+        words.push("--engine-flag".to_owned());
+        words.push(shell_word(&format!("{flag}={value}")));
     }
+    words.extend(started(&plan.engine_options, &plan.engine));
     Some(words)
 }
 
@@ -188,6 +192,7 @@ mod tests {
             label: None,
             tags: Vec::new(),
             axes: axes.iter().map(ToString::to_string).collect(),
+            engine_options: Vec::new(),
             engine: Vec::new(),
             repeat: 1,
             visits: (0..points.len()).map(|point| (point, 0)).collect(),
@@ -250,11 +255,16 @@ mod tests {
             )
         });
         let mut plan = plan(&["concurrency", "output-tokens"], points.to_vec());
+        plan.engine_options = vec!["--engine-stop".to_owned(), "docker stop x".to_owned()];
         plan.engine = vec!["vllm".to_owned(), "serve".to_owned(), "a b".to_owned()];
+        for planned in &mut plan.points {
+            (planned.flags).insert("max-num-seqs".to_owned(), "64".to_owned());
+        }
         plan.repeat = 2;
         plan.visits = vec![(0, 0), (1, 0), (2, 0), (2, 1), (1, 1), (0, 1)];
         let expected = format!(
-            "{BEGIN} --concurrency 1,2,4 --output-tokens 64,64,32 --zip --repeat 2 -- vllm serve 'a b'"
+            "{BEGIN} --concurrency 1,2,4 --output-tokens 64,64,32 --zip --repeat 2 \
+             --engine-flag max-num-seqs=64 --engine-stop 'docker stop x' -- vllm serve 'a b'"
         );
         assert_eq!(said(&plan), Some(expected));
         plan.visits.sort_unstable();

@@ -141,6 +141,7 @@ fn small(concurrency: u32) -> Summary {
 fn sweep_page(label: &str, axes: &[&str], points: Vec<(Point, Summary)>) -> Page {
     let id = |place: usize| format!("p{place}");
     let plan = SweepPlan {
+        engine_options: Vec::new(),
         engine: Vec::new(),
         schema: PLAN_SCHEMA.to_owned(),
         label: Some(label.to_owned()),

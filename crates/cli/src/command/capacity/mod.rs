@@ -145,6 +145,7 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     // Values of headers are never stored, so the reader has to give them again.
     let headers = options.connection.header.iter().flatten();
     repeat.extend(headers.flat_map(|header| ["--header".to_owned(), format!("{}=…", header.key)]));
+    repeat.extend(arguments.engine.options());
     if !arguments.engine.engine.is_empty() {
         repeat.push("--".to_owned());
         repeat.extend(without_secrets(&arguments.engine.engine));

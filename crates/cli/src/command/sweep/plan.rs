@@ -89,6 +89,7 @@ pub fn plan(arguments: &SweepArguments, progress: &mut Progress) -> anyhow::Resu
         label: first.run.label.clone(),
         tags: first.run.tag.clone().unwrap_or_default(),
         axes,
+        engine_options: arguments.engine.options(),
         engine: without_secrets(&arguments.engine.engine),
         repeat,
         visits,
