@@ -59,6 +59,8 @@ pub enum DoubtCode {
     Stalls,
     /// All requests started together.
     AllAtOnce,
+    /// Streams of a closed loop send in waves.
+    InStep,
     /// The server did not answer after the run.
     ServerDied,
     /// Every request failed, or none ended: there is nothing to measure.
@@ -85,6 +87,7 @@ words!(DoubtCode {
     Overload => "overload",
     Stalls => "stalls",
     AllAtOnce => "all-at-once",
+    InStep => "in-step",
     ServerDied => "server-died",
     NothingMeasured => "nothing-measured",
 });

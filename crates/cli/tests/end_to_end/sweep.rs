@@ -439,3 +439,17 @@ fn points_that_differ_in_their_warm_up_alone_are_told_apart() {
     assert_eq!(points.len(), 2, "{found}");
     assert_ne!(points[0]["point"], points[1]["point"], "{found}");
 }
+
+#[test]
+fn a_table_names_the_points_whose_streams_ran_in_step() {
+    let place = Place::new();
+    let command = "sweep --lang en --quiet --sim-clock virtual --sim-device h200 --stagger none \
+        --concurrency 1,16 --requests concurrency*10 --input-tokens 512 --output-tokens 128";
+    let ended = place.run(&command.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(
+        ended.stdout.contains("Doubt in-step: concurrency=16"),
+        "{}",
+        ended.stdout
+    );
+}

@@ -4,7 +4,8 @@ use super::RunContext;
 use super::tally::{Answer, Row, ms};
 use crate::concurrency::InFlight;
 use crate::environment::EndCause;
-use crate::judge::InFlightEvidence;
+use crate::judge::{InFlightEvidence, WaveEvidence};
+use crate::quantile::{quantile, sort};
 use crate::scenario::{Shape, Stagger};
 use crate::statistics::Bootstrap;
 use crate::steady::{self, Course, Overload};
@@ -16,6 +17,12 @@ use std::time::Duration;
 const LEAST_PART_OF_AN_ANSWER: f64 = 0.1;
 /// Parts of that span: the work that is left shrinks inside it.
 const IN_FLIGHT_BINS: usize = 500;
+
+/// Fewest streams that can be told to send in waves, and fewest requests of each.
+const LEAST_STREAMS_OF_A_WAVE: u32 = 4;
+const LEAST_WAVES: usize = 3;
+/// Part of a median answer's time that is about when a request is sent.
+const PART_OF_A_WAVE: f64 = 0.1;
 
 /// The requests of a run with their window.
 pub(super) struct Run<'a> {
@@ -150,9 +157,7 @@ impl<'a> Run<'a> {
         else {
             return None;
         };
-        // A stream whose user thinks is idle by intention.
-        let conversation = &self.context.scenario.work.conversation;
-        if (conversation.as_ref()).is_some_and(|conversation| !conversation.think.0.is_zero()) {
+        if self.users_think() {
             return None;
         }
         let spread = match (self.context.ending.stagger_ns, stagger) {
@@ -193,6 +198,53 @@ impl<'a> Run<'a> {
         Some(InFlightEvidence {
             seen: mean(busy),
             expected: mean(expected.collect()),
+        })
+    }
+
+    /// A stream whose user thinks is idle by intention.
+    fn users_think(&self) -> bool {
+        let conversation = &self.context.scenario.work.conversation;
+        (conversation.as_ref()).is_some_and(|conversation| !conversation.think.0.is_zero())
+    }
+
+    /// How the sends of a closed loop crowd, once the first wave is out, which has its own rule.
+    /// Streams with answers of one length that once meet in a batch never part again.
+    pub(super) fn wave_evidence(&self) -> Option<WaveEvidence> {
+        let Shape::Closed { concurrency, .. } = self.context.scenario.load.shape else {
+            return None;
+        };
+        if concurrency < LEAST_STREAMS_OF_A_WAVE || self.users_think() {
+            return None;
+        }
+        let streams = concurrency as usize;
+        let sent = |row: &Row| Some(ms(row.sent.offset()?.as_duration()));
+        let mut sends: Vec<f64> = self.rows.iter().filter_map(sent).collect();
+        sort(&mut sends);
+        let sends = sends.get(streams..)?;
+        if sends.len() < streams * LEAST_WAVES {
+            return None;
+        }
+        let mut lengths: Vec<f64> = (self.answers.iter())
+            .filter_map(|answer| answer.e2e.ms())
+            .collect();
+        sort(&mut lengths);
+        let span_ms = quantile(&lengths, 0.5)? * PART_OF_A_WAVE;
+        let whole = sends.last()? - sends.first()?;
+        if !(span_ms > 0.0 && whole > span_ms) {
+            return None;
+        }
+        // Each send against those before it; every pair is a neighbour of both.
+        let (mut pairs, mut first) = (0, 0);
+        for (at, &sent) in sends.iter().enumerate() {
+            while sent - sends[first] > span_ms / 2.0 {
+                first += 1;
+            }
+            pairs += at - first;
+        }
+        Some(WaveEvidence {
+            seen: 2.0 * pairs as f64 / sends.len() as f64,
+            even: sends.len() as f64 * span_ms / whole,
+            span_ms,
         })
     }
 }

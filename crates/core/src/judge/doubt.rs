@@ -1,6 +1,6 @@
 //! Doubts with their data: what was seen, typed, before it is put into words.
 
-use super::{InFlightEvidence, StallEvidence};
+use super::{InFlightEvidence, StallEvidence, WaveEvidence};
 use crate::doubt::{DoubtCode, Severity};
 use crate::environment::EndCause;
 use crate::message::{Lang, doubts};
@@ -144,6 +144,8 @@ pub enum Doubt {
         /// Streams of a closed loop; absent in an open one.
         streams: Option<u32>,
     },
+    /// Streams of a closed loop send in waves.
+    InStep(WaveEvidence),
     /// The server did not answer after the run.
     ServerDied {
         /// What was seen.
@@ -181,6 +183,7 @@ impl Doubt {
             Doubt::Overload(_) => DoubtCode::Overload,
             Doubt::Stalls { .. } => DoubtCode::Stalls,
             Doubt::AllAtOnce { .. } => DoubtCode::AllAtOnce,
+            Doubt::InStep(_) => DoubtCode::InStep,
             Doubt::ServerDied { .. } => DoubtCode::ServerDied,
             Doubt::NothingMeasured { .. } => DoubtCode::NothingMeasured,
         }
@@ -213,7 +216,8 @@ impl Doubt {
             | Doubt::TokenSource { .. }
             | Doubt::ChunkNotToken { .. }
             | Doubt::Stalls { .. }
-            | Doubt::AllAtOnce { .. } => Severity::Note,
+            | Doubt::AllAtOnce { .. }
+            | Doubt::InStep(_) => Severity::Note,
         }
     }
 

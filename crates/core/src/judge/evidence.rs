@@ -13,6 +13,8 @@ pub struct Evidence {
     /// Requests under way against those expected; absent in an open loop or where it cannot
     /// be told.
     pub in_flight: Option<InFlightEvidence>,
+    /// How the sends of a closed loop crowd; absent in an open one or where it cannot be told.
+    pub waves: Option<WaveEvidence>,
     /// Overload of an open loop.
     pub overload: Option<Overload>,
     /// Requests that were sent.
@@ -34,6 +36,17 @@ pub struct InFlightEvidence {
     pub seen: f64,
     /// As many as there should have been.
     pub expected: f64,
+}
+
+/// How many other requests are sent about when one is: within a tenth of a median answer's time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WaveEvidence {
+    /// That many, on average over the requests after the first wave.
+    pub seen: f64,
+    /// As many as there would be if they were sent evenly.
+    pub even: f64,
+    /// A tenth of a median answer's time.
+    pub span_ms: f64,
 }
 
 /// Requests with a long gap.

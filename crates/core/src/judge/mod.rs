@@ -7,7 +7,7 @@ mod tests;
 mod thresholds;
 
 pub use doubt::Doubt;
-pub use evidence::{Evidence, InFlightEvidence, LengthEvidence, StallEvidence};
+pub use evidence::{Evidence, InFlightEvidence, LengthEvidence, StallEvidence, WaveEvidence};
 pub use thresholds::Thresholds;
 
 use crate::doubt::Severity;
@@ -49,6 +49,7 @@ pub fn judge(
         case.warm_cache(),
         case.repeated_prompts(),
         case.all_at_once(),
+        case.in_step(),
         case.few_samples(),
         case.output_capped(),
         case.token_source(),
@@ -291,6 +292,11 @@ impl Case<'_> {
                 })
             }
         }
+    }
+
+    fn in_step(&self) -> Option<Doubt> {
+        let waves = self.evidence.waves?;
+        (waves.seen > self.thresholds.in_step_factor * waves.even).then_some(Doubt::InStep(waves))
     }
 
     fn few_samples(&self) -> Option<Doubt> {

@@ -162,6 +162,48 @@ fn a_busy_client_warns_and_is_invalid_if_it_was_late_too() {
     assert_eq!(run.doubt(Code::ClientBusy), Some(Severity::Invalid));
 }
 
+/// A closed loop whose streams form `groups` that send together, evenly apart.
+fn in_groups(streams: u64, groups: u64, waves: u64) -> MadeUp {
+    let records = (0..streams * waves).map(|index| {
+        let (wave, stream) = (index / streams, index % streams);
+        let late = (stream % groups) as f64 / groups as f64 + 0.01 * noise(index);
+        healthy(index, 400.0 * (wave as f64 + late))
+    });
+    let toml = format!(
+        "[load]\nconcurrency = {streams}\nrequests = {}",
+        streams * waves
+    );
+    MadeUp::of(scenario(&toml), records.collect())
+}
+
+#[test]
+fn streams_that_send_together_are_in_step_and_spread_ones_are_not() {
+    for streams in [4, 16, 64] {
+        let together = in_groups(streams, 1, 8);
+        assert_eq!(together.doubt(Code::InStep), Some(Severity::Note));
+        assert_eq!(in_groups(streams, streams, 8).doubt(Code::InStep), None);
+        let natural = MadeUp::closed(streams as u32, streams * 8);
+        assert_eq!(natural.doubt(Code::InStep), None, "{streams}");
+    }
+    // Most of them is enough, a fourth is not.
+    assert_eq!(
+        in_groups(64, 2, 8).doubt(Code::InStep),
+        Some(Severity::Note)
+    );
+    assert_eq!(in_groups(64, 4, 8).doubt(Code::InStep), None);
+}
+
+#[test]
+fn waves_are_not_told_of_few_requests_or_of_users_who_think() {
+    assert_eq!(in_groups(64, 1, 3).doubt(Code::InStep), None);
+    assert_eq!(in_groups(2, 1, 50).doubt(Code::InStep), None);
+    let mut thinking = in_groups(16, 1, 8);
+    thinking.scenario =
+        scenario("[work]\nthink = '5s'\nturns = '3'\n[load]\nconcurrency = 16\nrequests = 128");
+    assert_eq!(thinking.doubt(Code::InStep), None);
+    assert_eq!(MadeUp::open(600, |_| 40.0).doubt(Code::InStep), None);
+}
+
 #[test]
 fn an_interrupted_run_is_invalid_but_a_stop_condition_is_what_was_asked() {
     let mut run = MadeUp::closed(8, 128);

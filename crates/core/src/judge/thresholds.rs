@@ -52,6 +52,8 @@ pub struct Thresholds {
     pub stall_gaps: usize,
     /// Share of requests with a stall.
     pub stall_share: f64,
+    /// Requests sent about together over as many as would be if they were sent evenly.
+    pub in_step_factor: f64,
     /// Probability below which a trend is one.
     pub significance: f64,
     /// Share of requests that had to be sent once more.
@@ -86,6 +88,7 @@ impl Default for Thresholds {
             stall_floor_ms: 50.0,
             stall_gaps: 10,
             stall_share: 0.01,
+            in_step_factor: 4.0,
             significance: 0.01,
             steady_requests: 50,
         }

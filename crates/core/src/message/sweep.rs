@@ -53,6 +53,10 @@ crate::texts! {
         SpreadMeans => "±: half of the 95 % interval of tok/s over the repeats, in %; other figures are means over them", "±：多次测量 tok/s 的 95 % 置信区间半宽（%）；其余为各次均值";
         /// Footnote: why a point is marked.
         Because => "{point}: {why}", "{point}：{why}";
+        /// Footnote: a doubt that does not make points invalid, and these.
+        Doubted => "Doubt {code}: {points}", "存疑 {code}：{points}";
+        /// Footnote: the points of a doubt, where it is all of them.
+        EveryPoint => "every point", "全部测点";
         /// Footnote: further reasons.
         MoreReasons => "and {count} more", "另有 {count} 个";
         /// Key: where it is kept.

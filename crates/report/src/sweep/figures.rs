@@ -2,7 +2,8 @@
 //! crossed, bars or lines over everything else.
 
 use super::ladder::rates;
-use super::{LOAD, Row, SweepReport, grid, grouped, mark, named, rows, shown};
+use super::table::mark;
+use super::{LOAD, Row, SweepReport, grid, grouped, named, rows, shown};
 use crate::figure::configurations::{self, Configurations, Style};
 use crate::figure::curve::{self, Tradeoff};
 use crate::figure::grid::{Grid, USUAL, heat_maps};

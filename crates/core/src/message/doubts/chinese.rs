@@ -169,6 +169,12 @@ pub(super) fn text(doubt: &Doubt) -> String {
             }
             None => "所有请求同时发出，TTFT 主要是排队时间".to_owned(),
         },
+        Doubt::InStep(waves) => format!(
+            "各路请求成批发出：每个请求前后 {} 内另有 {:.1} 个请求发出，若均匀发出则为 {:.1} 个；TTFT 反映的是这种成批到达，同样的负载再跑一次未必如此",
+            millis(waves.span_ms),
+            waves.seen,
+            waves.even
+        ),
         Doubt::ServerDied { seen } => format!("测量结束后服务端没有响应：{seen}"),
         Doubt::NothingMeasured { accounts, most } => format!(
             "没有任何请求得到完整回答（失败 {}，截断 {}，未发 {}）{}",
@@ -252,6 +258,9 @@ pub(super) fn remedy(doubt: &Doubt) -> String {
             }
             None => "给出有限的 --rate；除非要测的就是突发",
         },
+        Doubt::InStep(_) => {
+            "让长度有变化，例如 --output-tokens uniform(64,192)，或改用 --rate 压测；TTFT 只与处于相同状态的运行比较"
+        }
         Doubt::ServerDied { .. } => "查看服务端日志末尾；重启后用更小的负载再测",
     };
     remedy.to_owned()

@@ -182,6 +182,12 @@ pub(super) fn text(doubt: &Doubt) -> String {
             ),
             None => "all requests were sent at once, so TTFT is mostly queueing".to_owned(),
         },
+        Doubt::InStep(waves) => format!(
+            "the streams send in waves: within {} around a request {:.1} others were sent, where {:.1} would be if they were spread; TTFT is that of such a wave, and the same load may run without",
+            millis(waves.span_ms),
+            waves.seen,
+            waves.even
+        ),
         Doubt::ServerDied { seen } => {
             format!("the server did not answer after the measurement: {seen}")
         }
@@ -275,6 +281,9 @@ pub(super) fn remedy(doubt: &Doubt) -> String {
             }
             None => "give a finite --rate, unless a burst is what you want to measure",
         },
+        Doubt::InStep(_) => {
+            "vary the lengths, as in --output-tokens uniform(64,192), or measure with --rate; compare TTFT only with runs in the same state"
+        }
         Doubt::ServerDied { .. } => {
             "read the end of the server's log; start it again and measure with less load"
         }

@@ -1,13 +1,14 @@
 use super::*;
 use crate::doubt::{DoubtCode, Severity};
 use crate::environment::EndCause;
-use crate::judge::{InFlightEvidence, StallEvidence};
+use crate::judge::{InFlightEvidence, StallEvidence, WaveEvidence};
 use crate::record::{FailureClass, Phase};
 use crate::steady::Overload;
 use crate::summary::Accounts;
 
 /// Words that a Chinese sentence of this field keeps in English, beside options and codes.
-const TECHNICAL: [&str; 21] = [
+const TECHNICAL: [&str; 22] = [
+    "uniform",
     "inferometer",
     "doctor",
     "URL",
@@ -143,6 +144,11 @@ fn doubts() -> Vec<Doubt> {
         },
         Doubt::AllAtOnce { streams: Some(8) },
         Doubt::AllAtOnce { streams: None },
+        Doubt::InStep(WaveEvidence {
+            seen: 40.2,
+            even: 6.3,
+            span_ms: 140.0,
+        }),
         Doubt::ServerDied {
             seen: "bye".to_owned(),
         },

@@ -1,0 +1,249 @@
+//! The table of a ladder, its marks and what they mean.
+
+use super::{Row, SweepReport, notes, shown};
+use crate::doc::{Cell, Column, Number, Support, Table, Tone, Unit};
+use crate::figure::ladder::cards_of;
+use inferometer_core::doubt::{DoubtCode, Severity};
+use inferometer_core::message::Lang;
+use inferometer_core::message::numbers::NumbersText;
+use inferometer_core::message::sweep::SweepText;
+use inferometer_core::quantile::least_samples;
+use inferometer_core::statistics::batch_means;
+use inferometer_core::summary::{StatedDoubt, Summary};
+use inferometer_core::sweep_dir::TrialState;
+
+/// Marked points that footnotes name, at most.
+const MOST_REASONS: usize = 12;
+
+/// The percentile of the tail, and its place among the figures.
+const TAIL: f64 = 99.0;
+const TAIL_COLUMN: usize = 3;
+
+/// The points of a ladder, a row each.
+pub(super) fn table(report: &SweepReport<'_>, axes: &[String], rows: Vec<&Row<'_>>) -> Table {
+    let lang = report.lang;
+    let repeated = report.plan.repeat > 1;
+    let mut columns: Vec<Column> = axes.iter().map(|axis| Column::right(axis)).collect();
+    columns.extend(
+        [
+            "req/s", "tok/s", "TTFT p50", "TTFT p99", "TPOT p50", "E2E p50",
+        ]
+        .map(Column::right),
+    );
+    columns.push(Column::right(SweepText::Failed.text(lang)));
+    let shared = |summary: &Summary| cards_of(summary).is_some_and(|cards| cards > 1.0);
+    let with_cards = rows.iter().any(|row| row.summaries().any(shared));
+    if with_cards {
+        columns.push(Column::right(SweepText::PerCard.text(lang)));
+    }
+    if repeated {
+        columns.push(Column::right(SweepText::Repeats.text(lang)));
+        columns.push(Column::right(SweepText::Spread.text(lang)));
+    }
+    let marked = rows.iter().any(|row| mark(row, lang).is_some());
+    if marked {
+        columns.push(Column::left(""));
+    }
+    let cells = |row: &&Row<'_>| {
+        let mut cells: Vec<Cell> = axes
+            .iter()
+            .map(|axis| Cell::text(shown(row.point.0.get(axis))))
+            .collect();
+        cells.extend(number_cells(row));
+        if with_cards {
+            let each = row.tokens_per_s_and_card();
+            cells.push(Cell::number(each, Unit::TokensPerSecond, 1));
+        }
+        if repeated {
+            cells.push(Cell::count(row.shown().len() as u64));
+            cells.push(Cell::number(spread(row), Unit::Count, 1));
+        }
+        if marked {
+            cells.push(match mark(row, lang) {
+                Some(word) => Cell::Toned(word.to_owned(), Tone::Bad),
+                None => Cell::blank(),
+            });
+        }
+        cells
+    };
+    Table {
+        columns,
+        rows: rows.iter().map(cells).collect(),
+        footnotes: footnotes(report, axes, &rows),
+    }
+}
+
+fn number_cells(row: &Row<'_>) -> Vec<Cell> {
+    let millis = |value: Option<f64>| {
+        let decimals = match value {
+            Some(value) if value < 100.0 => 1,
+            _ => 0,
+        };
+        Cell::number(value, Unit::Milliseconds, decimals)
+    };
+    let failed: u64 = row
+        .shown()
+        .iter()
+        .map(|summary| summary.requests.failed)
+        .sum();
+    let requests = row.mean(|summary| summary.throughput.requests_per_s);
+    vec![
+        Cell::number(requests, Unit::RequestsPerSecond, 2),
+        Cell::number(row.tokens_per_s(), Unit::TokensPerSecond, 1),
+        millis(row.mean(|summary| summary.latency.ttft_ms.map(|ttft| ttft.p50))),
+        tail(
+            row,
+            millis(row.mean(|summary| summary.latency.ttft_ms.map(|ttft| ttft.p99))),
+        ),
+        millis(row.mean(|summary| summary.latency.tpot_ms.map(|tpot| tpot.p50))),
+        millis(row.mean(|summary| summary.latency.e2e_ms.map(|e2e| e2e.p50))),
+        match row.shown().is_empty() {
+            true => Cell::Absent,
+            false => Cell::count(failed),
+        },
+    ]
+}
+
+/// A p99 that some of the measurements cannot bear is marked.
+fn tail(row: &Row<'_>, cell: Cell) -> Cell {
+    let bears = |summary: &&Summary| {
+        let n = summary.latency.ttft_ms.map_or(0, |ttft| ttft.n);
+        least_samples(TAIL).is_some_and(|least| n >= least)
+    };
+    match cell {
+        Cell::Number(number) if !row.shown().iter().all(bears) => Cell::Number(Number {
+            support: Support::TooFew,
+            ..number
+        }),
+        cell => cell,
+    }
+}
+
+/// Half of the interval of the throughput over repeats, in percent.
+fn spread(row: &Row<'_>) -> Option<f64> {
+    let values: Vec<f64> = (row.shown().into_iter())
+        .filter_map(|summary| summary.throughput.output_tokens_per_s)
+        .collect();
+    let known = batch_means(&values, values.len())?;
+    Some((known.interval[1] - known.mean) / known.mean * 100.0).filter(|share| share.is_finite())
+}
+
+/// What a point that cannot be trusted is called.
+pub(super) fn mark(row: &Row<'_>, lang: Lang) -> Option<&'static str> {
+    let text = match row
+        .trials
+        .iter()
+        .map(|visited| visited.trial.state)
+        .next_back()?
+    {
+        _ if row.summaries().any(|summary| !summary.valid) => SweepText::Invalid,
+        TrialState::Done => return None,
+        TrialState::Failed => SweepText::NotRun,
+        TrialState::Skipped => SweepText::Skipped,
+        TrialState::Interrupted => SweepText::Interrupted,
+    };
+    Some(text.text(lang))
+}
+
+/// Why a point is marked: the codes of its grave doubts, or the reason of the trial.
+fn why(row: &Row<'_>) -> Option<String> {
+    let grave = row.summaries().flat_map(|summary| &summary.doubts);
+    let mut codes: Vec<&str> = grave
+        .filter(|doubt| doubt.severity == Severity::Invalid)
+        .map(|doubt| doubt.code.word())
+        .collect();
+    codes.dedup();
+    let mut reasons = row
+        .trials
+        .iter()
+        .filter_map(|visited| visited.trial.reason.as_deref());
+    let reason = reasons
+        .next_back()
+        .map(|reason| inferometer_core::hostile::printable(reason, 300));
+    match codes.is_empty() {
+        true => reason,
+        false => Some(codes.join(", ")),
+    }
+}
+
+fn footnotes(report: &SweepReport<'_>, axes: &[String], rows: &[&Row<'_>]) -> Vec<String> {
+    let lang = report.lang;
+    let mut notes = vec![SweepText::TimesInMs.text(lang).to_owned()];
+    notes.extend(notes::mean_lengths(rows.iter().copied(), lang));
+    let starred = |row: &&&Row<'_>| {
+        let cell = number_cells(row).swap_remove(TAIL_COLUMN);
+        matches!(
+            cell,
+            Cell::Number(Number {
+                support: Support::TooFew,
+                ..
+            })
+        )
+    };
+    if let Some(least) = least_samples(TAIL).filter(|_| rows.iter().any(|row| starred(&row))) {
+        let least = format!("p{TAIL}: {least}");
+        notes.push(NumbersText::TooFew.with(lang, &[("least", least)]));
+    }
+    if report.plan.repeat > 1 {
+        notes.push(SweepText::SpreadMeans.text(lang).to_owned());
+    }
+    let name = |row: &Row<'_>| {
+        let values: Vec<String> = (axes.iter())
+            .map(|axis| format!("{axis}={}", shown(row.point.0.get(axis))))
+            .collect();
+        values.join(", ")
+    };
+    for (code, doubted) in doubted(rows) {
+        let values = [
+            ("code", code.to_owned()),
+            (
+                "points",
+                match doubted.len() == rows.len() {
+                    true => SweepText::EveryPoint.text(lang).to_owned(),
+                    false => few(doubted.into_iter().map(name).collect(), lang),
+                },
+            ),
+        ];
+        notes.push(SweepText::Doubted.with(lang, &values));
+    }
+    let reasons: Vec<(String, String)> = (rows.iter())
+        .filter(|row| mark(row, lang).is_some())
+        .filter_map(|row| Some((name(row), why(row)?)))
+        .collect();
+    notes.extend(reasons.iter().take(MOST_REASONS).map(|(point, why)| {
+        SweepText::Because.with(lang, &[("point", point.clone()), ("why", why.clone())])
+    }));
+    if reasons.len() > MOST_REASONS {
+        let more = (reasons.len() - MOST_REASONS).to_string();
+        notes.push(SweepText::MoreReasons.with(lang, &[("count", more)]));
+    }
+    notes
+}
+
+/// The first few of many names.
+fn few(mut names: Vec<String>, lang: Lang) -> String {
+    let more = names.len().saturating_sub(MOST_REASONS);
+    names.truncate(MOST_REASONS);
+    if more > 0 {
+        names.push(SweepText::MoreReasons.with(lang, &[("count", more.to_string())]));
+    }
+    names.join("; ")
+}
+
+/// Doubts that leave points valid but change how they are read, with these points. Percentiles of
+/// too few samples have a mark of their own.
+fn doubted<'r, 'a>(rows: &[&'r Row<'a>]) -> Vec<(&'static str, Vec<&'r Row<'a>>)> {
+    let counts =
+        |doubt: &StatedDoubt| doubt.severity == Severity::Warn || doubt.code == DoubtCode::InStep;
+    let has = |row: &Row<'_>, code: DoubtCode| {
+        let mut doubts = row.shown().into_iter().flat_map(|summary| &summary.doubts);
+        doubts.any(|doubt| doubt.code == code && counts(doubt))
+    };
+    (DoubtCode::ALL.iter())
+        .map(|&code| {
+            let rows = rows.iter().copied().filter(|row| has(row, code));
+            (code.word(), rows.collect::<Vec<_>>())
+        })
+        .filter(|(_, rows)| !rows.is_empty())
+        .collect()
+}
