@@ -5,7 +5,7 @@ use super::tally::{Answer, Row, ms};
 use crate::concurrency::InFlight;
 use crate::environment::EndCause;
 use crate::judge::{InFlightEvidence, WaveEvidence};
-use crate::quantile::{quantile, sort};
+use crate::quantile::sort;
 use crate::scenario::{Shape, Stagger};
 use crate::statistics::Bootstrap;
 use crate::steady::{self, Course, Overload};
@@ -209,7 +209,7 @@ impl<'a> Run<'a> {
 
     /// How the sends of a closed loop crowd, once the first wave is out, which has its own rule.
     /// Streams with answers of one length that once meet in a batch never part again.
-    pub(super) fn wave_evidence(&self) -> Option<WaveEvidence> {
+    pub(super) fn wave_evidence(&self, median_ms: f64) -> Option<WaveEvidence> {
         let Shape::Closed { concurrency, .. } = self.context.scenario.load.shape else {
             return None;
         };
@@ -224,11 +224,7 @@ impl<'a> Run<'a> {
         if sends.len() < streams * LEAST_WAVES {
             return None;
         }
-        let mut lengths: Vec<f64> = (self.answers.iter())
-            .filter_map(|answer| answer.e2e.ms())
-            .collect();
-        sort(&mut lengths);
-        let span_ms = quantile(&lengths, 0.5)? * PART_OF_A_WAVE;
+        let span_ms = median_ms * PART_OF_A_WAVE;
         let whole = sends.last()? - sends.first()?;
         if !(span_ms > 0.0 && whole > span_ms) {
             return None;
