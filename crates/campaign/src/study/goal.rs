@@ -82,46 +82,61 @@ impl Goal {
         ending.measurements.iter().map(of).sum()
     }
 
+    /// The figure of each SLO at the load level that is furthest from it, in the order of the
+    /// SLOs: milliseconds, or the share of requests that meet it. Absent where it is not known at
+    /// every level.
+    pub fn slo_figures(&self, ending: &Ending) -> Vec<Option<f64>> {
+        let levels = || {
+            let all = ending.measurements.iter();
+            all.filter(|measurement| measurement.load != Level::Capacity)
+        };
+        let worst = |slo: &Slo| {
+            let figures = levels().map(|measurement| slo_figure(slo, measurement));
+            let figures: Option<Vec<f64>> = figures.collect();
+            figures?.into_iter().reduce(|a, b| match slo.scope {
+                SloScope::Request => a.min(b),
+                SloScope::Percentile(_) | SloScope::Mean => a.max(b),
+            })
+        };
+        self.slos.iter().map(worst).collect()
+    }
+
     fn missed(&self, slo: &Slo, measurement: &Measurement) -> f64 {
-        let name = match slo.metric {
-            SloMetric::Ttft => "ttft_ms",
-            SloMetric::FirstAnswer => "first_answer_ms",
-            SloMetric::Tpot => "tpot_ms",
-            SloMetric::Itl => "itl_ms",
-            SloMetric::MaxGap => "max_gap_ms",
-            SloMetric::E2e => "e2e_ms",
-        };
-        // The summary lists the run's own objectives with any percentile, so it is asked first.
-        let written = slo.to_string();
-        let stated = measurement
-            .summary
-            .pointer("/slo/objectives")
-            .and_then(|all| all.as_array());
-        let stated = stated
-            .into_iter()
-            .flatten()
-            .find(|one| one["objective"] == written.as_str());
         let limit_ms = slo.limit.0.as_secs_f64() * 1e3;
-        let above = |value: f64| (value / limit_ms - 1.0).max(0.0);
-        let missed = match slo.scope {
-            SloScope::Request => {
-                let share = stated.and_then(|one| one["share"].as_f64());
-                let share = share.or_else(|| measurement.figure("slo.attainment"));
-                share.map(|share| (self.attainment - share).max(0.0) / self.attainment)
-            }
-            SloScope::Percentile(percent) => stated
-                .and_then(|one| one["value_ms"].as_f64())
-                .or_else(|| measurement.figure(&format!("latency.{name}.p{percent}")))
-                .map(above),
-            SloScope::Mean => stated
-                .and_then(|one| one["value_ms"].as_f64())
-                .or_else(|| measurement.figure(&format!("latency.{name}.mean")))
-                .map(above),
-        };
+        let missed = slo_figure(slo, measurement).map(|figure| match slo.scope {
+            SloScope::Request => (self.attainment - figure).max(0.0) / self.attainment,
+            SloScope::Percentile(_) | SloScope::Mean => (figure / limit_ms - 1.0).max(0.0),
+        });
         missed
             .filter(|missed| missed.is_finite())
             .unwrap_or(UNKNOWN_VIOLATION)
     }
+}
+
+/// What an SLO is about, as it was measured: milliseconds, or the share of requests that meet it.
+fn slo_figure(slo: &Slo, measurement: &Measurement) -> Option<f64> {
+    let name = match slo.metric {
+        SloMetric::Ttft => "ttft_ms",
+        SloMetric::FirstAnswer => "first_answer_ms",
+        SloMetric::Tpot => "tpot_ms",
+        SloMetric::Itl => "itl_ms",
+        SloMetric::MaxGap => "max_gap_ms",
+        SloMetric::E2e => "e2e_ms",
+    };
+    // The summary lists the run's own objectives with any percentile, so it is asked first.
+    let written = slo.to_string();
+    let objectives = measurement.summary.pointer("/slo/objectives");
+    let stated = (objectives.and_then(|all| all.as_array()))
+        .into_iter()
+        .flatten()
+        .find(|one| one["objective"] == written.as_str());
+    let (key, path) = match slo.scope {
+        SloScope::Request => ("share", "slo.attainment".to_owned()),
+        SloScope::Percentile(percent) => ("value_ms", format!("latency.{name}.p{percent}")),
+        SloScope::Mean => ("value_ms", format!("latency.{name}.mean")),
+    };
+    let stated = stated.and_then(|one| one[key].as_f64());
+    stated.or_else(|| measurement.figure(&path))
 }
 
 #[cfg(test)]
@@ -164,6 +179,15 @@ mod tests {
             .unwrap();
         assert!((objectives[0] - 200.0).abs() < 1e-9 && (objectives[1] + 100.0).abs() < 1e-9);
         assert_eq!(goal("ttft.p99=1s").objectives_of(&ending(&[])), None);
+    }
+
+    #[test]
+    fn the_figure_of_a_limit_is_that_of_the_worst_level() {
+        let at = |slo: &str| goal(slo).slo_figures(&ending(&[(1.0, 500.0), (1.0, 1500.0)]));
+        assert_eq!(at("ttft.p99=2s"), [Some(1500.0)]);
+        assert_eq!(at("ttft=1s"), [Some(0.45)]);
+        assert_eq!(at("tpot.p99=1s"), [None]);
+        assert_eq!(goal("ttft.p99=2s").slo_figures(&ending(&[])), [None]);
     }
 
     #[test]

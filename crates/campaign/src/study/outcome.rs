@@ -51,6 +51,10 @@ pub struct TrialRow {
     pub objective: Option<f64>,
     /// All objectives, where there are several.
     pub objectives: Vec<Option<f64>>,
+    /// The figure of each SLO at the load level that is furthest from it: milliseconds, or the
+    /// share of requests that meet it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slo_figures: Vec<Option<f64>>,
     /// By how much the SLOs were missed; 0 where they were met, absent where nothing was measured.
     pub violation: Option<f64>,
     /// Device memory in use.
@@ -138,6 +142,7 @@ impl Study {
                 .or_else(|| trial.proposal.repaired.clone()),
             objective: objectives.first().copied().flatten(),
             objectives,
+            slo_figures: self.goal.slo_figures(ending),
             violation: measured.then(|| self.goal.violation(ending)),
             device_memory_gib: ending.device_memory_gib,
             summary: ending

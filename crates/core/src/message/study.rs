@@ -88,7 +88,7 @@ texts! {
         /// Column: flags.
         Flags => "flags", "参数取值";
         /// Column: device memory.
-        Memory => "GiB", "显存 GiB";
+        Memory => "device GiB", "显存 GiB";
         /// Origin.
         Default => "default", "默认";
         /// Origin.

@@ -425,6 +425,7 @@ mod tests {
             state,
             class: None,
             figures: vec![figure; objectives],
+            limited: Vec::new(),
             memory_gib: None,
         };
         StudyReport {
@@ -435,7 +436,7 @@ mod tests {
                 };
                 objectives
             ],
-            slos: Vec::new(),
+            limits: Vec::new(),
             trials: vec![
                 line(0, 0.0, "", StudyText::Done, Some(100.0)),
                 line(1, 16.0, "on", StudyText::Done, Some(90.0)),

@@ -15,15 +15,15 @@ use std::path::Path;
 /// Longest line of an engine that a table shows.
 const WORDS: usize = 160;
 /// So many flags can be named in every row of a table.
-const FEW_FLAGS: usize = 2;
+const FEW_FLAGS: usize = 1;
 
 /// What a study's report is made of.
 #[derive(Clone, Debug)]
 pub struct StudyReport<'a> {
     /// What is wanted, the most important first.
     pub objectives: Vec<ObjectiveLine>,
-    /// Limits, as they were written.
-    pub slos: Vec<String>,
+    /// Limits that must be kept.
+    pub limits: Vec<LimitLine>,
     /// Every trial, in the order of their ids.
     pub trials: Vec<TrialLine>,
     /// The best configuration.
@@ -57,6 +57,15 @@ pub struct ObjectiveLine {
     pub towards: StudyText,
 }
 
+/// A limit that must be kept.
+#[derive(Clone, Debug)]
+pub struct LimitLine {
+    /// As it was written.
+    pub slo: String,
+    /// What is limited, with its unit: `ttft.p99 ms`.
+    pub figure: String,
+}
+
 /// One trial.
 #[derive(Clone, Debug)]
 pub struct TrialLine {
@@ -74,6 +83,8 @@ pub struct TrialLine {
     pub class: Option<String>,
     /// Its figures, one for each objective.
     pub figures: Vec<Option<f64>>,
+    /// What was limited, one for each limit.
+    pub limited: Vec<Option<f64>>,
     /// Device memory in use.
     pub memory_gib: Option<f64>,
 }
@@ -242,7 +253,9 @@ fn verdict(report: &StudyReport<'_>) -> Verdict {
 }
 
 fn percent(share: f64) -> String {
-    format!("{:+.1} %", share * 100.0)
+    // Adding 0 makes +0.0 of -0.0.
+    let rounded = (share * 1000.0).round() / 10.0 + 0.0;
+    format!("{rounded:+.1} %")
 }
 
 fn best(report: &StudyReport<'_>) -> Vec<Block> {
@@ -272,11 +285,9 @@ fn pairs(report: &StudyReport<'_>) -> Vec<Pair> {
         })
         .collect();
     let mut pairs = vec![Pair::new(StudyText::Goal.text(lang), goals.join(", "))];
-    if !report.slos.is_empty() {
-        pairs.push(Pair::new(
-            StudyText::Limits.text(lang),
-            report.slos.join(", "),
-        ));
+    if !report.limits.is_empty() {
+        let slos: Vec<&str> = report.limits.iter().map(|it| it.slo.as_str()).collect();
+        pairs.push(Pair::new(StudyText::Limits.text(lang), slos.join(", ")));
     }
     let searched = || {
         let again = |why: &Why| matches!(why, Why::Again(_));
@@ -318,6 +329,10 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialLine]) -> Table {
         Column::right(known.unwrap_or(&objective.path))
     });
     columns.extend(names);
+    // A search for the capacity keeps its limits by itself.
+    let known = |at: &usize| shown.iter().any(|trial| limited(trial, *at).is_some());
+    let limits: Vec<usize> = (0..report.limits.len()).filter(known).collect();
+    columns.extend((limits.iter()).map(|&at| Column::right(&report.limits[at].figure)));
     if memory {
         columns.push(Column::right(StudyText::Memory.text(lang)));
     }
@@ -348,6 +363,8 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialLine]) -> Table {
         ];
         let figure = |figure: &Option<f64>| Cell::number(*figure, Unit::Count, 2);
         cells.extend(trial.figures.iter().map(figure));
+        let limited = |&at: &usize| Cell::number(limited(trial, at), Unit::Count, 1);
+        cells.extend(limits.iter().map(limited));
         if memory {
             cells.push(Cell::number(trial.memory_gib, Unit::Count, 2));
         }
@@ -367,6 +384,11 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialLine]) -> Table {
         rows: shown.iter().map(row).collect(),
         footnotes: footnote.into_iter().collect(),
     }
+}
+
+/// What a trial showed of the limit at a place.
+fn limited(trial: &TrialLine, at: usize) -> Option<f64> {
+    trial.limited.get(at).copied().flatten()
 }
 
 /// The flags of all trials, by name.
@@ -446,6 +468,7 @@ mod tests {
             state,
             class: None,
             figures: vec![figure],
+            limited: vec![figure.map(|_| 812.5)],
             memory_gib: None,
         }
     }
@@ -456,7 +479,10 @@ mod tests {
                 path: "throughput.output_tokens_per_s".into(),
                 towards: StudyText::Maximize,
             }],
-            slos: vec!["ttft.p99=1s".into()],
+            limits: vec![LimitLine {
+                slo: "ttft.p99=1s".into(),
+                figure: "ttft.p99 ms".into(),
+            }],
             trials: vec![
                 trial(0, Why::Default, StudyText::Done, Some(1000.0)),
                 trial(1, Why::Search, StudyText::Crashed, None),
@@ -499,6 +525,10 @@ mod tests {
         assert!(shown.contains("vllm serve m --max-num-seqs 64"), "{shown}");
         assert!(shown.contains("2 measured, 1 failed"), "{shown}");
         assert!(shown.contains("no-room-for-kv-cache"), "{shown}");
+        assert!(
+            shown.contains("ttft.p99 ms") && shown.contains("812.5"),
+            "{shown}"
+        );
     }
 
     #[test]

@@ -11,9 +11,10 @@ use inferometer_campaign::trial::{Origin, State, Trial};
 use inferometer_catalog::engine::EngineKind;
 use inferometer_core::message::Lang;
 use inferometer_core::message::study::StudyText;
+use inferometer_core::slo::{Slo, SloScope};
 use inferometer_report::study::{
-    BestLine, FlagValue, GainLine, ImportanceLine, ObjectiveLine, StudyReport, TrialLine, Why,
-    compose, figures,
+    BestLine, FlagValue, GainLine, ImportanceLine, LimitLine, ObjectiveLine, StudyReport,
+    TrialLine, Why, compose, figures,
 };
 use inferometer_report::{html, json, markdown, text};
 use std::path::Path;
@@ -124,8 +125,10 @@ fn report<'a>(
     let again = |trial: &&TrialRow| trial.origin == Origin::Confirm { of: 0 };
     StudyReport {
         objectives: objectives.collect(),
-        slos: study.goal.slos.iter().map(ToString::to_string).collect(),
-        trials: found.trials.iter().map(line).collect(),
+        limits: study.goal.slos.iter().map(limit_line).collect(),
+        trials: (found.trials.iter())
+            .map(|trial| line(trial, &study.goal.slos))
+            .collect(),
         best: best(study, found),
         gain: found.gain.map(gain_line),
         runner_up: found.runner_up.map(gain_line),
@@ -160,7 +163,23 @@ fn best(study: &Study, found: &StudyResult) -> Option<BestLine> {
     })
 }
 
-fn line(trial: &TrialRow) -> TrialLine {
+fn limit_line(slo: &Slo) -> LimitLine {
+    let written = slo.to_string();
+    let (figure, _) = written.split_once('=').unwrap_or((&written, ""));
+    LimitLine {
+        figure: match slo.scope {
+            SloScope::Request => format!("{written} %"),
+            SloScope::Percentile(_) | SloScope::Mean => format!("{figure} ms"),
+        },
+        slo: written,
+    }
+}
+
+fn line(trial: &TrialRow, slos: &[Slo]) -> TrialLine {
+    let limited = |(figure, slo): (&Option<f64>, &Slo)| match slo.scope {
+        SloScope::Request => figure.map(|share| share * 100.0),
+        SloScope::Percentile(_) | SloScope::Mean => *figure,
+    };
     let missed = trial.violation.is_some_and(|violation| violation > 0.0);
     TrialLine {
         id: trial.id,
@@ -184,6 +203,7 @@ fn line(trial: &TrialRow) -> TrialLine {
         },
         class: trial.class.clone(),
         figures: trial.objectives.clone(),
+        limited: trial.slo_figures.iter().zip(slos).map(limited).collect(),
         memory_gib: trial.device_memory_gib,
     }
 }
