@@ -151,6 +151,9 @@ pub struct Ending {
     pub stagger_ns: Option<u64>,
     /// CPU use of each client thread over the measured part, from 0 to 1.
     pub thread_cpu_shares: Vec<f64>,
+    /// How late the client was woken over the measured part, at the 99th percentile; absent
+    /// where that was not looked at.
+    pub pulse_p99_ms: Option<f64>,
     /// The health probe after the measurement: what went wrong, if it did.
     pub health: Health,
 }

@@ -341,6 +341,8 @@ pub struct Client {
     pub cpu_share: Option<f64>,
     /// 99th percentile of the client's own lateness.
     pub lag_p99_ms: Option<f64>,
+    /// How late it was woken at the 99th percentile, whatever it waited for.
+    pub pulse_p99_ms: Option<f64>,
     /// Token events a second that this host can take, as `doctor` found.
     pub ceiling_tokens_per_s: Option<f64>,
     /// Share of that ceiling that the run needed at its peak second.

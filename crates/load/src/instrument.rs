@@ -8,6 +8,7 @@ use crate::flood;
 use crate::live::{Live, Snapshot};
 use crate::pace::Pacer;
 use crate::precision::{Precision, Primary};
+use crate::pulse::Pulse;
 use crate::recorder::Entries;
 use crate::setup::{Place, Prepared, Setup};
 use crate::worker::{Part, Rhythm, Stop, Worker};
@@ -163,6 +164,8 @@ pub struct PhaseReport {
     pub cause: EndCause,
     /// CPU use of each worker's thread, from 0 to 1.
     pub cpu_shares: Vec<f64>,
+    /// How late this process was woken at the 99th percentile; absent for a short phase.
+    pub pulse_p99: Option<Duration>,
     /// Its numbers.
     pub totals: Snapshot,
 }
@@ -276,6 +279,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let mut still = Still::new();
         let mut leave_by = None;
         let begun = Instant::now();
+        let pulse = Pulse::begin();
         let mut dead = 0;
         while done.len() + dead < self.workers.len() {
             match self.reports.recv_timeout(TICK) {
@@ -312,6 +316,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 }
             }
         }
+        let pulse_p99 = pulse.end();
         // The maker of a worker that hangs waits for it; it ends with the process.
         if done.len() == self.workers.len() {
             for maker in makers {
@@ -337,6 +342,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 .iter()
                 .map(|report| (report.busy.as_secs_f64() / wall).min(1.0))
                 .collect(),
+            pulse_p99,
             totals,
         }
     }

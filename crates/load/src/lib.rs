@@ -19,6 +19,7 @@ pub mod pace;
 pub mod plain;
 mod precision;
 pub mod preflight;
+mod pulse;
 pub mod recorder;
 mod refusal;
 pub mod setup;

@@ -1,7 +1,7 @@
 //! A search for capacity as a document: the answer first, then how it was found.
 
 use crate::doc::{Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict};
-use crate::figure::curve::throughput_latency;
+use crate::figure::curve::{Latency, throughput_latency};
 use crate::figure::ladder::{Ladder, LadderSeries};
 use crate::figure::level::axis_name;
 use crate::figure::search::{self, Search};
@@ -10,6 +10,7 @@ use crate::number;
 use crate::run::shell_word;
 use crate::sweep::tradeoff;
 use inferometer_core::capacity::{Capacity, Edge, SearchEnding, TierCapacity};
+use inferometer_core::compare::Metric;
 use inferometer_core::message::Lang;
 use inferometer_core::message::capacity::CapacityText;
 use inferometer_core::message::setup::SetupText;
@@ -98,7 +99,10 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
         over: &found.over,
         label: found.label.as_deref(),
         probes,
-        latency: curve.latency,
+        latency: match curve.latency {
+            Latency::Usual(metric) => metric,
+            Latency::Limited(_) => Metric::TtftP99,
+        },
         objective: curve.objective.clone(),
         capacity: found.answer.value,
         interval: found.answer.low.zip(found.answer.high),

@@ -221,6 +221,7 @@ impl Columns {
         self.truth("objectives_met", slo.and_then(|slo| slo.met));
         self.real("client_cpu_share", summary.client.cpu_share);
         self.real("client_lag_p99_ms", summary.client.lag_p99_ms);
+        self.real("client_pulse_p99_ms", summary.client.pulse_p99_ms);
     }
 
     fn interval(&mut self, name: &str, interval: Option<[f64; 2]>) {

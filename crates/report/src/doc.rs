@@ -167,6 +167,8 @@ pub struct Column {
     pub align: Align,
     /// What may happen to it on a narrow page.
     pub fit: Fit,
+    /// Where it stands if the table is broken into several.
+    pub place: Place,
 }
 
 impl Column {
@@ -176,6 +178,23 @@ impl Column {
             title: title.to_owned(),
             align: Align::Left,
             fit: Fit::Whole,
+            place: Place::Once,
+        }
+    }
+
+    /// A column of numbers that tell the rows apart.
+    pub fn key(title: &str) -> Self {
+        Column {
+            place: Place::Everywhere,
+            ..Column::right(title)
+        }
+    }
+
+    /// A column of marks without which the numbers of a row must not be read.
+    pub fn mark() -> Self {
+        Column {
+            place: Place::Everywhere,
+            ..Column::left("")
         }
     }
 
@@ -194,6 +213,15 @@ impl Column {
             ..Column::left(title)
         }
     }
+}
+
+/// Where a column stands if a table is broken into several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In one of them; names at the left in all.
+    Once,
+    /// In each.
+    Everywhere,
 }
 
 /// To which side a column is set.

@@ -11,6 +11,7 @@ pub use ladder::{figures, findings};
 use crate::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Tone, Unit, Verdict};
 use crate::findings::section as findings_section;
 use crate::number;
+use crate::severity;
 use inferometer_core::compare::Point;
 use inferometer_core::doubt::Severity;
 use inferometer_core::message::Lang;
@@ -243,10 +244,10 @@ fn overview(report: &ImportReport, lang: Lang) -> Table {
 fn worst(result: &ResultLine, lang: Lang) -> (String, Tone) {
     let severity = result.doubts.iter().map(|doubt| doubt.severity).max();
     let grave = severity.filter(|severity| *severity > Severity::Note);
-    let word = grave.map(|severity| doubts::severity_word(severity).text(lang));
+    let word = grave.map(|severity| severity::word(severity).text(lang));
     (
         word.unwrap_or_default().to_owned(),
-        severity.map_or(Tone::Plain, doubts::tone),
+        severity.map_or(Tone::Plain, severity::tone),
     )
 }
 

@@ -19,6 +19,7 @@ pub mod markdown;
 mod number;
 pub mod run;
 pub mod runs;
+mod severity;
 pub mod site;
 pub mod study;
 pub mod sweep;

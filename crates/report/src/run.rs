@@ -6,7 +6,7 @@ mod definitions;
 mod latency;
 mod numbers;
 mod server;
-mod setup;
+pub(crate) mod setup;
 mod trouble;
 mod work;
 

@@ -2,6 +2,7 @@
 
 mod figures;
 mod grid;
+mod head;
 pub(crate) mod ladder;
 mod notes;
 mod repeat;
@@ -12,20 +13,19 @@ pub(crate) use figures::tradeoff;
 pub use notes::compose_for_notes;
 use table::table;
 
-use crate::doc::{Block, Command, Doc, Pair, Section, Tone, Verdict};
+use crate::doc::{Block, Command, Doc, Pair, Section};
 use crate::figure::ladder::cards_of;
 use crate::findings;
 use crate::number;
 use inferometer_core::compare::Point;
+use inferometer_core::environment::Environment;
 use inferometer_core::message::Lang;
-use inferometer_core::message::server::ServerText;
 use inferometer_core::message::setup::SetupText;
 use inferometer_core::message::sweep::SweepText;
-use inferometer_core::message::verdict::VerdictText;
+use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::{SloOutcome, Summary};
-use inferometer_core::sweep_dir::{SweepPlan, Trial, TrialState};
+use inferometer_core::sweep_dir::{PlannedPoint, SweepPlan, Trial, TrialState};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -50,8 +50,18 @@ pub struct SweepReport<'a> {
     pub visited: &'a [Visited],
     /// Where it is kept.
     pub directory: &'a Path,
+    /// Where and against what one of its runs was.
+    pub environment: Option<&'a Environment>,
     /// In which language.
     pub lang: Lang,
+}
+
+impl SweepReport<'_> {
+    /// Nothing was measured: the simulated engine was computed.
+    fn is_virtual(&self) -> bool {
+        let clock = |planned: &PlannedPoint| planned.options.connection.sim_clock;
+        self.plan.points.first().and_then(clock) == Some(SimClock::Virtual)
+    }
 }
 
 /// All that is known of one point.
@@ -139,10 +149,7 @@ pub fn value(report: &SweepReport<'_>) -> Value {
 /// The sweep as a document.
 pub fn compose(report: &SweepReport<'_>) -> Doc {
     let rows = rows(report);
-    let mut sections = vec![
-        Section::plain(vec![Block::Verdict(verdict(report))]),
-        Section::plain(vec![Block::Pairs(pairs(report))]),
-    ];
+    let mut sections = head::sections(report, &rows);
     sections.extend(ladders(report, &rows));
     sections.extend(grid::sections(report, &rows));
     let best = best(report, &rows);
@@ -199,137 +206,6 @@ fn unfinished(report: &SweepReport<'_>) -> usize {
         visited.trial.state != TrialState::Interrupted
     });
     report.plan.visits.len().saturating_sub(ended)
-}
-
-fn is_valid(visited: &Visited) -> bool {
-    visited
-        .summary
-        .as_ref()
-        .is_some_and(|summary| summary.valid)
-}
-
-fn verdict(report: &SweepReport<'_>) -> Verdict {
-    let lang = report.lang;
-    let measured = count(report, |visited| visited.summary.is_some());
-    let bad = count(report, |visited| {
-        visited.trial.state == TrialState::Failed
-            || visited
-                .summary
-                .as_ref()
-                .is_some_and(|summary| !summary.valid)
-    });
-    let left = unfinished(report);
-    let all = report.plan.visits.len().to_string();
-    let values = |count: usize| [("count", count.to_string()), ("all", all.clone())];
-    let (word, tone, reason) = match (measured, bad) {
-        (0, _) => (
-            VerdictText::Invalid,
-            Tone::Bad,
-            SweepText::NothingMeasured.text(lang).to_owned(),
-        ),
-        (_, 0) => (
-            VerdictText::Valid,
-            Tone::Good,
-            SweepText::AllValid.text(lang).to_owned(),
-        ),
-        _ => (
-            VerdictText::Invalid,
-            Tone::Bad,
-            SweepText::SomeInvalid.with(lang, &values(bad)),
-        ),
-    };
-    let rest = match left {
-        0 => String::new(),
-        left => SweepText::Incomplete.with(lang, &values(left)),
-    };
-    Verdict {
-        word: word.text(lang).to_owned(),
-        tone,
-        reason,
-        rest,
-    }
-}
-
-fn pairs(report: &SweepReport<'_>) -> Vec<Pair> {
-    let lang = report.lang;
-    let plan = report.plan;
-    let mut pairs = Vec::new();
-    let tags = plan
-        .tags
-        .iter()
-        .map(|tag| format!("{}={}", tag.key, tag.value));
-    let name: Vec<String> = plan.label.iter().cloned().chain(tags).collect();
-    if !name.is_empty() {
-        pairs.push(Pair::new(SweepText::Sweep.text(lang), name.join(", ")));
-    }
-    let server = plan
-        .points
-        .first()
-        .and_then(|point| point.options.connection.url.clone());
-    if let Some(urls) = server.filter(|_| !plan.axes.iter().any(|axis| axis == "url")) {
-        pairs.push(Pair::new(SetupText::Server.text(lang), urls.join(", ")));
-    }
-    let axes = match plan.axes.as_slice() {
-        [] => number::ABSENT.to_owned(),
-        axes => axes.join(" × "),
-    };
-    let values = [
-        ("count", plan.points.len().to_string()),
-        ("repeat", plan.repeat.to_string()),
-    ];
-    let size = match plan.repeat {
-        0 | 1 => SweepText::Points,
-        _ => SweepText::PointsRepeated,
-    };
-    let varied = format!("{axes} ({})", size.with(lang, &values));
-    pairs.push(Pair::new(SweepText::Axes.text(lang), varied));
-    if !plan.engine.is_empty() {
-        let command = plan.engine.join(" ");
-        pairs.push(Pair::new(ServerText::Command.text(lang), command));
-    }
-    for (a, b) in confounded(plan) {
-        let values = [("a", a.to_owned()), ("b", b.to_owned())];
-        let text = SweepText::ChangesWith.with(lang, &values);
-        pairs.push(Pair::new(SweepText::Confounded.text(lang), text));
-    }
-    let in_state = |state| count(report, |visited| visited.trial.state == state).to_string();
-    let measured = count(report, |visited| visited.summary.is_some());
-    let valid = count(report, is_valid);
-    let tally = SweepText::Tally.with(
-        lang,
-        &[
-            ("done", measured.to_string()),
-            ("planned", plan.visits.len().to_string()),
-            ("valid", valid.to_string()),
-            ("invalid", (measured - valid).to_string()),
-            ("failed", in_state(TrialState::Failed)),
-            ("skipped", in_state(TrialState::Skipped)),
-        ],
-    );
-    pairs.push(Pair::new(SweepText::Measured.text(lang), tally));
-    pairs
-}
-
-/// Axes of which the second has one value for each value of the first.
-fn confounded(plan: &SweepPlan) -> Vec<(&str, &str)> {
-    let value = |point: &Point, axis: &str| point.0.get(axis).map(ToString::to_string);
-    let is_determined = |a: &str, b: &str| {
-        let mut seen = BTreeMap::new();
-        (plan.points.iter()).all(|planned| {
-            let (a, b) = (value(&planned.point, a), value(&planned.point, b));
-            *seen.entry(a).or_insert_with(|| b.clone()) == b
-        })
-    };
-    let axes = plan.axes.iter().map(String::as_str);
-    let mut found: Vec<(&str, &str)> = Vec::new();
-    for a in axes.clone() {
-        for b in axes.clone().filter(|b| *b != a) {
-            if is_determined(a, b) && !found.contains(&(b, a)) {
-                found.push((a, b));
-            }
-        }
-    }
-    found
 }
 
 /// One table for each combination of the other axes, where load is climbed; else one for all.

@@ -13,7 +13,7 @@ use inferometer_core::message::Lang;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record};
 use inferometer_core::summary::{Latencies, SloResult, Speed, Summary, Throughput};
 use inferometer_report::figure::configurations::{self, Configurations, Style};
-use inferometer_report::figure::curve::{self, Tradeoff};
+use inferometer_report::figure::curve::{self, Latency, Tradeoff};
 use inferometer_report::figure::grid::{self, Grid};
 use inferometer_report::figure::ladder::{self, Ladder, LadderSeries, legend};
 use inferometer_report::figure::search::{self, Search};
@@ -81,7 +81,7 @@ fn ladder<'a>(label: &str, points: Vec<(Level, &'a Summary)>) -> Ladder<'a> {
                 load: 4.0,
                 low: 2.0,
                 high: 8.0,
-                basis: KneeBasis::Neighbours,
+                basis: KneeBasis::Fits,
             }),
         }],
         capacity: Some(f64::NAN),
@@ -93,7 +93,7 @@ fn ladder_figures(ladder: &Ladder<'_>, lang: Lang) -> Vec<Figure> {
     let tradeoff = Tradeoff {
         ladder,
         rate: Metric::OutputTokensPerS,
-        latency: Metric::TtftP99,
+        latency: Latency::Usual(Metric::TtftP99),
         objective: Some(("ttft.p99=1s".to_owned(), 1_000.0)),
         capacity: Some(f64::INFINITY),
         shape: Shape::Line,

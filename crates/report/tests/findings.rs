@@ -73,6 +73,7 @@ impl MadeUp {
             plan: &self.plan,
             visited: &self.visited,
             directory: Path::new("sweep"),
+            environment: None,
             lang,
         }
     }

@@ -4,6 +4,7 @@ use crate::Exit;
 use crate::arguments::RunsArguments;
 use crate::command::{capacity, sweep, tune};
 use crate::output::{language, print, style};
+use inferometer_core::doubt::Severity;
 use inferometer_core::run_dir::RunDir;
 use inferometer_core::scenario::Tag;
 use inferometer_core::stored::{Kind, Stored, list};
@@ -112,7 +113,12 @@ fn import_of(stored: &Stored) -> Known {
     Known {
         label: None,
         tags: BTreeMap::new(),
-        state: RunState::Foreign,
+        state: match (results.iter().flat_map(|result| &result.doubts))
+            .any(|doubt| doubt.severity == Severity::Invalid)
+        {
+            true => RunState::Invalid,
+            false => RunState::Foreign,
+        },
         what: Listed::Import {
             results: results.len(),
         },

@@ -12,7 +12,6 @@ use inferometer_core::stored::{Kind, Stored, list};
 use inferometer_core::sweep_dir::SweepDir;
 use inferometer_report::run::{Detail, RunReport};
 use inferometer_report::site::{Entry, index, page_name, plain_page};
-use inferometer_report::sweep::SweepReport;
 use inferometer_report::text::{TextStyle, render};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -150,13 +149,7 @@ fn run_text(path: &Path, lang: Lang) -> anyhow::Result<String> {
 
 fn sweep_page(path: &Path, lang: Lang) -> anyhow::Result<String> {
     let sweep = SweepDir::open(path)?;
-    let report = SweepReport {
-        plan: sweep.plan(),
-        visited: &sweep::read(&sweep)?,
-        directory: path,
-        lang,
-    };
-    Ok(sweep::page(&sweep, &report))
+    Ok(sweep::page(&sweep, &sweep::read(&sweep)?, lang))
 }
 
 fn capacity_page(path: &Path, lang: Lang) -> anyhow::Result<String> {

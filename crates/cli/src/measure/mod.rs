@@ -282,6 +282,7 @@ pub fn measure(
             .stagger
             .map(|span| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)),
         thread_cpu_shares: report.phase.cpu_shares,
+        pulse_p99_ms: report.phase.pulse_p99.map(|late| late.as_secs_f64() * 1e3),
         health: redacted(health, &keys.secrets),
     };
     directory.write_ending(&ending)?;

@@ -26,10 +26,12 @@ pub enum Doubt {
         /// What was seen.
         in_flight: InFlightEvidence,
     },
-    /// The client sent late.
+    /// The client was late.
     ClientLate {
-        /// 99th percentile of the lag.
-        lag_p99_ms: f64,
+        /// At what.
+        at: Lateness,
+        /// 99th percentile of that.
+        p99_ms: f64,
         /// What was allowed.
         limit_ms: f64,
         /// Ten times too late.
@@ -158,6 +160,15 @@ pub enum Doubt {
         /// The most frequent failure.
         most: Option<(Phase, FailureClass, u64)>,
     },
+}
+
+/// What a client was late at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lateness {
+    /// To send what was due.
+    Sending,
+    /// To wake up, so that what it received is stamped late.
+    Waking,
 }
 
 impl Doubt {

@@ -6,7 +6,7 @@ mod evidence;
 mod tests;
 mod thresholds;
 
-pub use doubt::Doubt;
+pub use doubt::{Doubt, Lateness};
 pub use evidence::{Evidence, InFlightEvidence, LengthEvidence, StallEvidence, WaveEvidence};
 pub use thresholds::Thresholds;
 
@@ -31,8 +31,9 @@ pub fn judge(
         summary,
         evidence,
     };
-    let late = case.client_late();
+    let late = case.late_to_send();
     let busy = case.client_busy(late.is_some());
+    let late = late.or_else(|| case.late_to_wake());
     [
         case.server_died(),
         case.interrupted(),
@@ -151,23 +152,37 @@ impl Case<'_> {
         })
     }
 
-    fn client_late(&self) -> Option<Doubt> {
+    fn late_to_send(&self) -> Option<Doubt> {
         let thresholds = self.thresholds;
-        let lag_p99_ms = self.summary.client.lag_p99_ms?;
+        let p99_ms = self.summary.client.lag_p99_ms?;
         let by_ttft = self
             .summary
             .latency
             .ttft_ms
             .map(|ttft| (ttft.p50 * thresholds.lag_ttft_share).max(thresholds.lag_floor_ms));
         let limit_ms = by_ttft.unwrap_or(thresholds.lag_ms).min(thresholds.lag_ms);
-        (lag_p99_ms > limit_ms).then_some(Doubt::ClientLate {
-            lag_p99_ms,
+        (p99_ms > limit_ms).then_some(Doubt::ClientLate {
+            at: Lateness::Sending,
+            p99_ms,
             limit_ms,
-            severity: if lag_p99_ms > limit_ms * thresholds.lag_invalid_factor {
+            severity: if p99_ms > limit_ms * thresholds.lag_invalid_factor {
                 Severity::Invalid
             } else {
                 Severity::Warn
             },
+        })
+    }
+
+    /// A host that is busy for a moment is not always too late for what was measured, so that
+    /// this never makes a run invalid.
+    fn late_to_wake(&self) -> Option<Doubt> {
+        let p99_ms = self.summary.client.pulse_p99_ms?;
+        let limit_ms = self.thresholds.pulse_ms;
+        (p99_ms > limit_ms).then_some(Doubt::ClientLate {
+            at: Lateness::Waking,
+            p99_ms,
+            limit_ms,
+            severity: Severity::Warn,
         })
     }
 

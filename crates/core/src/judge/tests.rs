@@ -139,6 +139,20 @@ fn a_late_client_warns_and_a_very_late_one_is_invalid() {
 }
 
 #[test]
+fn a_client_that_is_woken_late_warns_in_any_loop() {
+    let woken = |mut run: MadeUp, late_ms: f64| {
+        run.ending.pulse_p99_ms = Some(late_ms);
+        run.doubt(Code::ClientLate)
+    };
+    for late_ms in [6.0, 600.0] {
+        assert_eq!(woken(MadeUp::closed(8, 128), late_ms), Some(Severity::Warn));
+        let open = MadeUp::open(200, |_| 200.0);
+        assert_eq!(woken(open, late_ms), Some(Severity::Warn));
+    }
+    assert_eq!(woken(MadeUp::closed(8, 128), 4.0), None);
+}
+
+#[test]
 fn lag_counts_against_a_short_ttft_but_not_below_what_timers_can_do() {
     let late = |lag_ms: f64| {
         MadeUp::open(200, |_| 8.0).each(|record| {

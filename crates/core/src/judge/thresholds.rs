@@ -15,6 +15,8 @@ pub struct Thresholds {
     pub lag_floor_ms: f64,
     /// How many times its limit makes a late client's run invalid.
     pub lag_invalid_factor: f64,
+    /// Wake-ups of a late client at the 99th percentile, in milliseconds.
+    pub pulse_ms: f64,
     /// Share of the client's ceiling.
     pub ceiling_share: f64,
     /// CPU use of a client thread.
@@ -69,6 +71,7 @@ impl Default for Thresholds {
             lag_ttft_share: 0.05,
             lag_floor_ms: 0.5,
             lag_invalid_factor: 10.0,
+            pulse_ms: 5.0,
             ceiling_share: 0.7,
             thread_cpu_share: 0.9,
             in_flight_share: 0.8,

@@ -99,6 +99,8 @@ crate::texts! {
         Overlay => "Engines compared", "引擎对比";
         /// Title: the same for each card.
         OverlayPerCard => "Engines compared, per card", "引擎对比（单卡）";
+        /// Title: one ladder by the number of its cards.
+        LadderPerCard => "Load ladder, per card", "加压曲线（单卡）";
         /// Title: failures over levels of load.
         LadderFailures => "Failures over load", "失败请求随负载变化";
         /// Title: latency over configurations.
@@ -192,7 +194,7 @@ crate::texts! {
         /// Footnote: mean lengths `{input}` and `{output}`.
         MeanLengths => "Mean tokens of a request: input {input}, output {output}.", "每请求平均 token 数：输入 {input}，输出 {output}。";
         /// Footnote: what a stall is.
-        StallMeans => "Stall: a gap of at least {factor} × the median gap of its answer and {floor}.", "卡顿：间隔不小于该请求间隔中位数的 {factor} 倍，且不小于 {floor}。";
+        StallMeans => "Stall: a gap of at least {factor} × the median gap of its answer and {floor}, in answers of {gaps} gaps or more.", "卡顿：间隔不小于该请求间隔中位数的 {factor} 倍，且不小于 {floor}；仅统计间隔数不少于 {gaps} 的请求。";
         /// Footnote: cards of which nothing is known.
         NoCards => "Left out because no tag says the number of cards: {points}.", "因未标注卡数（cards）未绘出：{points}。";
     }

@@ -24,13 +24,13 @@ crate::texts! {
         /// A finding of one ladder: `{text}` holds for `{ladder}`.
         Of => "{text}, for {ladder}", "{text}；条件 {ladder}";
         /// The knee.
-        Knee => "output throughput stops rising between {axis} {low} and {high}, at about {load}", "输出吞吐量在 {axis} {low} 与 {high} 之间（约 {load}）不再上升";
+        Knee => "output throughput hardly rises from somewhere between {axis} {low} and {high} on, at about {load}", "输出吞吐量自 {axis} {low} 与 {high} 之间（约 {load}）起几乎不再上升";
         /// What supports it.
         KneeEvidence => "{before} tok/s at {low}, {after} tok/s at {high}, highest {peak} tok/s at {peak_load}; {basis}", "{low} 时 {before} tok/s，{high} 时 {after} tok/s，最高 {peak} tok/s（{peak_load}）；{basis}";
         /// The interval comes from repeats.
         OverRepeats => "95 % interval over {count} repeats, widened to measured loads", "区间由 {count} 次重复得出（95 %），并扩展到实测负载";
-        /// The interval comes from the loads beside it.
-        ByNeighbours => "interval: the measured loads on either side", "区间为两侧的实测负载";
+        /// The interval comes from the fit.
+        ByFits => "interval: all knees that fit about as well, widened to measured loads; no repeats", "区间为拟合程度相近的全部拐点，并扩展到实测负载；无重复测量";
         /// Failures begin at a load.
         FailuresFrom => "failures start at {axis} {load}", "失败从 {axis} {load} 开始出现";
         /// Every load has failures.
@@ -83,6 +83,8 @@ crate::texts! {
         LostEvidence => "{ok} ok, {failed} failed, {cut} cut, {unsent} not sent", "成功 {ok}，失败 {failed}，截断 {cut}，未发送 {unsent}";
         /// The client sent late.
         ClientLate => "the client sent late, so latencies counted from planned times hold its own delay", "客户端发送滞后，从计划时刻起算的时延包含客户端自身的延迟";
+        /// The client was woken late.
+        ClientWoken => "the client was woken late, so latencies hold its own delay", "客户端唤醒滞后，时延包含客户端自身的延迟";
         /// The client was busy.
         Client => "the client was near its own limit, so the server may be faster than these numbers", "客户端已接近自身上限，服务端的真实性能可能高于这些数字";
     }

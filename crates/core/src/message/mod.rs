@@ -10,6 +10,7 @@ pub mod compare;
 mod complete;
 pub mod data;
 pub mod doctor;
+pub mod doubt_meanings;
 pub mod doubts;
 pub mod figures;
 pub mod findings;

@@ -66,6 +66,8 @@ texts! {
         Client => "Client", "客户端";
         /// `{lag}` late at p99.
         ClientLag => "{lag} late at p99", "发送滞后 p99 {lag}";
+        /// How late the client was woken.
+        ClientPulse => "woken {late} late at p99", "唤醒延迟 p99 {late}";
         /// `{share}` of a core.
         ClientCpu => "busiest thread at {share} CPU", "最忙线程 CPU {share}";
         /// `{share}` of the ceiling.

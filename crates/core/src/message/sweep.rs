@@ -27,6 +27,8 @@ crate::texts! {
         NothingMeasured => "no point could be measured", "没有一个测点完成测量";
         /// Verdict: more is planned.
         Incomplete => "{count} of {all} measurements are still to be made", "{all} 次测量中还有 {count} 次未做";
+        /// Verdict: objectives.
+        MissesObjectives => "objectives MISSED at {count} of {all} points", "{all} 个测点中有 {count} 个未达 SLO";
         /// Heading of the table.
         Table => "Points", "测点";
         /// Column: failures.
@@ -45,6 +47,10 @@ crate::texts! {
         Skipped => "skipped", "跳过";
         /// Mark of an interrupted point.
         Interrupted => "stopped", "中断";
+        /// Mark of a point that misses objectives.
+        SloMissed => "SLO missed", "未达 SLO";
+        /// Footnote: what a point misses.
+        Misses => "{point}: misses {list}", "{point}：未达 {list}";
         /// Footnote: the unit of latencies.
         TimesInMs => "times in ms", "时间单位 ms";
         /// Footnote: mean lengths.
@@ -53,9 +59,7 @@ crate::texts! {
         SpreadMeans => "±: half of the 95 % interval of tok/s over the repeats, in %; other figures are means over them", "±：多次测量 tok/s 的 95 % 置信区间半宽（%）；其余为各次均值";
         /// Footnote: why a point is marked.
         Because => "{point}: {why}", "{point}：{why}";
-        /// Footnote: a doubt that does not make points invalid, and these.
-        Doubted => "Doubt {code}: {points}", "存疑 {code}：{points}";
-        /// Footnote: the points of a doubt, where it is all of them.
+        /// The points of a doubt, where it is all of them.
         EveryPoint => "every point", "全部测点";
         /// Footnote: further reasons.
         MoreReasons => "and {count} more", "另有 {count} 个";

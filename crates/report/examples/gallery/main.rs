@@ -10,7 +10,7 @@ use inferometer_core::message::Lang;
 use inferometer_core::record::Record;
 use inferometer_core::summary::Summary;
 use inferometer_report::figure::configurations::{self, Configurations, Style};
-use inferometer_report::figure::curve::{self, Tradeoff};
+use inferometer_report::figure::curve::{self, Latency, Tradeoff};
 use inferometer_report::figure::grid::{self, Grid};
 use inferometer_report::figure::ladder::{self, Ladder, LadderSeries, legend};
 use inferometer_report::figure::theme::Theme;
@@ -175,7 +175,7 @@ impl Data {
         let tradeoff = Tradeoff {
             ladder: &all,
             rate: Metric::OutputTokensPerS,
-            latency: Metric::TtftP99,
+            latency: Latency::Usual(Metric::TtftP99),
             objective: Some(("ttft.p99=800ms".to_owned(), 800.0)),
             capacity: Some(1_480.0),
             shape: Shape::Line,

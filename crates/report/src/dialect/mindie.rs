@@ -112,16 +112,20 @@ fn performance(done: &[&Record]) -> Vec<(&'static str, [String; 8])> {
             Kind::Measured("token/s"),
             speed.collect(),
         ),
-        row(
-            "GeneratedCharacters",
-            Kind::Counted,
-            counts(|record| record.output_chars),
-        ),
+        // Without any text, as in virtual time, characters are not known.
+        match chars {
+            0 => ("GeneratedCharacters", unknown(Kind::Counted, &n)),
+            _ => row(
+                "GeneratedCharacters",
+                Kind::Counted,
+                counts(|record| record.output_chars),
+            ),
+        },
         ("Tokenizer", unknown(ms, &n)),
         ("Detokenizer", unknown(ms, &n)),
         ("CharactersPerToken", {
             let mut cells = unknown(Kind::Counted, &n);
-            if tokens > 0 {
+            if tokens > 0 && chars > 0 {
                 cells[0] = Kind::Measured("").value(chars as f64 / tokens as f64);
             }
             cells

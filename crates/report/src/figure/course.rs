@@ -161,9 +161,14 @@ impl Course {
         })
     }
 
-    /// What a stall is, in numbers: factor and least length in milliseconds.
-    pub(super) fn stall(&self) -> (f64, f64) {
-        (self.thresholds.stall_factor, self.thresholds.stall_floor_ms)
+    /// What a stall is, in numbers: factor, least length in milliseconds, fewest gaps.
+    pub(super) fn stall(&self) -> (f64, f64, usize) {
+        let limits = &self.thresholds;
+        (
+            limits.stall_factor,
+            limits.stall_floor_ms,
+            limits.stall_gaps,
+        )
     }
 
     /// First begin and last end of a request; absent if nothing was sent.

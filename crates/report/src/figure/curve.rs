@@ -23,14 +23,56 @@ pub struct Tradeoff<'a> {
     pub ladder: &'a Ladder<'a>,
     /// The horizontal axis: a throughput.
     pub rate: Metric,
-    /// The vertical axis: a latency.
-    pub latency: Metric,
+    /// The vertical axis.
+    pub latency: Latency,
     /// Limit of the latency, as given (`ttft.p99=1s`) and in milliseconds.
     pub objective: Option<(String, f64)>,
     /// Throughput at the highest load that meets the objectives, in the unit of `rate`.
     pub capacity: Option<f64>,
     /// Lines for levels of one length, points for probes that differ in it.
     pub shape: fn(Vec<Sample>) -> Shape,
+}
+
+/// A latency that is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Latency {
+    /// One of the usual ones.
+    Usual(Metric),
+    /// What an objective limits, at any percentile, as it is written: `ttft.p95=1s`.
+    Limited(String),
+}
+
+impl Latency {
+    fn of(&self, summary: &Summary) -> Option<f64> {
+        match self {
+            Latency::Usual(metric) => metric.of(summary),
+            Latency::Limited(objective) => {
+                let stated = &summary.slo.as_ref()?.objectives;
+                let found = stated.iter().find(|one| one.objective == *objective);
+                found?.value_ms
+            }
+        }
+    }
+
+    fn name(&self, lang: Lang) -> String {
+        match self {
+            Latency::Usual(metric) => metric_name(*metric, lang),
+            Latency::Limited(objective) => {
+                let (name, _) = objective.split_once('=').unwrap_or((objective, ""));
+                let (metric, p) = name.split_once('.').unwrap_or((name, ""));
+                format!("{} {p}", metric.to_uppercase())
+                    .trim_end()
+                    .to_owned()
+            }
+        }
+    }
+
+    fn unit(&self) -> MetricUnit {
+        match self {
+            Latency::Usual(metric) => unit_of(*metric),
+            Latency::Limited(_) => MetricUnit::Time,
+        }
+    }
 }
 
 /// Latency over throughput, with the objective and the capacity.
@@ -43,7 +85,7 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
     let limit = tradeoff.objective.as_ref().map(|(_, ms)| *ms);
     let samples = series.iter().flat_map(samples_of);
     let unit = TimeUnit::of(samples.filter_map(|sample| sample.y).chain(limit));
-    let (y_unit, time) = match unit_of(tradeoff.latency) {
+    let (y_unit, time) = match tradeoff.latency.unit() {
         MetricUnit::Time => (unit.sign(), unit),
         MetricUnit::Sign(sign) => (sign, TimeUnit::Milliseconds),
     };
@@ -92,7 +134,7 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
     marks.retain(|mark| mark.at.is_finite());
     let panel = Panel {
         x: Axis::new(metric_name(tradeoff.rate, lang), x_unit, Scale::FromZero),
-        y: Axis::new(metric_name(tradeoff.latency, lang), y_unit, scale),
+        y: Axis::new(tradeoff.latency.name(lang), y_unit, scale),
         series,
         marks,
         when_empty: Text::NoData.text(lang).to_owned(),

@@ -31,7 +31,7 @@ pub struct LadderSeries<'a> {
     pub label: String,
     /// Levels in the order of the ladder, and their numbers.
     pub points: Vec<(Level, &'a Summary)>,
-    /// Where throughput stops rising.
+    /// Where throughput hardly rises any more.
     pub knee: Option<Knee>,
 }
 
@@ -227,7 +227,12 @@ pub fn overlay_per_card(ladder: &Ladder<'_>, lang: Lang) -> Option<Figure> {
     footnotes.extend(left_out::footnote(Text::NoCards, &unknown, lang));
     Some(Figure {
         id: "overlay-per-card".to_owned(),
-        title: Text::OverlayPerCard.text(lang).to_owned(),
+        title: match ladder.series.as_slice() {
+            [_] => Text::LadderPerCard,
+            _ => Text::OverlayPerCard,
+        }
+        .text(lang)
+        .to_owned(),
         panels,
         footnotes,
         ..Figure::default()

@@ -321,8 +321,9 @@ pub fn token_gaps(summary: &Summary, course: &Course, lang: Lang) -> Figure {
     let mut all = cumulative(Text::Itl, gaps.cumulative(), exact, lang);
     all.title = Text::AllGaps.text(lang).to_owned();
     all.x.title = Text::Gap.text(lang).to_owned();
-    let (factor, floor) = course.stall();
+    let (factor, floor, gaps) = course.stall();
     let stall = [
+        ("gaps", gaps.to_string()),
         ("factor", number::exact(factor)),
         ("floor", format!("{} ms", number::exact(floor))),
     ];

@@ -1,6 +1,6 @@
-//! Where throughput stops rising: a line over the logarithm of load that turns flat.
+//! Where throughput hardly rises any more: a line over the logarithm of load that turns flat.
 
-use inferometer_core::statistics::batch_means;
+use inferometer_core::statistics::{batch_means, student_quantile};
 
 /// Fewest loads of a ladder that can show a knee.
 const LEAST_LOADS: usize = 4;
@@ -18,7 +18,11 @@ const FALLEN: f64 = 0.95;
 /// Places of the knee that are tried between two loads.
 const STEPS: u32 = 16;
 
-/// Where throughput stops rising.
+/// Most that a fit may be worse than the best to be about as good, as a ratio of variances: with
+/// few loads Student's t would allow anything.
+const ABOUT_AS_GOOD: f64 = 10.0;
+
+/// Where throughput hardly rises any more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knee {
     /// The load at which the fitted line turns flat.
@@ -36,8 +40,8 @@ pub struct Knee {
 pub enum KneeBasis {
     /// So many ladders, each fitted by itself.
     Repeats(usize),
-    /// The measured loads on either side.
-    Neighbours,
+    /// All knees whose fit is about as good as the best.
+    Fits,
 }
 
 /// The knee of a ladder: loads, each with the throughput of its repeats. Absent with fewer than
@@ -51,12 +55,12 @@ pub fn knee(ladder: &[(f64, Vec<f64>)]) -> Option<Knee> {
     let means: Vec<(f64, f64)> = (ladder.iter())
         .map(|(load, rates)| (*load, rates.iter().sum::<f64>() / rates.len() as f64))
         .collect();
-    let load = turn(&means)?;
+    let Turn { load, low, high } = turn(&means)?;
     let repeats = ladder.iter().map(|(_, rates)| rates.len()).min()?;
     let each: Option<Vec<f64>> = (0..repeats)
         .map(|at| {
             let one: Vec<(f64, f64)> = ladder.iter().map(|(load, r)| (*load, r[at])).collect();
-            turn(&one).map(f64::ln)
+            turn(&one).map(|turn| turn.load.ln())
         })
         .collect();
     let spread = match each {
@@ -67,7 +71,7 @@ pub fn knee(ladder: &[(f64, Vec<f64>)]) -> Option<Knee> {
     };
     let (basis, [low, high]) = match spread {
         Some(known) => (KneeBasis::Repeats(repeats), known.interval.map(f64::exp)),
-        None => (KneeBasis::Neighbours, [load, load]),
+        None => (KneeBasis::Fits, [low, high]),
     };
     // A knee is known no finer than the loads that were measured.
     let loads = || means.iter().map(|(load, _)| *load);
@@ -82,8 +86,16 @@ pub fn knee(ladder: &[(f64, Vec<f64>)]) -> Option<Knee> {
     })
 }
 
+/// Where a line turns flat, and between which loads it might as well.
+#[derive(Clone, Copy)]
+struct Turn {
+    load: f64,
+    low: f64,
+    high: f64,
+}
+
 /// The load at which the line turns flat; loads ascend.
-fn turn(points: &[(f64, f64)]) -> Option<f64> {
+fn turn(points: &[(f64, f64)]) -> Option<Turn> {
     if points.len() < LEAST_LOADS || !points.iter().all(|(_, rate)| *rate > 0.0) {
         return None;
     }
@@ -95,7 +107,7 @@ fn turn(points: &[(f64, f64)]) -> Option<f64> {
             (load.ln(), highest)
         })
         .collect();
-    let mut turn = fitted(&risen)?;
+    let [mut turn, low, mut high] = fitted(&risen)?;
     // Where it clearly falls in the end, it rose no further than to its peak, whatever a
     // straight line says of the rise.
     let has_fallen = points
@@ -105,6 +117,7 @@ fn turn(points: &[(f64, f64)]) -> Option<f64> {
         && has_fallen
     {
         turn = turn.min(*peak);
+        high = high.min(*peak);
     }
     let flat: Vec<&(f64, f64)> = risen.iter().filter(|(x, _)| *x >= turn - 1e-9).collect();
     let [first, .., last] = flat.as_slice() else {
@@ -114,20 +127,25 @@ fn turn(points: &[(f64, f64)]) -> Option<f64> {
     let before = &risen[risen.len() - 2];
     let last_step = (last.1 / before.1).ln() / (last.0 - before.0);
     let rose = last.1 >= LEAST_RISE * risen[0].1;
-    (flat.len() >= LEAST_FLAT && rose && growth < RISING && last_step < RISING).then(|| turn.exp())
+    (flat.len() >= LEAST_FLAT && rose && growth < RISING && last_step < RISING).then(|| Turn {
+        load: turn.exp(),
+        low: low.min(turn).exp(),
+        high: high.max(turn).exp(),
+    })
 }
 
 /// Sums over the first points: count, x, x², y, xy.
 type Sums = [f64; 5];
 
-/// The break of y = level + slope · min(0, x − break) with the least squares; of equally good
-/// ones the highest.
-fn fitted(points: &[(f64, f64)]) -> Option<f64> {
+/// The break of y = level + slope · min(0, x − break) with the least squares, of equally good
+/// ones the highest; then the lowest and the highest of those that are about as good.
+fn fitted(points: &[(f64, f64)]) -> Option<[f64; 3]> {
     let n = points.len() as f64;
     let all: f64 = points.iter().map(|(_, y)| y).sum();
     let squares: f64 = points.iter().map(|(_, y)| y * y).sum();
     let mut left: Sums = [0.0; 5];
     let mut best: Option<(f64, f64)> = None;
+    let mut tried: Vec<(f64, f64)> = Vec::new();
     for pair in points.windows(2) {
         let [(x, y), (next, _)] = [pair[0], pair[1]];
         let add = [1.0, x, x * x, y, x * y];
@@ -142,12 +160,23 @@ fn fitted(points: &[(f64, f64)]) -> Option<f64> {
             let level = (all - slope * z) / n;
             let error = (squares - level * all - slope * zy).max(0.0);
             let as_good = |least: f64| error <= least + 1e-9 * squares;
+            if slope > 0.0 {
+                tried.push((error, at));
+            }
             if slope > 0.0 && best.is_none_or(|(least, _)| as_good(least)) {
                 best = Some((error, at));
             }
         }
     }
-    best.map(|(_, at)| at)
+    let (least, best) = best?;
+    // Level, slope and break are fitted.
+    let free = (n - 3.0).max(1.0);
+    let ratio = student_quantile(0.975, free).powi(2).min(ABOUT_AS_GOOD);
+    let allowed = least * (1.0 + ratio / free) + 1e-9 * squares;
+    let about = || tried.iter().filter(|(error, _)| *error <= allowed);
+    let low = about().map(|(_, at)| *at).fold(best, f64::min);
+    let high = about().map(|(_, at)| *at).fold(best, f64::max);
+    Some([best, low, high])
 }
 
 #[cfg(test)]
@@ -192,7 +221,7 @@ mod tests {
         let found = once(&points).unwrap();
         assert_eq!((found.low, found.high), (8.0, 16.0));
         assert!((8.0..=16.0).contains(&found.load), "{found:?}");
-        assert_eq!(found.basis, KneeBasis::Neighbours);
+        assert_eq!(found.basis, KneeBasis::Fits);
     }
 
     #[test]

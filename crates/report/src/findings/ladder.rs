@@ -37,7 +37,7 @@ fn climbed<'a, 'b>(ladder: &'b Ladder<'a>) -> Vec<(f64, &'b Row<'a>)> {
     rungs
 }
 
-/// Where output throughput stops rising, by the valid runs.
+/// Where output throughput hardly rises any more, by the valid runs.
 pub(super) fn saturation(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
     let rates = rates(ladder.axis, &ladder.rows);
     let found = knee(&rates)?;
@@ -51,7 +51,7 @@ pub(super) fn saturation(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
     let basis = match found.basis {
         KneeBasis::Repeats(count) => Text::OverRepeats.with(lang, &[("count", count.to_string())]),
-        KneeBasis::Neighbours => Text::ByNeighbours.text(lang).to_owned(),
+        KneeBasis::Fits => Text::ByFits.text(lang).to_owned(),
     };
     let text = Text::Knee.with(
         lang,

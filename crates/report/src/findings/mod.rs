@@ -37,7 +37,7 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
-    /// Where throughput stops rising.
+    /// Where throughput hardly rises any more.
     Knee,
     /// From which load on requests fail.
     FailuresFrom,

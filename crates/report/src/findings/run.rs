@@ -41,17 +41,22 @@ pub(super) fn client(summary: &Summary, lang: Lang) -> Option<Finding> {
     };
     let lag = client.lag_p99_ms.filter(|_| late);
     let lag = lag.map(|lag| NumbersText::ClientLag.with(lang, &[("lag", number::millis(lag))]));
+    let woken = (client.pulse_p99_ms).filter(|_| late && lag.is_none());
+    let woken =
+        woken.map(|late| NumbersText::ClientPulse.with(lang, &[("late", number::millis(late))]));
     let pieces: Vec<String> = [
         share(NumbersText::ClientCpu, client.cpu_share),
         share(NumbersText::ClientCeiling, client.ceiling_share),
         lag,
+        woken.clone(),
     ]
     .into_iter()
     .flatten()
     .collect();
-    let text = match busy {
-        true => Text::Client,
-        false => Text::ClientLate,
+    let text = match (busy, woken) {
+        (true, _) => Text::Client,
+        (false, Some(_)) => Text::ClientWoken,
+        (false, None) => Text::ClientLate,
     };
     (!pieces.is_empty()).then(|| Finding {
         kind: FindingKind::ClientBottleneck,

@@ -3,7 +3,7 @@
 use super::glossary::Glossary;
 use crate::doc::{
     Align, Bar, Block, Cell, Column, Command, Follow, Note, Number, Pair, Section, Table, Tone,
-    Verdict,
+    Unit, Verdict,
 };
 use crate::number;
 use inferometer_core::hostile;
@@ -207,7 +207,14 @@ fn cell(cell: &Cell, column: &Column, place: usize, glossary: &Glossary) -> Stri
         Cell::Absent => format!("<span class=\"absent\">{}</span>", number::ABSENT),
         cell => escaped(&cell.shown()),
     };
-    let value = |number: &Number| format!(" data-value=\"{}\"", number.value);
+    // Times sort by one unit, whatever they are shown in.
+    let value = |number: &Number| {
+        let scale = match number.unit {
+            Unit::Seconds => 1e3,
+            _ => 1.0,
+        };
+        format!(" data-value=\"{}\"", number.value * scale)
+    };
     let value = match cell {
         Cell::Number(number) | Cell::Range(number, _) => value(number),
         _ => String::new(),

@@ -330,9 +330,12 @@
   const keyOf = (cell) => {
     if (cell.dataset.value !== undefined) return Number(cell.dataset.value);
     const text = shown(cell);
-    const number = Number(text.replace(/,/g, ''));
-    return text !== '' && !Number.isNaN(number) ? number : text;
+    const parts = text.replace(/,/g, '').match(/^([+-]?\d[\d.]*)\s*(µs|ms|s|min|h|%|\*)?$/);
+    if (!parts || Number.isNaN(Number(parts[1]))) return text;
+    return Number(parts[1]) * (MILLISECONDS[parts[2]] ?? 1);
   };
+  // Times of several units in one column.
+  const MILLISECONDS = { 'µs': 1e-3, ms: 1, s: 1e3, min: 6e4, h: 3.6e6 };
 
   function sort(head) {
     const column = head.cellIndex, body = head.closest('table').tBodies[0];
@@ -344,7 +347,7 @@
     rows.sort(([a], [b]) => {
       const words = (typeof a === 'string') - (typeof b === 'string');
       if (words) return words;
-      return sign * (typeof a === 'string' ? a.localeCompare(b, lang()) : a - b);
+      return sign * (typeof a === 'string' ? a.localeCompare(b, lang(), { numeric: true }) : a - b);
     });
     body.append(...rows.map(([, row]) => row));
   }

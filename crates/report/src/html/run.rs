@@ -12,6 +12,7 @@ use inferometer_core::fold::Folded;
 use inferometer_core::message::Lang;
 use inferometer_core::message::metric::MetricText;
 use inferometer_core::message::page::PageText;
+use inferometer_core::quantile::least_samples;
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::{Distribution, Summary};
 use serde_json::json;
@@ -72,8 +73,13 @@ fn headlines(summary: &Summary, lang: Lang) -> Vec<Headline> {
     };
     let throughput = &summary.throughput;
     let latency = &summary.latency;
+    let few = (latency.ttft_ms).is_some_and(|all| Some(all.n) < least_samples(99.0));
     let time = |name: MetricText, p: &str, of: Option<f64>| {
-        let (value, unit) = duration(of);
+        let (mut value, unit) = duration(of);
+        // The table of latencies says what the star is.
+        if p == "p99" && few {
+            value.push('*');
+        }
         Headline::new(format!("{} {p}", name.text(lang)), value, unit)
     };
     let p50 = |found: Option<Distribution>| found.map(|found| found.p50);

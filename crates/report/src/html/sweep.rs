@@ -5,18 +5,16 @@ use super::run::{duration, failed};
 use super::{Edition, Page, environment, page, title};
 use crate::number;
 use crate::sweep::{SweepReport, compose, figures, value};
-use inferometer_core::environment::Environment;
 use inferometer_core::message::page::PageText;
 use inferometer_core::summary::Summary;
 
-/// The page of a sweep, which opens in the report's language; the environment is that of one
-/// of its runs.
-pub fn compose_page(report: &SweepReport<'_>, surroundings: Option<&Environment>) -> Page {
+/// The page of a sweep, which opens in the report's language.
+pub fn compose_page(report: &SweepReport<'_>) -> Page {
     page(report.lang, value(report), |lang| {
         let report = SweepReport { lang, ..*report };
         let mut doc = compose(&report);
         doc.sections
-            .extend(surroundings.map(|it| environment::section(it, lang)));
+            .extend(report.environment.map(|it| environment::section(it, lang)));
         Edition {
             lang,
             title: title(report.plan.label.as_deref(), PageText::Sweep, lang),

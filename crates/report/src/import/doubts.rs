@@ -2,12 +2,11 @@
 
 use super::ladder::some;
 use super::{DoubtLine, ImportReport};
-use crate::doc::{Follow, Note, Tone};
-use inferometer_core::doubt::Severity;
+use crate::doc::{Follow, Note};
+use crate::severity;
 use inferometer_core::message::Lang;
 use inferometer_core::message::import::ImportText;
 use inferometer_core::message::punctuation::PunctuationText;
-use inferometer_core::message::verdict::VerdictText;
 
 /// What is said of one result or of several.
 struct Said<'a> {
@@ -57,8 +56,8 @@ pub(super) fn notes(report: &ImportReport, lang: Lang) -> Vec<Note> {
     }
     kinds.sort_by_key(|(doubt, _)| std::cmp::Reverse(doubt.severity));
     let notes = kinds.into_iter().map(|(doubt, said)| Note {
-        tag: severity_word(doubt.severity).text(lang).to_owned(),
-        tone: tone(doubt.severity),
+        tag: severity::word(doubt.severity).text(lang).to_owned(),
+        tone: severity::tone(doubt.severity),
         subject: doubt.code.clone(),
         text: {
             let said: Vec<String> = said.iter().map(|said| said.shown(lang)).collect();
@@ -67,22 +66,4 @@ pub(super) fn notes(report: &ImportReport, lang: Lang) -> Vec<Note> {
         follow: Some(Follow::Remedy(doubt.remedy.clone())),
     });
     notes.collect()
-}
-
-/// How much a doubt matters, in a word.
-pub(super) fn severity_word(severity: Severity) -> VerdictText {
-    match severity {
-        Severity::Note => VerdictText::SeverityNote,
-        Severity::Warn => VerdictText::SeverityWarn,
-        Severity::Invalid => VerdictText::SeverityInvalid,
-    }
-}
-
-/// The same as a tone.
-pub(super) fn tone(severity: Severity) -> Tone {
-    match severity {
-        Severity::Note => Tone::Plain,
-        Severity::Warn => Tone::Caution,
-        Severity::Invalid => Tone::Bad,
-    }
 }

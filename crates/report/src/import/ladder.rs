@@ -91,6 +91,7 @@ impl AsSweep {
             plan: &self.plan,
             visited: &self.visited,
             directory: Path::new(""),
+            environment: None,
             lang,
         }
     }

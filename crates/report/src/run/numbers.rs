@@ -306,6 +306,8 @@ fn client(report: &RunReport<'_>) -> Option<String> {
         lag.map(|lag| report.fill(NumbersText::ClientLag, &[("lag", number::millis(lag))])),
         share(NumbersText::ClientCpu, client.cpu_share),
         share(NumbersText::ClientCeiling, client.ceiling_share),
+        (client.pulse_p99_ms)
+            .map(|late| report.fill(NumbersText::ClientPulse, &[("late", number::millis(late))])),
     ]
     .into_iter()
     .flatten()

@@ -24,11 +24,7 @@ pub(super) fn section(report: &RunReport<'_>) -> Section {
         pair(report, SetupText::Model, model(report)),
         pair(report, SetupText::Api, api(report)),
         pair(report, SetupText::Load, load(report, &report.scenario.load)),
-        pair(
-            report,
-            SetupText::Work,
-            super::work::said(report, &report.scenario.work),
-        ),
+        pair(report, SetupText::Work, work(report)),
         pair(
             report,
             SetupText::Extent,
@@ -107,14 +103,14 @@ fn command(report: &RunReport<'_>) -> String {
     words.map_or(String::new(), |words| words.collect::<Vec<_>>().join(" "))
 }
 
-fn model(report: &RunReport<'_>) -> String {
+pub(crate) fn model(report: &RunReport<'_>) -> String {
     match report.environment.server.model.is_empty() {
         true => report.scenario.connection.model.clone().unwrap_or_default(),
         false => report.environment.server.model.clone(),
     }
 }
 
-fn api(report: &RunReport<'_>) -> String {
+pub(crate) fn api(report: &RunReport<'_>) -> String {
     let spoken = match report.environment.server.api.as_str() {
         "" => report.scenario.connection.api.word(),
         api => api,
@@ -124,6 +120,10 @@ fn api(report: &RunReport<'_>) -> String {
         false => SetupText::NotStreamed,
     };
     report.list(&[spoken, report.say(streamed)])
+}
+
+pub(crate) fn work(report: &RunReport<'_>) -> String {
+    super::work::said(report, &report.scenario.work)
 }
 
 fn load(report: &RunReport<'_>, load: &Load) -> String {

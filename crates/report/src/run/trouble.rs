@@ -3,7 +3,7 @@
 use super::RunReport;
 use crate::doc::{Block, Cell, Column, Follow, Note, Pair, Section, Table, Tone, Unit};
 use crate::number;
-use inferometer_core::doubt::Severity;
+use crate::severity;
 use inferometer_core::message::metric::MetricText;
 use inferometer_core::message::numbers::NumbersText;
 use inferometer_core::message::verdict::VerdictText;
@@ -26,14 +26,9 @@ pub(super) fn doubts(report: &RunReport<'_>) -> Option<Section> {
 }
 
 fn stated(report: &RunReport<'_>, doubt: &StatedDoubt) -> Note {
-    let (tag, tone) = match doubt.severity {
-        Severity::Note => (VerdictText::SeverityNote, Tone::Plain),
-        Severity::Warn => (VerdictText::SeverityWarn, Tone::Caution),
-        Severity::Invalid => (VerdictText::SeverityInvalid, Tone::Bad),
-    };
     Note {
-        tag: report.say(tag).to_owned(),
-        tone,
+        tag: report.say(severity::word(doubt.severity)).to_owned(),
+        tone: severity::tone(doubt.severity),
         subject: doubt.code.word().to_owned(),
         text: doubt.text.clone(),
         follow: (!doubt.remedy.is_empty()).then(|| Follow::Remedy(doubt.remedy.clone())),

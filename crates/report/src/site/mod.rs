@@ -78,10 +78,10 @@ pub fn index(entries: &[Entry], lang: Lang) -> String {
     let heads: String = [
         ("choose", both(SiteText::Choose)),
         ("", both(RunsText::RunName)),
-        ("", both(RunsText::Kind)),
-        ("", both(RunsText::RunLabel)),
-        ("", both(SiteText::Tags)),
-        ("", both(RunsText::When)),
+        ("aside", both(RunsText::Kind)),
+        ("aside", both(RunsText::RunLabel)),
+        ("aside", both(SiteText::Tags)),
+        ("aside", both(RunsText::When)),
         ("", both(RunsText::Verdict)),
         ("number", both(SiteText::Load)),
         ("number", "req/s".to_owned()),
@@ -159,8 +159,8 @@ fn row((at, entry): (usize, &Entry)) -> String {
     let load = [Lang::En, Lang::Zh].map(|lang| entry.what.load(lang));
     format!(
         "<tr data-at=\"{at}\"><td class=\"choose\"><input type=\"checkbox\" aria-label=\"{name}\"></td>\
-         <td><a href=\"{page}\">{name}</a></td><td>{kind}</td><td>{label}</td><td>{tags}</td>\
-         <td>{when}</td><td class=\"{class}\">{state}</td><td class=\"number\">{load}</td>\
+         <td><a href=\"{page}\">{name}</a></td><td class=\"aside\">{kind}</td><td class=\"aside\">{label}</td>\
+         <td class=\"aside tags\">{tags}</td><td class=\"aside\">{when}</td><td class=\"{class}\">{state}</td><td class=\"number\">{load}</td>\
          <td class=\"number\">{requests}</td><td class=\"number\">{tokens}</td>\
          <td class=\"number\">{ttft}</td></tr>\n",
         name = shown(&entry.name),

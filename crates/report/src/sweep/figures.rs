@@ -5,7 +5,7 @@ use super::ladder::rates;
 use super::table::mark;
 use super::{LOAD, Row, SweepReport, grid, grouped, named, rows, shown};
 use crate::figure::configurations::{self, Configurations, Style};
-use crate::figure::curve::{self, Tradeoff};
+use crate::figure::curve::{self, Latency, Tradeoff};
 use crate::figure::grid::{Grid, USUAL, heat_maps};
 use crate::figure::ladder::{self, Ladder, LadderSeries, legend};
 use crate::figure::{Figure, Level, Shape, Shown, left_out};
@@ -13,6 +13,7 @@ use crate::findings::knee;
 use crate::number;
 use inferometer_core::compare::Metric;
 use inferometer_core::message::figures::FigureText;
+use inferometer_core::message::notes::NoteText;
 use inferometer_core::message::page::PageText;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_core::summary::Summary;
@@ -48,11 +49,10 @@ pub fn figures(report: &SweepReport<'_>) -> Vec<Figure> {
         (None, None) => figures.extend(settings(report, &rows)),
         (None, Some(_)) => {}
     }
+    let computed = (report.is_virtual()).then(|| NoteText::VirtualTime.text(report.lang));
     let repeated = (report.plan.repeat > 1).then(|| PageText::MedianRepeat.text(report.lang));
-    let notes = repeated.map(str::to_owned);
-    let notes = notes
-        .into_iter()
-        .chain(without_numbers(report, &unmeasured));
+    let notes = computed.into_iter().chain(repeated).map(str::to_owned);
+    let notes = notes.chain(without_numbers(report, &unmeasured));
     for note in notes {
         for figure in &mut figures {
             figure.footnotes.push(note.clone());
@@ -195,11 +195,15 @@ pub(crate) fn tradeoff<'a>(ladder: &'a Ladder<'a>) -> Tradeoff<'a> {
     let limited = objectives.find_map(|it| {
         let slo: Slo = it.objective.parse().ok()?;
         let limit = slo.limit.0.as_secs_f64() * 1e3;
-        Some((of_objective(&slo)?, (it.objective.clone(), limit)))
+        let latency = match of_objective(&slo) {
+            Some(usual) => Latency::Usual(usual),
+            None => Latency::Limited(it.value_ms.map(|_| it.objective.clone())?),
+        };
+        Some((latency, (it.objective.clone(), limit)))
     });
     let (latency, objective) = match limited {
         Some((latency, objective)) => (latency, Some(objective)),
-        None => (usual_latency(ladder), None),
+        None => (Latency::Usual(usual_latency(ladder)), None),
     };
     let rate = Metric::OutputTokensPerS;
     let mut points = ladder.series.iter().flat_map(|series| &series.points);
@@ -238,7 +242,8 @@ fn of_objective(slo: &Slo) -> Option<Metric> {
     let percent = match slo.scope {
         SloScope::Mean => return of_mean(slo.metric),
         SloScope::Percentile(percent) => percent,
-        SloScope::Request => return None,
+        // Of the requests that miss it, the slowest show first.
+        SloScope::Request => 99.0,
     };
     Some(match (slo.metric, percent) {
         (SloMetric::Ttft, 50.0) => Metric::TtftP50,

@@ -2,12 +2,14 @@
 
 use super::ladder::{Ladder, ladders};
 use super::{Row, SweepReport, compose, rows, shown};
-use crate::doc::{Block, Cell, Column, Doc, Table, Unit};
+use crate::doc::{Block, Cell, Column, Doc, Support, Table, Unit};
 use crate::number;
 use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText;
 use inferometer_core::message::numbers::NumbersText;
+use inferometer_core::message::punctuation::PunctuationText;
 use inferometer_core::message::sweep::SweepText;
+use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::{Distribution, Latencies, Summary};
 
 /// A latency and its name, the same in every language.
@@ -20,13 +22,13 @@ const TIMES: [Timed; 4] = [
     ("E2E", |latency| latency.e2e_ms),
 ];
 
-/// A figure of a distribution.
-type Figure = (&'static str, fn(&Distribution) -> f64);
+/// A percentile of a distribution.
+type Percentile = (u32, fn(&Distribution) -> f64);
 
-const PERCENTILES: [Figure; 3] = [
-    ("p50", |sample| sample.p50),
-    ("p90", |sample| sample.p90),
-    ("p99", |sample| sample.p99),
+const PERCENTILES: [Percentile; 3] = [
+    (50, |sample| sample.p50),
+    (90, |sample| sample.p90),
+    (99, |sample| sample.p99),
 ];
 
 /// The sweep as a document for notes: under the table of each ladder, a row a metric and a
@@ -99,24 +101,51 @@ fn table(ladder: &Ladder<'_>, lang: Lang) -> Table {
             |summary| summary.throughput.total_tokens_per_s,
         ),
     ];
+    let mut starred: Option<u32> = None;
     for (name, of) in TIMES {
         let mean = format!("{name} {} (ms)", NumbersText::Mean.text(lang));
         lines.push(means(&mean, rows, Unit::Milliseconds, |summary| {
             of(&summary.latency).map(|sample| sample.mean)
         }));
-        for (percentile, value) in PERCENTILES {
-            let label = format!("{name} {percentile} (ms)");
-            lines.push(means(&label, rows, Unit::Milliseconds, |summary| {
+        for (percent, value) in PERCENTILES {
+            let label = format!("{name} p{percent} (ms)");
+            let mut line = means(&label, rows, Unit::Milliseconds, |summary| {
                 of(&summary.latency).map(|sample| value(&sample))
-            }));
+            });
+            // What some of the measurements cannot bear is marked.
+            let least = least_samples(f64::from(percent)).filter(|_| percent > 50);
+            for (cell, row) in line[1..].iter_mut().zip(rows) {
+                let n = |summary: &&Summary| of(&summary.latency).map_or(0, |sample| sample.n);
+                let too_few = |least: u64| row.shown().iter().any(|summary| n(summary) < least);
+                if let Cell::Number(number) = cell
+                    && least.is_some_and(too_few)
+                {
+                    number.support = Support::TooFew;
+                    starred = starred.max(Some(percent));
+                }
+            }
+            lines.push(line);
         }
     }
+    let least: Vec<String> = (PERCENTILES.iter().map(|(percent, _)| *percent))
+        .filter(|percent| *percent > 50 && Some(*percent) <= starred)
+        .filter_map(|percent| {
+            Some(format!(
+                "p{percent}: {}",
+                least_samples(f64::from(percent))?
+            ))
+        })
+        .collect();
+    let least = PunctuationText::Comma.join(lang, &least);
+    let starred = starred.map(|_| NumbersText::TooFew.with(lang, &[("least", least)]));
     // A metric that no point has, as TTFT without streams, is no row.
     lines.retain(|line| line[1..].iter().any(|cell| *cell != Cell::Absent));
     Table {
         columns,
         rows: lines,
-        footnotes: mean_lengths(rows.iter(), lang).into_iter().collect(),
+        footnotes: (mean_lengths(rows.iter(), lang).into_iter())
+            .chain(starred)
+            .collect(),
     }
 }
 

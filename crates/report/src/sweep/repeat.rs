@@ -218,6 +218,7 @@ mod tests {
             plan,
             visited: &[visited],
             directory: std::path::Path::new("my sweeps"),
+            environment: None,
             lang: Default::default(),
         };
         command(&report).map(|words| words.join(" "))

@@ -3,13 +3,16 @@
 use super::{Row, SweepReport, notes, shown};
 use crate::doc::{Cell, Column, Number, Support, Table, Tone, Unit};
 use crate::figure::ladder::cards_of;
-use inferometer_core::doubt::{DoubtCode, Severity};
+use crate::number;
+use inferometer_core::doubt::Severity;
 use inferometer_core::message::Lang;
 use inferometer_core::message::numbers::NumbersText;
+use inferometer_core::message::punctuation::PunctuationText;
 use inferometer_core::message::sweep::SweepText;
+use inferometer_core::message::verdict::VerdictText;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::statistics::batch_means;
-use inferometer_core::summary::{StatedDoubt, Summary};
+use inferometer_core::summary::Summary;
 use inferometer_core::sweep_dir::TrialState;
 
 /// Marked points that footnotes name, at most.
@@ -23,7 +26,7 @@ const TAIL_COLUMN: usize = 3;
 pub(super) fn table(report: &SweepReport<'_>, axes: &[String], rows: Vec<&Row<'_>>) -> Table {
     let lang = report.lang;
     let repeated = report.plan.repeat > 1;
-    let mut columns: Vec<Column> = axes.iter().map(|axis| Column::right(axis)).collect();
+    let mut columns: Vec<Column> = axes.iter().map(|axis| Column::key(axis)).collect();
     columns.extend(
         [
             "req/s", "tok/s", "TTFT p50", "TTFT p99", "TPOT p50", "E2E p50",
@@ -40,9 +43,9 @@ pub(super) fn table(report: &SweepReport<'_>, axes: &[String], rows: Vec<&Row<'_
         columns.push(Column::right(SweepText::Repeats.text(lang)));
         columns.push(Column::right(SweepText::Spread.text(lang)));
     }
-    let marked = rows.iter().any(|row| mark(row, lang).is_some());
+    let marked = rows.iter().any(|row| remark(row, lang).is_some());
     if marked {
-        columns.push(Column::left(""));
+        columns.push(Column::mark());
     }
     let cells = |row: &&Row<'_>| {
         let mut cells: Vec<Cell> = axes
@@ -59,8 +62,8 @@ pub(super) fn table(report: &SweepReport<'_>, axes: &[String], rows: Vec<&Row<'_
             cells.push(Cell::number(spread(row), Unit::Count, 1));
         }
         if marked {
-            cells.push(match mark(row, lang) {
-                Some(word) => Cell::Toned(word.to_owned(), Tone::Bad),
+            cells.push(match remark(row, lang) {
+                Some((word, tone)) => Cell::Toned(word.to_owned(), tone),
                 None => Cell::blank(),
             });
         }
@@ -145,6 +148,34 @@ pub(super) fn mark(row: &Row<'_>, lang: Lang) -> Option<&'static str> {
     Some(text.text(lang))
 }
 
+/// The mark, or that a sound point misses objectives.
+fn remark(row: &Row<'_>, lang: Lang) -> Option<(&'static str, Tone)> {
+    let missed = || (row.meets() == Some(false)).then(|| SweepText::SloMissed.text(lang));
+    let marked = mark(row, lang).map(|word| (word, Tone::Bad));
+    marked.or_else(|| Some((missed()?, Tone::Caution)))
+}
+
+/// The objectives that a point misses, with what it showed.
+fn misses(row: &Row<'_>, lang: Lang) -> Option<String> {
+    let objectives = (row.shown().into_iter()).filter_map(|summary| summary.slo.as_ref());
+    let mut missed: Vec<String> = (objectives.flat_map(|slo| &slo.objectives))
+        .filter(|one| one.met == Some(false))
+        .map(|one| {
+            let seen = match (one.value_ms, one.share) {
+                (Some(value), _) => number::whole_millis(value),
+                (None, Some(share)) => {
+                    let share = [("share", number::percent(share))];
+                    VerdictText::ShareOfRequests.with(lang, &share)
+                }
+                (None, None) => number::ABSENT.to_owned(),
+            };
+            format!("{} ({seen})", one.objective)
+        })
+        .collect();
+    missed.dedup();
+    (!missed.is_empty()).then(|| PunctuationText::Comma.join(lang, &missed))
+}
+
 /// Why a point is marked: the codes of its grave doubts, or the reason of the trial.
 fn why(row: &Row<'_>) -> Option<String> {
     let grave = row.summaries().flat_map(|summary| &summary.doubts);
@@ -193,19 +224,14 @@ fn footnotes(report: &SweepReport<'_>, axes: &[String], rows: &[&Row<'_>]) -> Ve
             .collect();
         values.join(", ")
     };
-    for (code, doubted) in doubted(rows) {
-        let values = [
-            ("code", code.to_owned()),
-            (
-                "points",
-                match doubted.len() == rows.len() {
-                    true => SweepText::EveryPoint.text(lang).to_owned(),
-                    false => few(doubted.into_iter().map(name).collect(), lang),
-                },
-            ),
-        ];
-        notes.push(SweepText::Doubted.with(lang, &values));
-    }
+    let missing = rows
+        .iter()
+        .filter_map(|row| Some((name(row), misses(row, lang)?)));
+    notes.extend(
+        missing
+            .take(MOST_REASONS)
+            .map(|(point, list)| SweepText::Misses.with(lang, &[("point", point), ("list", list)])),
+    );
     let reasons: Vec<(String, String)> = (rows.iter())
         .filter(|row| mark(row, lang).is_some())
         .filter_map(|row| Some((name(row), why(row)?)))
@@ -218,32 +244,4 @@ fn footnotes(report: &SweepReport<'_>, axes: &[String], rows: &[&Row<'_>]) -> Ve
         notes.push(SweepText::MoreReasons.with(lang, &[("count", more)]));
     }
     notes
-}
-
-/// The first few of many names.
-fn few(mut names: Vec<String>, lang: Lang) -> String {
-    let more = names.len().saturating_sub(MOST_REASONS);
-    names.truncate(MOST_REASONS);
-    if more > 0 {
-        names.push(SweepText::MoreReasons.with(lang, &[("count", more.to_string())]));
-    }
-    names.join("; ")
-}
-
-/// Doubts that leave points valid but change how they are read, with these points. Percentiles of
-/// too few samples have a mark of their own.
-fn doubted<'r, 'a>(rows: &[&'r Row<'a>]) -> Vec<(&'static str, Vec<&'r Row<'a>>)> {
-    let counts =
-        |doubt: &StatedDoubt| doubt.severity == Severity::Warn || doubt.code == DoubtCode::InStep;
-    let has = |row: &Row<'_>, code: DoubtCode| {
-        let mut doubts = row.shown().into_iter().flat_map(|summary| &summary.doubts);
-        doubts.any(|doubt| doubt.code == code && counts(doubt))
-    };
-    (DoubtCode::ALL.iter())
-        .map(|&code| {
-            let rows = rows.iter().copied().filter(|row| has(row, code));
-            (code.word(), rows.collect::<Vec<_>>())
-        })
-        .filter(|(_, rows)| !rows.is_empty())
-        .collect()
 }

@@ -2,7 +2,7 @@
 
 use super::lines::{pad_left, pad_right, shorten, width, wrap};
 use super::{INDENT, TextStyle, clean, paint, paint_tone};
-use crate::doc::{Align, Cell, Fit, Number, Support, Table, Tone};
+use crate::doc::{Align, Cell, Column, Fit, Number, Place, Support, Table, Tone};
 
 /// Blanks between columns, and where the page is too narrow for them.
 const GAP: usize = 2;
@@ -66,10 +66,9 @@ impl Layout {
             return Layout { widths, gap, bands };
         }
         let mut widths = natural;
-        let names = (table.columns.iter())
-            .take_while(|column| column.align == Align::Left)
-            .count()
-            .max(1);
+        let tells_apart =
+            |column: &&Column| column.align == Align::Left || column.place == Place::Everywhere;
+        let names = table.columns.iter().take_while(tells_apart).count().max(1);
         for (column, about) in table.columns.iter().enumerate() {
             if about.fit == Fit::Wrap {
                 widths[column] = widths[column].min((page / 3).max(NARROWEST_TEXT));
@@ -81,17 +80,21 @@ impl Layout {
             true => named.clone(),
             false => Vec::new(),
         };
+        let (marks, figures): (Vec<usize>, Vec<usize>) = (all.iter().skip(named.len()))
+            .partition(|at| table.columns[**at].place == Place::Everywhere);
+        let marked = total(&widths, &marks, GAP) - INDENT + marks.len().min(1) * GAP;
         let mut bands = vec![named];
-        for &column in &all[bands[0].len()..] {
+        for column in figures {
             let band = bands.last_mut().expect("there is one");
             band.push(column);
-            if total(&widths, band, GAP) > page && band.len() > repeated.len() + 1 {
+            if total(&widths, band, GAP) + marked > page && band.len() > repeated.len() + 1 {
                 band.pop();
                 let mut next = repeated.clone();
                 next.push(column);
                 bands.push(next);
             }
         }
+        bands.iter_mut().for_each(|band| band.extend(&marks));
         Layout {
             widths,
             gap: GAP,
@@ -348,6 +351,35 @@ mod tests {
             text.matches("first").count(),
             text.matches("setting").count()
         );
+    }
+
+    #[test]
+    fn all_keys_and_the_marks_stand_in_every_part_of_a_broken_table() {
+        let titles = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"];
+        let mut columns = ["in", "out"].map(Column::key).to_vec();
+        columns.extend(titles.map(Column::right));
+        columns.push(Column::mark());
+        let row = |out: &str, mark: &str| {
+            let mut cells = vec![Cell::text("512"), Cell::text(out)];
+            cells.extend(titles.map(|_| Cell::text("123456")));
+            cells.push(Cell::text(mark));
+            cells
+        };
+        let table = Table {
+            columns,
+            rows: vec![row("64", ""), row("77", "INVALID")],
+            footnotes: Vec::new(),
+        };
+        let style = TextStyle {
+            width: 40,
+            ..TextStyle::default()
+        };
+        let lines = lines(&table, None, style);
+        assert!(lines.iter().all(|line| width(line) <= 40), "{lines:#?}");
+        let parts = lines.iter().filter(|line| line.contains("out")).count();
+        assert!(parts > 1, "{lines:#?}");
+        let marked = |line: &&String| line.contains("512   77") && line.contains("INVALID");
+        assert_eq!(lines.iter().filter(marked).count(), parts, "{lines:#?}");
     }
 
     #[test]

@@ -176,7 +176,8 @@ fn sweep_page(label: &str, axes: &[&str], points: Vec<(Point, Summary)>) -> Page
         plan: &plan,
         visited: &visited,
         directory: Path::new("sweeps/made-up"),
+        environment: None,
         lang: Lang::En,
     };
-    sweep::compose_page(&report, None)
+    sweep::compose_page(&report)
 }

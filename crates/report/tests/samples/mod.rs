@@ -190,6 +190,7 @@ pub fn healthy() -> Sample {
         client: Client {
             cpu_share: Some(0.117),
             lag_p99_ms: None,
+            pulse_p99_ms: None,
             ceiling_tokens_per_s: Some(900_000.0),
             ceiling_share: Some(0.031),
         },

@@ -19,6 +19,7 @@ use crate::signals::interrupt_on_signals;
 use anyhow::bail;
 use campaign::Campaign;
 use flags::EngineFlag;
+use inferometer_core::environment::Environment;
 use inferometer_core::message::Lang;
 use inferometer_core::run_dir::RunDir;
 use inferometer_core::sweep_dir::{SweepDir, TrialState};
@@ -135,7 +136,7 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
     let visited = read(&sweep)?;
     if !arguments.no_html {
         keep(&arguments.output, sweep.path(), || {
-            Ok(page(&sweep, &report(&sweep, &visited, &arguments.output)))
+            Ok(page(&sweep, &visited, language(arguments.output.lang)))
         });
     }
     if let Some(reason) = nothing_measured(&visited) {
@@ -153,14 +154,20 @@ pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
         return dialect::show(sweep, foreign, options);
     }
     let visited = read(sweep)?;
-    let report = report(sweep, &visited, options);
+    let environment = environment(sweep, &visited);
+    let report = report(
+        sweep,
+        &visited,
+        environment.as_ref(),
+        language(options.lang),
+    );
     deliver(options, sweep.path(), |format| {
         Ok(Rendered::Whole(match format {
             Format::Text => text::render(&compose(&report), style()),
             Format::Md => markdown::render(&compose_for_notes(&report)),
             Format::Json => json(&report),
             Format::Csv => csv(sweep, &visited, report.lang)?,
-            Format::Html => page(sweep, &report),
+            Format::Html => page(sweep, &visited, report.lang),
             Format::Svg | Format::Png => return Ok(Rendered::Figures(figures(&report))),
         }))
     })
@@ -169,23 +176,30 @@ pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
 fn report<'a>(
     sweep: &'a SweepDir,
     visited: &'a [Visited],
-    options: &OutputOptions,
+    environment: Option<&'a Environment>,
+    lang: Lang,
 ) -> SweepReport<'a> {
     SweepReport {
         plan: sweep.plan(),
         visited,
         directory: sweep.path(),
-        lang: language(options.lang),
+        environment,
+        lang,
     }
 }
 
-/// The page of a sweep, with the environment of its first run.
-pub fn page(sweep: &SweepDir, report: &SweepReport<'_>) -> String {
-    let runs = report.visited.iter();
-    let environment = runs
+/// Where and against what the first run of a sweep was.
+fn environment(sweep: &SweepDir, visited: &[Visited]) -> Option<Environment> {
+    (visited.iter())
         .filter_map(|visited| sweep.run_path(&visited.trial))
-        .find_map(|path| RunDir::open(path).ok()?.environment().ok());
-    html::render(&html::sweep::compose_page(report, environment.as_ref()))
+        .find_map(|path| RunDir::open(path).ok()?.environment().ok())
+}
+
+/// The page of a sweep.
+pub fn page(sweep: &SweepDir, visited: &[Visited], lang: Lang) -> String {
+    let environment = environment(sweep, visited);
+    let report = report(sweep, visited, environment.as_ref(), lang);
+    html::render(&html::sweep::compose_page(&report))
 }
 
 /// A row a measurement, the values of its axes first.

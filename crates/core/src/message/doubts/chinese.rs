@@ -2,7 +2,7 @@
 
 use super::{millis, percent, share};
 use crate::environment::EndCause;
-use crate::judge::Doubt;
+use crate::judge::{Doubt, Lateness};
 use crate::record::{FailureClass, Phase};
 
 fn most_often(most: Option<(Phase, FailureClass, u64)>) -> String {
@@ -41,12 +41,23 @@ pub(super) fn text(doubt: &Doubt) -> String {
             in_flight.expected, in_flight.seen
         ),
         Doubt::ClientLate {
-            lag_p99_ms,
+            at: Lateness::Sending,
+            p99_ms,
             limit_ms,
             ..
         } => format!(
-            "客户端自身发送滞后：p99 为 {}，允许 {}",
-            millis(*lag_p99_ms),
+            "客户端自身发送滞后：滞后的 p99 为 {}，允许值为 {}",
+            millis(*p99_ms),
+            millis(*limit_ms)
+        ),
+        Doubt::ClientLate {
+            at: Lateness::Waking,
+            p99_ms,
+            limit_ms,
+            ..
+        } => format!(
+            "客户端未能及时获得 CPU：唤醒延迟的 p99 为 {}，允许值为 {}，收到的数据也因此被晚记同样的时间",
+            millis(*p99_ms),
             millis(*limit_ms)
         ),
         Doubt::ClientBusy {

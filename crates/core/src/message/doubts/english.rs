@@ -2,7 +2,7 @@
 
 use super::{millis, percent, share};
 use crate::environment::EndCause;
-use crate::judge::Doubt;
+use crate::judge::{Doubt, Lateness};
 use crate::record::{FailureClass, Phase};
 
 fn most_often(most: Option<(Phase, FailureClass, u64)>) -> String {
@@ -41,12 +41,23 @@ pub(super) fn text(doubt: &Doubt) -> String {
             in_flight.expected, in_flight.seen
         ),
         Doubt::ClientLate {
-            lag_p99_ms,
+            at: Lateness::Sending,
+            p99_ms,
             limit_ms,
             ..
         } => format!(
             "the client itself sent late: its lag has a p99 of {}, where {} are allowed",
-            millis(*lag_p99_ms),
+            millis(*p99_ms),
+            millis(*limit_ms)
+        ),
+        Doubt::ClientLate {
+            at: Lateness::Waking,
+            p99_ms,
+            limit_ms,
+            ..
+        } => format!(
+            "the client did not get its CPU in time: it was woken late by {} at p99, where {} are allowed, and what it received is stamped as late as that",
+            millis(*p99_ms),
             millis(*limit_ms)
         ),
         Doubt::ClientBusy {
@@ -120,7 +131,7 @@ pub(super) fn text(doubt: &Doubt) -> String {
             differences: [low, high],
             asked_mean,
         } => format!(
-            "the server counts {low:+.0} to {high:+.0} prompt tokens against the {asked_mean:.0} that were aimed at on average; a chat template would add a small constant"
+            "the server's prompt counts differ by {low:+.0} to {high:+.0} tokens from the {asked_mean:.0} that were aimed at on average; a chat template would add a small constant"
         ),
         Doubt::TokenSource {
             retokenized,

@@ -1,7 +1,7 @@
 use super::*;
 use crate::doubt::{DoubtCode, Severity};
 use crate::environment::EndCause;
-use crate::judge::{InFlightEvidence, StallEvidence, WaveEvidence};
+use crate::judge::{InFlightEvidence, Lateness, StallEvidence, WaveEvidence};
 use crate::record::{FailureClass, Phase};
 use crate::steady::Overload;
 use crate::summary::Accounts;
@@ -62,7 +62,14 @@ fn doubts() -> Vec<Doubt> {
             },
         },
         Doubt::ClientLate {
-            lag_p99_ms: 12.0,
+            at: Lateness::Sending,
+            p99_ms: 12.0,
+            limit_ms: 5.0,
+            severity: warn,
+        },
+        Doubt::ClientLate {
+            at: Lateness::Waking,
+            p99_ms: 12.0,
             limit_ms: 5.0,
             severity: warn,
         },

@@ -1,0 +1,128 @@
+//! The client's own pulse: a thread that asks to be woken every few milliseconds and notes how
+//! late it is. A client that does not get its CPU stamps what it receives as late as that, and
+//! neither its CPU use nor, in a closed loop, its lag would show it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Time between two beats.
+const BEAT: Duration = Duration::from_millis(10);
+/// Width of a class of lateness, and how many there are; what is later counts to the last.
+const CLASS: Duration = Duration::from_micros(100);
+const CLASSES: usize = 20_000;
+/// Fewest beats of which a 99th percentile can be told.
+const LEAST_BEATS: u64 = 100;
+
+/// A pulse under way.
+pub(crate) struct Pulse {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Lateness>>,
+}
+
+impl Pulse {
+    /// Begins to beat; without a thread to be had, there is nothing to be told later.
+    pub(crate) fn begin() -> Pulse {
+        let over = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&over);
+        let thread = std::thread::Builder::new().name("pulse".to_owned());
+        let thread = thread.spawn(move || beat(&told)).ok();
+        Pulse { over, thread }
+    }
+
+    /// How late the beats were at the 99th percentile; absent for a short time.
+    pub(crate) fn end(mut self) -> Option<Duration> {
+        self.over.store(true, Ordering::Relaxed);
+        self.thread.take()?.join().ok()?.p99()
+    }
+}
+
+fn beat(over: &AtomicBool) -> Lateness {
+    let mut lateness = Lateness::default();
+    let mut due = Instant::now() + BEAT;
+    while !over.load(Ordering::Relaxed) {
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        let late = due.elapsed();
+        lateness.add(late);
+        due += late + BEAT;
+    }
+    lateness
+}
+
+/// How many beats were how late.
+struct Lateness {
+    classes: Vec<u64>,
+    beats: u64,
+}
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Lateness {
+            classes: vec![0; CLASSES],
+            beats: 0,
+        }
+    }
+}
+
+impl Lateness {
+    /// Takes a beat. Those that should have come while it was late were late, too.
+    fn add(&mut self, late: Duration) {
+        let mut late = late.min(CLASS * CLASSES as u32);
+        loop {
+            let class = (late.as_nanos() / CLASS.as_nanos()) as usize;
+            self.classes[class.min(CLASSES - 1)] += 1;
+            self.beats += 1;
+            if late < BEAT {
+                return;
+            }
+            late -= BEAT;
+        }
+    }
+
+    fn p99(&self) -> Option<Duration> {
+        let later = self.beats.div_ceil(100);
+        let mut seen = 0;
+        let class = (self.classes.iter().enumerate().rev()).find_map(|(class, count)| {
+            seen += count;
+            (seen >= later).then_some(class)
+        })?;
+        (self.beats >= LEAST_BEATS).then(|| CLASS * class as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn p99(beats: &[(u64, u64)]) -> Option<Duration> {
+        let mut lateness = Lateness::default();
+        for &(count, micros) in beats {
+            (0..count).for_each(|_| lateness.add(Duration::from_micros(micros)));
+        }
+        lateness.p99()
+    }
+
+    #[test]
+    fn beats_in_time_are_told_as_such_and_few_are_not_told() {
+        assert_eq!(p99(&[(1000, 60)]), Some(Duration::ZERO));
+        assert_eq!(
+            p99(&[(1000, 60), (20, 4_250)]),
+            Some(Duration::from_micros(4_200))
+        );
+        assert_eq!(p99(&[(1000, 60), (5, 9_000)]), Some(Duration::ZERO));
+        assert_eq!(p99(&[(99, 60)]), None);
+    }
+
+    #[test]
+    fn one_long_silence_counts_for_every_beat_that_it_swallowed() {
+        let found = p99(&[(1000, 60), (1, 1_500_000)]).unwrap();
+        assert!(found > Duration::from_millis(1_300), "{found:?}");
+        assert!(p99(&[(1000, 60), (1, 3_600_000_000)]).is_some());
+    }
+
+    #[test]
+    fn a_pulse_ends_when_it_is_told_to() {
+        assert_eq!(Pulse::begin().end(), None);
+    }
+}

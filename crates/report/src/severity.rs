@@ -1,0 +1,23 @@
+//! How much a doubt matters, as a word and as a tone.
+
+use crate::doc::Tone;
+use inferometer_core::doubt::Severity;
+use inferometer_core::message::verdict::VerdictText;
+
+/// In a word.
+pub(crate) fn word(severity: Severity) -> VerdictText {
+    match severity {
+        Severity::Note => VerdictText::SeverityNote,
+        Severity::Warn => VerdictText::SeverityWarn,
+        Severity::Invalid => VerdictText::SeverityInvalid,
+    }
+}
+
+/// As a tone.
+pub(crate) fn tone(severity: Severity) -> Tone {
+    match severity {
+        Severity::Note => Tone::Plain,
+        Severity::Warn => Tone::Caution,
+        Severity::Invalid => Tone::Bad,
+    }
+}

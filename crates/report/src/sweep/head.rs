@@ -1,0 +1,270 @@
+//! What stands above the tables of a sweep: verdict, what was varied on what, doubts.
+
+use super::{Row, SweepReport, Visited, count, named, unfinished};
+use crate::doc::{Block, Follow, Note, Pair, Section, Tone, Verdict};
+use crate::number;
+use crate::run::setup;
+use crate::run::{Detail, RunReport};
+use crate::severity;
+use inferometer_core::compare::Point;
+use inferometer_core::doubt::{DoubtCode, Severity};
+use inferometer_core::environment::{Ending, Environment};
+use inferometer_core::message::doubt_meanings::DoubtMeaning;
+use inferometer_core::message::notes::NoteText;
+use inferometer_core::message::punctuation::PunctuationText;
+use inferometer_core::message::server::ServerText;
+use inferometer_core::message::setup::SetupText;
+use inferometer_core::message::sweep::SweepText;
+use inferometer_core::message::verdict::VerdictText;
+use inferometer_core::summary::StatedDoubt;
+use inferometer_core::sweep_dir::{SweepPlan, TrialState};
+use std::collections::BTreeMap;
+
+/// Points that a doubt names, at most.
+const MOST_POINTS: usize = 8;
+
+/// Axes that leave the work as it is.
+const NOT_OF_THE_WORK: [&str; 5] = ["concurrency", "rate", "url", "requests", "warmup"];
+
+pub(super) fn sections(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Section> {
+    let mut sections = vec![
+        Section::plain(vec![Block::Verdict(verdict(report, rows))]),
+        Section::plain(vec![Block::Pairs(pairs(report))]),
+    ];
+    let doubts = doubts(report, rows);
+    if !doubts.is_empty() {
+        let heading = VerdictText::Doubts.text(report.lang);
+        sections.push(Section::headed(heading, vec![Block::Notes(doubts)]));
+    }
+    sections
+}
+
+fn verdict(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Verdict {
+    let lang = report.lang;
+    let measured = count(report, |visited| visited.summary.is_some());
+    let bad = count(report, |visited| {
+        visited.trial.state == TrialState::Failed
+            || visited
+                .summary
+                .as_ref()
+                .is_some_and(|summary| !summary.valid)
+    });
+    let left = unfinished(report);
+    let all = report.plan.visits.len().to_string();
+    let values = |count: usize| [("count", count.to_string()), ("all", all.clone())];
+    let (word, tone, reason) = match (measured, bad) {
+        (0, _) => (
+            VerdictText::Invalid,
+            Tone::Bad,
+            SweepText::NothingMeasured.text(lang).to_owned(),
+        ),
+        (_, 0) => (
+            VerdictText::Valid,
+            Tone::Good,
+            SweepText::AllValid.text(lang).to_owned(),
+        ),
+        _ => (
+            VerdictText::Invalid,
+            Tone::Bad,
+            SweepText::SomeInvalid.with(lang, &values(bad)),
+        ),
+    };
+    let incomplete = (left > 0).then(|| SweepText::Incomplete.with(lang, &values(left)));
+    let judged = rows.iter().filter(|row| row.meets().is_some()).count();
+    let missed = rows.iter().filter(|row| row.meets() == Some(false));
+    let objectives = (judged > 0).then(|| match missed.count() {
+        0 => VerdictText::ObjectivesMet.text(lang).to_owned(),
+        count => {
+            let values = [("count", count.to_string()), ("all", judged.to_string())];
+            SweepText::MissesObjectives.with(lang, &values)
+        }
+    });
+    let rest: Vec<String> = objectives.into_iter().chain(incomplete).collect();
+    let rest = PunctuationText::Semicolon.join(lang, &rest);
+    Verdict {
+        word: word.text(lang).to_owned(),
+        tone,
+        reason,
+        rest,
+    }
+}
+
+fn pairs(report: &SweepReport<'_>) -> Vec<Pair> {
+    let lang = report.lang;
+    let plan = report.plan;
+    let mut pairs = Vec::new();
+    let tags = plan
+        .tags
+        .iter()
+        .map(|tag| format!("{}={}", tag.key, tag.value));
+    let name: Vec<String> = plan.label.iter().cloned().chain(tags).collect();
+    if !name.is_empty() {
+        pairs.push(Pair::new(SweepText::Sweep.text(lang), name.join(", ")));
+    }
+    let server = plan
+        .points
+        .first()
+        .and_then(|point| point.options.connection.url.clone());
+    if let Some(urls) = server.filter(|_| !plan.axes.iter().any(|axis| axis == "url")) {
+        pairs.push(Pair::new(SetupText::Server.text(lang), urls.join(", ")));
+    }
+    pairs.extend(setting(report));
+    if report.is_virtual() {
+        let note = NoteText::VirtualTime.text(lang);
+        pairs.push(Pair::new(SetupText::Note.text(lang), note));
+    }
+    let axes = match plan.axes.as_slice() {
+        [] => number::ABSENT.to_owned(),
+        axes => axes.join(" × "),
+    };
+    let values = [
+        ("count", plan.points.len().to_string()),
+        ("repeat", plan.repeat.to_string()),
+    ];
+    let size = match plan.repeat {
+        0 | 1 => SweepText::Points,
+        _ => SweepText::PointsRepeated,
+    };
+    let varied = format!("{axes} ({})", size.with(lang, &values));
+    pairs.push(Pair::new(SweepText::Axes.text(lang), varied));
+    if !plan.engine.is_empty() {
+        let command = plan.engine.join(" ");
+        pairs.push(Pair::new(ServerText::Command.text(lang), command));
+    }
+    for (a, b) in confounded(plan) {
+        let values = [("a", a.to_owned()), ("b", b.to_owned())];
+        let text = SweepText::ChangesWith.with(lang, &values);
+        pairs.push(Pair::new(SweepText::Confounded.text(lang), text));
+    }
+    let in_state = |state| count(report, |visited| visited.trial.state == state).to_string();
+    let measured = count(report, |visited| visited.summary.is_some());
+    let valid = count(report, is_valid);
+    let tally = SweepText::Tally.with(
+        lang,
+        &[
+            ("done", measured.to_string()),
+            ("planned", plan.visits.len().to_string()),
+            ("valid", valid.to_string()),
+            ("invalid", (measured - valid).to_string()),
+            ("failed", in_state(TrialState::Failed)),
+            ("skipped", in_state(TrialState::Skipped)),
+        ],
+    );
+    pairs.push(Pair::new(SweepText::Measured.text(lang), tally));
+    pairs
+}
+
+/// Model, API and work, as far as they are the same at every point.
+fn setting(report: &SweepReport<'_>) -> Vec<Pair> {
+    let options = report.plan.points.first().map(|planned| &planned.options);
+    let summary = report.visited.iter().find_map(|it| it.summary.as_ref());
+    let scenario = options.and_then(|options| options.clone().resolve().ok());
+    let (Some(summary), Some(scenario)) = (summary, scenario) else {
+        return Vec::new();
+    };
+    let unknown = Environment::default();
+    let run = RunReport {
+        summary,
+        scenario: &scenario,
+        environment: report.environment.unwrap_or(&unknown),
+        ending: &Ending::default(),
+        directory: None,
+        lang: report.lang,
+        detail: Detail::Numbers,
+    };
+    let axes = || report.plan.axes.iter().map(String::as_str);
+    let is_flag = |axis: &str| (report.plan.points.iter()).any(|it| it.flags.contains_key(axis));
+    let same_work = axes().all(|axis| NOT_OF_THE_WORK.contains(&axis) || is_flag(axis));
+    let mut pairs = vec![
+        (SetupText::Model, setup::model(&run)),
+        (SetupText::Api, setup::api(&run)),
+    ];
+    if same_work {
+        pairs.push((SetupText::Work, setup::work(&run)));
+    }
+    (pairs.into_iter())
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(label, value)| Pair::new(label.text(report.lang), value))
+        .collect()
+}
+
+/// Axes of which the second has one value for each value of the first.
+fn confounded(plan: &SweepPlan) -> Vec<(&str, &str)> {
+    let value = |point: &Point, axis: &str| point.0.get(axis).map(ToString::to_string);
+    let is_determined = |a: &str, b: &str| {
+        let mut seen = BTreeMap::new();
+        (plan.points.iter()).all(|planned| {
+            let (a, b) = (value(&planned.point, a), value(&planned.point, b));
+            *seen.entry(a).or_insert_with(|| b.clone()) == b
+        })
+    };
+    let axes = plan.axes.iter().map(String::as_str);
+    let mut found: Vec<(&str, &str)> = Vec::new();
+    for a in axes.clone() {
+        for b in axes.clone().filter(|b| *b != a) {
+            if is_determined(a, b) && !found.contains(&(b, a)) {
+                found.push((a, b));
+            }
+        }
+    }
+    found
+}
+
+fn is_valid(visited: &Visited) -> bool {
+    visited
+        .summary
+        .as_ref()
+        .is_some_and(|summary| summary.valid)
+}
+
+/// Doubts that make points invalid or change how they are read, the worst first, each once with
+/// its points. Percentiles of too few samples have a mark of their own.
+fn doubts(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Note> {
+    let lang = report.lang;
+    let axes: Vec<&String> = report.plan.axes.iter().collect();
+    let stated = |row: &Row<'_>, code: DoubtCode| {
+        let doubts = row.summaries().flat_map(|summary| &summary.doubts);
+        let counts = |doubt: &&StatedDoubt| {
+            doubt.code == code && (doubt.severity > Severity::Note || code == DoubtCode::InStep)
+        };
+        let severities = doubts.filter(counts).map(|doubt| doubt.severity);
+        severities.max()
+    };
+    let note = |&code: &DoubtCode| {
+        let [meaning, remedy] = DoubtMeaning::of(code)?;
+        let doubted = |row: &&Row<'_>| stated(row, code).is_some();
+        let points: Vec<String> = (rows.iter().filter(doubted))
+            .map(|row| named(&axes, row.point))
+            .collect();
+        let severity = rows.iter().filter_map(|row| stated(row, code)).max()?;
+        let points = match points.len() == rows.len() {
+            true => SweepText::EveryPoint.text(lang).to_owned(),
+            false => few(points, report),
+        };
+        let values = [("point", points), ("why", meaning.text(lang).to_owned())];
+        Some((
+            severity,
+            Note {
+                tag: severity::word(severity).text(lang).to_owned(),
+                tone: severity::tone(severity),
+                subject: code.word().to_owned(),
+                text: SweepText::Because.with(lang, &values),
+                follow: Some(Follow::Remedy(remedy.text(lang).to_owned())),
+            },
+        ))
+    };
+    let mut notes: Vec<(Severity, Note)> = DoubtCode::ALL.iter().filter_map(note).collect();
+    notes.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
+    notes.into_iter().map(|(_, note)| note).collect()
+}
+
+/// The first few of many points.
+fn few(mut points: Vec<String>, report: &SweepReport<'_>) -> String {
+    let more = points.len().saturating_sub(MOST_POINTS);
+    points.truncate(MOST_POINTS);
+    if more > 0 {
+        let values = [("count", more.to_string())];
+        points.push(SweepText::MoreReasons.with(report.lang, &values));
+    }
+    PunctuationText::Semicolon.join(report.lang, &points)
+}
