@@ -81,13 +81,19 @@ pub(crate) fn read(table: &Table, notes: &mut Notes<'_>) -> Vec<Found> {
         }
     }
     let last = foot(table, notes, &mut drafts);
+    // EvalScope's table over several loads.
+    let is_evalscope = grid.metrics.iter().any(|(name, _)| *name == "Gen. toks/s");
+    let tool = match is_evalscope {
+        true => Tool::Evalscope,
+        false => Tool::MarkdownTable,
+    };
     let mut found = Vec::new();
     for (mut draft, names) in drafts.into_iter().zip(names) {
         if draft.results() == 0 {
             continue;
         }
         draft.assumed.splice(0..0, assumed(&grid, &units));
-        let mut result = draft.finish(Tool::MarkdownTable, (table.first, last));
+        let mut result = draft.finish(tool, (table.first, last));
         if !names.is_empty() {
             result.label = Some(printable(&names.join(", "), 200));
         }

@@ -38,21 +38,19 @@ pub(crate) fn tables(notes: &Notes<'_>) -> Vec<Table> {
                 .trim_start_matches("> ")
                 .trim_start_matches('\u{feff}');
             if csv {
-                drawn.rows.push(csv_cells(text));
+                drawn.push(at, csv_cells(text));
             } else if is_rule(text) {
                 drawn.rules.push(drawn.rows.len());
             } else {
-                drawn.rows.push(cells(text));
+                drawn.push(at, cells(text));
             }
             at += 1;
         }
-        let rows = drawn.with_one_header();
-        if rows.len() >= 2 {
-            tables.push(Table {
-                first,
-                last: at - 1,
-                rows,
-            });
+        for (first, last, drawn) in drawn.apart(first, at - 1) {
+            let rows = drawn.with_one_header();
+            if rows.len() >= 2 {
+                tables.push(Table { first, last, rows });
+            }
         }
     }
     tables
@@ -62,14 +60,54 @@ pub(crate) fn tables(notes: &Notes<'_>) -> Vec<Table> {
 #[derive(Default)]
 struct Drawn {
     rows: Vec<Vec<String>>,
+    /// The line of each row.
+    lines: Vec<usize>,
     rules: Vec<usize>,
 }
 
 impl Drawn {
+    fn push(&mut self, line: usize, row: Vec<String>) {
+        self.lines.push(line);
+        self.rows.push(row);
+    }
+
+    /// Tables that stand below each other without a line between: Markdown has one rule, under
+    /// the header, so that each further one is under the header of another table.
+    fn apart(mut self, first: usize, last: usize) -> Vec<(usize, usize, Drawn)> {
+        let mut begins: Vec<usize> = match self.rules.as_slice() {
+            [1, more @ ..] => more.iter().map(|at| at.saturating_sub(1)).collect(),
+            _ => Vec::new(),
+        };
+        begins.dedup();
+        // Rules between all rows are only lines.
+        let mut ends = begins.iter().skip(1).copied().chain([self.rows.len()]);
+        let whole = |begin: &usize| *begin >= 2 && ends.next().is_some_and(|end| end >= begin + 2);
+        if !begins.iter().all(whole) {
+            begins.clear();
+        }
+        let mut tables = Vec::new();
+        let mut end = last;
+        for header in begins.into_iter().rev() {
+            let begin = self.lines[header];
+            let below = Drawn {
+                rows: self.rows.split_off(header),
+                lines: self.lines.split_off(header),
+                rules: vec![1],
+            };
+            tables.push((begin, end, below));
+            end = begin - 1;
+        }
+        tables.push((first, end, self));
+        tables.reverse();
+        tables
+    }
+
     /// A header of several lines between two rules as one: names that were too wide for their
     /// columns are broken.
     fn with_one_header(self) -> Vec<Vec<String>> {
-        let Drawn { mut rows, rules } = self;
+        let Drawn {
+            mut rows, rules, ..
+        } = self;
         let broken = match rules.as_slice() {
             [0, end, ..] if (2..rows.len()).contains(end) => *end,
             _ => return rows,
@@ -197,6 +235,7 @@ mod tests {
             "+---+---+\n| a | 8 |\n+---+---+\n| b | 1 |\n+---+---+",
             "┌───┬───┐\n│ a │ 8 │\n├───┼───┤\n│ b │ 1 │\n└───┴───┘",
             "a | 8\n--- | ---\nb | 1",
+            "| a | 8 |\n|---|---|\n| b | 1 |\n|---|---|",
         ] {
             let notes = Notes::new(text);
             let tables = tables(&notes);

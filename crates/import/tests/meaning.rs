@@ -79,7 +79,7 @@ fn of_two_numbers_for_one_thing_the_first_stays_and_the_other_is_doubted() {
 #[test]
 fn a_block_with_a_title_is_one_result_though_it_says_a_number_twice() {
     let vllm = only(fixture("vllm-percentiles.txt"));
-    assert_eq!((vllm.tool, vllm.lines), (Tool::Vllm, (1, 32)));
+    assert_eq!((vllm.tool, vllm.lines), (Tool::Vllm, (1, 33)));
     assert_eq!(at(&vllm, "/latency/ttft_ms/p50"), 1100.1);
     assert_eq!(at(&vllm, "/latency/e2e_ms/p99"), 4500.0);
     assert_eq!(at(&vllm, "/requests/ok"), 1000);
@@ -91,6 +91,7 @@ fn a_block_with_a_title_is_one_result_though_it_says_a_number_twice() {
     assert_eq!(at(&sglang, "/tokens/input"), 512_000);
     assert_eq!(at(&sglang, "/latency/itl_ms/max"), 350.0);
     assert_eq!(sglang.point["concurrency"], 32);
+    assert!(sglang.twice.is_empty(), "{:?}", sglang.twice);
 }
 
 #[test]
@@ -110,6 +111,7 @@ fn a_share_of_successes_gives_a_share_of_failures_and_no_counts() {
     assert_eq!(at(failing, "/requests/ok"), Value::Null);
     assert_eq!(at(failing, "/requests/failed"), Value::Null);
     assert_eq!(at(failing, "/requests/failed_share"), 0.05);
+    assert_eq!(failing.tool, Tool::Evalscope);
     assert_eq!(codes(failing), ["failures"]);
     assert_eq!(codes(sound), Vec::<&str>::new());
     assert_eq!(failing.point["concurrency"], 5);
@@ -267,6 +269,16 @@ fn columns_of_statistics_are_one_result() {
         assert_eq!(at(found, "/latency/e2e_ms/p50"), 2010.0);
         assert_eq!(at(found, "/latency/e2e_ms/p99"), 2900.0);
     }
+    let below = "| 指标 | 平均 | P99 |\n|---|---|---|\n| TTFT (ms) | 120 | 350 |\n| 指标 | 引擎甲 | 引擎乙 |\n|---|---|---|\n| TTFT (ms) | 130 | 140 |\n";
+    let results = read("notes", below).results;
+    let means: Vec<Value> = (results.iter())
+        .map(|found| at(found, "/latency/ttft_ms/mean"))
+        .collect();
+    assert_eq!(
+        means,
+        [120.0, 130.0, 140.0],
+        "two tables without a line between"
+    );
     let turned = "| 统计 | TTFT (ms) | E2E latency (s) |\n|---|---|---|\n| 平均 | 120 | 2.05 |\n| P99 | 350 | 2.9 |\n";
     let found = only(read("notes", turned));
     assert_eq!(at(&found, "/latency/ttft_ms/p99"), 350.0);

@@ -96,8 +96,12 @@ fn aside(words: &Words<'_>) -> Option<Field> {
     // The first token of some turns, or an objective for it.
     let other_first = words.any(&["ttft", "first token", "首token", "首字"])
         && words.any(&["turn", "slo", "target", "goal", "目标", "阈值", "轮"]);
+    // Tokens of one kind are not all of them.
+    let some_tokens = words.any(&["token"])
+        && words.has_word(&["text", "vision", "image", "audio", "cached", "reasoning"]);
     if other_share
         || other_first
+        || some_tokens
         || words.any(&[
             "package",
             "lpct",
