@@ -5,7 +5,7 @@ use crate::draft::Draft;
 use crate::found::{Found, Tool};
 use crate::label::{Field, Label, Sample, label};
 use crate::notes::Notes;
-use crate::quantity::{Quantity, leading_number, quantity};
+use crate::quantity::{Quantity, leading_number, quantity, rate};
 
 /// Lines of other text that a block may have inside.
 const LARGEST_GAP: usize = 4;
@@ -29,23 +29,29 @@ enum Line<'a> {
     Entries(Vec<Entry<'a>>),
     /// A progress bar says how many requests were planned.
     Progress(u64),
+    /// A number under a name that is not known.
+    Unknown(&'a str),
     Text,
 }
 
 /// A block that is being read.
-struct Open {
+struct Open<'a> {
     draft: Draft,
     first: usize,
     last: usize,
     titled: Option<Option<Tool>>,
+    /// The name that its entries begin with, behind the title where it has one.
+    begins_with: Option<String>,
     /// All names so far, to tell the tools apart.
     names: String,
+    /// Numbers under names that are not known, by line.
+    passed_over: Vec<(usize, &'a str)>,
 }
 
 /// Finds all blocks in the lines that nobody has read.
 pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
     let mut found = Vec::new();
-    let mut open: Option<Open> = None;
+    let mut open: Option<Open<'_>> = None;
     let mut progress: Option<(usize, u64)> = None;
     for at in 0..notes.lines.len() {
         if notes.is_taken(at) {
@@ -69,6 +75,8 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
                 }
                 let open = open.get_or_insert_with(|| Open::at(at));
                 open.titled = Some(tool);
+                open.begins_with = None;
+                open.draft.announce();
                 open.last = at;
                 if let Some((_, planned)) = progress
                     .take()
@@ -78,18 +86,13 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
                 }
             }
             Line::Entries(entries) => {
-                let again = |open: &mut Open| {
-                    open.draft.results() > 0
-                        && entries
-                            .iter()
-                            .any(|entry| open.draft.has(entry.label.field))
-                };
-                if let Some(before) = open.take_if(again) {
+                if let Some(before) = open.take_if(|open| open.ends_before(&entries)) {
                     found.extend(close(before, notes));
                 }
                 let open = open.get_or_insert_with(|| Open::at(at));
                 open.last = at;
                 for entry in entries {
+                    (open.begins_with).get_or_insert_with(|| entry.name.trim().to_owned());
                     open.names.push_str(entry.name);
                     open.names.push('\n');
                     open.draft.set(entry.name, entry.label, entry.quantity);
@@ -110,6 +113,11 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
                 }
             }
             Line::Progress(planned) => progress = Some((at, planned)),
+            Line::Unknown(name) => {
+                if let Some(open) = open.as_mut().filter(|open| open.draft.results() > 0) {
+                    open.passed_over.push((at, name));
+                }
+            }
             Line::Text => {}
         }
     }
@@ -117,20 +125,39 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
     found
 }
 
-impl Open {
+impl<'a> Open<'a> {
     fn at(line: usize) -> Self {
         Open {
             draft: Draft::default(),
             first: line,
             last: line,
             titled: None,
+            begins_with: None,
             names: String::new(),
+            passed_over: Vec::new(),
         }
+    }
+
+    /// Whether another result begins with these entries. A title's block goes on to its end,
+    /// unless the name that it began with comes again; elsewhere a second number for one thing,
+    /// or the same name again, is of the next result.
+    fn ends_before(&self, entries: &[Entry<'_>]) -> bool {
+        let names_again = |entry: &Entry<'_>| match self.titled {
+            Some(_) => self.begins_with.as_deref() == Some(entry.name.trim()),
+            None => {
+                self.draft.contradicts(entry.label, entry.quantity)
+                    || self.draft.has(entry.label.field)
+                        && self.names.lines().any(|name| name == entry.name)
+            }
+        };
+        let counts =
+            |entry: &&Entry<'_>| !matches!(entry.label.field, Field::Other | Field::Bare(_));
+        self.draft.results() > 0 && entries.iter().filter(counts).any(names_again)
     }
 }
 
 /// Makes a result of a block, unless it is only a number or two in prose.
-fn close(open: Open, notes: &mut Notes<'_>) -> Option<Found> {
+fn close(open: Open<'_>, notes: &mut Notes<'_>) -> Option<Found> {
     let enough = match open.titled {
         Some(_) => open.draft.results() >= 1,
         None => open.draft.results() >= 2 && open.draft.numbers() >= 3,
@@ -140,6 +167,10 @@ fn close(open: Open, notes: &mut Notes<'_>) -> Option<Found> {
     }
     let tool = tool_of(&open);
     let mut draft = open.draft;
+    let inside = open.passed_over.iter().filter(|(at, _)| *at <= open.last);
+    for (_, name) in inside {
+        draft.pass_over(name);
+    }
     // Wall time / all output tokens is no time per output token of a request.
     if tool == Tool::Evalscope2024
         && let Some(tpot) = draft.summary.latency.tpot_ms.take()
@@ -155,7 +186,7 @@ fn close(open: Open, notes: &mut Notes<'_>) -> Option<Found> {
     Some(draft.finish(tool, lines))
 }
 
-fn tool_of(open: &Open) -> Tool {
+fn tool_of(open: &Open<'_>) -> Tool {
     let names = open.names.to_lowercase();
     let has = |part: &str| names.contains(part);
     if has("retokenized") || has("e2e latency (ms)") {
@@ -215,9 +246,12 @@ fn parse(text: &str) -> Line<'_> {
     if !entries.is_empty() {
         return Line::Entries(entries);
     }
-    match progress(text) {
-        Some(planned) => Line::Progress(planned),
-        None => Line::Text,
+    if let Some(planned) = progress(text) {
+        return Line::Progress(planned);
+    }
+    match text.split_once([':', '：']) {
+        Some((name, value)) if quantity(value).is_some() => Line::Unknown(name),
+        _ => Line::Text,
     }
 }
 
@@ -241,7 +275,13 @@ pub(crate) fn entries(text: &str) -> Vec<Entry<'_>> {
         .map(str::trim)
         .filter(|piece| !piece.is_empty())
         .collect();
-    let entries: Vec<Entry<'_>> = pieces.iter().filter_map(|piece| entry(piece)).collect();
+    // `Throughput: 3 requests/s, 90 output tokens/s`: the others have their names behind.
+    let entries: Vec<Entry<'_>> = (pieces.iter().enumerate())
+        .filter_map(|(at, piece)| match at {
+            0 => entry(piece),
+            _ => entry(piece).or_else(|| named_behind(piece)),
+        })
+        .collect();
     if entries.len() >= 2 && entries.len() == pieces.len() {
         entries
     } else {
@@ -260,25 +300,31 @@ fn entry(text: &str) -> Option<Entry<'_>> {
         }
         let Some(label) = label(name) else { continue };
         let value = rest.trim().trim_matches(['*', '`']);
-        if label.field == Field::Rate && matches!(value, "inf" | "Infinity" | "∞") {
-            let quantity = Quantity {
-                rounding: 0.0,
-                ..Quantity::exact(f64::INFINITY)
-            };
-            return Some(Entry {
-                name,
-                label,
-                quantity,
-            });
-        }
+        let quantity = match label.field {
+            Field::Rate => rate(value),
+            _ => quantity(value),
+        };
         // A known name in front of no number: a later colon cannot belong to it.
-        return quantity(value).map(|quantity| Entry {
+        return quantity.map(|quantity| Entry {
             name,
             label,
             quantity,
         });
     }
     None
+}
+
+/// `410.88 output tokens/s`.
+fn named_behind(text: &str) -> Option<Entry<'_>> {
+    let (_, _, name) = leading_number(text)?;
+    let name = name.trim();
+    let label = label(name).filter(|label| label.field.is_result())?;
+    let number = text.strip_suffix(name)?;
+    Some(Entry {
+        name,
+        label,
+        quantity: quantity(number)?,
+    })
 }
 
 /// The total of a progress bar: `100%|███| 40/50 [00:48<00:00, 15.6it/s]`.

@@ -1,5 +1,6 @@
 //! What stands around a result in notes: commands, start errors, memory readings, headings.
 
+use crate::assumption::Assumption;
 use crate::command::{self, Command};
 use crate::found::{Found, Tool};
 use crate::notes::{Notes, bare};
@@ -99,9 +100,9 @@ fn settle(found: &mut Found, client: &str) {
         summary.requests.planned = written.and_then(Value::as_u64);
         if summary.requests.planned.is_none() && of_vllm {
             summary.requests.planned = Some(VLLM_PROMPTS);
-            found.assumed.push(format!(
-                "--num-prompts is not given: its default of {VLLM_PROMPTS}"
-            ));
+            found.assumed.push(Assumption::DefaultPrompts {
+                count: VLLM_PROMPTS,
+            });
         }
     }
     if !found.point.contains_key("rate") {
@@ -111,9 +112,7 @@ fn settle(found: &mut Found, client: &str) {
             }
             None if of_vllm => {
                 found.point.insert("rate".into(), "inf".into());
-                found
-                    .assumed
-                    .push("--request-rate is not given: its default of inf".into());
+                found.assumed.push(Assumption::DefaultRate);
             }
             None => {}
         }

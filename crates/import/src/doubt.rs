@@ -1,5 +1,6 @@
 //! Reasons to distrust an imported result, in the words of the judge of runs.
 
+use crate::found::Twice;
 use inferometer_core::doubt::Severity;
 use inferometer_core::message::Lang;
 use inferometer_core::message::import_doubts::ImportDoubtText as Text;
@@ -112,6 +113,22 @@ pub enum Doubt {
         /// How much it matters.
         severity: Severity,
     },
+    /// Too many failures, of which only the share is known.
+    FailedShare {
+        /// Of all requests.
+        share: f64,
+        /// How much it matters.
+        severity: Severity,
+    },
+    /// A number is given twice, and not the same.
+    Twice(Twice),
+    /// The first token comes later than the end.
+    FirstAfterEnd {
+        /// Mean time to first token.
+        ttft_ms: f64,
+        /// Mean latency.
+        e2e_ms: f64,
+    },
     /// Little's law does not hold.
     ShrunkConcurrency {
         /// Requests under way.
@@ -202,7 +219,7 @@ impl Doubt {
     pub fn code(&self) -> Code {
         match self {
             Doubt::LostRequests { .. } => Code::LostRequests,
-            Doubt::Failures { .. } => Code::Failures,
+            Doubt::Failures { .. } | Doubt::FailedShare { .. } => Code::Failures,
             Doubt::ShrunkConcurrency { .. } => Code::ShrunkConcurrency,
             Doubt::NotStreamed => Code::NotStreamed,
             Doubt::NotADistribution { .. } => Code::NotADistribution,
@@ -211,6 +228,8 @@ impl Doubt {
             Doubt::FewSamples { .. } => Code::FewSamples,
             Doubt::AllAtOnce => Code::AllAtOnce,
             Doubt::Contradiction { .. }
+            | Doubt::Twice(_)
+            | Doubt::FirstAfterEnd { .. }
             | Doubt::TableContradicts { .. }
             | Doubt::TokenOffset { .. }
             | Doubt::HeadingNumber { .. }
@@ -223,7 +242,7 @@ impl Doubt {
     pub fn severity(&self) -> Severity {
         match self {
             Doubt::LostRequests { .. } | Doubt::ShrunkConcurrency { .. } => Severity::Invalid,
-            Doubt::Failures { severity, .. } => *severity,
+            Doubt::Failures { severity, .. } | Doubt::FailedShare { severity, .. } => *severity,
             Doubt::OutputCapped { .. } | Doubt::FewSamples { .. } | Doubt::AllAtOnce => {
                 Severity::Note
             }
@@ -270,6 +289,22 @@ impl Doubt {
                     ("share", format!("{share:.1} %")),
                 ];
                 Text::Failed.with(lang, &values)
+            }
+            Doubt::FailedShare { share, .. } => {
+                let share = format!("{:.1} %", 100.0 * share);
+                Text::FailedShare.with(lang, &[("share", share)])
+            }
+            Doubt::Twice(twice) => {
+                let values = [
+                    ("name", twice.name.clone()),
+                    ("kept", number(twice.kept)),
+                    ("passed_over", number(twice.passed_over)),
+                ];
+                Text::Twice.with(lang, &values)
+            }
+            Doubt::FirstAfterEnd { ttft_ms, e2e_ms } => {
+                let values = [("ttft", number(*ttft_ms)), ("e2e", number(*e2e_ms))];
+                Text::FirstAfterEnd.with(lang, &values)
             }
             Doubt::ShrunkConcurrency {
                 under_way,
@@ -361,7 +396,9 @@ impl Doubt {
     fn remedy(&self, lang: Lang) -> String {
         let text = match self {
             Doubt::LostRequests { .. } => Text::LostRemedy,
-            Doubt::Failures { .. } => Text::FailedRemedy,
+            Doubt::Failures { .. } | Doubt::FailedShare { .. } => Text::FailedRemedy,
+            Doubt::Twice(_) => Text::TwiceRemedy,
+            Doubt::FirstAfterEnd { .. } => Text::FirstAfterEndRemedy,
             Doubt::ShrunkConcurrency { .. } => Text::ShrunkRemedy,
             Doubt::NotStreamed => Text::NotStreamedRemedy,
             Doubt::NotADistribution { .. } => Text::FlatRemedy,

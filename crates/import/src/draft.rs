@@ -1,29 +1,58 @@
 //! A result while its numbers are being collected.
 
-use crate::found::{Found, Tool};
+use crate::assumption::Assumption;
+use crate::found::{Found, Tool, Twice};
 use crate::label::{Field, Label, Sample};
 use crate::quantity::{Quantity, Unit, convert};
 use crate::summary::{ImportedSlo, ImportedSummary, Spread, Stat};
+use inferometer_core::hostile::printable;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+/// Longer names are cut.
+const LONGEST_NAME: usize = 80;
+/// Names of one result that are listed as not read.
+const MOST_UNREAD: usize = 100;
+/// Numbers of one result; no tool prints as many.
+const MOST_NUMBERS: usize = 1000;
 
 /// Numbers collected so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) summary: ImportedSummary,
     pub(crate) point: BTreeMap<String, Value>,
-    pub(crate) assumed: Vec<String>,
+    pub(crate) assumed: Vec<Assumption>,
+    /// Names of numbers that could not be read.
+    pub(crate) unread: Vec<String>,
     /// `Total requests`: all that ended for one tool, all that were planned for another.
     pub(crate) total: Option<u64>,
-    /// Fields with a number, to see that a second block begins.
-    seen: Vec<Field>,
+    /// Numbers that were taken in, to see that one is said again.
+    seen: Vec<Seen>,
+    /// Numbers that were said again and are others.
+    twice: Vec<Twice>,
     /// The sample that bare percentiles belong to.
     pub(crate) about: Option<Sample>,
     /// Unit of times that have none.
     pub(crate) time_unit: Option<Unit>,
     /// The last concurrency was a bare one, the mean where a configured one is known too.
     bare_concurrency: Option<f64>,
+}
+
+/// A number in the units of a summary.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    field: Field,
+    value: f64,
+    rounding: f64,
+}
+
+impl Seen {
+    fn is_same(&self, other: &Seen) -> bool {
+        let scale = self.value.abs().max(other.value.abs());
+        self.value == other.value
+            || (self.value - other.value).abs() <= self.rounding + other.rounding + 1e-9 * scale
+    }
 }
 
 /// A count as an integer; absent if it is none.
@@ -34,12 +63,29 @@ pub(crate) fn count(value: f64) -> Option<u64> {
 impl Draft {
     /// Whether this field, with the same sample and statistic, has a number already.
     pub(crate) fn has(&self, field: Field) -> bool {
-        !matches!(field, Field::Other | Field::Bare(_)) && self.seen.contains(&field)
+        let field = stated(field);
+        self.seen.iter().any(|seen| seen.field == field)
+    }
+
+    /// Whether it has another number for what is named here.
+    pub(crate) fn contradicts(&self, label: Label, quantity: Quantity) -> bool {
+        let settled = self.settle(label, quantity);
+        settled.is_some_and(|new| {
+            let mut seen = self.seen.iter();
+            seen.any(|seen| seen.field == new.field && !seen.is_same(&new))
+        })
+    }
+
+    /// What was said so far is the client's announcement: the result that follows may correct it.
+    pub(crate) fn announce(&mut self) {
+        self.seen.clear();
+        self.twice.clear();
     }
 
     /// How many numbers it holds that are results rather than settings.
     pub(crate) fn results(&self) -> usize {
-        self.seen.iter().filter(|field| field.is_result()).count()
+        let results = self.seen.iter().filter(|seen| seen.field.is_result());
+        results.count()
     }
 
     /// How many numbers it holds.
@@ -47,36 +93,119 @@ impl Draft {
         self.seen.len()
     }
 
-    /// Takes a number in. `name` is kept for those that have no place in a summary.
-    pub(crate) fn set(&mut self, name: &str, label: Label, quantity: Quantity) {
-        let Label { mut field, unit } = label;
-        let unit = quantity.unit.or(unit);
-        let value = quantity.value;
-        if field == Field::OutputPerS && unit == Some(Unit::RequestsPerSecond) {
-            field = Field::RequestsPerS;
+    /// Names a number that is not read.
+    pub(crate) fn pass_over(&mut self, name: &str) {
+        let name = printable(name.trim(), LONGEST_NAME);
+        let room = self.unread.len() < MOST_UNREAD;
+        if room && !name.is_empty() && !self.unread.contains(&name) {
+            self.unread.push(name);
         }
-        let milliseconds = || {
-            let unit = unit
-                .filter(|unit| unit.in_ms().is_some())
-                .or(self.time_unit);
-            convert(value, unit.and_then(Unit::in_ms).unwrap_or(1000.0))
+    }
+
+    /// Takes a number in. `name` is kept for those that have no place in a summary. Of two
+    /// numbers for one place the first stays, and the other is noted.
+    pub(crate) fn set(&mut self, name: &str, label: Label, quantity: Quantity) {
+        if label.field == Field::Other {
+            let place = self.summary.other.entry(name.trim().to_owned());
+            place.or_insert(number(quantity.value));
+            return;
+        }
+        let Some(new) = self.settle(label, quantity) else {
+            // A rate that is none is EvalScope's "no limit".
+            if !matches!(label.field, Field::Rate | Field::Bare(_)) {
+                self.pass_over(name);
+            }
+            return;
         };
+        if let Field::Of(sample, _) = new.field {
+            self.about = Some(sample);
+            if sample == Sample::Ttft && Label::is_prefill(name) {
+                let name = printable(name.trim(), LONGEST_NAME);
+                let assumption = Assumption::PrefillIsTtft { name };
+                if !self.assumed.contains(&assumption) {
+                    self.assumed.push(assumption);
+                }
+            }
+        }
+        match self.seen.iter().find(|seen| seen.field == new.field) {
+            Some(first) if first.is_same(&new) => {}
+            Some(_) if self.twice.len() >= MOST_UNREAD => {}
+            Some(first) => self.twice.push(Twice {
+                name: printable(name.trim(), LONGEST_NAME),
+                kept: first.value,
+                passed_over: new.value,
+            }),
+            None if self.seen.len() >= MOST_NUMBERS => self.pass_over(name),
+            None => {
+                self.seen.push(new);
+                self.place(new.field, new.value, quantity.share);
+            }
+        }
+    }
+
+    /// What a number is and how large, in the units of a summary; `None` if that is not sure.
+    fn settle(&self, label: Label, quantity: Quantity) -> Option<Seen> {
+        let unit = quantity.unit.or(label.unit);
+        let field = match (stated(label.field), unit) {
+            (Field::OutputPerS, Some(Unit::RequestsPerSecond)) => Field::RequestsPerS,
+            (Field::Ok, Some(Unit::Percent)) => Field::OkShare,
+            (Field::Failed, Some(Unit::Percent)) => Field::FailedShare,
+            (Field::Bare(stat), _) => Field::Of(self.about?, Some(stat)),
+            // A length with a fraction is the mean of many.
+            (Field::InputSize, _) if quantity.value.fract() != 0.0 => {
+                Field::Of(Sample::InputLength, Some(Stat::Mean))
+            }
+            (Field::OutputSize, _) if quantity.value.fract() != 0.0 => {
+                Field::Of(Sample::OutputLength, Some(Stat::Mean))
+            }
+            (field, _) => field,
+        };
+        let in_ms = unit.and_then(Unit::in_ms);
+        let factor = match field {
+            Field::Of(sample, _) if sample.is_time() => {
+                let assumed = self.time_unit.and_then(Unit::in_ms);
+                in_ms.or(assumed).unwrap_or(1000.0)
+            }
+            Field::Window => in_ms.map_or(1.0, |ms| ms / 1000.0),
+            Field::OkShare | Field::FailedShare if unit == Some(Unit::Percent) => 0.01,
+            // Without a sign, 0.995 and 99.5 of successes are plain; 0.5 of failures is not.
+            Field::OkShare if quantity.value <= 1.0 => 1.0,
+            Field::OkShare => 0.01,
+            Field::FailedShare if quantity.value == 0.0 => 1.0,
+            Field::FailedShare => return None,
+            // No count has a percent sign.
+            Field::Total | Field::Planned if unit == Some(Unit::Percent) => return None,
+            Field::Rate if quantity.value <= 0.0 => return None,
+            _ => 1.0,
+        };
+        let value = convert(quantity.value, factor);
+        let is_share = matches!(field, Field::OkShare | Field::FailedShare);
+        if is_share && !(0.0..=1.0).contains(&value) {
+            return None;
+        }
+        Some(Seen {
+            field,
+            value,
+            rounding: quantity.rounding * factor,
+        })
+    }
+
+    fn place(&mut self, field: Field, value: f64, share: Option<f64>) {
         let summary = &mut self.summary;
         match field {
             Field::Planned => summary.requests.planned = count(value),
             Field::Total => {
                 self.total = count(value);
                 // `Total: 40[ 80.0% ]`: the share is of what was expected.
-                if let Some(share) = quantity.share.filter(|share| *share > 0.0 && *share < 1.0) {
+                if let Some(share) = share.filter(|share| *share > 0.0 && *share < 1.0) {
                     summary.requests.planned = count(value / share);
                 }
             }
             Field::Ok => summary.requests.ok = count(value),
             Field::Failed => summary.requests.failed = count(value),
-            Field::Window => {
-                summary.window_s =
-                    Some(value * unit.and_then(Unit::in_ms).map_or(1.0, |ms| ms / 1000.0));
-            }
+            Field::OkShare => summary.requests.failed_share = Some(rounded_share(1.0 - value)),
+            Field::FailedShare => summary.requests.failed_share = Some(value),
+            Field::Window => summary.window_s = Some(value),
             Field::Concurrency => {
                 summary.concurrency.configured = count(value);
                 self.point.insert("concurrency".into(), number(value));
@@ -106,32 +235,18 @@ impl Draft {
             Field::AskChars => {
                 self.point.insert("ask_chars".into(), number(value));
             }
+            Field::InputSize => {
+                self.point.insert("input_tokens".into(), number(value));
+            }
+            Field::OutputSize => {
+                self.point.insert("output_tokens".into(), number(value));
+            }
             Field::OutputCap => summary.tokens.output_asked = Some(value),
             Field::Of(sample, stat) => {
-                let value = if sample.is_time() {
-                    milliseconds()
-                } else {
-                    value
-                };
                 self.spread(sample).set(stat.unwrap_or(Stat::Mean), value);
-                self.about = Some(sample);
             }
-            Field::Bare(stat) => {
-                let Some(sample) = self.about else { return };
-                let value = if sample.is_time() {
-                    milliseconds()
-                } else {
-                    value
-                };
-                self.spread(sample).set(stat, value);
-                self.seen.push(Field::Of(sample, Some(stat)));
-                return;
-            }
-            Field::Other => {
-                summary.other.insert(name.trim().to_owned(), number(value));
-            }
+            Field::Bare(_) | Field::Other => {}
         }
-        self.seen.push(field);
     }
 
     /// The numbers of one sample.
@@ -145,6 +260,7 @@ impl Draft {
             Sample::MaxGap => &mut summary.latency.max_gap_ms,
             Sample::E2e => &mut summary.latency.e2e_ms,
             Sample::PerUserSpeed => &mut summary.speed.per_user_tokens_per_s,
+            Sample::DecodeSpeed => &mut summary.speed.decode_tokens_per_s,
             Sample::InputLength => &mut summary.tokens.input_spread,
             Sample::OutputLength => &mut summary.tokens.output_spread,
         };
@@ -154,7 +270,17 @@ impl Draft {
     /// A sample that was read as a whole.
     pub(crate) fn put(&mut self, sample: Sample, spread: Spread) {
         if spread != Spread::default() {
-            self.seen.push(Field::Of(sample, None));
+            let lowest = spread.percentiles().first().copied();
+            let (stat, value) = match (spread.mean, lowest) {
+                (Some(mean), _) => (Stat::Mean, mean),
+                (None, Some((rank, value))) => (Stat::Percentile(rank), value),
+                (None, None) => (Stat::Max, spread.max.unwrap_or_default()),
+            };
+            self.seen.push(Seen {
+                field: Field::Of(sample, Some(stat)),
+                value,
+                rounding: 0.0,
+            });
             self.spread(sample).fill(spread);
         }
     }
@@ -234,6 +360,8 @@ impl Draft {
         }
         found.point = self.point;
         found.assumed = self.assumed;
+        found.unread = self.unread;
+        found.twice = self.twice;
         found.summary = Some(summary);
         found
     }
@@ -249,6 +377,19 @@ fn latencies(summary: &mut ImportedSummary) -> impl Iterator<Item = &mut Spread>
     ]
     .into_iter()
     .flatten()
+}
+
+/// The field with the statistic that it has where none is named.
+fn stated(field: Field) -> Field {
+    match field {
+        Field::Of(sample, None) => Field::Of(sample, Some(Stat::Mean)),
+        field => field,
+    }
+}
+
+/// What is left of a share, without the digits that only a subtraction makes.
+fn rounded_share(share: f64) -> f64 {
+    (share * 1e9).round() / 1e9
 }
 
 /// A JSON number, an integer where it is one.

@@ -9,7 +9,7 @@ use crate::summary::Stat;
 use crate::table::Table;
 
 /// `Key | Value` with at least two results.
-pub(crate) fn summary(table: &Table<'_>) -> Option<Found> {
+pub(crate) fn summary(table: &Table) -> Option<Found> {
     let (header, rows) = table.rows.split_first()?;
     let names: Vec<String> = header.iter().map(|cell| cell.to_lowercase()).collect();
     if !matches!(
@@ -27,15 +27,21 @@ pub(crate) fn summary(table: &Table<'_>) -> Option<Found> {
         let [name, cell] = row.as_slice() else {
             continue;
         };
-        if let (Some(label), Some(quantity)) = (label(name), quantity(cell.trim_end_matches('.'))) {
-            draft.set(name, label, quantity);
+        match (label(name), quantity(cell.trim_end_matches('.'))) {
+            (Some(label), Some(quantity)) => draft.set(name, label, quantity),
+            (None, Some(_)) => draft.pass_over(name),
+            (_, None) => {}
         }
     }
-    (draft.results() >= 2).then(|| draft.finish(Tool::Evalscope, (table.first, table.last)))
+    let tool = match names[0].as_str() {
+        "key" => Tool::Evalscope,
+        _ => Tool::MarkdownTable,
+    };
+    (draft.results() >= 2).then(|| draft.finish(tool, (table.first, table.last)))
 }
 
 /// A row for each rank, a column for each metric.
-pub(crate) fn percentiles(table: &Table<'_>) -> Option<Found> {
+pub(crate) fn percentiles(table: &Table) -> Option<Found> {
     let (header, rows) = table.rows.split_first()?;
     let corner = header.first()?.to_lowercase();
     if !corner.starts_with("percentile") && corner != "百分位" && corner != "分位" {

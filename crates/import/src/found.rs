@@ -1,5 +1,6 @@
 //! What an import finds.
 
+use crate::assumption::Assumption;
 use crate::doubt::ImportDoubt;
 use crate::summary::ImportedSummary;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -28,8 +29,10 @@ pub enum Tool {
     Mindie,
     /// GuideLLM's `benchmarks.json`.
     Guidellm,
-    /// AIPerf's `profile_export_aiperf.json`.
+    /// AIPerf's and GenAI-Perf's exports and console tables.
     Aiperf,
+    /// AISBench's console tables.
+    Aisbench,
     /// The log of an input length × output length study.
     GridLog,
     /// Launch commands with a JSON summary or a start error.
@@ -40,7 +43,7 @@ pub enum Tool {
 
 impl Tool {
     /// All tools, in the order of the manual.
-    pub const ALL: [Tool; 11] = [
+    pub const ALL: [Tool; 12] = [
         Tool::Vllm2023,
         Tool::Vllm,
         Tool::Sglang,
@@ -49,6 +52,7 @@ impl Tool {
         Tool::Mindie,
         Tool::Guidellm,
         Tool::Aiperf,
+        Tool::Aisbench,
         Tool::GridLog,
         Tool::TrialLog,
         Tool::MarkdownTable,
@@ -65,6 +69,7 @@ impl Tool {
             Tool::Mindie => "mindie",
             Tool::Guidellm => "guidellm",
             Tool::Aiperf => "aiperf",
+            Tool::Aisbench => "aisbench",
             Tool::GridLog => "grid-log",
             Tool::TrialLog => "trial-log",
             Tool::MarkdownTable => "markdown-table",
@@ -124,7 +129,13 @@ pub struct Found {
     /// Values of `summary` that were not printed but follow from others by division.
     pub derived: Vec<Cow<'static, str>>,
     /// What had to be assumed to read it, such as a unit that was not written.
-    pub assumed: Vec<String>,
+    pub assumed: Vec<Assumption>,
+    /// Names of its numbers that could not be read.
+    #[serde(default)]
+    pub unread: Vec<String>,
+    /// Numbers that it gives twice, and not the same.
+    #[serde(default)]
+    pub twice: Vec<Twice>,
     /// Reasons to distrust it, the worst first.
     pub doubts: Vec<ImportDoubt>,
 }
@@ -146,6 +157,8 @@ impl Found {
             error: None,
             derived: Vec::new(),
             assumed: Vec::new(),
+            unread: Vec::new(),
+            twice: Vec::new(),
             doubts: Vec::new(),
         }
     }
@@ -155,6 +168,18 @@ impl Found {
         let index = |line: u64| usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
         (index(self.lines.0), index(self.lines.1))
     }
+}
+
+/// A number that a result gives again under another name or with another value; the first
+/// stays.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Twice {
+    /// The name of the second.
+    pub name: String,
+    /// The first, in the unit of a summary.
+    pub kept: f64,
+    /// The second.
+    pub passed_over: f64,
 }
 
 /// Flags that nobody wrote.

@@ -24,6 +24,7 @@ pub(crate) fn recognise(object: Map<String, Value>, lines: (usize, usize)) -> It
     let result = aiperf(&object, lines)
         .or_else(|| guidellm(&object, lines))
         .or_else(|| serving_benchmark(&object, lines))
+        .or_else(|| offline_throughput(&object, lines))
         .or_else(|| labelled(&object, lines));
     match result {
         Some(mut result) => {
@@ -127,6 +128,26 @@ fn serving_benchmark(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
     Some(draft.finish(tool, lines))
 }
 
+/// vLLM's throughput benchmark without a server, whose tokens are those of both kinds.
+fn offline_throughput(object: &Map<String, Value>, lines: (usize, usize)) -> Option<Found> {
+    object.get("total_num_tokens")?;
+    let mut draft = Draft::default();
+    for (key, field) in [
+        ("elapsed_time", Field::Window),
+        ("num_requests", Field::Ok),
+        ("requests_per_second", Field::RequestsPerS),
+        ("tokens_per_second", Field::TotalPerS),
+    ] {
+        put(&mut draft, field, Some(float(object.get(key))?));
+    }
+    let total = "total_num_tokens".to_owned();
+    draft
+        .summary
+        .other
+        .insert(total, object["total_num_tokens"].clone());
+    Some(draft.finish(Tool::Vllm, lines))
+}
+
 /// `mean_ttft_ms`, `p99_e2e_latency_ms` …
 fn stem(key: &str) -> Option<(Sample, Stat)> {
     let (stat, metric) = key.strip_suffix("_ms")?.split_once('_')?;
@@ -169,10 +190,6 @@ fn labelled(object: &Map<String, Value>, lines: (usize, usize)) -> Option<Found>
             }
             _ => {
                 if let Some(value) = float(Some(value)) {
-                    // A rate of -1 is EvalScope's "no limit".
-                    if label.field == Field::Rate && value < 0.0 {
-                        continue;
-                    }
                     draft.set(key, label, Quantity::exact(value));
                 }
             }
@@ -184,7 +201,14 @@ fn labelled(object: &Map<String, Value>, lines: (usize, usize)) -> Option<Found>
     let has = |key: &str| object.contains_key(key);
     let tool = if has("Expected number of requests") && has("Average QPS") {
         Tool::Evalscope2024
-    } else if has("Number of concurrency") || has("Time taken for tests (s)") {
+    } else if [
+        "Number of concurrency",
+        "Time taken for tests (s)",
+        "Req Throughput (req/s)",
+    ]
+    .into_iter()
+    .any(has)
+    {
         Tool::Evalscope
     } else {
         Tool::TrialLog
@@ -243,17 +267,23 @@ pub(crate) fn percentiles(objects: &[Map<String, Value>], lines: (usize, usize))
 
 /// One number of EvalScope's percentiles.
 pub(crate) fn percentile(draft: &mut Draft, rank: Stat, column: &str, value: f64) {
-    let Some(label) = label(column) else { return };
-    let sample = match label.field {
-        Field::Of(sample, _) => sample,
-        Field::InputTokens => Sample::InputLength,
-        Field::OutputTokens => Sample::OutputLength,
-        Field::OutputPerS => Sample::PerUserSpeed,
-        _ => return,
+    let label = label(column);
+    let sample = match label.and_then(|label| label.field.sample()) {
+        // Speeds behind the first token, beside those of whole requests.
+        Some(Sample::PerUserSpeed) if column.to_lowercase().contains("decode") => {
+            Some(Sample::DecodeSpeed)
+        }
+        sample => sample,
+    };
+    let Some(sample) = sample else {
+        return match column {
+            "Percentiles" => (),
+            column => draft.pass_over(column),
+        };
     };
     let label = Label {
         field: Field::Of(sample, Some(rank)),
-        unit: label.unit,
+        unit: label.and_then(|label| label.unit),
     };
     draft.set(column, label, Quantity::exact(value));
 }

@@ -17,6 +17,7 @@ pub(crate) fn judge(summary: &ImportedSummary, rate_is_infinite: bool) -> Vec<Do
     let mut doubts: Vec<Doubt> = [
         lost_requests(summary),
         failures(summary),
+        first_after_end(summary),
         shrunk_concurrency(summary),
         not_streamed(summary),
         output_capped(summary),
@@ -53,22 +54,33 @@ pub(crate) fn lost_requests(summary: &ImportedSummary) -> Option<Doubt> {
 
 /// Too many failures.
 pub(crate) fn failures(summary: &ImportedSummary) -> Option<Doubt> {
+    let gravity = |share: f64| match share {
+        share if share > 0.2 => Some(Invalid),
+        share if share > 0.01 => Some(Warn),
+        _ => None,
+    };
+    if let (None, Some(share)) = (summary.requests.failed, summary.requests.failed_share) {
+        let severity = gravity(share)?;
+        return Some(Doubt::FailedShare { share, severity });
+    }
     let failed = summary.requests.failed.filter(|failed| *failed > 0)?;
     let all = summary
         .requests
         .planned
         .or(summary.requests.ok.map(|ok| ok.saturating_add(failed)))?;
-    let share = failed as f64 / all.max(1) as f64;
-    let severity = match share {
-        share if share > 0.2 => Invalid,
-        share if share > 0.01 => Warn,
-        _ => return None,
-    };
+    let severity = gravity(failed as f64 / all.max(1) as f64)?;
     Some(Doubt::Failures {
         failed,
         all,
         severity,
     })
+}
+
+/// A mean TTFT above the mean latency, beside rounding.
+pub(crate) fn first_after_end(summary: &ImportedSummary) -> Option<Doubt> {
+    let ttft_ms = summary.latency.ttft_ms.as_ref()?.mean?;
+    let e2e_ms = summary.latency.e2e_ms.as_ref()?.mean?;
+    (ttft_ms > e2e_ms * (1.0 + TOLERANCE)).then_some(Doubt::FirstAfterEnd { ttft_ms, e2e_ms })
 }
 
 /// Mean latency in milliseconds: as printed, else from its parts, else from one user's speed.

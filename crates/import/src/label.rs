@@ -1,5 +1,7 @@
 //! Names of metrics as tools and people write them, in English and Chinese.
 
+mod naming;
+
 use crate::quantity::Unit;
 use crate::summary::Stat;
 
@@ -13,6 +15,7 @@ pub(crate) enum Sample {
     MaxGap,
     E2e,
     PerUserSpeed,
+    DecodeSpeed,
     InputLength,
     OutputLength,
 }
@@ -22,7 +25,7 @@ impl Sample {
     pub(crate) fn is_time(self) -> bool {
         !matches!(
             self,
-            Sample::PerUserSpeed | Sample::InputLength | Sample::OutputLength
+            Sample::PerUserSpeed | Sample::DecodeSpeed | Sample::InputLength | Sample::OutputLength
         )
     }
 }
@@ -34,6 +37,10 @@ pub(crate) enum Field {
     Total,
     Ok,
     Failed,
+    /// Share of the requests that were answered.
+    OkShare,
+    /// Share of those that failed.
+    FailedShare,
     Window,
     Concurrency,
     /// A bare `Concurrency`, which SGLang prints for the mean.
@@ -52,6 +59,10 @@ pub(crate) enum Field {
     InputChars,
     AskChars,
     OutputCap,
+    /// The length of every prompt, in tokens.
+    InputSize,
+    /// The length of every answer, in tokens.
+    OutputSize,
     /// A number about a sample; the mean where no statistic is named.
     Of(Sample, Option<Stat>),
     /// A percentile of whatever was named before.
@@ -74,6 +85,17 @@ impl Field {
                 | Field::Ok
         )
     }
+
+    /// The sample that it is about where its numbers are statistics of single requests.
+    pub(crate) fn sample(self) -> Option<Sample> {
+        match self {
+            Field::Of(sample, _) => Some(sample),
+            Field::InputTokens | Field::InputSize => Some(Sample::InputLength),
+            Field::OutputTokens | Field::OutputSize => Some(Sample::OutputLength),
+            Field::OutputPerS => Some(Sample::PerUserSpeed),
+            _ => None,
+        }
+    }
 }
 
 /// A label taken apart.
@@ -82,6 +104,14 @@ pub(crate) struct Label {
     pub(crate) field: Field,
     /// Unit written in the label: `TTFT (ms)`, `mean_itl_ms`.
     pub(crate) unit: Option<Unit>,
+}
+
+impl Label {
+    /// Whether it names the prefill, which ends with the first token.
+    pub(crate) fn is_prefill(text: &str) -> bool {
+        let text = text.to_lowercase();
+        text.contains("prefill") || text.contains("全量")
+    }
 }
 
 /// Longer texts are prose.
@@ -96,236 +126,13 @@ pub(crate) fn label(text: &str) -> Option<Label> {
         return None;
     }
     let (words, unit) = normalise(text);
-    let has = |part: &str| words.contains(part);
-    let any = |parts: &[&str]| parts.iter().any(|part| words.contains(part));
-    let stat = statistic(&words);
-    let of = |sample: Sample| Some(Field::Of(sample, stat));
-    let per_second = unit == Some(Unit::TokensPerSecond)
-        || any(&[
-            "/second",
-            "/s",
-            "per second",
-            "/sec",
-            "throughput",
-            "吞吐",
-            "每秒",
-            "速度",
-            "speed",
-            "tps",
-        ]);
-    let input = any(&["input", "prompt", "prefill", "输入"]);
-    let output = any(&["output", "generat", "completion", "decode", "输出", "生成"]);
-    let token = any(&["token", "tok", "词元"]) || unit == Some(Unit::TokensPerSecond);
-
-    let field = if (any(&["率", "accuracy"]) || words.split(' ').any(|word| word == "ratio"))
-        && !any(&["速率", "到达率"])
-        || any(&[
-            "package",
-            "lpct",
-            "retokenized",
-            "accept length",
-            "per token latency",
-            "latency per",
-        ]) {
-        Some(Field::Other)
-    } else if has("peak") || has("峰值") {
-        Some(if any(&["concurren", "并发"]) {
-            Field::PeakConcurrency
-        } else {
-            Field::Other
-        })
-    } else if has("goodput") {
-        Some(Field::Goodput)
-    } else if any(&[
-        "ttft",
-        "first token",
-        "首token",
-        "首 token",
-        "首字",
-        "首包",
-        "首词",
-        "首个token",
-        "首个 token",
-        "firsttoken",
-    ]) {
-        of(Sample::Ttft)
-    } else if any(&["second token", "ttst"]) {
-        of(Sample::SecondToken)
-    } else if any(&[
-        "tpot",
-        "time per output token",
-        "每token",
-        "每个token",
-        "每个 token",
-        "单token",
-        "每 token",
-    ]) {
-        of(Sample::Tpot)
-    } else if words == "itl"
-        || any(&[
-            "itl ",
-            " itl",
-            "inter token",
-            "intertoken",
-            "token间",
-            "token 间",
-            "词间",
-            "字间",
-        ])
-    {
-        of(Sample::Itl)
-    } else if any(&[
-        "终端用户",
-        "speed per request",
-        "per client",
-        "per user",
-        "单用户",
-        "单请求",
-        "每用户",
-        "generatedtokenspeed",
-    ]) {
-        of(Sample::PerUserSpeed)
-    } else if any(&[
-        "qps",
-        "rps",
-        "req/s",
-        "requests/s",
-        "requests per second",
-        "request per second",
-        "request throughput",
-        "请求吞吐",
-        "每秒请求",
-        "每秒处理请求",
-    ]) || (unit == Some(Unit::RequestsPerSecond) && !has("rate"))
-    {
-        Some(Field::RequestsPerS)
-    } else if any(&["latency", "e2e", "端到端", "延迟", "时延", "响应时间"]) {
-        of(Sample::E2e)
-    } else if any(&["request rate", "请求速率", "到达率"]) {
-        Some(Field::Rate)
-    } else if per_second && any(&["char", "字符"]) {
-        match (input, output) {
-            (true, _) => Some(Field::InputCharsPerS),
-            (_, true) => Some(Field::OutputCharsPerS),
-            _ => None,
-        }
-    } else if per_second
-        && !any(&["cpu", "network", "disk", "显存"])
-        && (token || input || output || any(&["throughput", "吞吐"]))
-    {
-        match (input, output) {
-            (true, false) => Some(Field::InputPerS),
-            (false, true) => Some(Field::OutputPerS),
-            _ if any(&["total", "总"]) => Some(Field::TotalPerS),
-            (true, true) => None,
-            _ => Some(Field::OutputPerS),
-        }
-    } else if any(&[
-        "expected number",
-        "num prompts",
-        "number of prompts",
-        "文本块数",
-        "planned requests",
-        "期望请求",
-        "预期请求",
-        "计划请求",
-    ]) {
-        Some(Field::Planned)
-    } else if any(&["success", "succeed", "成功", "completed"])
-        || matches!(words.as_str(), "n request" | "returned")
-    {
-        Some(Field::Ok)
-    } else if any(&["failed", "失败"])
-        || matches!(words.as_str(), "failures" | "errors" | "error requests")
-    {
-        Some(Field::Failed)
-    } else if any(&[
-        "total requests",
-        "总请求",
-        "请求总数",
-        "请求数",
-        "number of requests",
-        "total request",
-    ]) {
-        Some(Field::Total)
-    } else if any(&[
-        "max request concurrency",
-        "maximum request concurrency",
-        "number of concurrency",
-        "max concurrency",
-        "并发",
-        "parallel",
-    ]) {
-        Some(Field::Concurrency)
-    } else if matches!(
-        words.as_str(),
-        "concurrency" | "concurrent requests" | "num concurrency"
-    ) {
-        Some(Field::BareConcurrency)
-    } else if any(&[
-        "duration",
-        "time taken",
-        "total time",
-        "用时",
-        "总时间",
-        "总耗时",
-        "耗时",
-        "time elapsed",
-        "timeelapsed",
-        "elapsed time",
-        "测试时长",
-        "elapsed",
-    ]) {
-        Some(Field::Window)
-    } else if any(&["chunk size", "文本块长度"]) {
-        Some(Field::InputChars)
-    } else if any(&["generate size", "生成文本长度"]) {
-        Some(Field::AskChars)
-    } else if any(&[
-        "max output tokens",
-        "max tokens",
-        "最大输出",
-        "max new tokens",
-    ]) {
-        Some(Field::OutputCap)
-    } else if token
-        && any(&[
-            "per request",
-            "每个请求",
-            "平均",
-            "average",
-            "mean",
-            "avg",
-            "每请求",
-        ])
-        && input != output
-    {
-        of(if input {
-            Sample::InputLength
-        } else {
-            Sample::OutputLength
-        })
-    } else if token
-        && (any(&["total", "总"]) || unit.is_none())
-        && input != output
-        && any(&["tokens", "token 数", "token数", "词元"])
-    {
-        Some(if input {
-            Field::InputTokens
-        } else {
-            Field::OutputTokens
-        })
-    } else {
-        Stat::of_word(&words).map(Field::Bare)
-    };
+    let field = naming::field(&words, unit, statistic(&words))?;
     // `Throughput: 3 requests/s` is decided by the unit.
-    field.map(|field| match (field, unit) {
-        (Field::OutputPerS, Some(Unit::RequestsPerSecond)) => Label {
-            field: Field::RequestsPerS,
-            unit,
-        },
-        _ => Label { field, unit },
-    })
+    let field = match (field, unit) {
+        (Field::OutputPerS, Some(Unit::RequestsPerSecond)) => Field::RequestsPerS,
+        (field, _) => field,
+    };
+    Some(Label { field, unit })
 }
 
 /// Lower case, one space between words, and the unit taken off its end or brackets.

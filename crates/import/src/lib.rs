@@ -7,6 +7,7 @@
 
 mod across;
 mod aiperf_records;
+mod assumption;
 mod block;
 mod command;
 mod context;
@@ -27,12 +28,16 @@ mod ours;
 mod python_object;
 mod quantity;
 mod source;
+mod statistics;
 mod store;
 mod summary;
 mod table;
+mod tables;
+mod time_unit;
 
+pub use assumption::{Assumption, TimeUnit};
 pub use doubt::{Code, Doubt, ImportDoubt};
-pub use found::{Defaults, Found, Imported, SCHEMA, Tool};
+pub use found::{Defaults, Found, Imported, SCHEMA, Tool, Twice};
 pub use ours::measured;
 pub use source::{SourceError, read_path};
 pub use store::{STORED, StoreError, Stored};
@@ -47,18 +52,16 @@ use notes::{Notes, plain_width};
 
 /// What is looked for, to say of a file in which nothing was found.
 pub const LOOKED_FOR: &str = "vLLM or SGLang serving benchmark (text, JSON), EvalScope summary \
-    (2024 text, today's tables, JSON and benchmark_data.db), MindIE tables or CSV, GuideLLM benchmarks.json, AIPerf \
-    profile_export_aiperf.json, length-grid log, trial log, Markdown table by concurrency";
-
-/// Lines between the two tables of one MindIE result.
-const MINDIE_GAP: usize = 12;
+    (2024 text, today's tables, JSON and benchmark_data.db), MindIE or AISBench tables, MindIE CSV, \
+    GuideLLM benchmarks.json, AIPerf or GenAI-Perf export (JSON, CSV) or table, length-grid log, \
+    trial log, Markdown table by concurrency, rate, length or statistic";
 
 /// Finds every result in `text`; `name` is the file it is from.
 pub fn read(name: &str, text: &str) -> Imported {
     let text = &*plain_width(text);
     let mut notes = Notes::new(text);
     let mut results = json::find(text, &mut notes);
-    results.extend(tables(&mut notes));
+    results.extend(tables::find(&mut notes));
     results.extend(block::find(&mut notes));
     results.sort_by_key(|found| found.lines);
     let fruitless = context::attach(&mut results, &mut notes);
@@ -108,12 +111,14 @@ fn own_doubts(found: &Found) -> Vec<Doubt> {
     let infinite = found.point.get("rate").is_some_and(|rate| rate == "inf");
     let summary = found.summary.as_ref();
     let mut doubts = summary.map_or(Vec::new(), |summary| judge::judge(summary, infinite));
+    doubts.extend(found.twice.iter().cloned().map(Doubt::Twice));
     doubts.extend(across::heading_doubt(found));
     doubts
 }
 
 /// Completes an EvalScope summary with the percentiles of its other file.
 pub fn complete(summary: &mut Found, percentiles: &Found) {
+    summary.unread.extend(percentiles.unread.iter().cloned());
     if let (Some(summary), Some(more)) = (&mut summary.summary, &percentiles.summary) {
         let fill = |mine: &mut Option<Spread>, more: &Option<Spread>| {
             if let Some(more) = more {
@@ -127,6 +132,10 @@ pub fn complete(summary: &mut Found, percentiles: &Found) {
         fill(
             &mut summary.speed.per_user_tokens_per_s,
             &more.speed.per_user_tokens_per_s,
+        );
+        fill(
+            &mut summary.speed.decode_tokens_per_s,
+            &more.speed.decode_tokens_per_s,
         );
         fill(&mut summary.tokens.input_spread, &more.tokens.input_spread);
         fill(
@@ -155,42 +164,6 @@ fn lacks_percentiles(found: &Found) -> bool {
             .iter()
             .all(|(_, spread)| spread.percentiles().is_empty())
     })
-}
-
-fn tables(notes: &mut Notes<'_>) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
-    let mut pending: Option<(mindie::Pending, usize)> = None;
-    for table in table::tables(notes) {
-        if let Some(kind) = mindie::kind(&table) {
-            if let Some((before, _)) = pending
-                .take_if(|(before, last)| !before.wants(kind) || table.first - *last > MINDIE_GAP)
-            {
-                found.push(before.finish());
-            }
-            let (result, last) =
-                pending.get_or_insert_with(|| (mindie::Pending::new(table.first), table.last));
-            result.add(kind, &table);
-            *last = table.last;
-            notes.take((table.first, table.last));
-            continue;
-        }
-        found.extend(pending.take().map(|(before, _)| before.finish()));
-        if let Some(mut result) = evalscope::summary(&table) {
-            let above = table.first.saturating_sub(1);
-            if notes.bare(above).starts_with("Benchmarking summary") {
-                result.lines.0 = above as u64 + 1;
-            }
-            notes.take((result.span().0, table.last));
-            found.push(result);
-        } else if let Some(percentiles) = evalscope::percentiles(&table) {
-            notes.take((table.first, table.last));
-            join_percentiles(&mut found, percentiles);
-        } else {
-            found.extend(markdown::read(&table, notes));
-        }
-    }
-    found.extend(pending.map(|(before, _)| before.finish()));
-    found
 }
 
 /// Lines that nobody took and that carry a metric with a number, and commands without outcome.
@@ -228,13 +201,13 @@ fn unread(notes: &Notes<'_>, fruitless: Vec<(usize, usize)>) -> Vec<(u64, u64)> 
 /// `| QPS | 3 |` outside any table that could be read.
 fn looks_like_row(text: &str) -> bool {
     let Some((first, rest)) = text
-        .strip_prefix('|')
-        .and_then(|inner| inner.split_once('|'))
+        .strip_prefix(table::BARS)
+        .and_then(|inner| inner.split_once(table::BARS))
     else {
         return false;
     };
     label::label(first).is_some_and(|label| label.field.is_result())
         && rest
-            .split('|')
+            .split(table::BARS)
             .any(|cell| quantity::quantity(cell).is_some())
 }

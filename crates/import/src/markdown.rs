@@ -1,15 +1,20 @@
 //! Tables that people keep: one column, or one row, for each concurrency.
 
+use crate::assumption::{Assumption, TimeUnit};
 use crate::block;
 use crate::draft::{Draft, count, number};
 use crate::found::{Found, Tool};
-use crate::label::{Field, Label, Sample, label};
+use crate::label::{Field, Sample, label};
 use crate::notes::Notes;
-use crate::quantity::{Unit, leading_number, quantity};
+use crate::quantity::{Quantity, Unit, leading_number, quantity, rate};
 use crate::table::Table;
+use crate::time_unit;
+use inferometer_core::hostile::printable;
 
 /// Lines under a table that may say more about all its columns.
 const LARGEST_FOOT: usize = 6;
+/// Parts of a name that a row gives in words.
+const MOST_NAMES: usize = 4;
 
 /// One column for each metric: what the first cells name, and the numbers of each result.
 struct Grid<'a> {
@@ -17,29 +22,91 @@ struct Grid<'a> {
     heads: Vec<&'a str>,
     /// Name of a metric and its cell for each result.
     metrics: Vec<(&'a str, Vec<&'a str>)>,
-    /// What the heads count, where their column has a name.
-    corner: &'a str,
+    /// What the heads count.
+    counts: Heads<'a>,
+}
+
+/// What the heads of results are.
+enum Heads<'a> {
+    /// Numbers of concurrency, or names.
+    Streams,
+    /// Numbers of a column with this name.
+    Named(&'a str),
+    /// A setting that is not known, beside a load that is.
+    Setting(&'a str),
+    /// Running numbers, which say nothing.
+    Numbering,
 }
 
 /// The results of a table; empty if it is no table of results.
-pub(crate) fn read(table: &Table<'_>, notes: &mut Notes<'_>) -> Vec<Found> {
+pub(crate) fn read(table: &Table, notes: &mut Notes<'_>) -> Vec<Found> {
     let Some(grid) = grid(table) else {
         return Vec::new();
     };
-    let units = units(&grid);
+    let loads = grid.loads();
+    let units = time_unit::units(&grid.metrics, &loads);
     let mut drafts: Vec<Draft> = grid.heads.iter().map(|_| Draft::default()).collect();
+    let mut names: Vec<Vec<String>> = vec![Vec::new(); drafts.len()];
+    for ((draft, head), names) in drafts.iter_mut().zip(&grid.heads).zip(&mut names) {
+        grid.counts.set(draft, head, names);
+    }
     for ((name, cells), unit) in grid.metrics.iter().zip(&units) {
-        let Some(label) = label(name) else { continue };
-        for (draft, cell) in drafts.iter_mut().zip(cells) {
-            if let Some(mut quantity) = quantity(cell) {
-                quantity.unit = quantity.unit.or(*unit);
-                draft.set(name, label, quantity);
-            } else if let Field::Of(sample, _) = label.field {
+        let known = label(name);
+        for ((draft, cell), names) in drafts.iter_mut().zip(cells).zip(&mut names) {
+            let number = match known.map(|label| label.field) {
+                Some(Field::Rate) => rate(cell),
+                _ => quantity(cell),
+            };
+            match (known, number) {
+                (Some(label), Some(mut quantity)) => {
+                    quantity.unit = quantity.unit.or(*unit);
+                    draft.set(name, label, quantity);
+                }
+                (None, Some(_)) => draft.pass_over(name),
                 // A percentile below a blank cell is still of this row's sample.
-                draft.about = Some(sample);
+                (Some(label), None) => {
+                    if let Field::Of(sample, _) = label.field {
+                        draft.about = Some(sample);
+                    }
+                    if cell.contains(|c: char| c.is_ascii_digit()) {
+                        draft.pass_over(name);
+                    }
+                }
+                // A model, an engine, a remark: it tells rows apart.
+                (None, None) if !is_blank(cell) && names.len() < MOST_NAMES => {
+                    names.push(printable(cell, 80));
+                }
+                (None, None) => {}
             }
         }
     }
+    let last = foot(table, notes, &mut drafts);
+    // EvalScope's table over several loads.
+    let is_evalscope = grid.metrics.iter().any(|(name, _)| *name == "Gen. toks/s");
+    let tool = match is_evalscope {
+        true => Tool::Evalscope,
+        false => Tool::MarkdownTable,
+    };
+    let mut found = Vec::new();
+    for (mut draft, names) in drafts.into_iter().zip(names) {
+        if draft.results() == 0 {
+            continue;
+        }
+        draft.assumed.splice(0..0, assumed(&grid, &units));
+        let mut result = draft.finish(tool, (table.first, last));
+        if !names.is_empty() {
+            result.label = Some(printable(&names.join(", "), 200));
+        }
+        found.push(result);
+    }
+    if !found.is_empty() {
+        notes.take((table.first, last));
+    }
+    found
+}
+
+/// Takes what the lines under a table say of all its results. Returns the last line.
+fn foot(table: &Table, notes: &Notes<'_>, drafts: &mut [Draft]) -> usize {
     let mut last = table.last;
     for at in table.last + 1..(table.last + 1 + LARGEST_FOOT).min(notes.lines.len()) {
         let text = notes.bare(at);
@@ -51,6 +118,8 @@ pub(crate) fn read(table: &Table<'_>, notes: &mut Notes<'_>) -> Vec<Found> {
             matches!(
                 field,
                 Field::Of(Sample::InputLength | Sample::OutputLength, _)
+                    | Field::InputSize
+                    | Field::OutputSize
                     | Field::OutputCap
                     | Field::Planned
                     | Field::Total
@@ -72,87 +141,134 @@ pub(crate) fn read(table: &Table<'_>, notes: &mut Notes<'_>) -> Vec<Found> {
         }
         last = at;
     }
-    let mut found = Vec::new();
-    for (mut draft, head) in drafts.into_iter().zip(&grid.heads) {
-        if draft.results() == 0 {
-            continue;
-        }
-        if !draft.point.contains_key("concurrency")
-            && let Some(value) = head_number(head)
+    last
+}
+
+fn is_blank(cell: &str) -> bool {
+    matches!(
+        cell.to_lowercase().as_str(),
+        "" | "-" | "--" | "—" | "/" | "n/a" | "na" | "none" | "nan"
+    )
+}
+
+impl Heads<'_> {
+    /// Takes the head of a result: its load, or its name.
+    fn set(&self, draft: &mut Draft, head: &str, names: &mut Vec<String>) {
+        let named = match self {
+            Heads::Named(name) => label(name).map(|label| (*name, label)),
+            _ => None,
+        };
+        let number_of = |field| match field {
+            Field::Rate => rate(head),
+            _ => head_number(head).map(Quantity::exact),
+        };
+        if let Some((name, label)) = named
+            && let Some(quantity) = number_of(label.field)
         {
-            match label(grid.corner).map(|label| label.field) {
-                Some(Field::Rate) => {
-                    draft.point.insert("rate".into(), number(value));
-                }
-                _ => {
-                    draft.point.insert("concurrency".into(), number(value));
-                    draft.summary.concurrency.configured = count(value);
-                }
+            return draft.set(name, label, quantity);
+        }
+        match (self, head_number(head)) {
+            (Heads::Numbering, Some(_)) => {}
+            (Heads::Setting(name), Some(_)) => {
+                names.push(printable(&format!("{name} {head}"), 80));
             }
+            (Heads::Streams, Some(value)) => {
+                draft.point.insert("concurrency".into(), number(value));
+                draft.summary.concurrency.configured = count(value);
+            }
+            _ if !is_blank(head) => names.push(printable(head, 80)),
+            _ => {}
         }
-        draft.assumed = assumed(&grid, &units);
-        let mut result = draft.finish(Tool::MarkdownTable, (table.first, last));
-        if !head.is_empty() && head_number(head).is_none() {
-            result.label = Some(inferometer_core::hostile::printable(head, 200));
-        }
-        found.push(result);
     }
-    if !found.is_empty() {
-        notes.take((table.first, last));
+}
+
+impl Grid<'_> {
+    /// The concurrency of each result, as far as it is known.
+    fn loads(&self) -> Vec<Option<f64>> {
+        let is_load = |name: &str| {
+            matches!(
+                label(name).map(|label| label.field),
+                Some(Field::Concurrency | Field::BareConcurrency)
+            )
+        };
+        let column = self.metrics.iter().find(|(name, _)| is_load(name));
+        let cells = match (&self.counts, column) {
+            (_, Some((_, cells))) => cells,
+            (Heads::Streams, None) => &self.heads,
+            (Heads::Named(name), None) if is_load(name) => &self.heads,
+            _ => return vec![None; self.heads.len()],
+        };
+        cells.iter().map(|cell| head_number(cell)).collect()
     }
-    found
 }
 
 /// Turns a table so that metrics are rows.
-fn grid<'a>(table: &Table<'a>) -> Option<Grid<'a>> {
+fn grid(table: &Table) -> Option<Grid<'_>> {
     let (header, rows) = table.rows.split_first()?;
-    let corner = header.first().copied().unwrap_or("");
-    let known = |text: &&&str| label(text).is_some_and(|label| label.field != Field::Other);
-    let down = rows
-        .iter()
-        .filter_map(|row| row.first())
-        .filter(known)
-        .count();
-    let across = header.iter().skip(1).filter(known).count();
+    let corner = header.first().map_or("", String::as_str);
+    let known = |text: &str| label(text).is_some_and(|label| label.field != Field::Other);
+    let first_cells = rows.iter().filter_map(|row| row.first());
+    let down = first_cells.filter(|cell| known(cell)).count();
+    let across = header.iter().skip(1).filter(|cell| known(cell)).count();
     if down == 0 && across == 0 {
         return None;
     }
-    let cell = |row: &Vec<&'a str>, at: usize| row.get(at).copied().unwrap_or("");
-    if down >= across {
-        let metrics = rows
-            .iter()
-            .map(|row| {
-                (
-                    cell(row, 0),
-                    (1..header.len()).map(|at| cell(row, at)).collect(),
-                )
-            })
-            .collect();
-        return Some(Grid {
-            heads: header[1..].to_vec(),
-            metrics,
-            corner,
-        });
-    }
-    // A first column of numbers names no result: the load stands further right.
-    let is_load = |text: &&str| {
-        let field = label(text).map(|label| label.field);
+    let field = |text: &str| label(text).map(|label| label.field);
+    let is_load = |text: &str| {
         matches!(
-            field,
+            field(text),
             Some(Field::Concurrency | Field::BareConcurrency | Field::Rate)
         )
     };
-    let at_load = || header.iter().position(is_load);
-    let named = !known(&&corner) || is_load(&corner);
+    let text = |row: usize, at: usize| rows[row].get(at).map_or("", String::as_str);
+    let all_rows = || 0..rows.len();
+    if down >= across {
+        let metrics = all_rows()
+            .map(|row| {
+                let cells = (1..header.len()).map(|at| text(row, at)).collect();
+                (text(row, 0), cells)
+            })
+            .collect();
+        return Some(Grid {
+            heads: header[1..].iter().map(String::as_str).collect(),
+            metrics,
+            counts: match field(corner) {
+                Some(Field::Rate | Field::InputSize | Field::OutputSize) => Heads::Named(corner),
+                _ => Heads::Streams,
+            },
+        });
+    }
+    // A first column of numbers names no result: the load stands further right.
+    let at_load = || header.iter().position(|name| is_load(name));
+    let named = !known(corner) || is_load(corner);
     let heads_at = if named { 0 } else { at_load().unwrap_or(0) };
     let metrics = (0..header.len())
         .filter(|at| *at != heads_at)
-        .map(|at| (header[at], rows.iter().map(|row| cell(row, at)).collect()));
+        .map(|at| {
+            let cells = all_rows().map(|row| text(row, at)).collect();
+            (header[at].as_str(), cells)
+        })
+        .collect();
+    let head = header[heads_at].as_str();
+    let counts = match field(head) {
+        Some(_) => Heads::Named(head),
+        None if is_numbering(head) => Heads::Numbering,
+        None if at_load().is_some() => Heads::Setting(head),
+        None => Heads::Streams,
+    };
     Some(Grid {
-        heads: rows.iter().map(|row| cell(row, heads_at)).collect(),
-        metrics: metrics.collect(),
-        corner: header[heads_at],
+        heads: all_rows().map(|row| text(row, heads_at)).collect(),
+        metrics,
+        counts,
     })
+}
+
+/// A column that only counts its rows.
+fn is_numbering(name: &str) -> bool {
+    matches!(
+        name.to_lowercase().trim_end_matches('.'),
+        "#" | "no" | "id" | "index" | "run" | "round" | "序号" | "编号" | "轮次"
+    )
 }
 
 /// The number of a head such as `8`, `并发 8`, `c=8` or `8路`.
@@ -185,94 +301,21 @@ fn head_number(head: &str) -> Option<f64> {
         .then_some(value)
 }
 
-/// The unit of each metric's times where none is written: by Little's law, else by size.
-fn units(grid: &Grid<'_>) -> Vec<Option<Unit>> {
-    let values = |cells: &[&str]| -> Vec<f64> {
-        cells
-            .iter()
-            .filter_map(|cell| quantity(cell))
-            .map(|quantity| quantity.value)
-            .collect()
-    };
-    let rates = grid
-        .metrics
-        .iter()
-        .find_map(|(name, cells)| (label(name)?.field == Field::RequestsPerS).then_some(cells));
-    let mut of_latency = None;
-    let mut units = Vec::new();
-    let mut about = None;
-    for (name, cells) in &grid.metrics {
-        let Some(Label { field, unit }) = label(name) else {
-            units.push(None);
-            continue;
-        };
-        let sample = match field {
-            Field::Of(sample, _) => Some(sample),
-            Field::Bare(_) => about,
-            _ => None,
-        };
-        about = sample.or(about);
-        let (Some(sample), None) = (sample.filter(|sample| sample.is_time()), unit) else {
-            if sample == Some(Sample::E2e) {
-                of_latency = of_latency.or(unit);
-            }
-            units.push(unit);
-            continue;
-        };
-        let typical = values(cells).into_iter().fold(0.0f64, f64::max);
-        let guess = match (sample, of_latency) {
-            (Sample::E2e, None) => {
-                let in_flight = rates.into_iter().flat_map(|rates| {
-                    rates
-                        .iter()
-                        .zip(cells)
-                        .zip(&grid.heads)
-                        .filter_map(|((rate, cell), head)| {
-                            Some(quantity(rate)?.value * quantity(cell)?.value / head_number(head)?)
-                        })
-                });
-                match in_flight.reduce(f64::max) {
-                    Some(share) if share > 20.0 => Unit::Millis,
-                    Some(_) => Unit::Seconds,
-                    None if typical > 300.0 => Unit::Millis,
-                    None => Unit::Seconds,
-                }
-            }
-            (Sample::Tpot | Sample::Itl, _) if typical > 1.0 => Unit::Millis,
-            (Sample::Tpot | Sample::Itl, _) => Unit::Seconds,
-            (Sample::Ttft, None) if typical > 50.0 => Unit::Millis,
-            (_, Some(unit)) => unit,
-            (_, None) => Unit::Seconds,
-        };
-        if sample == Sample::E2e {
-            of_latency = Some(guess);
-        }
-        units.push(Some(guess));
-    }
-    units
-}
-
 /// Says which units were not written.
-fn assumed(grid: &Grid<'_>, units: &[Option<Unit>]) -> Vec<String> {
-    grid.metrics
-        .iter()
-        .zip(units)
-        .filter_map(|((name, cells), unit)| {
-            let written = label(name)?.unit.is_some()
-                || cells
-                    .iter()
-                    .filter_map(|cell| quantity(cell))
-                    .any(|q| q.unit.is_some());
-            let word = match unit {
-                _ if written => return None,
-                Some(Unit::Seconds) => "seconds",
-                Some(Unit::Millis) => "milliseconds",
-                _ => return None,
-            };
-            Some(format!(
-                "`{}` has no unit: read as {word}",
-                inferometer_core::hostile::printable(name, 80)
-            ))
-        })
-        .collect()
+fn assumed(grid: &Grid<'_>, units: &[Option<Unit>]) -> Vec<Assumption> {
+    let metrics = grid.metrics.iter().zip(units);
+    let assumed = metrics.filter_map(|((name, cells), unit)| {
+        let numbers = || cells.iter().filter_map(|cell| quantity(cell));
+        if label(name)?.unit.is_some() || numbers().all(|number| number.unit.is_some()) {
+            return None;
+        }
+        let read_as = match unit {
+            Some(Unit::Seconds) => TimeUnit::Seconds,
+            Some(Unit::Millis) => TimeUnit::Milliseconds,
+            _ => return None,
+        };
+        let name = printable(name, 80);
+        Some(Assumption::Unit { name, read_as })
+    });
+    assumed.collect()
 }

@@ -8,6 +8,14 @@ use crate::summary::{Spread, Stat};
 use crate::table::Table;
 use serde_json::{Map, Value, json};
 
+/// Names of metrics that nobody else writes.
+const NAMES: [&str; 4] = [
+    "FirstTokenTime",
+    "DecodeTime",
+    "GenerateTime",
+    "GeneratedTokenSpeed",
+];
+
 /// Which of the two a table is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -16,14 +24,17 @@ pub(crate) enum Kind {
 }
 
 /// Whether a table is one of MindIE's.
-pub(crate) fn kind(table: &Table<'_>) -> Option<Kind> {
+pub(crate) fn kind(table: &Table) -> Option<Kind> {
     let header = table.rows.first()?;
     let first = header.first()?.to_lowercase();
-    if first == "common metric" {
+    // AISBench has a column between the two.
+    if first == "common metric" && header.len() == 2 {
         return Some(Kind::Common);
     }
     let has = |name: &str| header.iter().any(|cell| cell.eq_ignore_ascii_case(name));
-    (first == "metric" && has("average") && has("P90")).then_some(Kind::Performance)
+    let of_mindie = |row: &Vec<String>| row.first().is_some_and(|name| NAMES.contains(&&**name));
+    (first == "metric" && has("average") && table.rows.iter().any(of_mindie))
+        .then_some(Kind::Performance)
 }
 
 /// A result that may still lack one of its tables.
@@ -49,7 +60,7 @@ impl Pending {
         !self.has.contains(&kind)
     }
 
-    pub(crate) fn add(&mut self, kind: Kind, table: &Table<'_>) {
+    pub(crate) fn add(&mut self, kind: Kind, table: &Table) {
         self.has.push(kind);
         self.lines.1 = table.last;
         match kind {
@@ -64,7 +75,7 @@ impl Pending {
         found
     }
 
-    fn performance(&mut self, table: &Table<'_>) {
+    fn performance(&mut self, table: &Table) {
         let Some((header, rows)) = table.rows.split_first() else {
             return;
         };
@@ -72,7 +83,7 @@ impl Pending {
         for row in rows {
             let Some(name) = row.first() else { continue };
             let (spread, average) = spread(header, row);
-            let sample = match *name {
+            let sample = match name.as_str() {
                 "FirstTokenTime" => Sample::Ttft,
                 "DecodeTime" => Sample::Itl,
                 "MaxDecodeTime" => Sample::MaxGap,
@@ -85,7 +96,7 @@ impl Pending {
                     continue;
                 }
                 "QueueWaitTime" | "PrefillBatchsize" | "DecoderBatchsize" => {
-                    let key = match *name {
+                    let key = match name.as_str() {
                         "QueueWaitTime" => "queue_wait_ms",
                         "PrefillBatchsize" => "prefill_batch_size",
                         _ => "decode_batch_size",
@@ -97,10 +108,7 @@ impl Pending {
                 }
                 _ => {
                     if average.is_some() {
-                        self.draft
-                            .summary
-                            .other
-                            .insert((*name).into(), json!(spread));
+                        self.draft.summary.other.insert(name.clone(), json!(spread));
                     }
                     continue;
                 }
@@ -112,18 +120,18 @@ impl Pending {
         }
     }
 
-    fn common(&mut self, table: &Table<'_>) {
+    fn common(&mut self, table: &Table) {
         for row in table.rows.iter().skip(1) {
             let (Some(name), Some(cell)) = (row.first(), row.get(1)) else {
                 continue;
             };
-            if *name == "ModelName" && !matches!(*cell, "" | "/") {
+            if name == "ModelName" && !matches!(cell.as_str(), "" | "/") {
                 self.label = Some(inferometer_core::hostile::printable(cell, 200));
             }
             let Some(quantity) = quantity(cell) else {
                 continue;
             };
-            let field = match *name {
+            let field = match name.as_str() {
                 "TimeElapsed" => Field::Window,
                 "Failed" => Field::Failed,
                 "Returned" => Field::Ok,
@@ -136,7 +144,7 @@ impl Pending {
                     self.draft
                         .summary
                         .other
-                        .insert((*name).into(), number(quantity.value));
+                        .insert(name.clone(), number(quantity.value));
                     continue;
                 }
             };
@@ -146,7 +154,7 @@ impl Pending {
 }
 
 /// A row as a sample, times in milliseconds; `/` stays unknown.
-fn spread(header: &[&str], row: &[&str]) -> (Spread, Option<f64>) {
+fn spread(header: &[String], row: &[String]) -> (Spread, Option<f64>) {
     let mut spread = Spread::default();
     for (name, cell) in header.iter().zip(row).skip(1) {
         let Some(quantity) = quantity(cell) else {
@@ -154,9 +162,9 @@ fn spread(header: &[&str], row: &[&str]) -> (Spread, Option<f64>) {
         };
         let factor = quantity.unit.and_then(Unit::in_ms).unwrap_or(1.0);
         let value = convert(quantity.value, factor);
-        if *name == "N" {
+        if name == "N" {
             spread.n = count(value);
-        } else if *name == "SLO_P90" {
+        } else if name == "SLO_P90" {
             spread.further.insert("slo_p90".into(), value);
         } else if let Some(stat) = Stat::of_word(name) {
             spread.set(stat, value);

@@ -32,7 +32,8 @@ fn key(found: &Found) -> String {
 }
 
 /// Loads of results. Those of one load are told apart by their flags, else by their names: notes
-/// hold what was changed, and only what was not is a repeat.
+/// hold what was changed, and only what was not is a repeat. Rows of one table differ in
+/// something, even if the table does not say in what.
 fn points(results: &[&Found]) -> Vec<Point> {
     let mut by_load: BTreeMap<String, Vec<&Found>> = BTreeMap::new();
     for found in results {
@@ -54,21 +55,37 @@ fn points(results: &[&Found]) -> Vec<Point> {
             named |= group.iter().any(|other| other.label != bare.label);
         }
     }
-    (results.iter())
-        .map(|found| {
-            let mut point = found.point.clone();
-            let flags = found.flags.iter().flatten();
-            point.extend(
-                flags
-                    .filter(|(name, _)| varying.contains(*name))
-                    .map(|(name, value)| (name.clone(), value.clone())),
-            );
-            if named && let Some(label) = &found.label {
-                point.insert("name".to_owned(), label.as_str().into());
-            }
-            Point(point)
-        })
-        .collect()
+    let points = results.iter().map(|found| {
+        let mut point = found.point.clone();
+        let flags = found.flags.iter().flatten();
+        point.extend(
+            flags
+                .filter(|(name, _)| varying.contains(*name))
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
+        if named && let Some(label) = &found.label {
+            point.insert("name".to_owned(), label.as_str().into());
+        }
+        Point(point)
+    });
+    with_rows(results, points.collect())
+}
+
+/// Adds their number to rows of one table that nothing else tells apart.
+fn with_rows(results: &[&Found], mut points: Vec<Point>) -> Vec<Point> {
+    let mut by_point: BTreeMap<(&str, (u64, u64), String), Vec<usize>> = BTreeMap::new();
+    for (at, (found, point)) in results.iter().zip(&points).enumerate() {
+        if found.tool == Tool::MarkdownTable {
+            let key = (found.file.as_str(), found.lines, point.key());
+            by_point.entry(key).or_default().push(at);
+        }
+    }
+    for places in by_point.into_values().filter(|places| places.len() > 1) {
+        for (row, at) in places.into_iter().enumerate() {
+            points[at].0.insert("row".to_owned(), (row + 1).into());
+        }
+    }
+    points
 }
 
 impl ImportedSummary {

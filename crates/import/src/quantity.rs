@@ -125,6 +125,15 @@ pub(crate) fn quantity(text: &str) -> Option<Quantity> {
     Some(quantity)
 }
 
+/// Reads a rate, which may have no limit: `inf`.
+pub(crate) fn rate(text: &str) -> Option<Quantity> {
+    let word = text.trim().trim_matches(['*', '`', '"']).to_lowercase();
+    match word.as_str() {
+        "inf" | "infinity" | "∞" => Some(Quantity::exact(f64::INFINITY)),
+        _ => quantity(text),
+    }
+}
+
 /// The number at the begin of a text, half its last digit, and the rest.
 pub(crate) fn leading_number(text: &str) -> Option<(f64, f64, &str)> {
     let bytes = text.as_bytes();

@@ -85,6 +85,9 @@ pub struct ImportedRequests {
     pub ok: Option<u64>,
     /// Reported as failed.
     pub failed: Option<u64>,
+    /// Share that failed, where the tool gives it in place of counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_share: Option<f64>,
     /// Under way at the end.
     pub cut: Option<u64>,
     /// Never started.

@@ -3,16 +3,17 @@
 use crate::notes::Notes;
 
 /// Rows of cells.
-pub(crate) struct Table<'a> {
+pub(crate) struct Table {
     pub(crate) first: usize,
     pub(crate) last: usize,
-    pub(crate) rows: Vec<Vec<&'a str>>,
+    pub(crate) rows: Vec<Vec<String>>,
 }
 
-const BARS: [char; 4] = ['|', '│', '┃', '║'];
+/// Signs between cells.
+pub(crate) const BARS: [char; 4] = ['|', '│', '┃', '║'];
 
 /// All tables in lines that nobody has read.
-pub(crate) fn tables<'a>(notes: &Notes<'a>) -> Vec<Table<'a>> {
+pub(crate) fn tables(notes: &Notes<'_>) -> Vec<Table> {
     let mut tables = Vec::new();
     let mut at = 0;
     while at < notes.lines.len() {
@@ -30,28 +31,106 @@ pub(crate) fn tables<'a>(notes: &Notes<'a>) -> Vec<Table<'a>> {
             continue;
         }
         let first = at;
-        let mut rows = Vec::new();
+        let mut drawn = Drawn::default();
         while at < notes.lines.len() && is_row(at) {
             let text = notes.lines[at]
                 .trim()
                 .trim_start_matches("> ")
                 .trim_start_matches('\u{feff}');
             if csv {
-                rows.push(csv_cells(text));
-            } else if !is_rule(text) {
-                rows.push(cells(text));
+                drawn.push(at, csv_cells(text));
+            } else if is_rule(text) {
+                drawn.rules.push(drawn.rows.len());
+            } else {
+                drawn.push(at, cells(text));
             }
             at += 1;
         }
-        if rows.len() >= 2 {
-            tables.push(Table {
-                first,
-                last: at - 1,
-                rows,
-            });
+        for (first, last, drawn) in drawn.apart(first, at - 1) {
+            let rows = drawn.with_one_header();
+            if rows.len() >= 2 {
+                tables.push(Table { first, last, rows });
+            }
         }
     }
     tables
+}
+
+/// Rows, and before which of them a rule is drawn.
+#[derive(Default)]
+struct Drawn {
+    rows: Vec<Vec<String>>,
+    /// The line of each row.
+    lines: Vec<usize>,
+    rules: Vec<usize>,
+}
+
+impl Drawn {
+    fn push(&mut self, line: usize, row: Vec<String>) {
+        self.lines.push(line);
+        self.rows.push(row);
+    }
+
+    /// Tables that stand below each other without a line between: Markdown has one rule, under
+    /// the header, so that each further one is under the header of another table.
+    fn apart(mut self, first: usize, last: usize) -> Vec<(usize, usize, Drawn)> {
+        let mut begins: Vec<usize> = match self.rules.as_slice() {
+            [1, more @ ..] => more.iter().map(|at| at.saturating_sub(1)).collect(),
+            _ => Vec::new(),
+        };
+        begins.dedup();
+        // Rules between all rows are only lines.
+        let mut ends = begins.iter().skip(1).copied().chain([self.rows.len()]);
+        let whole = |begin: &usize| *begin >= 2 && ends.next().is_some_and(|end| end >= begin + 2);
+        if !begins.iter().all(whole) {
+            begins.clear();
+        }
+        let mut tables = Vec::new();
+        let mut end = last;
+        for header in begins.into_iter().rev() {
+            let begin = self.lines[header];
+            let below = Drawn {
+                rows: self.rows.split_off(header),
+                lines: self.lines.split_off(header),
+                rules: vec![1],
+            };
+            tables.push((begin, end, below));
+            end = begin - 1;
+        }
+        tables.push((first, end, self));
+        tables.reverse();
+        tables
+    }
+
+    /// A header of several lines between two rules as one: names that were too wide for their
+    /// columns are broken.
+    fn with_one_header(self) -> Vec<Vec<String>> {
+        let Drawn {
+            mut rows, rules, ..
+        } = self;
+        let broken = match rules.as_slice() {
+            [0, end, ..] if (2..rows.len()).contains(end) => *end,
+            _ => return rows,
+        };
+        let has_digit = |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit());
+        if rows[..broken].iter().flatten().any(has_digit) {
+            return rows;
+        }
+        let body = rows.split_off(broken);
+        let mut lines = rows.into_iter();
+        let mut header = lines.next().unwrap_or_default();
+        for line in lines {
+            for (name, more) in header.iter_mut().zip(line) {
+                if !name.is_empty() && !more.is_empty() {
+                    name.push(' ');
+                }
+                name.push_str(&more);
+            }
+        }
+        let mut rows = vec![header];
+        rows.extend(body);
+        rows
+    }
 }
 
 fn is_table_line(notes: &Notes<'_>, line: usize) -> bool {
@@ -95,34 +174,50 @@ fn is_rule(text: &str) -> bool {
         })
 }
 
-fn cells(text: &str) -> Vec<&str> {
+fn cells(text: &str) -> Vec<String> {
     let inner = text.trim().strip_prefix(BARS).unwrap_or(text.trim());
     let inner = inner.strip_suffix(BARS).unwrap_or(inner);
     inner
         .split(BARS)
-        .map(|cell| cell.trim().trim_matches('*').trim())
+        .map(|cell| cell.trim().trim_matches('*').trim().to_owned())
         .collect()
 }
 
-/// Begin of a file that MindIE's tool writes.
+/// Begin of a file that MindIE's, AIPerf's or GenAI-Perf's tool writes.
 fn csv_header(text: &str) -> bool {
     let text = text
         .trim_start_matches('\u{feff}')
         .trim_start_matches(',')
         .replace('"', "")
         .to_lowercase();
-    text.starts_with("metric,average") || text.starts_with("common metric,value")
+    [
+        "metric,average",
+        "metric,avg",
+        "metric,value",
+        "common metric,value",
+    ]
+    .iter()
+    .any(|begin| text.starts_with(begin))
 }
 
-fn csv_cells(text: &str) -> Vec<&str> {
-    let mut cells: Vec<&str> = text
-        .split(',')
-        .map(|cell| cell.trim().trim_matches('"').trim())
-        .collect();
+/// Cells between commas; a comma in quotes is part of a number.
+fn csv_cells(text: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut quoted = false;
+    for c in text.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(String::new()),
+            c => cells.last_mut().expect("one is there").push(c),
+        }
+    }
+    for cell in &mut cells {
+        *cell = cell.trim().to_owned();
+    }
     // An index column without a name.
     if cells
         .first()
-        .is_some_and(|cell| cell.is_empty() || cell.bytes().all(|b| b.is_ascii_digit()))
+        .is_some_and(|cell| cell.bytes().all(|b| b.is_ascii_digit()))
     {
         cells.remove(0);
     }
@@ -140,11 +235,20 @@ mod tests {
             "+---+---+\n| a | 8 |\n+---+---+\n| b | 1 |\n+---+---+",
             "┌───┬───┐\n│ a │ 8 │\n├───┼───┤\n│ b │ 1 │\n└───┴───┘",
             "a | 8\n--- | ---\nb | 1",
+            "| a | 8 |\n|---|---|\n| b | 1 |\n|---|---|",
         ] {
             let notes = Notes::new(text);
             let tables = tables(&notes);
             assert_eq!(tables.len(), 1, "{text}");
             assert_eq!(tables[0].rows, [vec!["a", "8"], vec!["b", "1"]], "{text}");
         }
+    }
+    #[test]
+    fn a_header_of_two_lines_is_one_and_quoted_commas_are_no_ends() {
+        let text = "┏━━━┳━━━┓\n┃   ┃ Avg ┃\n┃ c ┃ TTFT ┃\n┡━━━╇━━━┩\n│ 1 │ 2 │\n└───┴───┘";
+        let found = tables(&Notes::new(text));
+        assert_eq!(found[0].rows, [vec!["c", "Avg TTFT"], vec!["1", "2"]]);
+        let found = tables(&Notes::new("Metric,avg\nLatency,\"1,234.5\"\n"));
+        assert_eq!(found[0].rows[1], ["Latency", "1,234.5"]);
     }
 }

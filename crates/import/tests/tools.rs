@@ -1,5 +1,6 @@
 //! Each tool's results, in English and Chinese, from files of our own in `fixtures/import`.
 
+use inferometer_core::message::Lang;
 use inferometer_import::{Found, Imported, Tool, read};
 use serde_json::{Value, json};
 
@@ -356,7 +357,7 @@ fn tables_are_read_either_way_round() {
         first
             .assumed
             .iter()
-            .any(|text| text.contains("milliseconds"))
+            .any(|it| it.stated(Lang::En).contains("milliseconds"))
     );
     assert_eq!(at(second, "/point/concurrency"), 16);
     assert_eq!(imported.unread, [(20, 20)]);

@@ -16,6 +16,7 @@ use inferometer_core::compare::Point;
 use inferometer_core::doubt::Severity;
 use inferometer_core::message::Lang;
 use inferometer_core::message::import::ImportText;
+use inferometer_core::message::numbers::NumbersText;
 use inferometer_core::message::punctuation::PunctuationText;
 use inferometer_core::message::verdict::VerdictText;
 use inferometer_core::summary::Summary;
@@ -48,6 +49,10 @@ pub struct ResultLine {
     pub point: Point,
     /// Requests that were expected, answered and failed.
     pub requests: [Option<u64>; 3],
+    /// Requests that were under way at the end.
+    pub cut: Option<u64>,
+    /// Share of the requests that failed, where no counts are given.
+    pub failed_share: Option<f64>,
     /// Complete answers a second.
     pub requests_per_s: Option<f64>,
     /// Output tokens a second.
@@ -68,6 +73,8 @@ pub struct ResultLine {
     pub error: Option<String>,
     /// What had to be assumed.
     pub assumed: Vec<String>,
+    /// Names of its numbers that could not be read.
+    pub unread: Vec<String>,
     /// Reasons to distrust it.
     pub doubts: Vec<DoubtLine>,
     /// Its numbers in the form of ours, at a load that tells it from the others; absent for a
@@ -162,16 +169,19 @@ fn verdict(report: &ImportReport, lang: Lang) -> Verdict {
         lines.filter(|line| worst(line) == Some(severity)).count()
     };
     let (invalid, doubtful) = (count(Severity::Invalid), count(Severity::Warn));
+    let noted = count(Severity::Note);
     let refused = report.results.iter().filter(|line| line.error.is_some());
-    let (word, tone) = match (invalid, doubtful) {
-        (0, 0) => (ImportText::NoDoubts.text(lang), Tone::Good),
-        (0, _) => (ImportText::Doubtful.text(lang), Tone::Caution),
+    let (word, tone) = match (invalid, doubtful, noted) {
+        (0, 0, 0) => (ImportText::NoDoubts.text(lang), Tone::Good),
+        (0, 0, _) => (ImportText::NotesOnly.text(lang), Tone::Good),
+        (0, ..) => (ImportText::Doubtful.text(lang), Tone::Caution),
         _ => (VerdictText::Invalid.text(lang), Tone::Bad),
     };
     let counts = [
         (ImportText::CountResults, report.results.len()),
         (ImportText::CountInvalid, invalid),
         (ImportText::CountDoubtful, doubtful),
+        (ImportText::CountNoted, noted),
         (ImportText::CountRefused, refused.count()),
     ];
     let counts = counts.into_iter().filter(|(_, count)| *count > 0);
@@ -257,7 +267,7 @@ fn detail(place: usize, result: &ResultLine, lang: Lang) -> Section {
     let heading = ImportText::Result.with(lang, &[("number", place.to_string()), ("label", label)]);
     let mut blocks = vec![Block::Pairs(pairs(result, lang))];
     if !result.latencies.is_empty() {
-        blocks.push(Block::Table(latencies(result)));
+        blocks.push(Block::Table(latencies(result, lang)));
     }
     Section::headed(&heading, blocks)
 }
@@ -290,7 +300,10 @@ fn pairs(result: &ResultLine, lang: Lang) -> Vec<Pair> {
             .map(|rate| ImportText::TotalRate.with(lang, &[("rate", number::brief(rate))])),
     ];
     let rates: Vec<String> = rates.into_iter().flatten().collect();
-    push(ImportText::Throughput, rates.join(", "));
+    push(
+        ImportText::Throughput,
+        PunctuationText::Comma.join(lang, &rates),
+    );
     if result.lengths.iter().any(Option::is_some) {
         let [input, output] = result
             .lengths
@@ -312,10 +325,16 @@ fn pairs(result: &ResultLine, lang: Lang) -> Vec<Pair> {
     if let Some(gib) = result.memory_gib {
         push(ImportText::Memory, format!("{} GiB", number::brief(gib)));
     }
-    push(ImportText::Assumed, result.assumed.join("; "));
+    let semicolon = PunctuationText::Semicolon;
+    push(ImportText::Assumed, semicolon.join(lang, &result.assumed));
+    let comma = PunctuationText::Comma;
+    push(ImportText::NotRead, comma.join(lang, &result.unread));
     let said = result.doubts.iter();
     let said = said.map(|doubt| format!("{}: {}", doubt.code, doubt.text));
-    push(ImportText::Doubts, Vec::from_iter(said).join("; "));
+    push(
+        ImportText::Doubts,
+        semicolon.join(lang, &Vec::from_iter(said)),
+    );
     push(
         ImportText::Refused,
         result.error.clone().unwrap_or_default(),
@@ -334,12 +353,19 @@ fn requests(result: &ResultLine, lang: Lang) -> String {
         (None, None) => {}
     }
     parts.extend(failed.map(|failed| ImportText::Failed.with(lang, &[("failed", failed)])));
-    parts.join(", ")
+    parts.extend(result.failed_share.map(|share| {
+        let share = format!("{} %", number::brief(100.0 * share));
+        ImportText::FailedShare.with(lang, &[("share", share)])
+    }));
+    let cut = result.cut.filter(|cut| *cut > 0).map(number::count);
+    parts.extend(cut.map(|cut| ImportText::Cut.with(lang, &[("cut", cut)])));
+    PunctuationText::Comma.join(lang, &parts)
 }
 
-fn latencies(result: &ResultLine) -> Table {
+fn latencies(result: &ResultLine, lang: Lang) -> Table {
     let mut columns = vec![Column::left("ms")];
-    columns.extend(["mean", "p50", "p90", "p95", "p99", "max"].map(Column::right));
+    let (mean, max) = (NumbersText::Mean.text(lang), NumbersText::Max.text(lang));
+    columns.extend([mean, "p50", "p90", "p95", "p99", max].map(Column::right));
     let rows = result.latencies.iter().map(|latency| {
         let values = latency.values.iter().map(|value| match value {
             Some(value) => Cell::text(number::brief(*value)),

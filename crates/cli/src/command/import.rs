@@ -258,6 +258,9 @@ fn report(stored: &Stored, kept: Option<&Path>, lang: Lang) -> ImportReport {
             measured: load
                 .zip(summary)
                 .map(|((point, _), summary)| (point.clone(), summary.as_ours())),
+            assumed: (found.assumed.iter())
+                .map(|assumption| assumption.stated(lang))
+                .collect(),
             ..line(found)
         }
     });
@@ -295,12 +298,14 @@ fn line(found: &Found) -> ResultLine {
         }),
         memory_gib: found.device_memory_gib,
         error: found.error.clone(),
-        assumed: found.assumed.clone(),
+        unread: found.unread.clone(),
         ..ResultLine::default()
     };
     if let Some(summary) = &found.summary {
         let requests = summary.requests;
         line.requests = [requests.planned, requests.ok, requests.failed];
+        line.cut = requests.cut;
+        line.failed_share = requests.failed_share;
         line.requests_per_s = summary.throughput.requests_per_s;
         line.output_tokens_per_s = summary.throughput.output_tokens_per_s;
         line.total_tokens_per_s = summary.throughput.total_tokens_per_s;

@@ -88,6 +88,32 @@ fn a_file_without_results_is_an_error_of_one_line_and_nothing_is_kept() {
 }
 
 #[test]
+fn what_an_import_assumed_and_left_out_is_said_in_either_language() {
+    let place = Place::new();
+    place.write(
+        "notes.md",
+        "| 并发 | 平均延迟(s) | TTFT | 卡数 |\n|---|---|---|---|\n| 8 | 3.3 | 120 | 2 |\n",
+    );
+    for (lang, expected) in [
+        ("zh", ["“TTFT”未写单位：按毫秒读取", "未读取", "平均"]),
+        (
+            "en",
+            [
+                "`TTFT` has no unit: read as milliseconds",
+                "not read",
+                "mean",
+            ],
+        ),
+    ] {
+        let shown = place.run(&["import", "notes.md", "--no-keep", "--lang", lang]);
+        for text in expected {
+            assert!(shown.stdout.contains(text), "{text}: {}", shown.stdout);
+        }
+        assert!(shown.stdout.contains("卡数"), "{}", shown.stdout);
+    }
+}
+
+#[test]
 fn imports_of_one_tool_are_laid_side_by_side_and_other_definitions_are_named() {
     let place = Place::new();
     let block = |rate: &str| {

@@ -23,6 +23,10 @@ crate::texts! {
         Ok => "{ok} ok", "成功 {ok} 个";
         /// `{failed}`.
         Failed => "{failed} failed", "失败 {failed} 个";
+        /// `{share}` of the requests.
+        FailedShare => "{share} failed", "失败 {share}";
+        /// `{cut}`, which were under way at the end.
+        Cut => "{cut} under way at the end", "结束时仍在进行 {cut} 个";
         /// Key: work done a second.
         Throughput => "throughput", "吞吐量";
         /// `{rate}` output tokens a second.
@@ -41,6 +45,8 @@ crate::texts! {
         DefaultsOf => "{flags} ({version}, by {by})", "{flags}（{version}，依据：{by}）";
         /// Key: what had to be assumed.
         Assumed => "assumed", "假定";
+        /// Key: names of numbers that could not be read.
+        NotRead => "not read", "未读取";
         /// Key: why the server did not start.
         Refused => "refused", "启动失败";
         /// Key: device memory.
@@ -53,6 +59,8 @@ crate::texts! {
         Kept => "kept in", "保存于";
         /// Before the counts: nothing speaks against any result.
         NoDoubts => "NO DOUBTS", "无疑点";
+        /// Nothing but notes.
+        NotesOnly => "NOTES ONLY", "仅有提示";
         /// Something does.
         Doubtful => "DOUBTFUL", "有疑点";
         /// How many results there are.
@@ -61,6 +69,8 @@ crate::texts! {
         CountInvalid => "invalid: {count}", "无效 {count} 个";
         /// How many have a warning.
         CountDoubtful => "doubtful: {count}", "有疑点 {count} 个";
+        /// How many have nothing worse than a note.
+        CountNoted => "with notes: {count}", "有提示 {count} 个";
         /// How many are refused starts.
         CountRefused => "refused starts: {count}", "启动失败 {count} 个";
         /// Heading: what speaks against the results.

@@ -13,6 +13,16 @@ crate::texts! {
         Failed => "{failed} of {all} requests failed ({share})", "{all} 个请求中失败 {failed} 个（{share}）";
         /// What to do.
         FailedRemedy => "see why they failed; the numbers are of the others only", "请查明失败原因；这些数字只含其余请求";
+        /// The same where only the share is known.
+        FailedShare => "{share} of the requests failed", "{share} 的请求失败";
+        /// A number is given twice.
+        Twice => "`{name}` is {passed_over} and was {kept} before", "“{name}”为 {passed_over}，而前文已给出 {kept}";
+        /// What to do.
+        TwiceRemedy => "the first is kept; see in the source which of them is meant", "保留先出现的数值；请核对来源中以哪个为准";
+        /// The first token comes after the last.
+        FirstAfterEnd => "mean time to first token is {ttft} ms, mean latency {e2e} ms: no request ends before it begins", "平均首 token 时延为 {ttft} ms，而平均端到端时延为 {e2e} ms：请求不可能在首 token 之前结束";
+        /// What to do.
+        FirstAfterEndRemedy => "check the units and which latency is meant; use neither until then", "请核对单位与时延口径；核对前两者都不可用";
         /// Little's law.
         Shrunk => "requests a second × latency is {under_way}, of {configured} configured ({expected} after ramp and drain): the client shrank", "QPS × 时延为 {under_way}，而设定并发为 {configured}（扣除起步与收尾后应为 {expected}）：客户端并发缩水";
         /// What to do.

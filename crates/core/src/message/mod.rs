@@ -16,6 +16,7 @@ pub mod figures;
 pub mod findings;
 pub mod glossary;
 pub mod import;
+pub mod import_assumptions;
 pub mod import_doubts;
 pub mod metric;
 pub mod notes;

@@ -62,7 +62,15 @@ fn chinese_labels_are_known() {
             "平均每个请求的输出 token 数",
             Of(Sample::OutputLength, Some(Stat::Mean)),
         ),
-        ("成功率", Other),
+        ("成功率", OkShare),
+        ("失败率", FailedShare),
+        ("命中率", Other),
+        ("吞吐率(tokens/s)", OutputPerS),
+        ("总TPS", TotalPerS),
+        ("非首token时延(ms)", Of(Sample::Tpot, None)),
+        ("增量时延", Of(Sample::Tpot, None)),
+        ("全量时延", Of(Sample::Ttft, None)),
+        ("输入长度", InputSize),
     ] {
         assert_eq!(field(text), Some(expected), "{text}");
     }

@@ -219,7 +219,8 @@ pub fn findings(report: &ImportReport, lang: Lang) -> Vec<Finding> {
 fn lost(report: &ImportReport, lang: Lang) -> Option<Finding> {
     let lost_of = |line: &ResultLine| {
         let [planned, ok, failed] = line.requests;
-        let ended = ok?.saturating_add(failed.unwrap_or(0));
+        let known = [failed, line.cut].into_iter().flatten();
+        let ended = known.fold(ok?, u64::saturating_add);
         planned?.checked_sub(ended).filter(|lost| *lost > 0)
     };
     let losing: Vec<(usize, &ResultLine, u64)> = (report.results.iter().enumerate())

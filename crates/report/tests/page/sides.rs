@@ -202,6 +202,38 @@ fn an_import_begins_with_what_speaks_against_it_and_draws_the_ladder() {
 }
 
 #[test]
+fn requests_under_way_at_the_end_are_not_lost() {
+    let mut report = imported("notes.md");
+    report.results[2].cut = Some(10);
+    let found = findings(&report, Lang::En);
+    assert!(
+        !found
+            .iter()
+            .any(|finding| finding.text.contains("10 of 80")),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn an_import_with_notes_alone_does_not_claim_to_have_no_doubts() {
+    let mut report = imported("notes.md");
+    report.results.truncate(2);
+    let head = |report: &ImportReport| {
+        let doc = import::compose(report, Lang::Zh);
+        inferometer_report::markdown::render(&doc)
+    };
+    assert!(head(&report).contains("无疑点"));
+    report.results[0].doubts.push(DoubtLine {
+        severity: Severity::Note,
+        code: "few-samples".to_owned(),
+        text: "80 requests cannot carry p99".to_owned(),
+        remedy: "measure more".to_owned(),
+    });
+    assert!(!head(&report).contains("无疑点"));
+    assert!(head(&report).contains("有提示 1 个"));
+}
+
+#[test]
 fn requests_are_lost_though_no_failures_are_reported() {
     let found = findings(&imported("notes.md"), Lang::En);
     let lost = found

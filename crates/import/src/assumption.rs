@@ -1,0 +1,67 @@
+//! What had to be assumed to read a result.
+
+use inferometer_core::message::Lang;
+use inferometer_core::message::import_assumptions::AssumptionText as Text;
+use serde::{Deserialize, Serialize};
+
+/// Something that a source does not say and that its numbers need.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Assumption {
+    /// Times under this name have no unit.
+    Unit {
+        /// The name.
+        name: String,
+        /// As which they were read.
+        read_as: TimeUnit,
+    },
+    /// The prefill ends with the first token.
+    PrefillIsTtft {
+        /// As the source calls it.
+        name: String,
+    },
+    /// The client's command does not say how many prompts it sends.
+    DefaultPrompts {
+        /// By its default.
+        count: u64,
+    },
+    /// The client's command does not say its request rate, which then has no limit.
+    DefaultRate,
+    /// In words, as imports of older versions have it.
+    #[serde(untagged)]
+    Said(String),
+}
+
+/// A unit of time that people leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimeUnit {
+    /// Seconds.
+    Seconds,
+    /// Milliseconds.
+    Milliseconds,
+}
+
+impl Assumption {
+    /// The assumption in a language.
+    pub fn stated(&self, lang: Lang) -> String {
+        match self {
+            Assumption::Unit { name, read_as } => {
+                let unit = match read_as {
+                    TimeUnit::Seconds => Text::Seconds,
+                    TimeUnit::Milliseconds => Text::Milliseconds,
+                };
+                let values = [("name", name.clone()), ("unit", unit.text(lang).to_owned())];
+                Text::Unit.with(lang, &values)
+            }
+            Assumption::PrefillIsTtft { name } => {
+                Text::PrefillIsTtft.with(lang, &[("name", name.clone())])
+            }
+            Assumption::DefaultPrompts { count } => {
+                Text::DefaultPrompts.with(lang, &[("count", count.to_string())])
+            }
+            Assumption::DefaultRate => Text::DefaultRate.text(lang).to_owned(),
+            Assumption::Said(text) => text.clone(),
+        }
+    }
+}

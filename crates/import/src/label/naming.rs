@@ -1,0 +1,444 @@
+//! What a name in plain words stands for: rules in order, the more special before the more
+//! general. What no rule is sure of is not read.
+
+use super::{Field, Sample};
+use crate::quantity::Unit;
+use crate::summary::Stat;
+
+/// The words of a label, in lower case.
+struct Words<'a>(&'a str);
+
+impl Words<'_> {
+    fn any(&self, parts: &[&str]) -> bool {
+        parts.iter().any(|part| self.0.contains(part))
+    }
+
+    fn is(&self, names: &[&str]) -> bool {
+        names.contains(&self.0)
+    }
+
+    fn has_word(&self, words: &[&str]) -> bool {
+        self.0.split(' ').any(|word| words.contains(&word))
+    }
+
+    fn per_second(&self, unit: Option<Unit>) -> bool {
+        unit == Some(Unit::TokensPerSecond)
+            || self.any(&[
+                "/second",
+                "/s",
+                "per second",
+                "/sec",
+                "throughput",
+                "吞吐",
+                "每秒",
+                "速度",
+                "speed",
+                "tps",
+            ])
+    }
+
+    fn input(&self) -> bool {
+        self.any(&["input", "prompt", "prefill", "输入"]) || self.has_word(&["isl"])
+    }
+
+    fn output(&self) -> bool {
+        self.any(&["output", "generat", "completion", "decode", "输出", "生成"])
+            || self.has_word(&["osl", "gen."])
+    }
+
+    fn total(&self) -> bool {
+        self.any(&["total", "总"])
+    }
+
+    fn token(&self, unit: Option<Unit>) -> bool {
+        self.any(&["token", "tok", "词元", "tps"]) || unit == Some(Unit::TokensPerSecond)
+    }
+
+    /// Whether it names a time, by a word or by its unit.
+    fn is_time(&self, unit: Option<Unit>) -> bool {
+        unit.is_some_and(|unit| unit.in_ms().is_some())
+            || self.any(&["latency", "time", "时延", "延迟", "耗时", "时间"])
+    }
+}
+
+/// What normalised words name.
+pub(super) fn field(words: &str, unit: Option<Unit>, stat: Option<Stat>) -> Option<Field> {
+    let words = Words(words);
+    share(&words)
+        .or_else(|| aside(&words))
+        .or_else(|| latency_part(&words, unit).map(|sample| Field::Of(sample, stat)))
+        .or_else(|| speed(&words, unit, stat))
+        .or_else(|| whole_latency(&words, stat))
+        .or_else(|| rate(&words, unit))
+        .or_else(|| requests(&words))
+        .or_else(|| load_and_lengths(&words, unit, stat))
+        .or_else(|| Stat::of_word(words.0).map(Field::Bare))
+}
+
+/// Shares of requests, which are no counts of them.
+fn share(words: &Words<'_>) -> Option<Field> {
+    if !words.any(&["率", "比例", "percent"]) && !words.has_word(&["rate", "ratio", "%"]) {
+        return None;
+    }
+    if words.any(&["success", "succeed", "成功"]) {
+        Some(Field::OkShare)
+    } else if words.any(&["fail", "error", "失败", "错误"]) {
+        Some(Field::FailedShare)
+    } else {
+        None
+    }
+}
+
+/// Numbers that resemble others and are something else.
+fn aside(words: &Words<'_>) -> Option<Field> {
+    let other_share = (words.any(&["率", "accuracy"]) || words.has_word(&["ratio"]))
+        && !words.any(&["速率", "到达率", "吞吐率"]);
+    // The first token of some turns, or an objective for it.
+    let other_first = words.any(&["ttft", "first token", "首token", "首字"])
+        && words.any(&["turn", "slo", "target", "goal", "目标", "阈值", "轮"]);
+    // Tokens of one kind are not all of them.
+    let some_tokens = words.any(&["token"])
+        && words.has_word(&["text", "vision", "image", "audio", "cached", "reasoning"]);
+    if other_share
+        || other_first
+        || some_tokens
+        || words.any(&[
+            "package",
+            "lpct",
+            "retokenized",
+            "accept length",
+            "accept rate",
+            "per token latency",
+            "latency per",
+        ])
+    {
+        return Some(Field::Other);
+    }
+    if words.any(&["peak", "峰值"]) {
+        return Some(match words.any(&["concurren", "并发"]) {
+            true => Field::PeakConcurrency,
+            false => Field::Other,
+        });
+    }
+    words.any(&["goodput"]).then_some(Field::Goodput)
+}
+
+/// Times of a part of a request.
+fn latency_part(words: &Words<'_>, unit: Option<Unit>) -> Option<Sample> {
+    let is_rate = words.per_second(unit);
+    // `非首token` holds `首token`.
+    if words.any(&["非首", "subsequent token", "后续token", "后续 token"]) {
+        return (!is_rate).then_some(Sample::Tpot);
+    }
+    if words.is_time(unit) && !is_rate && !words.total() {
+        if words.any(&["增量", "decode", "解码"]) {
+            return Some(Sample::Tpot);
+        }
+        if words.any(&["全量", "prefill"]) {
+            return Some(Sample::Ttft);
+        }
+    }
+    if words.any(&[
+        "ttft",
+        "first token",
+        "首token",
+        "首 token",
+        "首字",
+        "首包",
+        "首词",
+        "首个token",
+        "首个 token",
+        "firsttoken",
+    ]) {
+        Some(Sample::Ttft)
+    } else if words.any(&["second token", "ttst"]) {
+        Some(Sample::SecondToken)
+    } else if words.any(&[
+        "tpot",
+        "time per output token",
+        "每token",
+        "每个token",
+        "每个 token",
+        "单token",
+        "每 token",
+    ]) {
+        Some(Sample::Tpot)
+    } else if words.0 == "itl"
+        || words.any(&[
+            "itl ",
+            " itl",
+            "inter token",
+            "intertoken",
+            "token间",
+            "token 间",
+            "词间",
+            "字间",
+        ])
+    {
+        Some(Sample::Itl)
+    } else {
+        None
+    }
+}
+
+/// What one user gets, and requests a second.
+fn speed(words: &Words<'_>, unit: Option<Unit>, stat: Option<Stat>) -> Option<Field> {
+    if words.any(&[
+        "终端用户",
+        "speed per request",
+        "per client",
+        "per user",
+        "单用户",
+        "单请求",
+        "每用户",
+        "generatedtokenspeed",
+    ]) && words.per_second(unit)
+    {
+        return match words.input() {
+            true => Some(Field::Other),
+            false => Some(Field::Of(Sample::PerUserSpeed, stat)),
+        };
+    }
+    let requests = words.any(&[
+        "qps",
+        "rps",
+        "req/s",
+        "requests/s",
+        "requests per second",
+        "request per second",
+        "request throughput",
+        "请求吞吐",
+        "每秒请求",
+        "每秒处理请求",
+    ]) || (unit == Some(Unit::RequestsPerSecond) && !words.any(&["rate"]));
+    requests.then_some(Field::RequestsPerS)
+}
+
+/// The latency of whole requests. Only words that say no more than that are taken: a latency
+/// of chunks, queues or networks is another one.
+fn whole_latency(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
+    const CHINESE: [&str; 22] = [
+        "响应时间",
+        "端到端",
+        "标准差",
+        "中位数",
+        "平均值",
+        "最大值",
+        "最小值",
+        "时延",
+        "延迟",
+        "耗时",
+        "用时",
+        "时间",
+        "请求",
+        "响应",
+        "推理",
+        "整体",
+        "平均",
+        "最大",
+        "最小",
+        "中位",
+        "分位",
+        "总",
+    ];
+    const ENGLISH: [&str; 20] = [
+        "latency",
+        "latencies",
+        "lat",
+        "lat.",
+        "e2e",
+        "e2el",
+        "end",
+        "to",
+        "end2end",
+        "request",
+        "requests",
+        "response",
+        "inference",
+        "total",
+        "overall",
+        "time",
+        "of",
+        "dev",
+        "standard",
+        "deviation",
+    ];
+    let named = words.any(&["latenc", "e2e", "端到端", "延迟", "时延", "响应时间"])
+        || words.has_word(&["lat", "lat."])
+        // A duration of which there is a mean or a percentile is that of requests.
+        || stat.is_some() && words.any(&["耗时", "用时"]);
+    if !named {
+        return None;
+    }
+    let mut rest = words.0.replace('的', "");
+    for phrase in CHINESE {
+        rest = rest.replace(phrase, " ");
+    }
+    let plain = rest
+        .split([' ', '/', ':', '：', ','])
+        .all(|word| word.is_empty() || ENGLISH.contains(&word) || Stat::of_word(word).is_some());
+    plain.then_some(Field::Of(Sample::E2e, stat))
+}
+
+/// Arrival rates, and characters or tokens a second.
+fn rate(words: &Words<'_>, unit: Option<Unit>) -> Option<Field> {
+    if words.any(&[
+        "request rate",
+        "arrival rate",
+        "请求速率",
+        "到达率",
+        "到达速率",
+    ]) || words.is(&["rate", "速率"])
+    {
+        return Some(Field::Rate);
+    }
+    if !words.per_second(unit) {
+        return None;
+    }
+    let (input, output) = (words.input(), words.output());
+    if words.any(&["char", "字符"]) {
+        return match (input, output) {
+            (true, _) => Some(Field::InputCharsPerS),
+            (_, true) => Some(Field::OutputCharsPerS),
+            _ => None,
+        };
+    }
+    let known = words.token(unit) || input || output || words.any(&["throughput", "吞吐"]);
+    if !known || words.any(&["cpu", "network", "disk", "显存"]) {
+        return None;
+    }
+    match (input, output) {
+        (true, false) => Some(Field::InputPerS),
+        (false, true) => Some(Field::OutputPerS),
+        _ if words.total() => Some(Field::TotalPerS),
+        (true, true) => None,
+        _ => Some(Field::OutputPerS),
+    }
+}
+
+/// Counts of requests.
+fn requests(words: &Words<'_>) -> Option<Field> {
+    if words.any(&[
+        "expected number",
+        "num prompts",
+        "number of prompts",
+        "文本块数",
+        "planned requests",
+        "期望请求",
+        "预期请求",
+        "计划请求",
+    ]) {
+        Some(Field::Planned)
+    } else if words.any(&["success", "succeed", "成功", "completed"])
+        || words.is(&["n request", "returned"])
+    {
+        Some(Field::Ok)
+    } else if words.any(&["failed", "失败", "error request"]) || words.is(&["failures", "errors"])
+    {
+        Some(Field::Failed)
+    } else if words.any(&[
+        "total requests",
+        "总请求",
+        "请求总数",
+        "请求数",
+        "number of requests",
+        "total request",
+        "request count",
+    ]) {
+        Some(Field::Total)
+    } else {
+        None
+    }
+}
+
+/// Concurrency, duration and lengths.
+fn load_and_lengths(words: &Words<'_>, unit: Option<Unit>, stat: Option<Stat>) -> Option<Field> {
+    let (input, output) = (words.input(), words.output());
+    if words.any(&[
+        "max request concurrency",
+        "maximum request concurrency",
+        "number of concurrency",
+        "max concurrency",
+        "并发",
+        "parallel",
+    ]) {
+        return Some(Field::Concurrency);
+    }
+    if words.is(&[
+        "concurrency",
+        "concurrent requests",
+        "num concurrency",
+        "conc",
+        "conc.",
+    ]) {
+        return Some(Field::BareConcurrency);
+    }
+    if words.any(&[
+        "duration",
+        "time taken",
+        "total time",
+        "用时",
+        "总时间",
+        "耗时",
+        "time elapsed",
+        "timeelapsed",
+        "测试时长",
+        "elapsed",
+    ]) {
+        return Some(Field::Window);
+    }
+    if words.any(&["chunk size", "文本块长度"]) {
+        return Some(Field::InputChars);
+    }
+    if words.any(&["generate size", "生成文本长度"]) {
+        return Some(Field::AskChars);
+    }
+    if words.any(&[
+        "max output tokens",
+        "max tokens",
+        "最大输出",
+        "max new tokens",
+    ]) {
+        return Some(Field::OutputCap);
+    }
+    if input == output {
+        return None;
+    }
+    let of = |sample| Some(Field::Of(sample, stat));
+    let sample = match input {
+        true => Sample::InputLength,
+        false => Sample::OutputLength,
+    };
+    let token = words.token(unit);
+    if token
+        && words.any(&[
+            "per request",
+            "每个请求",
+            "平均",
+            "average",
+            "mean",
+            "avg",
+            "每请求",
+        ])
+    {
+        return of(sample);
+    }
+    if words.any(&["length", "长度"]) || words.has_word(&["len", "isl", "osl"]) {
+        return match (stat, input) {
+            // A limit, not a statistic.
+            (Some(Stat::Max), true) => Some(Field::Other),
+            (Some(Stat::Max), false) => Some(Field::OutputCap),
+            (Some(_), _) => of(sample),
+            (None, true) => Some(Field::InputSize),
+            (None, false) => Some(Field::OutputSize),
+        };
+    }
+    let counted = token && (words.total() || unit.is_none());
+    if counted && words.any(&["tokens", "token 数", "token数", "词元"]) {
+        return Some(match input {
+            true => Field::InputTokens,
+            false => Field::OutputTokens,
+        });
+    }
+    None
+}

@@ -1,0 +1,162 @@
+//! The unit of times under whose names none is written.
+
+use crate::label::{Field, Label, Sample, label};
+use crate::quantity::{Unit, quantity};
+
+/// Shorter first tokens are of no server.
+const LEAST_TTFT_MS: f64 = 1.0;
+
+/// Columns of one table, each with its name and a cell for each result.
+pub(crate) type Columns<'a> = [(&'a str, Vec<&'a str>)];
+
+/// Times of one sample in one column.
+struct Times<'a> {
+    sample: Sample,
+    written: Option<Unit>,
+    cells: &'a [&'a str],
+}
+
+impl Times<'_> {
+    /// Numbers without a unit of their own, by place.
+    fn bare(&self) -> impl Iterator<Item = (usize, f64)> {
+        let cells = self.cells.iter().enumerate();
+        cells.filter_map(|(at, cell)| {
+            let quantity = quantity(cell).filter(|quantity| quantity.unit.is_none())?;
+            Some((at, quantity.value))
+        })
+    }
+
+    fn largest(&self) -> f64 {
+        self.bare().map(|(_, value)| value).fold(0.0, f64::max)
+    }
+
+    /// In milliseconds, by place.
+    fn in_ms(&self, assumed: Unit) -> impl Iterator<Item = (usize, f64)> {
+        let cells = self.cells.iter().enumerate();
+        cells.filter_map(move |(at, cell)| {
+            let quantity = quantity(cell)?;
+            let unit = quantity.unit.or(self.written).unwrap_or(assumed);
+            Some((at, quantity.value * unit.in_ms()?))
+        })
+    }
+}
+
+/// The unit of each column of times that has none, one for all columns of a sample: as another
+/// column of the sample has it, else such that a request does not end before it begins, by
+/// Little's law, or by size. `loads` is the concurrency of each result.
+pub(crate) fn units(columns: &Columns<'_>, loads: &[Option<f64>]) -> Vec<Option<Unit>> {
+    let mut about = None;
+    let times: Vec<Option<Times<'_>>> = (columns.iter())
+        .map(|(name, cells)| {
+            let Label { field, unit } = label(name)?;
+            let sample = match field {
+                Field::Of(sample, _) => sample,
+                Field::Bare(_) => about?,
+                _ => return None,
+            };
+            about = Some(sample);
+            sample.is_time().then_some(Times {
+                sample,
+                written: unit.filter(|unit| unit.in_ms().is_some()),
+                cells,
+            })
+        })
+        .collect();
+    let of = |sample: Sample| -> Vec<&Times<'_>> {
+        let of_sample = times.iter().flatten();
+        of_sample.filter(|times| times.sample == sample).collect()
+    };
+    let latencies = of(Sample::E2e);
+    let of_latency = latencies
+        .iter()
+        .find_map(|times| times.written)
+        .or_else(|| {
+            let first = latencies.first()?;
+            Some(by_load(first, columns, loads))
+        });
+    let assumed = |sample: Sample| {
+        let columns = of(sample);
+        if let Some(written) = columns.iter().find_map(|times| times.written) {
+            return written;
+        }
+        let largest = columns.iter().map(|times| times.largest());
+        let largest = largest.fold(0.0, f64::max);
+        match (sample, of_latency) {
+            (Sample::Ttft, Some(unit)) => first_token(&columns, &latencies, unit, largest),
+            (Sample::Tpot | Sample::Itl, _) if largest > 1.0 => Unit::Millis,
+            (Sample::Tpot | Sample::Itl, _) => Unit::Seconds,
+            (_, Some(unit)) => unit,
+            (_, None) => by_size(largest),
+        }
+    };
+    let mut known: Vec<(Sample, Unit)> = Vec::new();
+    let of_columns = times.iter().map(|times| {
+        let times = times.as_ref()?;
+        if times.written.is_some() {
+            return times.written;
+        }
+        let sample = times.sample;
+        let unit = match known.iter().find(|(known, _)| *known == sample) {
+            Some((_, unit)) => *unit,
+            None => {
+                let unit = assumed(sample);
+                known.push((sample, unit));
+                unit
+            }
+        };
+        Some(unit)
+    });
+    of_columns.collect()
+}
+
+/// Seconds of more than this are milliseconds.
+fn by_size(largest: f64) -> Unit {
+    match largest > 50.0 {
+        true => Unit::Millis,
+        false => Unit::Seconds,
+    }
+}
+
+/// The unit in which first tokens come before the end, and not at once.
+fn first_token(
+    columns: &[&Times<'_>],
+    latencies: &[&Times<'_>],
+    of_latency: Unit,
+    largest: f64,
+) -> Unit {
+    let ends = latencies.iter().flat_map(|times| times.in_ms(of_latency));
+    let mut last_end: Vec<f64> = Vec::new();
+    for (at, end) in ends {
+        if last_end.len() <= at {
+            last_end.resize(at + 1, 0.0);
+        }
+        last_end[at] = last_end[at].max(end);
+    }
+    let fits = |unit: &Unit| {
+        let first = columns.iter().flat_map(|times| times.in_ms(*unit));
+        let mut ended = first.filter_map(|(at, first)| Some((first, *last_end.get(at)?)));
+        ended.all(|(first, end)| (LEAST_TTFT_MS..=end).contains(&first))
+    };
+    [of_latency, Unit::Millis, Unit::Seconds]
+        .into_iter()
+        .find(fits)
+        .unwrap_or_else(|| by_size(largest))
+}
+
+/// By Little's law where requests a second are known, else by size.
+fn by_load(latency: &Times<'_>, columns: &Columns<'_>, loads: &[Option<f64>]) -> Unit {
+    let rates = (columns.iter())
+        .find_map(|(name, cells)| (label(name)?.field == Field::RequestsPerS).then_some(cells));
+    let in_flight = rates.into_iter().flat_map(|rates| {
+        latency.bare().filter_map(|(at, value)| {
+            let rate = quantity(rates.get(at)?)?.value;
+            Some(rate * value / loads.get(at).copied().flatten()?)
+        })
+    });
+    match in_flight.reduce(f64::max) {
+        Some(share) if share > 20.0 => Unit::Millis,
+        Some(_) => Unit::Seconds,
+        None if latency.largest() > 300.0 => Unit::Millis,
+        None => Unit::Seconds,
+    }
+}
