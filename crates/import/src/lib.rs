@@ -33,6 +33,7 @@ mod table;
 
 pub use doubt::{Code, Doubt, ImportDoubt};
 pub use found::{Defaults, Found, Imported, SCHEMA, Tool};
+pub use judge::shrunk_concurrency;
 pub use ours::measured;
 pub use source::{SourceError, read_path};
 pub use store::{STORED, StoreError, Stored};
