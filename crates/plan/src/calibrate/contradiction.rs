@@ -18,9 +18,6 @@ pub(super) fn refuse(observations: &[Observation]) -> Result<(), CalibrateError>
             let why = observation.invalid.join(", ");
             return Err(CalibrateError::Invalid { name, why });
         }
-        if let Some(impossible) = impossible(observation) {
-            return Err(impossible);
-        }
         for other in &observations[..index] {
             if let Some((metric, factor)) = other.apart(observation)
                 && other.same_point(observation)
@@ -33,6 +30,9 @@ pub(super) fn refuse(observations: &[Observation]) -> Result<(), CalibrateError>
                     factor,
                 });
             }
+        }
+        if let Some(impossible) = impossible(observation) {
+            return Err(impossible);
         }
     }
     Ok(())
