@@ -95,7 +95,10 @@ pub(crate) fn label(text: &str) -> Option<Label> {
     if text.is_empty() || text.len() > LONGEST {
         return None;
     }
-    let (words, unit) = normalise(text);
+    // As `summary.json` names rates.
+    let spelled = text.strip_suffix("_per_s");
+    let spelled = spelled.map(|what| format!("{what} per second"));
+    let (words, unit) = normalise(spelled.as_deref().unwrap_or(text));
     let has = |part: &str| words.contains(part);
     let any = |parts: &[&str]| parts.iter().any(|part| words.contains(part));
     let stat = statistic(&words);

@@ -60,17 +60,17 @@ pub enum Outcome {
     Predicted(Box<Prediction>),
     /// The engine does not start, in its own words.
     Refused(String),
-    /// The engine starts, and takes no request of these lengths.
+    /// The engine starts, and rejects most requests of these lengths.
     TooLong(TooLong),
     /// No load at all meets the objectives.
     NeverMet,
 }
 
-/// Requests that an engine takes none of.
+/// Requests most of which an engine rejects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong {
-    /// Tokens of prompt and answer of the shortest.
-    pub shortest: u64,
+    /// Tokens of prompt and answer, half of the requests having more.
+    pub median: u64,
     /// The most that the engine takes.
     pub most: u32,
 }
@@ -97,7 +97,7 @@ pub enum WhatIfError {
     NoLoad,
     /// No setting takes requests of these lengths.
     #[error(
-        "requests of {} tokens (prompt + answer) exceed max-model-len {}, and the engine rejects them; ask for shorter ones, or vary --flag max-model-len", .0.shortest, .0.most
+        "requests of {} tokens (prompt + answer) exceed max-model-len {}, and the engine rejects them; ask for shorter ones, or vary --flag max-model-len", .0.median, .0.most
     )]
     TooLong(TooLong),
     /// The card is not known.
@@ -182,7 +182,7 @@ fn outcome(
         }
     };
     let some = work(setting.load.unwrap_or(Load::Closed(1)));
-    if let Some(why) = none_fits(&some, config.max_model_len) {
+    if let Some(why) = too_long(&some, config.max_model_len) {
         return Outcome::TooLong(why);
     }
     let serve = |load: Load| {
@@ -208,11 +208,12 @@ fn outcome(
     )))
 }
 
-/// Whether an engine takes none of the requests.
-fn none_fits(work: &Work, most: u32) -> Option<TooLong> {
-    let lengths = work.sizes(SEED).into_iter().map(Sizes::total);
-    let shortest = lengths.min().filter(|&least| least > u64::from(most))?;
-    Some(TooLong { shortest, most })
+/// Whether an engine rejects most of the requests: what remains is other work than was asked for.
+fn too_long(work: &Work, most: u32) -> Option<TooLong> {
+    let mut lengths: Vec<u64> = work.sizes(SEED).into_iter().map(Sizes::total).collect();
+    lengths.sort_unstable();
+    let median = *lengths.get(lengths.len() / 2)?;
+    (median > u64::from(most)).then_some(TooLong { median, most })
 }
 
 /// The greatest number of streams that meets the objectives, and its run.

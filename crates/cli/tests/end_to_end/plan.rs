@@ -189,17 +189,17 @@ fn what_if_says_what_it_sent_and_rejects_what_the_engine_would() {
         "{said:?}"
     );
     what_if(&["--concurrency", "8", "--input-tokens", "2000"])
-        .assert_refused(&["2200 tokens", "max-model-len 2048"]);
+        .assert_refused(&["max-model-len 2048", "rejects"]);
     let rate = what_if(&["--rate", "2.8517110266159693"]);
     assert!(rate.stdout.contains(" 2.85/s"), "{rate:?}");
-    let long = ["--concurrency", "8", "--input-tokens", "uniform(1000,3000)"];
+    let long = ["--concurrency", "8", "--input-tokens", "uniform(500,2500)"];
     let counted = what_if(&[&long[..], &["--format", "json"]].concat());
     let setting = &json(&counted)["settings"][0];
     let requests = &setting["predicted"]["requests"];
     let failed = requests["failed"].as_u64().unwrap();
     assert_eq!(setting["work"]["too_long"], failed);
     let planned = requests["planned"].as_u64().unwrap();
-    assert!(failed > planned / 4 && failed < planned, "{setting}");
+    assert!(failed > planned / 5 && failed < planned / 2, "{setting}");
     let longest = 2048.0 - 200.0;
     let mean = setting["predicted"]["tokens"]["input_mean"].as_f64();
     assert!(mean.is_some_and(|mean| mean < longest), "{setting}");

@@ -40,7 +40,7 @@ fn setting_json(setting: &Setting, outcome: &Outcome) -> Value {
         Outcome::TooLong(why) => json!({
             "predicted": null,
             "error": format!(
-                "requests of {} tokens exceed max-model-len {}", why.shortest, why.most
+                "requests of {} tokens exceed max-model-len {}", why.median, why.most
             ),
         }),
         Outcome::NeverMet => json!({

@@ -225,7 +225,7 @@ fn footnotes(answers: &Answers, predicted: &[&Prediction], lang: Lang) -> Vec<St
                 Outcome::TooLong(why) => Text::AllTooLong.with(
                     lang,
                     &[
-                        ("tokens", why.shortest.to_string()),
+                        ("tokens", why.median.to_string()),
                         ("most", why.most.to_string()),
                     ],
                 ),
