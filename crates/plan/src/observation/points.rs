@@ -117,10 +117,9 @@ fn column(title: &str) -> Option<Column> {
         .chars()
         .filter(|sign| sign.is_alphanumeric() || *sign == '/')
         .collect();
-    let average = ["mean", "平均"].into_iter();
+    let mut average = ["mean", "平均"].into_iter();
     let plain = average
-        .filter_map(|word| plain.strip_prefix(word))
-        .next()
+        .find_map(|word| plain.strip_prefix(word))
         .unwrap_or(&plain);
     Some(match plain {
         "concurrency" | "streams" | "maxconcurrency" | "parallel" | "并发" | "并发数" => {

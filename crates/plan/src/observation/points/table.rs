@@ -101,8 +101,9 @@ impl Separator {
             Separator::Semicolon,
             Separator::Comma,
         ];
-        let found = known.into_iter();
-        found.filter_map(|it| Some((it, it.cells(header)?))).next()
+        known
+            .into_iter()
+            .find_map(|it| Some((it, it.cells(header)?)))
     }
 
     /// The cells of a line; `None` where the separator is not in it.
