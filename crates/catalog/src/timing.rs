@@ -86,7 +86,7 @@ pub struct Terms {
 
 /// The step time of a model on a device: all that does not change from step to step, computed
 /// once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct StepTime {
     timing: Timing,
     launch: Launch,

@@ -97,7 +97,7 @@ fn mean_latency_ms(summary: &ImportedSummary) -> Option<f64> {
 }
 
 /// Little's law: requests a second × latency is how many were under way.
-pub(crate) fn shrunk_concurrency(summary: &ImportedSummary) -> Option<Doubt> {
+pub fn shrunk_concurrency(summary: &ImportedSummary) -> Option<Doubt> {
     let configured = summary.concurrency.configured.filter(|n| *n >= 1)? as f64;
     let latency_s = mean_latency_ms(summary)? / 1000.0;
     let under_way = match summary.concurrency.mean {

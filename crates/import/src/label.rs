@@ -125,7 +125,10 @@ pub(crate) fn label(text: &str) -> Option<Label> {
     if text.is_empty() || text.len() > LONGEST {
         return None;
     }
-    let (words, unit) = normalise(text);
+    // As `summary.json` names rates.
+    let spelled = text.strip_suffix("_per_s");
+    let spelled = spelled.map(|what| format!("{what} per second"));
+    let (words, unit) = normalise(spelled.as_deref().unwrap_or(text));
     let field = naming::field(&words, unit, statistic(&words))?;
     // `Throughput: 3 requests/s` is decided by the unit.
     let field = match (field, unit) {

@@ -38,6 +38,7 @@ mod time_unit;
 pub use assumption::{Assumption, TimeUnit};
 pub use doubt::{Code, Doubt, ImportDoubt};
 pub use found::{Defaults, Found, Imported, SCHEMA, Tool, Twice};
+pub use judge::shrunk_concurrency;
 pub use ours::measured;
 pub use source::{SourceError, read_path};
 pub use store::{STORED, StoreError, Stored};

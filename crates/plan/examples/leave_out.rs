@@ -139,6 +139,7 @@ fn synthetic(seed: u64, tally: &mut Tally) -> Result<(), Failed> {
                 e2e_ms: figures.e2e_ms.map(|ms| ms * noise),
                 ..Figures::default()
             },
+            left_out: None,
             origin: Origin::Import,
             invalid: Vec::new(),
         });

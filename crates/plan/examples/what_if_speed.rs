@@ -79,6 +79,7 @@ fn measured(subject: &Subject, streams: u32) -> Result<Observation, Box<dyn Erro
         flags: Vec::new(),
         version: None,
         figures: Figures::of(&simulate(config, &work, 1)),
+        left_out: None,
         origin: Origin::Run,
         invalid: Vec::new(),
     })

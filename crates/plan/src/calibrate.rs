@@ -1,29 +1,31 @@
 //! Fits the timing of the simulated engine to measured load points.
 
+mod contradiction;
 mod envelope;
 mod file;
 mod fit;
 mod held_out;
 mod parameters;
 mod roofline;
+mod trust;
 
 pub use envelope::{Beyond, Envelope};
 pub use file::{Calibration, CalibrationError, FittedPoint, SCHEMA, Verified, Workload};
 pub use held_out::HeldOut;
 pub use roofline::TooFast;
+pub use trust::Worst;
 
 use crate::observation::{Load, Observation, Start};
-use crate::predict::{Metric, Subject, Work, settled};
+use crate::predict::{Metric, Subject, Work};
 use fit::{Residual, Target, fit};
 use inferometer_catalog::timing::Timing;
 use inferometer_core::length::{Distribution as Lengths, LengthSpec};
+use inferometer_sim::launch::LaunchError;
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// Fewest load points that can be fitted and judged.
 pub const LEAST_POINTS: usize = 3;
-/// Figures of one point that differ by more than this factor contradict each other.
-const CONTRADICTION: f64 = 1.3;
 /// Requests that a point of unknown extent is simulated with, for each stream.
 const REQUESTS_A_STREAM: u32 = 4;
 /// The same in all, at least and at most: more change a mean by less than a measurement does.
@@ -94,6 +96,18 @@ pub enum CalibrateError {
         /// Streams.
         streams: u32,
     },
+    /// Requests that the engine does not take.
+    #[error(
+        "{name} has requests of {tokens:.0} tokens (prompt + answer), and max-model-len {most} rejects them; check the lengths, or add --flag max-model-len=N"
+    )]
+    TooLong {
+        /// The point.
+        name: String,
+        /// Tokens of prompt and answer.
+        tokens: f64,
+        /// The most that the engine takes.
+        most: u32,
+    },
     /// The engine would not start.
     #[error("{name} cannot be simulated: {reason}")]
     NoStart {
@@ -112,7 +126,7 @@ pub fn calibrate(
     doubtful: Doubtful,
 ) -> Result<Calibration, CalibrateError> {
     if doubtful == Doubtful::Refuse {
-        refuse(observations)?;
+        contradiction::refuse(observations)?;
     }
     let loads: BTreeSet<String> = observations.iter().map(point_key).collect();
     if loads.len() < LEAST_POINTS {
@@ -155,45 +169,6 @@ pub fn calibrate(
     })
 }
 
-fn refuse(observations: &[Observation]) -> Result<(), CalibrateError> {
-    for (index, observation) in observations.iter().enumerate() {
-        let name = observation.name.clone();
-        if !observation.invalid.is_empty() {
-            let why = observation.invalid.join(", ");
-            return Err(CalibrateError::Invalid { name, why });
-        }
-        let figures = &observation.figures;
-        if let (Load::Closed(streams), Some(rate), Some(latency)) =
-            (observation.load, figures.requests_per_s, figures.e2e_ms)
-        {
-            let product = rate * latency / 1e3;
-            if product > f64::from(streams) * 1.1 + 0.5 {
-                return Err(CalibrateError::Impossible {
-                    name,
-                    rate,
-                    latency: latency / 1e3,
-                    product,
-                    streams,
-                });
-            }
-        }
-        for other in &observations[..index] {
-            if let Some((metric, factor)) = other.apart(observation)
-                && other.same_point(observation)
-                && factor > CONTRADICTION
-            {
-                return Err(CalibrateError::Contradiction {
-                    a: format!("{} of {}", other.load, other.name),
-                    b: format!("{} of {name}", observation.load),
-                    metric,
-                    factor,
-                });
-            }
-        }
-    }
-    Ok(())
-}
-
 fn point_key(observation: &Observation) -> String {
     let mean = |lengths: Option<Lengths>| lengths.map(|lengths| lengths.mean().round());
     format!(
@@ -225,42 +200,53 @@ fn target<'a>(
         version: subject.version.or(observation.version),
         ..subject.clone()
     };
-    let config =
-        subject
-            .start(&observation.flags, base)
-            .map_err(|error| CalibrateError::NoStart {
-                name: observation.name.clone(),
-                reason: error.to_string(),
-            })?;
+    let no_start = |error: LaunchError| CalibrateError::NoStart {
+        name: observation.name.clone(),
+        reason: error.to_string(),
+    };
+    let flags = &observation.flags;
+    let config = subject.start(flags, base).map_err(no_start)?;
+    let settled = subject.settled(flags, base).map_err(no_start)?;
+    let (tokens, most) = (input.mean() + output.mean(), config.max_model_len);
+    if tokens > f64::from(most) {
+        let name = observation.name.clone();
+        return Err(CalibrateError::TooLong { name, tokens, most });
+    }
     Ok(Target {
         observation,
-        settled: settled(&observation.flags, &config),
+        settled,
         subject,
         work: Work {
             load: observation.load,
             start: observation.start,
             input,
             output,
-            requests: requests(observation.load, observation.requests),
+            requests: match observation.requests {
+                Some(sent) => sent.min(most_requests(observation.load)),
+                None => requests(observation.load, None),
+            },
             trace: None,
         },
     })
 }
 
-/// How many requests to simulate a load with.
+/// How many requests to ask about a load with: as many as are known, but one a stream at least,
+/// since fewer are another load.
 pub fn requests(load: Load, known: Option<u32>) -> u32 {
-    let usual = match load {
-        Load::Closed(streams) => streams.saturating_mul(REQUESTS_A_STREAM),
-        Load::Open(_) => 1000,
+    let (usual, least) = match load {
+        Load::Closed(streams) => (streams.saturating_mul(REQUESTS_A_STREAM), streams),
+        Load::Open(_) => (1000, 1),
     };
-    let least = match load {
-        // Fewer requests than streams are another load.
-        Load::Closed(streams) => streams,
-        Load::Open(_) => 1,
-    };
-    match known {
-        Some(known) => known.min(*REQUESTS.end()).max(least),
-        None => usual.clamp(*REQUESTS.start(), *REQUESTS.end()).max(least),
+    known
+        .unwrap_or(usual.max(*REQUESTS.start()))
+        .clamp(least, most_requests(load))
+}
+
+/// As many as tell something: every stream has its turn.
+fn most_requests(load: Load) -> u32 {
+    match load {
+        Load::Closed(streams) => streams.max(*REQUESTS.end()),
+        Load::Open(_) => *REQUESTS.end(),
     }
 }
 
@@ -271,10 +257,10 @@ fn workload(observations: &[Observation]) -> Workload {
     Workload {
         input_tokens: spec(first.input),
         output_tokens: spec(first.output),
-        start: match first.start {
-            Start::AtOnce => Start::AtOnce,
-            // How long a wave takes follows from the setting.
-            Start::Spread | Start::Over(_) => Start::Spread,
+        // How long a wave takes follows from the setting.
+        start: match observations.iter().any(spread) {
+            true => Start::Spread,
+            false => Start::AtOnce,
         },
         requests: match counts.len() {
             1 => first.requests,
@@ -283,10 +269,20 @@ fn workload(observations: &[Observation]) -> Workload {
     }
 }
 
+/// Whether streams began one after another; a single one has nobody to wait for, and says nothing.
+fn spread(observation: &Observation) -> bool {
+    let several = match observation.load {
+        Load::Closed(streams) => streams > 1,
+        Load::Open(_) => false,
+    };
+    several && !matches!(observation.start, Start::AtOnce | Start::Over(0))
+}
+
 fn points(observations: &[Observation], errors: &[Residual]) -> Vec<FittedPoint> {
     let point = |(index, observation): (usize, &Observation)| FittedPoint {
         name: observation.name.clone(),
         load: observation.load.to_string(),
+        left_out: observation.left_out,
         errors: errors
             .iter()
             .filter(|residual| residual.target == index)

@@ -31,9 +31,14 @@ impl fmt::Display for Load {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Load::Closed(streams) => write!(to, "concurrency {streams}"),
-            Load::Open(rate) => write!(to, "rate {rate}"),
+            Load::Open(rate) => write!(to, "rate {}", brief(*rate)),
         }
     }
+}
+
+/// A number for people: three decimals are more than anyone measures.
+pub(crate) fn brief(value: f64) -> String {
+    ((value * 1e3).round() / 1e3).to_string()
 }
 
 /// When the streams of a closed loop send their first requests.
@@ -73,10 +78,25 @@ pub struct Observation {
     pub version: Option<Version>,
     /// The numbers.
     pub figures: Figures,
+    /// Rates that were given and are not among the numbers.
+    pub left_out: Option<LeftOut>,
     /// Whose numbers.
     pub origin: Origin,
     /// Why it is not valid; empty where it is.
     pub invalid: Vec<String>,
+}
+
+/// Why rates that were given are not used.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LeftOut {
+    /// Requests a second contradict tokens a second, which are used.
+    OtherTime,
+    /// Both rates: with the latency they leave streams idle, which a closed loop does not do.
+    Idle {
+        /// Requests under way on average, where the latency is known.
+        in_flight: Option<f64>,
+    },
 }
 
 /// Whose numbers an observation has.
@@ -140,6 +160,29 @@ impl Observation {
             (a > 0.0 && b > 0.0).then(|| (metric, (a / b).max(b / a)))
         });
         ratios.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// How long an answer took on average, ms: as measured, else from its parts.
+    pub fn latency_ms(&self) -> Option<f64> {
+        let parts = || {
+            let tokens = self.output?.mean();
+            Some(self.figures.ttft_ms? + self.figures.tpot_ms? * (tokens - 1.0).max(0.0))
+        };
+        self.figures.e2e_ms.or_else(parts)
+    }
+
+    /// Complete answers a second: as measured, else by their tokens.
+    pub fn rate(&self) -> Option<f64> {
+        let by_tokens = || {
+            let tokens = self.output?.mean();
+            Some(self.figures.output_tokens_per_s? / tokens.max(1.0))
+        };
+        self.figures.requests_per_s.or_else(by_tokens)
+    }
+
+    /// Requests under way on average, by Little's law.
+    pub fn in_flight(&self) -> Option<f64> {
+        Some(self.rate()? * self.latency_ms()? / 1e3)
     }
 
     /// How many figures it has.

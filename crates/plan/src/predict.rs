@@ -12,7 +12,7 @@ use inferometer_core::length::Distribution as Lengths;
 use inferometer_sim::engine::virtual_time::{
     Keep, Run, Served, first_wave, open_loop, spread_over, staggered_loop,
 };
-use inferometer_sim::engine::{Engine, EngineConfig, Policy, Request};
+use inferometer_sim::engine::{Engine, EngineConfig, Policy, Refusal, Request};
 use inferometer_sim::launch::{Host, Launch, LaunchError};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -36,6 +36,10 @@ pub struct Subject {
 impl Subject {
     /// The engine that these flags start, with these step times.
     pub fn start(&self, flags: &[Flag], timing: &Timing) -> Result<EngineConfig, LaunchError> {
+        Ok(self.launch(flags, timing)?.config)
+    }
+
+    fn launch(&self, flags: &[Flag], timing: &Timing) -> Result<Launch, LaunchError> {
         let host = Host {
             device: self.device.clone(),
             cards: self.cards,
@@ -43,14 +47,39 @@ impl Subject {
             timing: Some(timing.clone()),
             stamp: String::new(),
         };
-        let launch = match self.engine {
-            EngineKind::Mindie => self.mindie(flags, &host)?,
+        match self.engine {
+            EngineKind::Mindie => self.mindie(flags, &host),
             _ => {
                 let command = command(self.engine, &self.model.name, flags)?;
-                Launch::of_model(&command, &self.model, &host)?
+                Launch::of_model(&command, &self.model, &host)
             }
+        }
+    }
+
+    /// Flags with the values that defaults come to, so that a default and the same value given
+    /// are the same: a flag whose absence changes nothing is at its default.
+    pub fn settled(&self, flags: &[Flag], timing: &Timing) -> Result<Vec<Flag>, LaunchError> {
+        let whole = self.launch(flags, timing)?;
+        let simulated = |name: &str| {
+            let name = name_for(self.engine, name);
+            self.engine != EngineKind::Mindie && !whole.without_effect.iter().any(|it| it == name)
         };
-        Ok(launch.config)
+        let usual = |name: &str| {
+            let others: Vec<Flag> = flags.iter().filter(|it| it.0 != name).cloned().collect();
+            let without = self.launch(&others, timing);
+            without.is_ok_and(|without| without.config == whole.config)
+        };
+        let given = flags
+            .iter()
+            .filter(|(name, _)| !(simulated(name) && usual(name)));
+        let own = |(name, value): &Flag| (name_for(self.engine, name).to_owned(), value.clone());
+        let mut all: Vec<Flag> = given.map(own).collect();
+        for (name, number) in scheduler(&whole.config.policy) {
+            if !all.iter().any(|(known, _)| known == name) {
+                all.push((name.to_owned(), Some(number.to_string())));
+            }
+        }
+        Ok(all)
     }
 
     fn mindie(&self, flags: &[Flag], host: &Host) -> Result<Launch, LaunchError> {
@@ -71,35 +100,20 @@ impl Subject {
     }
 }
 
-/// Flags with the values that the defaults of the scheduler come to, so that a default and the
-/// same value given are the same.
-pub fn settled(flags: &[Flag], config: &EngineConfig) -> Vec<Flag> {
-    let (engine, usual) = match &config.policy {
-        Policy::Vllm(policy) => (
-            EngineKind::Vllm,
-            vec![
-                ("max-num-batched-tokens", policy.max_num_batched_tokens),
-                ("max-num-seqs", policy.max_num_seqs),
-            ],
-        ),
-        Policy::Mindie(policy) => (
-            EngineKind::Mindie,
-            vec![
-                ("maxBatchSize", policy.max_batch_size),
-                ("maxPrefillBatchSize", policy.max_prefill_batch_size),
-                ("maxPrefillTokens", policy.max_prefill_tokens),
-            ],
-        ),
-        Policy::Sglang(_) => (EngineKind::Sglang, Vec::new()),
-    };
-    let own = |(name, value): &Flag| (name_for(engine, name).to_owned(), value.clone());
-    let mut all: Vec<Flag> = flags.iter().map(own).collect();
-    for (name, number) in usual {
-        if !all.iter().any(|(known, _)| known == name) {
-            all.push((name.to_owned(), Some(number.to_string())));
-        }
+/// The limits that a scheduler works with, given or not.
+fn scheduler(policy: &Policy) -> Vec<(&'static str, u32)> {
+    match policy {
+        Policy::Vllm(policy) => vec![
+            ("max-num-batched-tokens", policy.max_num_batched_tokens),
+            ("max-num-seqs", policy.max_num_seqs),
+        ],
+        Policy::Mindie(policy) => vec![
+            ("maxBatchSize", policy.max_batch_size),
+            ("maxPrefillBatchSize", policy.max_prefill_batch_size),
+            ("maxPrefillTokens", policy.max_prefill_tokens),
+        ],
+        Policy::Sglang(_) => Vec::new(),
     }
-    all
 }
 
 /// What is sent.
@@ -128,29 +142,70 @@ pub struct Sizes {
     pub output: u32,
 }
 
+impl Sizes {
+    /// Whether an engine takes so long a request: servers answer 400 where prompt and answer
+    /// together exceed their limit.
+    pub fn fit(self, max_model_len: u32) -> bool {
+        self.total() <= u64::from(max_model_len)
+    }
+
+    /// Tokens of prompt and answer.
+    pub fn total(self) -> u64 {
+        u64::from(self.input) + u64::from(self.output)
+    }
+}
+
 impl Work {
-    /// The lengths of a request.
-    fn sizes(&self, id: u32, rng: &mut impl Rng) -> Sizes {
-        match self.trace.as_deref() {
+    /// The lengths of all requests, as [`simulate`] sends them with the same seed.
+    pub fn sizes(&self, seed: u64) -> Vec<Sizes> {
+        self.drawn(&mut ChaCha8Rng::seed_from_u64(seed))
+    }
+
+    fn drawn(&self, rng: &mut impl Rng) -> Vec<Sizes> {
+        let mut sizes = |id: u32| match self.trace.as_deref() {
             Some(trace) if !trace.is_empty() => trace[id as usize % trace.len()],
             _ => Sizes {
                 input: self.input.sample(rng),
                 output: self.output.sample(rng),
             },
-        }
+        };
+        (0..self.requests).map(&mut sizes).collect()
     }
 }
 
-/// Serves the work; the same seed gives the same answer.
+/// Serves the work; the same seed gives the same answer. Requests that are longer than the
+/// engine takes are refused, never cut.
 pub fn simulate(config: EngineConfig, work: &Work, seed: u64) -> Run {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let longest = config.max_model_len.saturating_sub(1).max(1);
-    let requests: Vec<Request> = (0..work.requests)
-        .map(|id| {
-            let sizes = work.sizes(id, &mut rng);
-            Request::new(u64::from(id), sizes.input.min(longest), sizes.output)
-        })
-        .collect();
+    let sizes = work.drawn(&mut rng);
+    let most = config.max_model_len;
+    let numbered = (0u64..).zip(&sizes);
+    let (taken, too_long): (Vec<_>, Vec<_>) = numbered.partition(|(_, sizes)| sizes.fit(most));
+    let taken = taken
+        .into_iter()
+        .map(|(id, sizes)| Request::new(id, sizes.input, sizes.output));
+    let mut run = served(config, work, taken.collect(), &mut rng, seed);
+    let began = run.served.iter().map(|served| served.arrived).min();
+    for (id, sizes) in too_long {
+        let mut refused = Served::default();
+        refused.id = id;
+        refused.arrived = began.unwrap_or_default();
+        refused.refused = Some(Refusal::TooLong {
+            prompt: sizes.input,
+            most,
+        });
+        run.served.push(refused);
+    }
+    run
+}
+
+fn served(
+    config: EngineConfig,
+    work: &Work,
+    requests: Vec<Request>,
+    rng: &mut impl Rng,
+    seed: u64,
+) -> Run {
     match work.load {
         Load::Closed(streams) => {
             let streams = streams.max(1);
@@ -166,12 +221,15 @@ pub fn simulate(config: EngineConfig, work: &Work, seed: u64) -> Run {
         }
         Load::Open(rate) => {
             let mut at = 0.0;
+            // A request keeps its time, whether those before it were taken or not.
+            let times = (0..work.requests).map(|_| {
+                at += exponential(rng) / rate.max(1e-6);
+                (at * 1e9) as u64
+            });
+            let times: Vec<u64> = times.collect();
             let arrivals: Vec<(u64, Request)> = requests
                 .into_iter()
-                .map(|request| {
-                    at += exponential(&mut rng) / rate.max(1e-6);
-                    ((at * 1e9) as u64, request)
-                })
+                .map(|request| (times[request.id as usize], request))
                 .collect();
             let mut engine = Engine::new(config, seed);
             open_loop(&mut engine, arrivals, Keep::default())
@@ -209,6 +267,11 @@ impl Figures {
             tpot_ms: run.mean(Served::tpot_ms),
             e2e_ms: run.mean(Served::latency_ms),
         }
+    }
+
+    /// Requests under way on average, by Little's law.
+    pub fn in_flight(&self) -> Option<f64> {
+        Some(self.requests_per_s? * self.e2e_ms? / 1e3)
     }
 
     /// One of them.
@@ -320,7 +383,7 @@ mod tests {
         let rate = |batch: &str| {
             let flags = [("maxPrefillBatchSize".to_owned(), Some(batch.to_owned()))];
             let config = ascend.start(&flags, &timing).unwrap();
-            let names = settled(&flags, &config);
+            let names = ascend.settled(&flags, &timing).unwrap();
             assert!(names.iter().any(|(name, _)| name == "maxBatchSize"));
             let work = Work {
                 load: Load::Closed(32),
@@ -365,6 +428,59 @@ mod tests {
         let run = simulate(config.unwrap(), &work, 1);
         let served: Vec<u32> = run.served.iter().map(|served| served.tokens).collect();
         assert_eq!(served, [2, 10, 2, 10, 2]);
+    }
+
+    #[test]
+    fn a_flag_at_its_default_is_as_if_it_were_not_given() {
+        let subject = subject();
+        let timing = Timing::shipped(&subject.device);
+        let settled = |flags: &[(&str, &str)]| {
+            let flag = |(name, value): &(&str, &str)| ((*name).to_owned(), Some((*value).into()));
+            let flags: Vec<Flag> = flags.iter().map(flag).collect();
+            subject.settled(&flags, &timing).unwrap()
+        };
+        let bare = settled(&[]);
+        let usual = [
+            ("tensor-parallel-size", "1"),
+            ("gpu-memory-utilization", "0.92"),
+        ];
+        assert_eq!(settled(&usual), bare);
+        assert_ne!(settled(&[("gpu-memory-utilization", "0.5")]), bare);
+        assert_ne!(settled(&[("max-num-seqs", "32")]), bare);
+    }
+
+    #[test]
+    fn requests_that_are_too_long_are_refused_and_never_cut() {
+        let subject = subject();
+        let timing = Timing::shipped(&subject.device);
+        let flags = [("max-model-len".to_owned(), Some("1024".to_owned()))];
+        let config = subject.start(&flags, &timing).unwrap();
+        let sizes = |input, output| Sizes { input, output };
+        let trace = [
+            sizes(100, 8),
+            sizes(2000, 8),
+            sizes(1000, 24),
+            sizes(1000, 25),
+        ];
+        let served = |load| {
+            let work = Work {
+                load,
+                start: Start::AtOnce,
+                input: Lengths::Fixed(100),
+                output: Lengths::Fixed(8),
+                requests: 8,
+                trace: Some(Arc::new(trace)),
+            };
+            let run = simulate(config.clone(), &work, 1);
+            let refused = run.served.iter().filter(|served| served.refused.is_some());
+            let mut refused: Vec<u64> = refused.map(|served| served.id).collect();
+            refused.sort_unstable();
+            let tokens: u32 = run.served.iter().map(|served| served.tokens).sum();
+            (refused, tokens)
+        };
+        for load in [Load::Closed(2), Load::Open(5.0)] {
+            assert_eq!(served(load), (vec![1, 3, 5, 7], 2 * (8 + 24)));
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::calibrate::Calibration;
 use crate::cores::on_all;
 use crate::device::BadDevice;
 use crate::flags::Flag;
-use crate::predict::{Figures, Metric, Work, settled, simulate};
+use crate::predict::{Figures, Metric, Work, simulate};
 use crate::what_if::Objectives;
 
 /// What a tuner is after.
@@ -62,14 +62,16 @@ pub fn rank(
     let expected = on_all(candidates.len(), |index| {
         let flags = over(calibration.base_flags(), &candidates[index]);
         let config = subject.start(&flags, &calibration.timing).ok()?;
-        let settled = settled(&flags, &config);
+        let settled = subject.settled(&flags, &calibration.timing).ok()?;
         let run = simulate(config, work, SEED);
+        let figures = Figures::of(&run);
+        let beyond = calibration.envelope.beyond(work, &settled, &figures);
         Some(Ranked {
             index,
-            predicted: Figures::of(&run).get(goal.metric)?,
+            predicted: figures.get(goal.metric)?,
             met: goal.objectives.is_empty() || goal.objectives.met(&run),
             strains: goal.objectives.strains(&run),
-            inside_envelope: calibration.envelope.beyond(work, &settled).is_empty(),
+            inside_envelope: beyond.is_empty(),
         })
     });
     let mut ranked: Vec<Ranked> = expected.into_iter().flatten().collect();

@@ -16,7 +16,7 @@ use crate::calibrate::{Beyond, Calibration, requests};
 use crate::cores::on_all;
 use crate::device::{BadDevice, Card};
 use crate::observation::Load;
-use crate::predict::{Sizes, Subject, Work, settled, simulate};
+use crate::predict::{Figures, Sizes, Subject, Work, simulate};
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_sim::engine::virtual_time::Run;
 use prediction::prediction;
@@ -60,8 +60,19 @@ pub enum Outcome {
     Predicted(Box<Prediction>),
     /// The engine does not start, in its own words.
     Refused(String),
+    /// The engine starts, and rejects most requests of these lengths.
+    TooLong(TooLong),
     /// No load at all meets the objectives.
     NeverMet,
+}
+
+/// Requests most of which an engine rejects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong {
+    /// Tokens of prompt and answer, half of the requests having more.
+    pub median: u64,
+    /// The most that the engine takes.
+    pub most: u32,
 }
 
 /// The answers to a question.
@@ -84,6 +95,11 @@ pub enum WhatIfError {
         "say at which load (--concurrency or --rate), or give objectives (--slo) to find the greatest"
     )]
     NoLoad,
+    /// No setting takes requests of these lengths.
+    #[error(
+        "requests of {} tokens (prompt + answer) exceed max-model-len {}, and the engine rejects them; ask for shorter ones, or vary --flag max-model-len", .0.median, .0.most
+    )]
+    TooLong(TooLong),
     /// The card is not known.
     #[error(transparent)]
     Device(#[from] BadDevice),
@@ -113,6 +129,15 @@ pub fn ask(question: &Question<'_>) -> Result<Answers, WhatIfError> {
     let outcomes = on_all(settings.len(), |index| {
         outcome(question, &subject, &settings[index])
     });
+    let mut too_long = outcomes.iter().map(|outcome| match outcome {
+        Outcome::TooLong(why) => Some(*why),
+        _ => None,
+    });
+    if let Some(Some(first)) = too_long.next()
+        && too_long.all(|why| why.is_some())
+    {
+        return Err(WhatIfError::TooLong(first));
+    }
     let settings: Vec<(Setting, Outcome)> = settings
         .into_iter()
         .map(|(setting, _)| setting)
@@ -132,24 +157,36 @@ fn outcome(
 ) -> Outcome {
     let calibration = question.calibration;
     let elsewhere = setting.device != calibration.device;
+    let measured_on = &subject.device;
     let subject = Subject {
         device: card.device.clone(),
         ..subject.clone()
     };
-    let config = match subject.start(&setting.flags, &calibration.timing) {
-        Ok(config) => config,
+    let (flags, timing) = (&setting.flags, &calibration.timing);
+    let started = subject
+        .start(flags, timing)
+        .and_then(|config| Ok((config, subject.settled(flags, timing)?)));
+    let (config, settled) = match started {
+        Ok(started) => started,
         Err(error) => return Outcome::Refused(error.to_string()),
     };
-    let serve = |load: Load| {
-        let known = question.requests.or(calibration.workload.requests);
-        let work = Work {
+    let work = |load: Load| {
+        let usual = || requests(load, calibration.workload.requests);
+        Work {
             load,
             start: calibration.workload.start,
             input: question.input,
             output: calibration.workload.output(question.output),
-            requests: question.requests.unwrap_or_else(|| requests(load, known)),
+            requests: question.requests.unwrap_or_else(usual),
             trace: question.trace.clone(),
-        };
+        }
+    };
+    let some = work(setting.load.unwrap_or(Load::Closed(1)));
+    if let Some(why) = too_long(&some, config.max_model_len) {
+        return Outcome::TooLong(why);
+    }
+    let serve = |load: Load| {
+        let work = work(load);
         let run = simulate(config.clone(), &work, SEED);
         (work, run)
     };
@@ -160,21 +197,23 @@ fn outcome(
             None => return Outcome::NeverMet,
         },
     };
-    let mut beyond = calibration
-        .envelope
-        .beyond(&work, &settled(&setting.flags, &config));
+    let figures = Figures::of(&run);
+    let mut beyond = calibration.envelope.beyond(&work, &settled, &figures);
     if elsewhere {
-        beyond.push(Beyond {
-            what: "device".to_owned(),
-            value: setting.device.clone(),
-            measured: calibration.device.clone(),
-            doublings: 1.0,
-        });
+        beyond.push(Beyond::card(measured_on, &subject.device));
     }
     let watts = question.watts.or(card.watts);
     Outcome::Predicted(Box::new(prediction(
         question, setting, work, &run, beyond, watts,
     )))
+}
+
+/// Whether an engine rejects most of the requests: what remains is other work than was asked for.
+fn too_long(work: &Work, most: u32) -> Option<TooLong> {
+    let mut lengths: Vec<u64> = work.sizes(SEED).into_iter().map(Sizes::total).collect();
+    lengths.sort_unstable();
+    let median = *lengths.get(lengths.len() / 2)?;
+    (median > u64::from(most)).then_some(TooLong { median, most })
 }
 
 /// The greatest number of streams that meets the objectives, and its run.

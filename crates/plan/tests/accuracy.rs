@@ -66,6 +66,7 @@ fn measured(subject: &Subject, streams: u32, requests: u32, seed: u64) -> Observ
         flags: Vec::new(),
         version: None,
         figures,
+        left_out: None,
         origin: Origin::Run,
         invalid: Vec::new(),
     }

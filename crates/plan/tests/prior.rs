@@ -55,6 +55,7 @@ fn calibrated(subject: &Subject) -> Calibration {
                 flags: Vec::new(),
                 version: None,
                 figures: Figures::of(&simulate(config, &work, u64::from(streams))),
+                left_out: None,
                 origin: Origin::Run,
                 invalid: Vec::new(),
             }

@@ -1,5 +1,6 @@
 //! `inferometer plan`: will it fit, calibration, prediction.
 
+mod answers;
 pub mod arguments;
 mod calibration;
 mod curves;

@@ -158,7 +158,81 @@ fn a_verified_prediction_leaves_its_error_in_the_calibration() {
         assert!(error.is_some_and(|error| error.abs() < 0.5), "{ended:?}");
         let kept = std::fs::read_to_string(place.path("calibration.toml")).unwrap();
         assert_eq!(kept.matches("[[verified]]").count(), times, "{kept}");
+        assert_eq!(kept.matches("on = \"sim\"").count(), times, "{kept}");
     }
+}
+
+#[test]
+fn what_if_says_what_it_sent_and_rejects_what_the_engine_would() {
+    let place = Place::new();
+    assert_eq!(
+        calibrate(&place, &["--flag", "max-model-len=2048"]).code,
+        Some(0)
+    );
+    let what_if = |options: &[&str]| {
+        let fixed = [
+            "what-if",
+            "--calibration",
+            "calibration.toml",
+            "--lang",
+            "en",
+        ];
+        plan(&place, &[&fixed[..], options].concat())
+    };
+    let said = what_if(&["--concurrency", "16"]);
+    assert!(
+        said.stdout.contains("prompts of 60 and answers of"),
+        "{said:?}"
+    );
+    assert!(
+        said.stdout.contains("all streams starting at once"),
+        "{said:?}"
+    );
+    what_if(&["--concurrency", "8", "--input-tokens", "2000"])
+        .assert_refused(&["max-model-len 2048", "rejects"]);
+    let rate = what_if(&["--rate", "2.8517110266159693"]);
+    assert!(rate.stdout.contains(" 2.85/s"), "{rate:?}");
+    let long = ["--concurrency", "8", "--input-tokens", "uniform(500,2500)"];
+    let counted = what_if(&[&long[..], &["--format", "json"]].concat());
+    let setting = &json(&counted)["settings"][0];
+    let requests = &setting["predicted"]["requests"];
+    let failed = requests["failed"].as_u64().unwrap();
+    assert_eq!(setting["work"]["too_long"], failed);
+    let planned = requests["planned"].as_u64().unwrap();
+    assert!(failed > planned / 5 && failed < planned / 2, "{setting}");
+    let longest = 2048.0 - 200.0;
+    let mean = setting["predicted"]["tokens"]["input_mean"].as_f64();
+    assert!(mean.is_some_and(|mean| mean < longest), "{setting}");
+    let said = what_if(&long);
+    assert!(said.stdout.contains("exceed max-model-len"), "{said:?}");
+}
+
+#[test]
+fn points_outside_what_was_measured_are_drawn_hollow() {
+    let place = Place::new();
+    assert_eq!(calibrate(&place, &[]).code, Some(0));
+    let drawn = |loads: &str, folder: &str| {
+        let words = [
+            "what-if",
+            "--calibration",
+            "calibration.toml",
+            "--concurrency",
+            loads,
+            "--format",
+            "svg",
+            "--lang",
+            "en",
+            "-o",
+            folder,
+        ];
+        let ended = plan(&place, &words);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let file = place.path(folder).join("what-if-throughput-latency.svg");
+        std::fs::read_to_string(file).unwrap()
+    };
+    assert!(!drawn("16,64", "inside").contains("Hollow points"));
+    let outside = drawn("64,1024", "outside");
+    assert!(outside.contains("Hollow points") && outside.contains("which is not drawn"));
 }
 
 #[test]

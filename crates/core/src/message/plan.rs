@@ -73,8 +73,12 @@ crate::texts! {
         Source => "source", "来源";
         /// Note on the errors in the table.
         HeldOutNote => "predicted / measured − 1 of each point, predicted from the others alone", "每个负载点仅由其余点预测：预测值 / 实测值 − 1";
-        /// Note on points without a rate.
-        SpoiltRate => "no figure for a rate: it was not given, or a straggler had spoilt it; latencies stand for it", "缺少的速率：未给出，或被个别拖尾请求拉低而未采用，以时延代替";
+        /// Note on a rate that contradicts another.
+        LeftOutOtherTime => "{points}: req/s left out, it contradicts output tok/s (another time, or another length); output tok/s is used", "{points}：未采用每秒请求数，它与输出吞吐量矛盾（统计时段或长度不一致），以输出吞吐量为准";
+        /// Note on rates that leave streams idle.
+        LeftOutIdle => "{points}: rates left out, with the latency they leave streams idle (a straggler, or a wrong figure); latencies are used", "{points}：未采用速率，按时延折算有并发处于空闲（有拖尾请求，或数据有误），以时延为准";
+        /// A load with the requests that were under way.
+        InFlight => "{load} ({n} in flight)", "{load}（在途 {n}）";
         /// Note on a length that nobody told.
         AssumedLength => "max-model-len {tokens} is assumed: the model's own does not fit on this card; --flag max-model-len=N says better", "假定 max-model-len 为 {tokens}：模型自身的长度在此卡上放不下；可用 --flag max-model-len=N 指明";
         /// Column: the metric.
@@ -99,6 +103,10 @@ crate::texts! {
         HeldOut => "Error at points that were held out", "留出点误差";
         /// Heading: the envelope.
         Envelope => "May be trusted within", "可信范围";
+        /// Heading: the envelope of what may not be trusted.
+        Spanned => "The points span", "负载点范围";
+        /// Errors that are too large.
+        Distrusted => "may not be trusted: {metric} at {point} was predicted {error} off from the other points; measure it again or leave it out, and check model, card, lengths and flags", "不可信：由其余负载点预测 {point} 的{metric}，误差 {error}；请重测或去掉该点，并核对模型、设备、长度与参数";
         /// The file.
         Written => "written to {file}", "已写入 {file}";
         /// A measurement that the card cannot have made.
@@ -139,10 +147,24 @@ crate::texts! {
         Refused => "refused: {reason}", "拒绝启动：{reason}";
         /// Not even one stream.
         NeverMet => "one stream alone misses the objectives", "单个并发已不达标";
+        /// Requests longer than the engine takes, all of them.
+        AllTooLong => "rejected: {tokens} tokens (prompt + answer) exceed max-model-len {most}", "拒绝请求：{tokens} token（输入 + 输出）超过 max-model-len {most}";
+        /// Some of them.
+        SomeTooLong => "{n} of {all} requests exceed max-model-len (prompt + answer): the engine rejects them, and they count as failed", "{all} 个请求中有 {n} 个（输入 + 输出）超过 max-model-len：会被引擎拒绝，计为失败";
+        /// What was sent.
+        WorkNote => "simulated: prompts of {input} and answers of {output} tokens, {requests} requests, {start}", "模拟负载：输入 {input}、输出 {output} token，{requests} 个请求，{start}";
+        /// Lengths of a trace.
+        OfTrace => "{n} (mean of the trace)", "{n}（trace 均值）";
+        /// When streams begin.
+        StartSpread => "streams starting one after another over one latency", "各并发在一个时延内依次起步";
+        /// When streams begin.
+        StartAtOnce => "all streams starting at once", "全部并发同时起步";
+        /// Open loops.
+        RandomArrivals => "arriving at random", "随机到达";
         /// What is outside.
         Beyond => "{what} {value} was not measured ({measured})", "{what} {value} 未测过（{measured}）";
         /// Metrics without held-out points.
-        Uncalibrated => "{metrics} were not measured: predicted from the shipped profile, without an interval", "{metrics} 未实测：按内置参数预测，无区间";
+        Uncalibrated => "no interval for {metrics}: not among the fitted figures, they follow from the calibrated timing", "{metrics} 无区间：不在参与标定的数据之列，由标定后的时延模型推算";
         /// Intervals.
         IntervalNote => "± is the error of tok/s that 9 of 10 predictions stay below, from points that were held out. Inside the envelope: {bounds}; outside, all grow alike", "± 为 tok/s 的误差上限：按留出点估计，九成预测不超过此值。可信范围内：{bounds}；范围外同比放宽";
         /// Heading: a prediction beside a measurement.
@@ -151,6 +173,8 @@ crate::texts! {
         Predicted => "predicted", "预测值";
         /// Column: the measurement.
         Measured => "measured", "实测值";
+        /// Column: what the simulated engine gave.
+        Simulated => "simulated", "模拟值";
         /// Column: the error.
         Error => "error", "误差";
         /// Column: whether the measurement lies in the interval.
@@ -163,10 +187,16 @@ crate::texts! {
         VerifiedKept => "the error is kept in {file}", "误差已记入 {file}";
         /// Where the run is.
         VerifiedRun => "the run is {run}", "运行记录：{run}";
+        /// No server was measured.
+        VerifiedSimulated => "simulated with noise and other requests: nothing was measured on a server", "仅为带噪声、另取请求的模拟：并未在真实服务上实测";
         /// Title of curves over the load.
         OverLoad => "Predictions over the load", "预测随负载变化";
         /// What the bands of curves are.
-        Bands => "Bands: where 9 of 10 predictions lie, wider outside what was measured.", "色带：九成预测落在其中，超出已测范围时更宽。";
+        Bands => "Bands: where the value lies in 9 of 10 cases by the held-out errors, wider outside what was measured.", "色带：按留出点误差，九成情况下实际值落在其中；超出已测范围时更宽。";
+        /// The same where both axes are predicted.
+        LatencyBands => "Bands: where the latency lies in 9 of 10 cases by the held-out errors; req/s may be off too ({bound} inside the envelope), which is not drawn.", "色带：按留出点误差，九成情况下时延落在其中；横轴的每秒请求数同样有误差（可信范围内 {bound}），图中未画。";
+        /// Points outside the envelope.
+        HollowPoints => "Hollow points: outside what was measured.", "空心点：超出已测范围。";
         /// A flag at its default.
         Usual => "default", "默认";
     }

@@ -2,8 +2,9 @@
 
 use super::fit::Target;
 use crate::flags::Flag;
-use crate::observation::Load;
-use crate::predict::Work;
+use crate::observation::{Load, brief};
+use crate::predict::{Figures, Work};
+use inferometer_catalog::device::Device;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,8 +39,10 @@ pub struct Beyond {
 
 /// A range is trusted a quarter beyond its ends.
 const MARGIN: f64 = 1.25;
-/// Distance of a flag that was never varied, or that is no number.
+/// Least distance of what was never varied; all of it for what is no number.
 const UNVARIED: f64 = 1.0;
+/// What the card of another maker adds.
+const OTHER_MAKER: f64 = 2.0;
 
 impl Envelope {
     pub(super) fn of<'a>(targets: impl IntoIterator<Item = &'a Target<'a>>) -> Envelope {
@@ -52,7 +55,11 @@ impl Envelope {
             .collect();
         for target in targets {
             match target.work.load {
-                Load::Closed(streams) => widen(&mut envelope.concurrency, f64::from(streams)),
+                // More streams than requests were never busy.
+                Load::Closed(streams) => {
+                    let busy = streams.min(target.work.requests);
+                    widen(&mut envelope.concurrency, f64::from(busy));
+                }
                 Load::Open(rate) => widen(&mut envelope.rate, rate),
             }
             widen(&mut envelope.input_tokens, target.work.input.mean());
@@ -65,79 +72,110 @@ impl Envelope {
         envelope
     }
 
-    /// What of a setting lies outside; nothing where it is inside. The flags are settled.
-    pub fn beyond(&self, work: &Work, flags: &[Flag]) -> Vec<Beyond> {
-        let mut all = Vec::new();
-        match work.load {
-            Load::Closed(streams) => {
-                check(
-                    &mut all,
-                    "concurrency",
-                    f64::from(streams),
-                    self.concurrency,
-                );
-            }
-            Load::Open(rate) => check(&mut all, "rate", rate, self.rate),
-        }
-        if let (Some(other), [unlike]) = (self.other_loads(work.load), all.as_mut_slice()) {
-            unlike.measured = other;
-        }
-        check(
-            &mut all,
-            "input-tokens",
-            work.input.mean(),
-            self.input_tokens,
-        );
-        check(
-            &mut all,
-            "output-tokens",
-            work.output.mean(),
-            self.output_tokens,
-        );
+    /// What of a setting lies outside; nothing where it is inside. The flags are settled, and
+    /// the figures are what is predicted there.
+    pub fn beyond(&self, work: &Work, flags: &[Flag], predicted: &Figures) -> Vec<Beyond> {
+        let load = match work.load {
+            Load::Closed(streams) => match (self.concurrency, self.rate) {
+                (None, Some(rates)) => {
+                    let rate = predicted.requests_per_s;
+                    Some(other_load(
+                        ("concurrency", streams.into()),
+                        ("rate", rates),
+                        rate,
+                    ))
+                }
+                (range, _) => outside("concurrency", streams.into(), range),
+            },
+            Load::Open(rate) => match (self.rate, self.concurrency) {
+                (None, Some(streams)) => {
+                    let in_flight = predicted.in_flight();
+                    Some(other_load(
+                        ("rate", rate),
+                        ("concurrency", streams),
+                        in_flight,
+                    ))
+                }
+                (range, _) => outside("rate", rate, range),
+            },
+        };
+        let lengths = [
+            outside("input-tokens", work.input.mean(), self.input_tokens),
+            outside("output-tokens", work.output.mean(), self.output_tokens),
+        ];
         let names = flags.iter().map(|(name, _)| name.as_str());
         let names: BTreeSet<&str> = names.chain(self.flags.keys().map(String::as_str)).collect();
-        for name in names {
-            let value = value_of(flags, name);
-            let usual = BTreeSet::from([String::new()]);
-            let measured = self.flags.get(name).unwrap_or(&usual);
-            if measured.contains(&value) {
-                continue;
-            }
-            let numbers: Vec<f64> = measured
-                .iter()
-                .filter_map(|text| text.parse().ok())
-                .collect();
-            let range = numbers.iter().fold(None, |range, &number| {
-                let mut range = range;
-                widen(&mut range, number);
-                range
-            });
-            match (value.parse::<f64>(), range) {
-                (Ok(number), Some([low, high])) if low < high => {
-                    check(&mut all, name, number, range);
-                }
-                _ => all.push(Beyond {
-                    what: name.to_owned(),
-                    value,
-                    measured: measured.iter().cloned().collect::<Vec<_>>().join(", "),
-                    doublings: UNVARIED,
-                }),
-            }
+        let flags = names
+            .into_iter()
+            .filter_map(|name| self.flag_outside(name, &value_of(flags, name)));
+        let known = load.into_iter().chain(lengths.into_iter().flatten());
+        known.chain(flags).collect()
+    }
+
+    fn flag_outside(&self, name: &str, value: &str) -> Option<Beyond> {
+        let usual = BTreeSet::from([String::new()]);
+        let measured = self.flags.get(name).unwrap_or(&usual);
+        if measured.contains(value) {
+            return None;
         }
-        all
+        let number = |text: &str| match text {
+            "" => usual_number(name),
+            text => text.parse::<f64>().ok(),
+        };
+        let mut range = None;
+        for known in measured.iter().filter_map(|text| number(text)) {
+            widen(&mut range, known);
+        }
+        if let (Some(number), Some([low, high])) = (number(value), range) {
+            let beyond = outside(name, number, range)?;
+            let varied = low < high;
+            let least = if varied { 0.0 } else { UNVARIED };
+            return Some(Beyond {
+                doublings: beyond.doublings.max(least),
+                ..beyond
+            });
+        }
+        Some(Beyond {
+            what: name.to_owned(),
+            value: value.to_owned(),
+            measured: measured.iter().cloned().collect::<Vec<_>>().join(", "),
+            doublings: UNVARIED,
+        })
     }
 }
 
-impl Envelope {
-    /// What was measured of loads of the other kind, where none of this kind was.
-    fn other_loads(&self, load: Load) -> Option<String> {
-        let (own, name, other) = match load {
-            Load::Closed(_) => (self.concurrency, "rate", self.rate),
-            Load::Open(_) => (self.rate, "concurrency", self.concurrency),
+impl Beyond {
+    /// Another card than the measured one: the further its speed is from it, the less the
+    /// factors of the calibration say, and other makers' kernels are others altogether.
+    pub fn card(measured: &Device, asked: &Device) -> Beyond {
+        let apart = |a: f64, b: f64| (a / b).log2().abs();
+        let bandwidth = apart(asked.bandwidth(), measured.bandwidth());
+        let arithmetic = apart(asked.half_tflops, measured.half_tflops);
+        let maker = match asked.kind == measured.kind {
+            true => 0.0,
+            false => OTHER_MAKER,
         };
-        let [low, high] = other.filter(|_| own.is_none())?;
-        Some(format!("{name} {low}–{high}"))
+        Beyond {
+            what: "device".to_owned(),
+            value: asked.name.clone(),
+            measured: measured.name.clone(),
+            doublings: UNVARIED + bandwidth.max(arithmetic) + maker,
+        }
     }
+}
+
+/// What a flag that is not given comes to, where that is the same for all models and cards.
+fn usual_number(name: &str) -> Option<f64> {
+    let parallel = [
+        "tensor-parallel-size",
+        "pipeline-parallel-size",
+        "data-parallel-size",
+        "tp-size",
+        "pp-size",
+        "dp-size",
+        "worldSize",
+    ];
+    parallel.contains(&name).then_some(1.0)
 }
 
 /// A flag's value; a switch's is `true`, an absent one's is empty.
@@ -153,28 +191,124 @@ fn widen(range: &mut Option<[f64; 2]>, value: f64) {
     *range = Some([low.min(value), high.max(value)]);
 }
 
-fn check(all: &mut Vec<Beyond>, what: &str, value: f64, range: Option<[f64; 2]>) {
+/// A load of a kind that was not measured, by what it comes to in the kind that was.
+fn other_load(
+    (what, value): (&str, f64),
+    (name, range): (&str, [f64; 2]),
+    comes_to: Option<f64>,
+) -> Beyond {
+    let beyond = comes_to.and_then(|comes_to| outside(name, comes_to, Some(range)));
+    Beyond {
+        what: what.to_owned(),
+        value: brief(value),
+        measured: format!("{name} {}", span(range)),
+        doublings: UNVARIED + beyond.map_or(0.0, |beyond| beyond.doublings),
+    }
+}
+
+fn outside(what: &str, value: f64, range: Option<[f64; 2]>) -> Option<Beyond> {
     let Some([low, high]) = range else {
-        all.push(Beyond {
+        return Some(Beyond {
             what: what.to_owned(),
-            value: value.to_string(),
+            value: brief(value),
             measured: String::new(),
             doublings: UNVARIED,
         });
-        return;
     };
     if value >= low / MARGIN && value <= high * MARGIN {
-        return;
+        return None;
     }
     let distance = if value < low {
         low / value
     } else {
         value / high
     };
-    all.push(Beyond {
+    Some(Beyond {
         what: what.to_owned(),
-        value: value.to_string(),
-        measured: format!("{low}–{high}"),
+        value: brief(value),
+        measured: span([low, high]),
         doublings: distance.log2().max(0.0),
-    });
+    })
+}
+
+fn span([low, high]: [f64; 2]) -> String {
+    match low == high {
+        true => brief(low),
+        false => format!("{}–{}", brief(low), brief(high)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::Start;
+    use inferometer_core::length::Distribution as Lengths;
+
+    fn envelope() -> Envelope {
+        Envelope {
+            concurrency: Some([1.0, 64.0]),
+            input_tokens: Some([512.0, 512.0]),
+            output_tokens: Some([128.0, 128.0]),
+            flags: BTreeMap::from([(
+                "max-num-seqs".to_owned(),
+                BTreeSet::from(["256".to_owned()]),
+            )]),
+            ..Envelope::default()
+        }
+    }
+
+    fn far(load: Load, flags: &[(&str, &str)], predicted: Figures) -> f64 {
+        let work = Work {
+            load,
+            start: Start::AtOnce,
+            input: Lengths::Fixed(512),
+            output: Lengths::Fixed(128),
+            requests: 256,
+            trace: None,
+        };
+        let usual = [("max-num-seqs", "256")];
+        let flags = usual.iter().chain(flags);
+        let flags: Vec<Flag> = flags
+            .map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())))
+            .collect();
+        let beyond = envelope().beyond(&work, &flags, &predicted);
+        beyond.iter().map(|beyond| beyond.doublings).sum()
+    }
+
+    #[test]
+    fn the_further_a_flag_is_from_what_was_measured_the_less_is_known() {
+        let flag = |name, value| far(Load::Closed(8), &[(name, value)], Figures::default());
+        assert_eq!(flag("max-num-seqs", "256"), 0.0);
+        let near = flag("max-num-seqs", "128");
+        assert!(near >= 1.0 && flag("max-num-seqs", "16") > near + 2.0);
+        assert_eq!(flag("tensor-parallel-size", "1"), 0.0);
+        let two = flag("tensor-parallel-size", "2");
+        assert!(two >= 1.0 && flag("tensor-parallel-size", "8") >= two + 2.0);
+        assert_eq!(flag("kv-cache-dtype", "fp8"), UNVARIED);
+    }
+
+    #[test]
+    fn a_rate_is_as_far_as_the_streams_that_it_keeps_busy() {
+        let rate = |rate: f64, latency: f64| {
+            let predicted = Figures {
+                requests_per_s: Some(rate),
+                e2e_ms: Some(latency * 1e3),
+                ..Figures::default()
+            };
+            far(Load::Open(rate), &[], predicted)
+        };
+        assert_eq!(rate(10.0, 2.0), UNVARIED);
+        assert!(rate(10.0, 64.0) > UNVARIED + 3.0);
+    }
+
+    #[test]
+    fn a_card_is_further_the_less_it_is_like_the_measured_one() {
+        let card = |name: &str| {
+            let device = |name| Device::named(name).unwrap();
+            Beyond::card(device("h200"), device(name)).doublings
+        };
+        assert!(card("h100") < card("a100-80g"));
+        assert!(card("a100-80g") < card("l20"));
+        assert!(card("a100-80g") + 1.0 < card("910b3"));
+    }
 }

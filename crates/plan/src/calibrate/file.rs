@@ -3,7 +3,7 @@
 use super::{Envelope, HeldOut, TooFast};
 use crate::device::{BadDevice, Card};
 use crate::flags::Flag;
-use crate::observation::Start;
+use crate::observation::{LeftOut, Start};
 use crate::predict::Subject;
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_catalog::model::Model;
@@ -98,6 +98,9 @@ pub struct FittedPoint {
     pub name: String,
     /// Its load: `concurrency 8`, `rate 2.5`.
     pub load: String,
+    /// Rates of it that were not used, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
     /// predicted / measured − 1 when this point was left out, by metric.
     pub errors: BTreeMap<String, f64>,
 }
@@ -110,6 +113,10 @@ pub struct Verified {
     pub at: String,
     /// The setting, in words.
     pub setting: String,
+    /// What measured it: `sim`, the simulated engine, or the URL of a server; absent in files
+    /// that did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
     /// predicted / measured − 1, by metric.
     pub errors: BTreeMap<String, f64>,
 }

@@ -107,7 +107,8 @@ fn distance(targets: &[Target<'_>], left: usize) -> f64 {
         .filter(|(index, _)| *index != left)
         .map(|(_, target)| target);
     let target = &targets[left];
-    let beyond = Envelope::of(others).beyond(&target.work, &target.settled);
+    let seen = &target.observation.figures;
+    let beyond = Envelope::of(others).beyond(&target.work, &target.settled, seen);
     beyond.iter().map(|beyond| beyond.doublings).sum()
 }
 

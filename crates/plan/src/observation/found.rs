@@ -37,6 +37,7 @@ pub(super) fn observation(found: &Found) -> Option<Observation> {
         flags: flags(found),
         version: version(found.tool),
         figures,
+        left_out: None,
         origin: Origin::Import,
         invalid: invalid(summary),
     })

@@ -60,6 +60,7 @@ mod tests {
             flags: flags.iter().map(flag).collect(),
             version: None,
             figures: Figures::default(),
+            left_out: None,
             origin: Origin::Import,
             invalid: Vec::new(),
         }];

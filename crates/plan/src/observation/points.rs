@@ -13,7 +13,7 @@ use crate::predict::Figures;
 use inferometer_catalog::engine::flag::{Lookup, lookup};
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::length::Distribution as Lengths;
-use table::tables;
+use table::{Table, tables};
 
 /// What a column holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +78,13 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Observation>, String> {
     Ok(all)
 }
 
+/// The tables of a text with bars, for the reader of tables in notes: it knows more names of
+/// columns, and the same numbers must mean the same in every form.
+pub(super) fn to_markdown(text: &str) -> String {
+    let tables: Vec<String> = tables(text).iter().map(Table::to_markdown).collect();
+    tables.join("\n")
+}
+
 fn shortened(text: &str) -> String {
     inferometer_core::hostile::printable(text, 40)
 }
@@ -110,25 +117,38 @@ fn column(title: &str) -> Option<Column> {
         .chars()
         .filter(|sign| sign.is_alphanumeric() || *sign == '/')
         .collect();
-    let plain = plain.strip_prefix("mean").unwrap_or(&plain);
+    let mut average = ["mean", "平均"].into_iter();
+    let plain = average
+        .find_map(|word| plain.strip_prefix(word))
+        .unwrap_or(&plain);
     Some(match plain {
         "concurrency" | "streams" | "maxconcurrency" | "parallel" | "并发" | "并发数" => {
             Column::Concurrency
         }
         "rate" | "requestrate" => Column::Rate,
         "requests" | "numprompts" | "请求数" => Column::Requests,
-        "inputtokens" | "input" | "in" | "prompttokens" => Column::Input,
-        "outputtokens" | "output" | "out" => Column::Output,
-        "in/out" | "input/output" => Column::Both,
-        "requestspers" | "requests/s" | "req/s" | "qps" | "rps" | "requestthroughput" => {
-            Column::RequestsPerS
+        "inputtokens" | "input" | "in" | "prompttokens" | "输入" | "输入长度" | "输入token"
+        | "输入token数" => Column::Input,
+        "outputtokens" | "output" | "out" | "输出" | "输出长度" | "输出token" | "输出token数" => {
+            Column::Output
         }
-        "outputtokenspers" | "outputtokens/s" | "tokens/s" | "tok/s" | "outputthroughput" => {
-            Column::TokensPerS
+        "in/out" | "input/output" | "输入/输出" => Column::Both,
+        "requestspers" | "requests/s" | "req/s" | "qps" | "rps" | "requestthroughput"
+        | "每秒请求" | "每秒请求数" => Column::RequestsPerS,
+        "outputtokenspers"
+        | "outputtokens/s"
+        | "tokens/s"
+        | "tok/s"
+        | "outputthroughput"
+        | "输出吞吐"
+        | "输出吞吐量"
+        | "输出吞吐tok/s"
+        | "输出吞吐量tok/s" => Column::TokensPerS,
+        "ttftms" | "ttft" | "首token时延ms" | "首token延迟ms" => Column::Ttft,
+        "tpotms" | "tpot" | "每token时延ms" | "每token延迟ms" => Column::Tpot,
+        "e2ems" | "e2e" | "e2elms" | "latencyms" | "端到端时延ms" | "时延ms" | "延迟ms" => {
+            Column::E2e
         }
-        "ttftms" | "ttft" => Column::Ttft,
-        "tpotms" | "tpot" => Column::Tpot,
-        "e2ems" | "e2e" | "e2elms" | "latencyms" => Column::E2e,
         "version" | "engineversion" => Column::Version,
         "flags" | "参数" => Column::Flags,
         "note" | "notes" | "label" | "name" | "date" | "model" | "" => Column::Remark,
@@ -226,6 +246,7 @@ impl Point {
             flags: self.flags,
             version: self.version,
             figures: self.figures,
+            left_out: None,
             origin: Origin::Import,
             invalid: Vec::new(),
         })
@@ -311,6 +332,18 @@ Measured on one H200:
         assert_eq!(unnamed(csv)[0].flags, [flag("max-num-seqs", "32")]);
         assert_eq!(unnamed(csv)[1].input, Some(Lengths::Normal(512.0, 50.0)));
         assert_eq!(unnamed(csv)[1].figures.ttft_ms, None);
+    }
+
+    #[test]
+    fn semicolons_tabs_and_chinese_titles_say_the_same() {
+        let english =
+            "concurrency,input_tokens,output_tokens,requests_per_s,ttft_ms\n8,512,128,20.4,153\n";
+        let chinese = "并发数;输入长度;输出长度;QPS;平均首token时延(ms)\n8;512;128;20,4;153\n";
+        let tabs = english.replace(',', "\t");
+        let points = |text: &str| read("points", text).unwrap();
+        assert_eq!(points(english).len(), 1);
+        assert_eq!(points(english), points(chinese));
+        assert_eq!(points(english), points(&tabs));
     }
 
     #[test]

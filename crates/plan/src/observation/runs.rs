@@ -132,23 +132,35 @@ fn read_source(path: &Path) -> Result<Vec<Observation>, ObservationError> {
         Err(reason) if !is_json => return Err(failed(reason)),
         Ok(_) | Err(_) => {}
     }
-    let imported = inferometer_import::read(&path.display().to_string(), &text);
+    let mut observed = imported(&path.display().to_string(), &text);
+    if observed.is_empty() {
+        // Without lengths and flags it is a table of any tool, with other signs between cells.
+        observed = imported("", &points::to_markdown(&text));
+        for point in &mut observed {
+            point.name = format!("{} {}", path.display(), point.load);
+        }
+    }
+    match points {
+        Err(reason) if observed.is_empty() => Err(failed(reason)),
+        _ => Ok(observed),
+    }
+}
+
+/// What the reader of other tools' results finds in a text.
+fn imported(name: &str, text: &str) -> Vec<Observation> {
+    let imported = inferometer_import::read(name, text);
     let of_2024 = imported.results.iter().find_map(|found| match found.tool {
         Tool::Evalscope2024 => found::version(found.tool),
         _ => None,
     });
     let observed = imported.results.iter().filter_map(observation);
-    let observed: Vec<Observation> = observed
+    observed
         .map(|observed| Observation {
             // A table among blocks of that time is of that time.
             version: observed.version.or(of_2024),
             ..observed
         })
-        .collect();
-    match points {
-        Err(reason) if observed.is_empty() => Err(failed(reason)),
-        _ => Ok(observed),
-    }
+        .collect()
 }
 
 /// The runs of a sweep, in the order of its plan. A visit that came to nothing has none.
@@ -239,6 +251,7 @@ fn of_run(run: &RunDir) -> Result<Option<Observation>, String> {
         flags: command.map_or(Vec::new(), |command| flags_of(&command)),
         version: engine.version.and_then(|version| version.parse().ok()),
         figures: figures(&summary),
+        left_out: None,
         origin: Origin::Run,
         invalid: match summary.valid {
             true => Vec::new(),

@@ -4,60 +4,59 @@
 //! usual latency can double that time. What it does not reach is used instead: tokens a second
 //! where they were counted otherwise, and latencies.
 
-use super::{Load, Observation, Origin};
+use super::{LeftOut, Load, Observation, Origin};
 use inferometer_core::length::Distribution as Lengths;
-use inferometer_import::Code;
+use inferometer_import::{Code, ImportedSummary, Spread, shrunk_concurrency};
 
 /// Rates that differ by more than this share were not counted over the same time.
 const SAME_TIME: f64 = 0.1;
-/// Waves that starting and draining cost a closed loop, with answers of mixed lengths.
-const IDLE_WAVES: f64 = 1.5;
-/// Streams that are busy less than this part of what is usual wait for a straggler.
-const SPOILT: f64 = 0.6;
 
-/// Leaves out the rates of another tool that stragglers have spoilt; what then speaks against
-/// nothing but those rates is no reason to refuse the rest. Our own runs judge that themselves.
+/// Leaves out the rates of another tool that stragglers have spoilt, and says so; what then
+/// speaks against nothing but those rates is no reason to refuse the rest. Our own runs judge
+/// that themselves.
 pub(super) fn without_spoilt_rates(observation: &mut Observation) {
-    if observation.origin != Origin::Import {
+    if observation.origin != Origin::Import || observation.rate().is_none() {
         return;
     }
-    let Some(rate) = observation.figures.requests_per_s else {
-        return;
-    };
     let shrunk = Code::ShrunkConcurrency.name();
     let judged = observation.invalid.iter().any(|code| code == shrunk);
-    let tokens = observation.figures.output_tokens_per_s;
+    let in_flight = observation.in_flight();
+    let figures = &mut observation.figures;
     let mean = observation.output.map(Lengths::mean);
-    let other_time = match (tokens, mean) {
-        (Some(tokens), Some(mean)) => (tokens / (rate * mean) - 1.0).abs() > SAME_TIME,
+    let other_time = match (figures.requests_per_s, figures.output_tokens_per_s, mean) {
+        (Some(rate), Some(tokens), Some(mean)) => (tokens / (rate * mean) - 1.0).abs() > SAME_TIME,
         _ => false,
     };
-    if !(other_time || judged || streams_wait(observation, rate)) {
+    if other_time {
+        figures.requests_per_s = None;
+        observation.left_out = Some(LeftOut::OtherTime);
+    } else if judged || streams_wait(observation) {
+        let figures = &mut observation.figures;
+        (figures.requests_per_s, figures.output_tokens_per_s) = (None, None);
+        observation.left_out = Some(LeftOut::Idle { in_flight });
+    } else {
         return;
     }
-    let figures = &mut observation.figures;
-    figures.requests_per_s = None;
-    if !other_time {
-        figures.output_tokens_per_s = None;
-    }
-    if figures.e2e_ms.is_some() {
+    if observation.latency_ms().is_some() {
         observation.invalid.retain(|code| code != shrunk);
     }
 }
 
-/// Whether the streams of a closed loop are idle more than starting and draining cost.
-fn streams_wait(observation: &Observation, rate: f64) -> bool {
-    let (Load::Closed(streams), Some(requests), Some(latency)) = (
-        observation.load,
-        observation.requests,
-        observation.figures.e2e_ms,
-    ) else {
+/// Whether fewer requests are under way than the streams of a closed loop send, by the rule that
+/// judges results of other tools: a table of points is no better than a table in notes.
+fn streams_wait(observation: &Observation) -> bool {
+    let Load::Closed(streams) = observation.load else {
         return false;
     };
-    let streams = f64::from(streams);
-    let waves = f64::from(requests) / streams;
-    let busy = rate * latency / 1e3 / streams;
-    busy < SPOILT * waves / (waves + IDLE_WAVES)
+    let mut summary = ImportedSummary::default();
+    summary.concurrency.configured = Some(u64::from(streams));
+    summary.requests.planned = observation.requests.map(u64::from);
+    summary.throughput.requests_per_s = observation.rate();
+    summary.latency.e2e_ms = observation.latency_ms().map(|mean| Spread {
+        mean: Some(mean),
+        ..Spread::default()
+    });
+    shrunk_concurrency(&summary).is_some()
 }
 
 #[cfg(test)]
@@ -78,6 +77,7 @@ mod tests {
             flags: Vec::new(),
             version: None,
             figures,
+            left_out: None,
             origin: Origin::Import,
             invalid: Vec::new(),
         }

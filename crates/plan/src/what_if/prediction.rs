@@ -1,10 +1,11 @@
 //! What is predicted of one setting, and how sure it is.
 
-use super::{Question, Setting};
+use super::{Question, SEED, Setting};
 use crate::calibrate::Beyond;
 use crate::flags::value;
 use crate::predict::{Metric, Work};
 use inferometer_core::summary::Distribution;
+use inferometer_sim::engine::Refusal;
 use inferometer_sim::engine::virtual_time::{Run, Served};
 
 /// A prediction.
@@ -24,6 +25,8 @@ pub struct Prediction {
     pub served: u64,
     /// Requests that the engine refused, such as those longer than its cache.
     pub refused: u64,
+    /// Those of them that are longer than max-model-len.
+    pub too_long: u64,
     /// Prompt tokens of those that were served, on average.
     pub input_mean: f64,
     /// Output tokens of those, on average.
@@ -63,9 +66,13 @@ pub(super) fn prediction(
         Distribution::of(run.served.iter().filter_map(figure).collect())
     };
     let done = run.served.iter().filter(|served| served.finished.is_some());
-    let (mut served, mut tokens) = (0u64, 0u64);
+    let sizes = work.sizes(SEED);
+    let (mut served, mut prompts, mut tokens) = (0u64, 0u64, 0u64);
     for request in done {
         served += 1;
+        prompts += sizes
+            .get(request.id as usize)
+            .map_or(0, |sizes| u64::from(sizes.input));
         tokens += u64::from(request.tokens);
     }
     let size = |name: &str| {
@@ -91,6 +98,10 @@ pub(super) fn prediction(
         });
         (metric, known.map(|known| known.bound * far))
     });
+    let refused = |of: fn(&Refusal) -> bool| {
+        let refusals = run.served.iter().filter_map(|it| it.refused.as_ref());
+        refusals.filter(|why| of(why)).count() as u64
+    };
     let positive = output_tokens_per_s > 0.0;
     Prediction {
         cards,
@@ -98,12 +109,9 @@ pub(super) fn prediction(
         output_tokens_per_s,
         window_s: run.ended as f64 * 1e-9,
         served,
-        refused: run
-            .served
-            .iter()
-            .filter(|served| served.refused.is_some())
-            .count() as u64,
-        input_mean: work.input.mean(),
+        refused: refused(|_| true),
+        too_long: refused(|why| matches!(why, Refusal::TooLong { .. })),
+        input_mean: prompts as f64 / served.max(1) as f64,
         output_mean: tokens as f64 / served.max(1) as f64,
         ttft_ms: sample(Served::ttft_ms),
         tpot_ms: sample(Served::tpot_ms),

@@ -28,7 +28,7 @@ fn setting_json(setting: &Setting, outcome: &Outcome) -> Value {
     let mut all = json!({ "device": setting.device, "flags": flags });
     let load = match outcome {
         Outcome::Predicted(prediction) => Some(prediction.work.load),
-        Outcome::Refused(_) | Outcome::NeverMet => setting.load,
+        Outcome::Refused(_) | Outcome::TooLong(_) | Outcome::NeverMet => setting.load,
     };
     all["point"] = match load {
         Some(Load::Closed(streams)) => json!({ "concurrency": streams }),
@@ -37,6 +37,12 @@ fn setting_json(setting: &Setting, outcome: &Outcome) -> Value {
     };
     let more = match outcome {
         Outcome::Refused(reason) => json!({ "predicted": null, "error": reason }),
+        Outcome::TooLong(why) => json!({
+            "predicted": null,
+            "error": format!(
+                "requests of {} tokens exceed max-model-len {}", why.median, why.most
+            ),
+        }),
         Outcome::NeverMet => json!({
             "predicted": null,
             "error": "a single stream misses the objectives",
@@ -85,6 +91,13 @@ fn predicted(prediction: &Prediction) -> Value {
             },
             "tokens": { "input_mean": prediction.input_mean, "output_mean": prediction.output_mean },
             "slo": prediction.met.map(|met| json!({ "met": met })),
+        },
+        "work": {
+            "input_tokens": prediction.work.input.to_string(),
+            "output_tokens": prediction.work.output.to_string(),
+            "trace": prediction.work.trace.is_some(),
+            "start": prediction.work.start,
+            "too_long": prediction.too_long,
         },
         "interval": interval(prediction),
         "inside_envelope": prediction.inside(),

@@ -54,7 +54,13 @@ impl Prediction {
 
 impl Verified {
     /// The error of a prediction.
-    pub fn new(at: String, setting: String, predicted: &Figures, measured: &Figures) -> Verified {
+    pub fn new(
+        at: String,
+        setting: String,
+        on: String,
+        predicted: &Figures,
+        measured: &Figures,
+    ) -> Verified {
         let error = |metric: Metric| {
             let (predicted, measured) = (predicted.get(metric)?, measured.get(metric)?);
             let sound = measured > 0.0 && predicted.is_finite();
@@ -63,6 +69,7 @@ impl Verified {
         Verified {
             at,
             setting,
+            on: Some(on),
             errors: Metric::ALL.into_iter().filter_map(error).collect(),
         }
     }
@@ -84,7 +91,8 @@ mod tests {
             tpot_ms: Some(5.0),
             ..Figures::default()
         };
-        let verified = Verified::new("now".to_owned(), "all".to_owned(), &predicted, &measured);
+        let [at, setting, on] = ["now", "all", "sim"].map(str::to_owned);
+        let verified = Verified::new(at, setting, on, &predicted, &measured);
         assert_eq!(verified.errors.len(), 1);
         assert!((verified.errors["requests"] - 0.1).abs() < 1e-12);
     }

@@ -215,6 +215,18 @@ pub struct Sample {
     pub interval: Option<[f64; 2]>,
     /// A word beside the point.
     pub label: Option<String>,
+    /// How its marker is filled on a line.
+    pub fill: Fill,
+}
+
+/// How a marker is filled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fill {
+    /// With its colour.
+    #[default]
+    Solid,
+    /// Not at all: an outline, for what is less sure.
+    Hollow,
 }
 
 impl Sample {
@@ -225,6 +237,15 @@ impl Sample {
             y: y.filter(|y| y.is_finite()),
             interval: None,
             label: None,
+            fill: Fill::Solid,
+        }
+    }
+
+    /// The same as an outline.
+    pub fn hollow(self) -> Self {
+        Sample {
+            fill: Fill::Hollow,
+            ..self
         }
     }
 

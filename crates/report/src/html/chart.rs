@@ -4,7 +4,7 @@
 use super::{Edition, script_words};
 use crate::figure::theme::{Look, Theme};
 use crate::figure::{
-    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shade, Shape,
+    Axis, Colour, Figure, Fill, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shade, Shape,
 };
 use serde_json::{Map, Value, json};
 
@@ -161,6 +161,10 @@ fn samples(samples: &[Sample]) -> Vec<(&'static str, Value)> {
     if samples.iter().any(|sample| sample.label.is_some()) {
         let labels: Vec<_> = samples.iter().map(|sample| &sample.label).collect();
         out.push(("labels", json!(labels)));
+    }
+    if samples.iter().any(|sample| sample.fill == Fill::Hollow) {
+        let hollow = samples.iter().map(|sample| sample.fill == Fill::Hollow);
+        out.push(("hollow", json!(hollow.collect::<Vec<_>>())));
     }
     out
 }

@@ -42,6 +42,7 @@
         hovertemplate: `${at ? '%{customdata}' : value(panel.x, '%{x:,.4~r}')}<br><b>${
           value(panel.y, '%{y:,.4~r}')}</b>${name ? `<extra>${name.replace(/%/g, '&#37;')}</extra>` : '<extra></extra>'}`,
       };
+      if (series.hollow) common.marker.symbol = series.hollow.map((it) => it ? 'circle-open' : 'circle');
       const few = !series.x || series.x.length <= 60;
       const labels = series.labels && series.labels.map((label) => plain(say(label)));
       const labelled = labels && labels.length <= (series.shape === 'line' ? 24 : 14);

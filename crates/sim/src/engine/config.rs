@@ -52,7 +52,7 @@ pub struct Headroom {
 }
 
 /// All that an engine is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct EngineConfig {
     /// The scheduler.
     pub policy: Policy,

@@ -1,5 +1,6 @@
 //! `inferometer plan calibrate`.
 
+use super::answers::brief;
 use super::arguments::CalibrateArguments;
 use super::show;
 use crate::Exit;
@@ -11,7 +12,7 @@ use inferometer_core::run_dir::write_whole;
 use inferometer_plan::calibrate::{Calibration, Doubtful, FittedPoint, calibrate, word};
 use inferometer_plan::device::{Card, Timed};
 use inferometer_plan::model::KnownModel;
-use inferometer_plan::observation::{Assumed, assume_longest_request, read_sources};
+use inferometer_plan::observation::{Assumed, LeftOut, assume_longest_request, read_sources};
 use inferometer_plan::predict::{Metric, Subject};
 use inferometer_report::doc::{Block, Cell, Column, Pair, Section, Table};
 use std::collections::BTreeSet;
@@ -107,12 +108,7 @@ fn sections(
     if let (false, Some(only)) = (several, sources.first()) {
         footnotes.push(format!("{}: {only}", Text::Source.text(lang)));
     }
-    let has = |point: &FittedPoint, metric: Metric| point.errors.contains_key(word(metric));
-    let spoilt = |point: &FittedPoint| has(point, Metric::E2e) && !has(point, Metric::Requests);
-    let rates = held_out.iter().any(|it| it.metric == Metric::Requests);
-    if rates && calibration.points.iter().any(spoilt) {
-        footnotes.push(Text::SpoiltRate.text(lang).to_owned());
-    }
+    footnotes.extend(left_out(&calibration.points, lang));
     if let Some(tokens) = longest {
         footnotes.push(Text::AssumedLength.with(lang, &[("tokens", tokens.to_string())]));
     }
@@ -164,18 +160,65 @@ fn sections(
         );
         Section::plain(vec![Block::Paragraph(said)])
     });
+    let mut ranges = vec![Block::Pairs(envelope(calibration, lang))];
+    let heading = match distrusted(calibration, lang) {
+        Some(why) => {
+            ranges.push(Block::Paragraph(why));
+            Text::Spanned
+        }
+        None => Text::Envelope,
+    };
     let sections = [
         Section::headed(Text::Calibration.text(lang), vec![Block::Table(points)]),
         Section::headed(Text::HeldOut.text(lang), vec![Block::Table(stated)]),
-        Section::headed(
-            Text::Envelope.text(lang),
-            vec![Block::Pairs(envelope(calibration, lang))],
-        ),
+        Section::headed(heading.text(lang), ranges),
         Section::plain(vec![Block::Paragraph(
             Text::Written.with(lang, &[("file", written.to_owned())]),
         )]),
     ];
     too_fast.into_iter().chain(sections).collect()
+}
+
+/// Why a calibration may not be trusted, and which point is the worst.
+pub(super) fn distrusted(calibration: &Calibration, lang: Lang) -> Option<String> {
+    let worst = calibration.distrusted()?;
+    let shares = [
+        ("metric", metric_text(worst.metric).text(lang).to_owned()),
+        ("point", worst.point.load.clone()),
+        ("error", format!("{:+.0} %", worst.error * 100.0)),
+    ];
+    Some(Text::Distrusted.with(lang, &shares))
+}
+
+/// Which rates were not used, and why: a line for each reason.
+fn left_out(points: &[FittedPoint], lang: Lang) -> Vec<String> {
+    let named = |of: fn(&FittedPoint) -> Option<Option<f64>>| {
+        let named = points.iter().filter_map(|point| {
+            let load = point.load.clone();
+            Some(match of(point)? {
+                Some(n) => Text::InFlight.with(lang, &[("load", load), ("n", brief(n))]),
+                None => load,
+            })
+        });
+        named.collect::<Vec<_>>().join(", ")
+    };
+    let reasons = [
+        (
+            Text::LeftOutOtherTime,
+            named(|point| (point.left_out? == LeftOut::OtherTime).then_some(None)),
+        ),
+        (
+            Text::LeftOutIdle,
+            named(|point| match point.left_out? {
+                LeftOut::Idle { in_flight } => Some(in_flight),
+                LeftOut::OtherTime => None,
+            }),
+        ),
+    ];
+    let given = reasons.into_iter().filter(|(_, points)| !points.is_empty());
+    given
+        .map(|(text, points)| text.with(lang, &[("points", points)]))
+        .collect()
 }
 
 fn envelope(calibration: &Calibration, lang: Lang) -> Vec<Pair> {

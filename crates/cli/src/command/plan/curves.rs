@@ -1,7 +1,7 @@
 //! Predictions as curves: throughput and latency over the load, and latency over throughput, with
 //! the intervals in which they lie in 9 of 10 cases.
 
-use super::what_if::{flags, of};
+use super::answers::{flags, of};
 use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText as Text;
 use inferometer_core::message::plan::PlanText;
@@ -170,7 +170,11 @@ impl Drawn {
             let samples = group.members.iter().map(|prediction| {
                 let value = y(prediction);
                 let interval = |value| prediction.interval(self.metric, value, wider);
-                Sample::new(x(prediction), value).between(value.and_then(interval))
+                let sample = Sample::new(x(prediction), value).between(value.and_then(interval));
+                match prediction.inside() {
+                    true => sample,
+                    false => sample.hollow(),
+                }
             });
             Series {
                 name: group.name.clone(),
@@ -211,7 +215,7 @@ fn over_load(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figure {
         id: "what-if-load".to_owned(),
         title: PlanText::OverLoad.text(lang).to_owned(),
         panels: panels.into(),
-        footnotes: vec![PlanText::Bands.text(lang).to_owned()],
+        footnotes: footnotes(groups, PlanText::Bands.text(lang).to_owned(), lang),
         ..Figure::default()
     }
 }
@@ -226,7 +230,22 @@ fn over_throughput(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figu
         id: "what-if-throughput-latency".to_owned(),
         title: Text::ThroughputLatency.text(lang).to_owned(),
         panels: panels.into(),
-        footnotes: vec![PlanText::Bands.text(lang).to_owned()],
+        footnotes: footnotes(groups, bands(groups, lang), lang),
         ..Figure::default()
     }
+}
+
+/// What the bands are where both axes are predicted.
+fn bands(groups: &[Group<'_>], lang: Lang) -> String {
+    let mut members = groups.iter().flat_map(|group| &group.members);
+    let bound = members.find_map(|it| it.bound_inside(Metric::Requests));
+    let bound = bound.map_or("n/a".to_owned(), |bound| format!("±{:.0} %", bound * 100.0));
+    PlanText::LatencyBands.with(lang, &[("bound", bound)])
+}
+
+fn footnotes(groups: &[Group<'_>], bands: String, lang: Lang) -> Vec<String> {
+    let mut members = groups.iter().flat_map(|group| &group.members);
+    let outside = members.any(|it| !it.inside());
+    let hollow = outside.then(|| PlanText::HollowPoints.text(lang).to_owned());
+    [bands].into_iter().chain(hollow).collect()
 }

@@ -1,7 +1,7 @@
 //! `plan what-if --verify`: measures the recommended setting and keeps the error.
 
+use super::answers::setting_text;
 use super::calibration::{metric_text, write};
-use super::what_if::setting_text;
 use crate::folder::new_folder;
 use crate::host;
 use crate::measure::{Point, PrefixCache};
@@ -24,6 +24,7 @@ use inferometer_plan::what_if::{Answers, Outcome, Prediction, on_simulated};
 use inferometer_report::doc::{Block, Cell, Column, Section, Table, Tone};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Where the recommended setting is measured.
@@ -35,7 +36,7 @@ pub enum Bench {
     Server(String),
 }
 
-impl std::str::FromStr for Bench {
+impl FromStr for Bench {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -43,6 +44,21 @@ impl std::str::FromStr for Bench {
             "sim" => Bench::Simulated,
             url => Bench::Server(url.to_owned()),
         })
+    }
+}
+
+impl Bench {
+    /// Its name in the record: of an address the server alone, without what may be secret.
+    fn recorded(&self) -> String {
+        match self {
+            Bench::Simulated => "sim".to_owned(),
+            Bench::Server(url) => {
+                let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+                let server = rest.split(['/', '?', '#']).next().unwrap_or_default();
+                let (_, server) = server.rsplit_once('@').unwrap_or(("", server));
+                format!("{scheme}://{server}")
+            }
+        }
     }
 }
 
@@ -79,7 +95,8 @@ pub fn verify(
         }
     };
     let said = setting_text(setting, predicted.work.load, Lang::En);
-    let record = Verified::new(host::now(), said, &predicted.figures(), &measured);
+    let on = bench.recorded();
+    let record = Verified::new(host::now(), said, on, &predicted.figures(), &measured);
     calibration.verified.push(record.clone());
     write(file, calibration).with_context(|| format!("cannot write {}", file.display()))?;
     Ok(Verification {
@@ -144,6 +161,7 @@ impl Verification {
         json!({
             "at": self.record.at,
             "setting": self.record.setting,
+            "on": self.record.on,
             "run": self.run,
             "errors": errors,
         })
@@ -159,8 +177,8 @@ impl Verification {
             let inside = interval.map(|[low, high]| (low..=high).contains(&measured));
             Some(vec![
                 Cell::text(metric_text(metric).text(lang)),
-                Cell::text(super::what_if::brief(predicted)),
-                Cell::text(super::what_if::brief(measured)),
+                Cell::text(super::answers::brief(predicted)),
+                Cell::text(super::answers::brief(measured)),
                 Cell::text(format!("{:+.1} %", error * 100.0)),
                 match inside {
                     Some(true) => Cell::Toned(Text::WithinBound.text(lang).to_owned(), Tone::Good),
@@ -169,11 +187,15 @@ impl Verification {
                 },
             ])
         });
+        let counterpart = match self.run {
+            Some(_) => Text::Measured,
+            None => Text::Simulated,
+        };
         let table = Table {
             columns: vec![
                 Column::left(Text::Metric.text(lang)),
                 Column::right(Text::Predicted.text(lang)),
-                Column::right(Text::Measured.text(lang)),
+                Column::right(counterpart.text(lang)),
                 Column::right(Text::Error.text(lang)),
                 Column::left(Text::Interval.text(lang)),
             ],
@@ -182,10 +204,24 @@ impl Verification {
         };
         let kept = Text::VerifiedKept.with(lang, &[("file", file.display().to_string())]);
         let mut blocks = vec![Block::Table(table), Block::Paragraph(kept)];
-        if let Some(run) = &self.run {
-            let run = Text::VerifiedRun.with(lang, &[("run", run.display().to_string())]);
-            blocks.push(Block::Paragraph(run));
-        }
+        let how = match &self.run {
+            Some(run) => Text::VerifiedRun.with(lang, &[("run", run.display().to_string())]),
+            None => Text::VerifiedSimulated.text(lang).to_owned(),
+        };
+        blocks.push(Block::Paragraph(how));
         Section::headed(Text::Verified.text(lang), blocks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_record_names_the_server_without_secrets() {
+        let recorded = |text: &str| text.parse::<Bench>().unwrap().recorded();
+        assert_eq!(recorded("sim"), "sim");
+        let url = "http://user:secret@10.0.0.7:8000/v1?key=secret";
+        assert_eq!(recorded(url), "http://10.0.0.7:8000");
     }
 }

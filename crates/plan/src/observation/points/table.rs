@@ -8,6 +8,16 @@ pub(super) struct Table {
     pub rows: Vec<(usize, Vec<String>)>,
 }
 
+impl Table {
+    /// The same with bars, as people keep it in notes.
+    pub(super) fn to_markdown(&self) -> String {
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | ").replace('\n', " "));
+        let rule = vec!["---".to_owned(); self.titles.len()];
+        let rows = self.rows.iter().map(|(_, cells)| line(cells));
+        line(&self.titles) + &line(&rule) + &rows.collect::<String>()
+    }
+}
+
 /// All tables of a text.
 pub(super) fn tables(text: &str) -> Vec<Table> {
     match text.trim_start().starts_with(['[', '{']) {
@@ -46,55 +56,96 @@ fn of_json(text: &str) -> Option<Table> {
     Some(Table { titles, rows })
 }
 
-/// Tables of bars, or of commas from a header to the end of its lines.
+/// Tables of bars, or of commas, semicolons or tabs from a header to the end of its lines.
 fn of_lines(text: &str) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
-    let mut going = false;
+    let mut going: Option<Separator> = None;
     for (index, line) in text.lines().enumerate() {
-        let line = line.trim().trim_start_matches('\u{feff}');
-        let cells = match line.strip_prefix('|') {
-            Some(row) => row
-                .trim_end_matches('|')
-                .split('|')
-                .map(str::to_owned)
-                .collect(),
-            None if line.contains(',') => commas(line),
-            None => {
-                going = false;
-                continue;
-            }
+        let line = line.trim_matches([' ', '\u{feff}']);
+        let known = going.and_then(|known| Some((known, known.cells(line)?)));
+        let Some((separator, cells)) = known.or_else(|| Separator::of(line)) else {
+            going = None;
+            continue;
         };
-        let cells: Vec<String> = cells
-            .iter()
-            .map(|cell: &String| cell.trim().to_owned())
-            .collect();
+        going = going.filter(|known| *known == separator);
         if cells.iter().all(|cell| is_rule(cell)) {
             continue;
         }
-        match tables.last_mut().filter(|_| going) {
+        match tables.last_mut().filter(|_| going.is_some()) {
             Some(table) => table.rows.push((index + 1, cells)),
             None => tables.push(Table {
                 titles: cells,
                 rows: Vec::new(),
             }),
         }
-        going = true;
+        going = Some(separator);
     }
     tables
+}
+
+/// What stands between the cells of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Separator {
+    Bar,
+    Comma,
+    Semicolon,
+    Tab,
+}
+
+impl Separator {
+    /// The one of a header, and its cells. Commas come last: they stand in cells as well.
+    fn of(header: &str) -> Option<(Separator, Vec<String>)> {
+        let known = [
+            Separator::Bar,
+            Separator::Tab,
+            Separator::Semicolon,
+            Separator::Comma,
+        ];
+        known
+            .into_iter()
+            .find_map(|it| Some((it, it.cells(header)?)))
+    }
+
+    /// The cells of a line; `None` where the separator is not in it.
+    fn cells(self, line: &str) -> Option<Vec<String>> {
+        let cells: Vec<String> = match self {
+            Separator::Bar => {
+                let row = line.strip_prefix('|')?.trim_end_matches('|');
+                row.split('|').map(str::to_owned).collect()
+            }
+            _ if line.starts_with('|') => return None,
+            Separator::Comma => parted(line, ','),
+            Separator::Tab => parted(line, '\t'),
+            // Where semicolons stand between numbers, commas stand in them.
+            Separator::Semicolon => (parted(line, ';').iter())
+                .map(|cell| with_decimal_point(cell))
+                .collect(),
+        };
+        let trimmed = || cells.iter().map(|cell| cell.trim().to_owned());
+        (self == Separator::Bar || cells.len() > 1).then(|| trimmed().collect())
+    }
+}
+
+fn with_decimal_point(cell: &str) -> String {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|sign| sign.is_ascii_digit());
+    match cell.trim().split_once(',') {
+        Some((whole, rest)) if digits(whole) && digits(rest) => format!("{whole}.{rest}"),
+        _ => cell.to_owned(),
+    }
 }
 
 fn is_rule(cell: &str) -> bool {
     !cell.is_empty() && cell.chars().all(|sign| matches!(sign, '-' | ':'))
 }
 
-/// Cells of a line of CSV; commas in quotes or brackets are part of a cell.
-fn commas(line: &str) -> Vec<String> {
+/// Cells of a line; separators in quotes or brackets are part of a cell.
+fn parted(line: &str, separator: char) -> Vec<String> {
     let mut cells = vec![String::new()];
     let (mut quoted, mut depth) = (false, 0usize);
     for sign in line.chars() {
         match sign {
             '"' => quoted = !quoted,
-            ',' if !quoted && depth == 0 => cells.push(String::new()),
+            sign if sign == separator && !quoted && depth == 0 => cells.push(String::new()),
             sign => {
                 match sign {
                     '(' => depth += 1,

@@ -3,7 +3,7 @@
 use super::super::colour::Rgb;
 use super::super::font;
 use super::super::theme::Look;
-use super::super::{Cell, Colour, Range, Sample, Series, Shape};
+use super::super::{Cell, Colour, Fill, Range, Sample, Series, Shape};
 use super::frame::{Frame, Taken};
 use super::markup::{Anchor, Extra, Markup, Stroke, Words, number};
 use crate::number as numbers;
@@ -117,8 +117,15 @@ fn line(markup: &mut Markup, samples: &[Sample], colour: Colour, canvas: &Canvas
             markup.path(&joined(run.iter().map(|(place, _)| *place)), stroke);
         }
         if markers || run.len() == 1 {
-            for (place, _) in &run {
-                marker(markup, *place, colour, canvas.look, 3.6);
+            for (place, sample) in &run {
+                let look = canvas.look;
+                match sample.fill {
+                    Fill::Solid => marker(markup, *place, colour, look, 3.6),
+                    Fill::Hollow => {
+                        let outline = [look.background, look.of(colour)];
+                        painted(markup, *place, colour, outline, 3.6);
+                    }
+                }
             }
         }
     }
@@ -163,7 +170,12 @@ fn whisker(markup: &mut Markup, x: f64, [low, high]: [f64; 2], colour: &str) {
 
 /// A point; its form follows the number of the series, so that colour is not all.
 pub(super) fn marker(markup: &mut Markup, [x, y]: [f64; 2], colour: Colour, look: &Look, r: f64) {
-    let hex = look.of(colour);
+    let solid = [look.of(colour), look.background];
+    painted(markup, [x, y], colour, solid, r);
+}
+
+/// The form of a series in other paint: `[inside, edge]`.
+fn painted(markup: &mut Markup, [x, y]: [f64; 2], colour: Colour, paint: [&str; 2], r: f64) {
     let form = match colour {
         Colour::Nth(number) => number % 4,
         Colour::Good | Colour::Quiet => 0,
@@ -202,8 +214,8 @@ pub(super) fn marker(markup: &mut Markup, [x, y]: [f64; 2], colour: Colour, look
         }
     };
     markup.raw(&format!(
-        r#"<path d="{data}" fill="{hex}" stroke="{}" stroke-width="1"/>"#,
-        look.background
+        r#"<path d="{data}" fill="{}" stroke="{}" stroke-width="1"/>"#,
+        paint[0], paint[1]
     ));
 }
 

@@ -1,0 +1,44 @@
+//! Whether a calibration may be trusted at all.
+
+use super::{Calibration, FittedPoint, word};
+use crate::predict::Metric;
+
+/// The point that was missed most when it was left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Worst<'a> {
+    /// The point.
+    pub point: &'a FittedPoint,
+    /// What was missed.
+    pub metric: Metric,
+    /// predicted / measured − 1.
+    pub error: f64,
+}
+
+/// A prediction that is off by more than this factor says nothing of a setting.
+const USELESS: f64 = 1.5;
+
+impl Calibration {
+    /// The point that speaks against trusting this calibration: the others predict it so badly
+    /// that either it is wrong or the model is. Absent where all are predicted well enough.
+    pub fn distrusted(&self) -> Option<Worst<'_>> {
+        let missed = self.points.iter().flat_map(|point| {
+            Metric::ALL.into_iter().filter_map(move |metric| {
+                let error = *point.errors.get(word(metric))?;
+                Some(Worst {
+                    point,
+                    metric,
+                    error,
+                })
+            })
+        });
+        let worst = missed.max_by(|a, b| a.size().total_cmp(&b.size()))?;
+        (worst.size() > USELESS.ln()).then_some(worst)
+    }
+}
+
+impl Worst<'_> {
+    /// By how much, alike for too high and too low.
+    fn size(&self) -> f64 {
+        self.error.ln_1p().abs()
+    }
+}
