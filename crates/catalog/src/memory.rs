@@ -194,16 +194,13 @@ pub fn vllm(
             total: total / GIB,
         });
     }
+    let over = overhead(model, parallel, settings);
     let Overhead {
         activations,
         non_torch,
         graphs,
-    } = overhead(model, parallel, settings);
-    let share = settings.utilization * total - weights - non_torch;
-    let kv = match settings.reserve {
-        Reserve::Profiled => share - activations - graphs,
-        Reserve::Remainder => share,
-    };
+    } = over;
+    let kv = over.cache(settings, total, weights);
     let layers_here = 1.0 / f64::from(parallel.pipeline.max(1));
     let kv_per_token = model.kv_bytes_per_token(parallel.tensor, settings.kv_dtype) * layers_here;
     let block_size = settings.block_size.max(1);
@@ -256,15 +253,37 @@ pub struct Overhead {
     pub graphs: f64,
 }
 
+impl Overhead {
+    /// What the settings give to the cache beside `weights`; negative where nothing is left.
+    pub fn cache(&self, settings: &VllmMemory, total: f64, weights: f64) -> f64 {
+        let share = settings.utilization * total - weights - self.non_torch;
+        match settings.reserve {
+            Reserve::Profiled => share - self.activations - self.graphs,
+            Reserve::Remainder => share,
+        }
+    }
+
+    /// What the card has for a cache beside `weights` and all else.
+    pub fn room(&self, total: f64, weights: f64) -> f64 {
+        total - weights - self.activations - self.non_torch - self.graphs
+    }
+}
+
+/// Context and libraries on a card that serves alone.
+const ALONE: f64 = 0.15 * GIB;
+/// What communication between cards adds: vLLM's own profile of Llama-3-8B says 3.58 GiB on two
+/// H100 and 1.79 GiB on one.
+const COMMUNICATION: f64 = 1.79 * GIB;
+
 /// What vLLM holds on a card beside weights and cache.
 pub fn overhead(model: &Model, parallel: &Parallel, settings: &VllmMemory) -> Overhead {
     Overhead {
         activations: Activations::new(model, parallel)
             .peak(settings.max_num_batched_tokens, settings.max_num_seqs),
         non_torch: if parallel.tensor > 1 {
-            1.0 * GIB
+            ALONE + COMMUNICATION
         } else {
-            0.15 * GIB
+            ALONE
         },
         graphs: if settings.enforce_eager {
             0.0

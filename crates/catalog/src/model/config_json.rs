@@ -174,15 +174,19 @@ impl Config<'_> {
     fn heads(&self) -> Result<u32, ModelError> {
         let kind = self.text("model_type").unwrap_or_default();
         let heads = self.number(&["num_attention_heads", "n_head"], 1)?;
-        match heads {
-            Some(heads) => Ok(heads),
-            None if kind.contains("mamba") || kind.starts_with("rwkv") => {
-                Err(ModelError::NoAttention {
-                    model: self.model.to_owned(),
-                    kind: kind.chars().take(40).collect(),
-                })
-            }
-            None => Err(self.missing("num_attention_heads")),
+        heads.ok_or_else(
+            || match kind.contains("mamba") || kind.starts_with("rwkv") {
+                true => self.without_attention(),
+                false => self.missing("num_attention_heads"),
+            },
+        )
+    }
+
+    fn without_attention(&self) -> ModelError {
+        let kind = self.text("model_type").unwrap_or("model");
+        ModelError::NoAttention {
+            model: self.model.to_owned(),
+            kind: kind.chars().take(40).collect(),
         }
     }
 
@@ -320,6 +324,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Described, ModelError> {
         None => Routed::Nothing,
     };
     let mix = kinds::read(&config, layers, hidden, sliding_window, routed)?;
+    if mix.attention() == 0 {
+        return Err(config.without_attention());
+    }
     // A window that no layer has.
     model.sliding_window = sliding_window.filter(|_| mix.windowed > 0);
     model.mix = (mix != model.alike()).then_some(mix);

@@ -13,7 +13,9 @@ use inferometer_plan::device::Card;
 use inferometer_plan::memory::{Answer, Fit, Lengths, MemoryError, Part, Question, Remedy, answer};
 use inferometer_plan::model::{KnownModel, Weights};
 use inferometer_report::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit, Verdict};
-use inferometer_report::figure::{Axis, Colour, Figure, Panel, Sample, Scale, Series, Shape};
+use inferometer_report::figure::{
+    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
+};
 use serde_json::json;
 
 /// Divides every card by every engine.
@@ -116,6 +118,11 @@ fn verdict(answer: &Answer, lang: Lang) -> Block {
             Tone::Bad,
             Text::TooLong.with(lang, &values(bytes / GIB, answer.max_model_len)),
         ),
+        Fit::Cache(bytes) => (
+            Text::DoesNotFit,
+            Tone::Bad,
+            Text::CacheTooLarge.with(lang, &values(bytes / GIB, 0)),
+        ),
     };
     Block::Verdict(Verdict {
         word: word.text(lang).to_owned(),
@@ -201,11 +208,27 @@ fn stacks(answers: &[Answer], lang: Lang) -> Figure {
             ),
             y: Axis::new("", Text::Gib.text(lang), Scale::FromZero),
             series: PARTS.map(of).into(),
+            marks: edges(answers, lang),
             ..Panel::default()
         }],
         footnotes: notes.collect(),
         ..Figure::default()
     }
+}
+
+/// The memory of the cards beyond which a stack goes.
+fn edges(answers: &[Answer], lang: Lang) -> Vec<Mark> {
+    let beyond = answers.iter().filter(|answer| answer.fit != Fit::Fits);
+    let mut totals: Vec<f64> = beyond.map(|answer| answer.total / GIB).collect();
+    totals.sort_by(f64::total_cmp);
+    totals.dedup();
+    let mark = |gib: f64| Mark {
+        on: On::Y,
+        at: gib,
+        label: Text::CardMemory.with(lang, &[("gib", format!("{gib:.1}"))]),
+        kind: MarkKind::Objective,
+    };
+    totals.into_iter().map(mark).collect()
 }
 
 fn numbers(answers: &[Answer], lang: Lang) -> Table {
@@ -252,15 +275,36 @@ fn numbers(answers: &[Answer], lang: Lang) -> Table {
         std::iter::once(Cell::text(name)).chain(cells).collect()
     });
     let rows = rows.collect();
-    let from = answers.first().map(|answer| match answer.weights {
-        Weights::Computed(_) => Text::FromShape.text(lang).to_owned(),
-        Weights::Stored(_) => Text::FromHeaders.text(lang).to_owned(),
-    });
     Table {
         columns,
         rows,
-        footnotes: from.into_iter().collect(),
+        footnotes: footnotes(answers, lang),
     }
+}
+
+/// How the weights are known, and what the figures leave out.
+fn footnotes(answers: &[Answer], lang: Lang) -> Vec<String> {
+    let mut notes = Vec::new();
+    for answer in answers {
+        notes.push(match answer.weights {
+            Weights::Computed(_) => Text::FromShape.text(lang).to_owned(),
+            Weights::Stored(_) => Text::FromHeaders.text(lang).to_owned(),
+        });
+        if !answer.left_out.is_empty() {
+            let names = answer.left_out.join(", ");
+            notes.push(Text::NotCounted.with(lang, &[("names", names)]));
+        }
+        if answer.request_tokens > answer.max_model_len {
+            let values = [
+                ("tokens", grouped(answer.request_tokens)),
+                ("most", grouped(answer.max_model_len)),
+            ];
+            notes.push(Text::LongerThanMax.with(lang, &values));
+        }
+    }
+    let mut told = std::collections::HashSet::new();
+    notes.retain(|note| told.insert(note.clone()));
+    notes
 }
 
 /// Characters of a whole card.
@@ -311,6 +355,11 @@ fn remedies(answer: &Answer, lang: Lang) -> Section {
             },
             Remedy::Weights(dtype) => format!("{} {dtype:?}", Text::Weights.text(lang)),
             Remedy::Cache(_) => "--kv-cache-dtype fp8".to_owned(),
+            Remedy::CacheBytes(bytes) => {
+                let gib = format!("{:.0}", *bytes as f64 / GIB);
+                Text::SmallerCache.with(lang, &[("gib", gib)])
+            }
+            Remedy::Share(share) => format!("--mem-fraction-static {share}"),
             Remedy::MaxModelLen(tokens) => match answer.engine {
                 EngineKind::Mindie => format!("maxSeqLen={tokens}"),
                 EngineKind::Sglang => format!("--context-length {tokens}"),
@@ -334,6 +383,7 @@ fn remedies(answer: &Answer, lang: Lang) -> Section {
 fn mindie(answer: &Answer, lang: Lang) -> Option<Section> {
     let sizes = answer.mindie?;
     let pair = |name: &str, value: String| Pair::new(name, value);
+    let size = |size: Option<u64>| size.map_or("–".to_owned(), |size| size.to_string());
     let heading = Text::Mindie.with(
         lang,
         &[
@@ -349,19 +399,12 @@ fn mindie(answer: &Answer, lang: Lang) -> Option<Section> {
                 sizes.npu_mem_size, sizes.npu_mem_size_by_hand
             ),
         ),
-        pair("maxBatchSize", sizes.max_batch_size.to_string()),
-        pair(
-            "maxPrefillBatchSize",
-            sizes.max_prefill_batch_size.to_string(),
-        ),
+        pair("maxBatchSize", size(sizes.max_batch_size)),
+        pair("maxPrefillBatchSize", size(sizes.max_prefill_batch_size)),
         pair("maxPrefillTokens", sizes.max_prefill_tokens.to_string()),
         pair(
             Text::Blocks.text(lang),
-            format!(
-                "{} / {}",
-                answer.blocks.unwrap_or(0),
-                sizes.blocks_per_request
-            ),
+            format!("{} / {}", size(answer.blocks), sizes.blocks_per_request),
         ),
     ];
     Some(Section::headed(&heading, vec![Block::Pairs(pairs)]))
