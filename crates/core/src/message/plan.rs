@@ -61,8 +61,8 @@ crate::texts! {
         LongerThanMax => "requests of {tokens} tokens are longer than max-model-len {most}: they are refused, so that none run at once", "{tokens} token 的请求超过 max-model-len {most}，会被拒绝，故无并发数";
         /// Encoders that are not counted.
         NotCounted => "not counted in the weights: {names}; a folder or URL with the weight files counts all", "权重未计入：{names}；给出含权重文件的目录或 URL 即可全部计入";
-        /// The card's memory, as a line.
-        CardMemory => "card {gib} GiB", "单卡 {gib} GiB";
+        /// Where a card ends, in a bar that goes beyond it.
+        CardEnd => "end of the card", "显存上限";
         /// It fits.
         Holds => "{engine} on {device} holds {tokens} tokens of KV cache", "{device} 上的 {engine} 可存 {tokens} 个 token 的 KV 缓存";
         /// Remedies.

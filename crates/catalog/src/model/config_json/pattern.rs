@@ -5,6 +5,8 @@ use std::collections::HashMap;
 
 /// Alternatives that one expression may have.
 const MOST_ALTERNATIVES: usize = 64;
+/// Names that a list may have: above any model, and matched in a moment.
+const MOST_NAMES: usize = 1 << 16;
 
 /// A list of names, ready to be asked about modules of a layer.
 #[derive(Default)]
@@ -17,7 +19,10 @@ impl Patterns {
     /// Reads the names; `Err` is one that is not understood.
     pub fn new<'a>(names: impl Iterator<Item = &'a str>) -> Result<Patterns, &'a str> {
         let mut patterns = Patterns::default();
-        for name in names {
+        for (place, name) in names.enumerate() {
+            if place >= MOST_NAMES {
+                return Err(name);
+            }
             let globs = match name.strip_prefix("re:") {
                 Some(expression) => globs(expression).ok_or(name)?,
                 None => vec![name.to_owned()],
@@ -55,11 +60,15 @@ impl Patterns {
 
     /// Which share of the modules of `layers` layers they name; a module has several spellings.
     pub fn share(&self, layers: u32, modules: &[&[&str]]) -> f64 {
-        let named = |patterns: &[String], module: &[&str]| {
-            let mut spellings = module.iter();
-            spellings.any(|path| patterns.iter().any(|glob| names(glob, path)))
+        let modules: Vec<Vec<String>> = modules
+            .iter()
+            .map(|spellings| spellings.iter().flat_map(|path| runs(path)).collect())
+            .collect();
+        let named = |globs: &[String], module: &[String]| {
+            let names = |glob: &String| module.iter().any(|run| matches(glob, run));
+            globs.iter().any(names)
         };
-        let (everywhere, rest): (Vec<&[&str]>, Vec<&[&str]>) = modules
+        let (everywhere, rest): (Vec<_>, Vec<_>) = modules
             .iter()
             .partition(|module| named(&self.everywhere, module));
         let of_layers = self.of_layer.iter().filter(|(layer, _)| **layer < layers);
@@ -71,19 +80,17 @@ impl Patterns {
     }
 }
 
-/// Whether a glob names a module, or whole parts of its path.
-fn names(glob: &str, module: &str) -> bool {
-    let path = format!("layers.0.{module}");
-    let ends: Vec<usize> = (path.match_indices('.').map(|(at, _)| at))
-        .chain([path.len()])
+/// All runs of whole parts of a module's path, each of which a name may mean.
+fn runs(module: &str) -> Vec<String> {
+    let path: Vec<&str> = ["layers", "0"]
+        .into_iter()
+        .chain(module.split('.'))
         .collect();
-    let starts = std::iter::once(0).chain(ends.iter().map(|end| end + 1));
-    starts.filter(|&start| start < path.len()).any(|start| {
-        let later = ends.iter().filter(|&&end| end > start);
-        later
-            .into_iter()
-            .any(|&end| matches(glob, &path[start..end]))
-    })
+    let ends = |start: usize| (start + 1..=path.len()).map(move |end| (start, end));
+    (0..path.len())
+        .flat_map(ends)
+        .map(|(start, end)| path[start..end].join("."))
+        .collect()
 }
 
 /// Whether a glob with `*` for anything matches a text.

@@ -1,5 +1,7 @@
 //! `inferometer plan memory`.
 
+mod picture;
+
 use super::Sheet;
 use super::arguments::MemoryArguments;
 use crate::Exit;
@@ -13,9 +15,6 @@ use inferometer_plan::device::Card;
 use inferometer_plan::memory::{Answer, Fit, Lengths, MemoryError, Part, Question, Remedy, answer};
 use inferometer_plan::model::{KnownModel, Weights};
 use inferometer_report::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit, Verdict};
-use inferometer_report::figure::{
-    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
-};
 use serde_json::json;
 
 /// Divides every card by every engine.
@@ -58,7 +57,7 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
         title: &|lang| Text::Memory.text(lang).to_owned(),
         json: &json,
         sections: &|lang, format| sections(&answers, format, lang),
-        figures: &|lang| vec![stacks(&answers, lang)],
+        figures: &|lang| vec![picture::stacks(&answers, lang)],
     };
     sheet.show(&arguments.view)?;
     Ok(match answers.iter().all(|answer| answer.fit == Fit::Fits) {
@@ -81,7 +80,7 @@ fn sections(answers: &[Answer], format: Format, lang: Lang) -> Vec<Section> {
     let mut blocks = vec![Block::Table(numbers(answers, lang))];
     // A page has the picture instead.
     if format != Format::Html {
-        blocks.push(Block::Table(bars(answers, lang)));
+        blocks.push(Block::Table(picture::bars(answers, lang)));
     }
     sections.push(Section::headed(Text::Memory.text(lang), blocks));
     for answer in answers {
@@ -176,61 +175,6 @@ fn gib(answer: &Answer, part: Part) -> Option<f64> {
     found.map(|(_, bytes)| bytes / GIB)
 }
 
-/// A stack for each answer, with the card's memory beside it.
-fn stacks(answers: &[Answer], lang: Lang) -> Figure {
-    let colour = |part| match part {
-        Part::Weights => Colour::Nth(0),
-        Part::Activations => Colour::Nth(1),
-        Part::Graphs => Colour::Nth(3),
-        Part::System => Colour::Nth(4),
-        Part::KvCache => Colour::Nth(2),
-        Part::Unused => Colour::Quiet,
-    };
-    let of = |part: Part| {
-        let samples = answers.iter().enumerate();
-        let samples = samples.map(|(place, answer)| Sample::new(place as f64, gib(answer, part)));
-        Series {
-            name: part_text(part).text(lang).to_owned(),
-            colour: colour(part),
-            shape: Shape::Stack(samples.collect()),
-        }
-    };
-    let does_not_fit = answers.iter().filter(|answer| answer.fit != Fit::Fits);
-    let notes =
-        does_not_fit.map(|answer| format!("{}: {}", name(answer), Text::DoesNotFit.text(lang)));
-    Figure {
-        id: "memory".to_owned(),
-        title: Text::Memory.text(lang).to_owned(),
-        panels: vec![Panel {
-            x: Axis::of_names(
-                Text::EngineOnDevice.text(lang),
-                answers.iter().map(name).collect(),
-            ),
-            y: Axis::new("", Text::Gib.text(lang), Scale::FromZero),
-            series: PARTS.map(of).into(),
-            marks: edges(answers, lang),
-            ..Panel::default()
-        }],
-        footnotes: notes.collect(),
-        ..Figure::default()
-    }
-}
-
-/// The memory of the cards beyond which a stack goes.
-fn edges(answers: &[Answer], lang: Lang) -> Vec<Mark> {
-    let beyond = answers.iter().filter(|answer| answer.fit != Fit::Fits);
-    let mut totals: Vec<f64> = beyond.map(|answer| answer.total / GIB).collect();
-    totals.sort_by(f64::total_cmp);
-    totals.dedup();
-    let mark = |gib: f64| Mark {
-        on: On::Y,
-        at: gib,
-        label: Text::CardMemory.with(lang, &[("gib", format!("{gib:.1}"))]),
-        kind: MarkKind::Objective,
-    };
-    totals.into_iter().map(mark).collect()
-}
-
 fn numbers(answers: &[Answer], lang: Lang) -> Table {
     let mut columns = vec![Column::left(Text::Gib.text(lang))];
     columns.extend(answers.iter().map(|answer| Column::right(&name(answer))));
@@ -305,42 +249,6 @@ fn footnotes(answers: &[Answer], lang: Lang) -> Vec<String> {
     let mut told = std::collections::HashSet::new();
     notes.retain(|note| told.insert(note.clone()));
     notes
-}
-
-/// Characters of a whole card.
-const BAR: f64 = 50.0;
-
-fn sign(part: Part) -> char {
-    match part {
-        Part::Weights => '█',
-        Part::Activations => '▓',
-        Part::Graphs => '▒',
-        Part::System => '#',
-        Part::KvCache => '=',
-        Part::Unused => '·',
-    }
-}
-
-fn bars(answers: &[Answer], lang: Lang) -> Table {
-    let rows = answers.iter().map(|answer| {
-        let used: f64 = answer.parts.iter().map(|(_, bytes)| bytes).sum();
-        let scale = BAR / used.max(answer.total);
-        // Ends are rounded, not lengths, so that the bar has its length whatever its parts.
-        let mut bar = String::new();
-        let mut end = 0.0;
-        for (part, bytes) in &answer.parts {
-            end += bytes * scale;
-            let missing = (end.round() as usize).saturating_sub(bar.chars().count());
-            bar.extend(std::iter::repeat_n(sign(*part), missing));
-        }
-        vec![Cell::text(name(answer)), Cell::text(bar)]
-    });
-    let legend = PARTS.map(|part| format!("{} {}", sign(part), part_text(part).text(lang)));
-    Table {
-        columns: vec![Column::left(""), Column::left("")],
-        rows: rows.collect(),
-        footnotes: vec![legend.join("  ")],
-    }
 }
 
 fn remedies(answer: &Answer, lang: Lang) -> Section {
