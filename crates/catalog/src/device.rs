@@ -109,7 +109,8 @@ impl Device {
         let tflops = match dtype {
             Dtype::F32 => self.half_tflops / 2.0,
             Dtype::Fp8 | Dtype::Int8 => self.fp8_tflops.unwrap_or(self.half_tflops),
-            Dtype::Bf16 | Dtype::F16 | Dtype::Int4 | Dtype::Nvfp4 => self.half_tflops,
+            Dtype::Bf16 | Dtype::F16 => self.half_tflops,
+            Dtype::Int4 | Dtype::Nvfp4 | Dtype::Mxfp4 | Dtype::Nf4 => self.half_tflops,
         };
         tflops * 1e12
     }

@@ -136,16 +136,14 @@ impl StepTime {
             experts: model
                 .experts
                 .map(|_| (model.clone(), timing.weights / read)),
-            window: model.sliding_window,
+            window: model.sliding_window.filter(|_| model.kinds().full == 0),
             allreduce_per_token: timing.allreduce * rounds * moved / device.link(),
             allreduce_latency: rounds * timing.allreduce_us * 1e-6,
             stages: parallel.pipeline.max(1),
             hops_per_token: hops * f64::from(model.hidden) * 2.0 / device.link(),
             hops_latency: hops * timing.allreduce_us * 1e-6,
             layers,
-            expert_layers: model.experts.map_or(0.0, |experts| {
-                f64::from(model.layers.saturating_sub(experts.dense_layers))
-            }),
+            expert_layers: f64::from(model.kinds().sparse),
             timing: timing.clone(),
         }
     }

@@ -20,7 +20,7 @@ use inferometer_catalog::engine::{
 };
 use inferometer_catalog::memory::{GIB, Reserve, VllmMemory, overhead};
 use inferometer_catalog::model::Dtype;
-use layout::Layout;
+use layout::{Budget, Layout};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -86,6 +86,8 @@ pub enum Fit {
     NoCache(f64),
     /// The cache is too small for one request of the greatest length; bytes that a card lacks.
     TooLong(f64),
+    /// The cache that the flags ask for has no room beside the rest; bytes that a card lacks.
+    Cache(f64),
 }
 
 /// How a card is divided; all bytes are those of one card.
@@ -107,8 +109,12 @@ pub struct Answer {
     pub parts: Vec<(Part, f64)>,
     /// Weights, and how they are known.
     pub weights: Weights,
-    /// What is left for the cache; negative where it does not fit.
+    /// Encoders of other modalities that the weights leave out, by their keys.
+    pub left_out: Vec<&'static str>,
+    /// What is left for the cache, or what the flags ask for it; negative where nothing is left.
     pub kv: f64,
+    /// What the card has for a cache beside all else.
+    pub room: f64,
     /// What a token takes.
     pub kv_per_token: f64,
     /// What the popular formula, with query heads in place of key/value heads, would say.
@@ -127,7 +133,8 @@ pub struct Answer {
     pub longest: Option<u64>,
     /// Tokens of a request for which `max_concurrency` holds.
     pub request_tokens: u64,
-    /// Such requests at once; absent where it does not fit.
+    /// Such requests at once; absent where it does not fit, and where they are longer than
+    /// `max_model_len`.
     pub max_concurrency: Option<f64>,
     /// Whether it fits.
     pub fit: Fit,
@@ -153,6 +160,11 @@ pub enum MemoryError {
     /// The flags make no command line.
     #[error(transparent)]
     Command(#[from] CommandError),
+    /// The weights' size under a method is not known.
+    #[error(
+        "how large weights are under quantization={0} is not known; give the quantised copy's own config.json, folder or URL, or one of awq, gptq, fp8, int8, mxfp4, nvfp4, bitsandbytes"
+    )]
+    Quantisation(String),
     /// No such flag of MindIE, or no such value.
     #[error("mindie: {0}")]
     Mindie(String),
@@ -178,7 +190,7 @@ fn divide(question: &Question<'_>) -> Result<Answer, MemoryError> {
         EngineKind::Mindie => mindie::divide(question),
         EngineKind::Vllm | EngineKind::Sglang => {
             let flags = resolved(question)?;
-            Ok(by_flags(question, &flags))
+            by_flags(question, &flags)
         }
         other => Err(MemoryError::UnknownEngine(other)),
     }
@@ -218,26 +230,32 @@ struct Formats {
     cache: Dtype,
 }
 
-fn formats(known: &KnownModel, flags: &ResolvedFlags) -> Formats {
-    let asked = flags.quantization.as_deref().unwrap_or(&flags.dtype);
-    let stored = known.model.dtype;
-    let mut weights = known.weights;
-    let mut dtype = stored;
-    if let Some(wanted) = Dtype::named(asked).filter(|&wanted| wanted != stored) {
-        let mut model = known.model.clone();
-        model.dtype = wanted;
-        weights = Weights::Computed(model.weight_bytes());
-        dtype = wanted;
-    }
-    Formats {
+fn formats(known: &KnownModel, flags: &ResolvedFlags) -> Result<Formats, MemoryError> {
+    let model = &known.model;
+    let asked = match flags.quantization.as_deref() {
+        Some(method) => match Dtype::named(method) {
+            // A method of many formats: the model's own files say which.
+            None if model.is_quantised() => None,
+            None => return Err(MemoryError::Quantisation(method.chars().take(60).collect())),
+            wanted => wanted,
+        },
+        // Quantised weights stay so, whatever they are computed in.
+        None => Dtype::named(&flags.dtype).filter(|_| !model.is_quantised()),
+    };
+    let dtype = asked.unwrap_or(model.dtype);
+    let weights = match dtype.bytes() == model.dtype.bytes() {
+        true => known.weights,
+        false => Weights::Computed(model.stored_as(dtype).weight_bytes()),
+    };
+    Ok(Formats {
         weights,
         cache: Dtype::named(&flags.kv_cache_dtype).unwrap_or(dtype.cache()),
-    }
+    })
 }
 
-fn by_flags(question: &Question<'_>, flags: &ResolvedFlags) -> Answer {
+fn by_flags(question: &Question<'_>, flags: &ResolvedFlags) -> Result<Answer, MemoryError> {
     let known = question.model;
-    let formats = formats(known, flags);
+    let formats = formats(known, flags)?;
     let parallel = Parallel {
         tensor: flags.tensor_parallel.max(1),
         pipeline: flags.pipeline_parallel.max(1),
@@ -260,15 +278,7 @@ fn by_flags(question: &Question<'_>, flags: &ResolvedFlags) -> Answer {
     let total = question.device.memory_bytes();
     let weights = formats.weights.bytes() / parallel.cards();
     let over = overhead(&known.model, &parallel, &settings);
-    let managed = flags.gpu_memory_utilization * total;
-    let kv = match question.engine {
-        // SGLang's share is that of weights and cache alone; the rest stays outside it.
-        EngineKind::Sglang => {
-            let outside = over.activations + over.non_torch + over.graphs;
-            (managed - weights).min(total - weights - outside)
-        }
-        _ => managed - weights - over.activations - over.non_torch - over.graphs,
-    };
+    let left = over.cache(&settings, total, weights);
     let layout = Layout {
         known,
         parallel,
@@ -276,22 +286,29 @@ fn by_flags(question: &Question<'_>, flags: &ResolvedFlags) -> Answer {
     };
     let token = layout.per_token();
     let block_size = settings.block_size;
-    let budget = match (flags.kv_cache_memory_bytes, settings.blocks_override) {
-        (_, Some(blocks)) => blocks as f64 * token * f64::from(block_size),
-        (Some(bytes), None) => bytes as f64,
-        (None, None) => kv,
+    let kv = match (settings.blocks_override, flags.kv_cache_memory_bytes) {
+        // SGLang counts tokens, and never takes more than is left.
+        (Some(tokens), _) if settings.reserve == Reserve::Remainder => {
+            left.min(tokens as f64 * token)
+        }
+        (Some(blocks), _) => blocks as f64 * token * f64::from(block_size),
+        (None, Some(bytes)) => bytes as f64,
+        (None, None) => left,
     };
-    let rest = total - weights - over.activations - over.graphs - over.non_torch - budget.max(0.0);
+    let budget = Budget {
+        kv,
+        room: over.room(total, weights),
+    };
     let parts = vec![
         (Part::Weights, weights),
         (Part::Activations, over.activations),
         (Part::Graphs, over.graphs),
         (Part::System, over.non_torch),
-        (Part::KvCache, budget.max(0.0)),
-        (Part::Unused, rest.max(0.0)),
+        (Part::KvCache, kv.max(0.0)),
+        (Part::Unused, budget.unused()),
     ];
     let cache = layout.cache(budget, block_size, flags.max_model_len, question.lengths);
-    cache.answer(question, flags.version, parts, formats.weights, parallel)
+    Ok(cache.answer(question, flags.version, parts, formats.weights, parallel))
 }
 
 #[cfg(test)]

@@ -1,16 +1,15 @@
 //! A model from wherever it is: a preset, a `config.json`, a model folder, safetensors headers,
 //! local or by HTTP.
 
-mod layers;
+mod folder;
 mod remote;
 mod safetensors;
 
-pub use layers::{KvLayers, LinearLayers, UnknownLayers};
 pub use remote::RemoteError;
 pub use safetensors::SafetensorsError;
 
-use inferometer_catalog::model::{Model, ModelError};
-use std::path::{Path, PathBuf};
+use inferometer_catalog::model::{Described, Model, ModelError};
+use std::path::Path;
 use thiserror::Error;
 
 /// A model and all that memory needs to know of it.
@@ -18,10 +17,10 @@ use thiserror::Error;
 pub struct KnownModel {
     /// Its shape.
     pub model: Model,
-    /// What its layers keep of a request.
-    pub layers: KvLayers,
     /// Its weights.
     pub weights: Weights,
+    /// Encoders of other modalities that computed weights leave out, by their keys.
+    pub left_out: Vec<&'static str>,
 }
 
 /// Bytes of the weights on all cards, and how they are known.
@@ -66,15 +65,26 @@ pub enum SourceError {
     /// The shape is not understood.
     #[error(transparent)]
     Shape(#[from] ModelError),
-    /// A kind of layer is not known.
-    #[error(transparent)]
-    Layers(#[from] UnknownLayers),
     /// The headers are no headers.
     #[error(transparent)]
     Safetensors(#[from] SafetensorsError),
     /// The server does not give it.
     #[error(transparent)]
     Remote(#[from] RemoteError),
+    /// Weight files are missing.
+    #[error(
+        "{folder} lacks {missing} of its {files} weight files, the first {first}; complete the download, or give the config.json alone"
+    )]
+    Incomplete {
+        /// The folder.
+        folder: String,
+        /// How many are missing.
+        missing: usize,
+        /// How many there should be.
+        files: usize,
+        /// One of the missing.
+        first: String,
+    },
     /// Weights without a shape.
     #[error(
         "{path} has {gib:.2} GiB of weights, but headers do not tell heads from widths; put the model's config.json beside it"
@@ -91,12 +101,12 @@ pub enum SourceError {
 const LARGEST_CONFIG: u64 = 4 << 20;
 
 impl KnownModel {
-    /// A model by its shape alone: every layer attends to everything, or all through one window.
+    /// A model by its shape alone.
     pub fn of_shape(model: Model) -> KnownModel {
         KnownModel {
-            layers: KvLayers::uniform(&model),
             weights: Weights::Computed(model.weight_bytes()),
             model,
+            left_out: Vec::new(),
         }
     }
 
@@ -116,7 +126,7 @@ impl KnownModel {
             {
                 return beside(path);
             }
-            return Self::of_config(name, &read(path)?);
+            return Self::of_config(name, &read(path, LARGEST_CONFIG)?);
         }
         let model = Model::named(name).ok_or_else(|| SourceError::Unknown {
             name: name.to_owned(),
@@ -127,13 +137,26 @@ impl KnownModel {
 
     /// A model from the text of its `config.json`.
     pub fn of_config(name: &str, text: &str) -> Result<KnownModel, SourceError> {
-        let model = Model::from_config_json(name, text)?;
-        let layers = KvLayers::of_config(&model, text)?;
-        Ok(KnownModel {
-            layers,
-            weights: Weights::Computed(model.weight_bytes()),
-            model,
-        })
+        Self::of_description(Model::described(name, text)?, None)
+    }
+
+    /// A model with the bytes of its weight files; without them the weights are computed.
+    fn of_description(
+        described: Described,
+        stored: Option<f64>,
+    ) -> Result<KnownModel, SourceError> {
+        match (stored, described.uncountable) {
+            (Some(bytes), _) => Ok(KnownModel {
+                model: described.model,
+                weights: Weights::Stored(bytes),
+                left_out: Vec::new(),
+            }),
+            (None, Some(error)) => Err(error.into()),
+            (None, None) => Ok(KnownModel {
+                left_out: described.encoders,
+                ..Self::of_shape(described.model)
+            }),
+        }
     }
 }
 
@@ -143,24 +166,9 @@ fn presets() -> String {
 }
 
 fn in_folder(folder: &Path, name: &str) -> Result<KnownModel, SourceError> {
-    let mut known = KnownModel::of_config(name, &read(&folder.join("config.json"))?)?;
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .map_err(|error| unreadable(folder, &error))?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|ending| ending == "safetensors")
-        })
-        .collect();
-    files.sort();
-    if !files.is_empty() {
-        let mut bytes = 0.0;
-        for file in &files {
-            bytes += safetensors::weight_bytes(file)?;
-        }
-        known.weights = Weights::Stored(bytes);
-    }
-    Ok(known)
+    let config = read(&folder.join("config.json"), LARGEST_CONFIG)?;
+    let described = Model::described(name, &config)?;
+    KnownModel::of_description(described, folder::stored(folder)?)
 }
 
 fn beside(file: &Path) -> Result<KnownModel, SourceError> {
@@ -181,14 +189,14 @@ fn unreadable(path: &Path, error: &std::io::Error) -> SourceError {
     }
 }
 
-fn read(path: &Path) -> Result<String, SourceError> {
+fn read(path: &Path, most: u64) -> Result<String, SourceError> {
     let length = std::fs::metadata(path)
         .map_err(|error| unreadable(path, &error))?
         .len();
-    if length > LARGEST_CONFIG {
+    if length > most {
         return Err(SourceError::Read {
             path: path.display().to_string(),
-            reason: format!("it has {length} bytes, which no config.json has"),
+            reason: format!("it has {length} bytes, which no file of its kind has"),
         });
     }
     std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))
@@ -215,6 +223,17 @@ mod tests {
         let known = KnownModel::find(path.to_str().unwrap()).unwrap();
         assert_eq!(known.weights, Weights::Stored(20.0));
         assert_eq!(known.model.kv_heads, 2);
+        let unknown = CONFIG.replace('}', r#","quantization_config":{"quant_method":"hqq"}}"#);
+        std::fs::write(path.join("config.json"), unknown).unwrap();
+        let known = KnownModel::find(path.to_str().unwrap()).unwrap();
+        assert_eq!(
+            known.weights,
+            Weights::Stored(20.0),
+            "files tell what a method does not"
+        );
+        let config = path.join("config.json");
+        let error = KnownModel::find(config.to_str().unwrap()).unwrap_err();
+        assert!(error.to_string().contains("hqq"), "{error}");
         let alone = tempfile::tempdir().unwrap();
         let lone = alone.path().join("model.safetensors");
         std::fs::write(&lone, &file).unwrap();

@@ -419,12 +419,15 @@ impl Host {
 
 /// The model in the format that the flags ask for.
 fn in_format(model: &Model, flags: &ResolvedFlags) -> Model {
-    let asked = (flags.quantization.as_deref()).or(Some(flags.dtype.as_str()));
-    let mut model = model.clone();
-    if let Some(dtype) = asked.and_then(Dtype::named) {
-        model.dtype = dtype;
+    let asked = match &flags.quantization {
+        Some(method) => Dtype::named(method),
+        // Quantised weights stay so, whatever they are computed in.
+        None => Dtype::named(&flags.dtype).filter(|_| !model.is_quantised()),
+    };
+    match asked.filter(|&dtype| dtype != model.dtype) {
+        Some(dtype) => model.stored_as(dtype),
+        None => model.clone(),
     }
-    model
 }
 
 fn u32_of(number: u64) -> u32 {

@@ -1,9 +1,17 @@
 //! A model folder's `config.json`.
 
-use serde_json::{Map, Value};
+mod keys;
+mod kinds;
+mod pattern;
+mod quantisation;
+mod recurrent;
+
+use serde_json::Value;
 use thiserror::Error;
 
-use super::{Dtype, Experts, Mla, Model};
+use super::{Dtype, Experts, FeedForward, Mla, Model};
+use keys::Config;
+use kinds::Routed;
 
 /// Why a `config.json` was not understood.
 #[derive(Debug, Error)]
@@ -40,207 +48,297 @@ pub enum ModelError {
         /// Greatest value.
         most: u32,
     },
+    /// A model of states alone.
+    #[error(
+        "config.json of {model}: a '{kind}' has states and no attention, so that there is no KV cache to plan; choose a model with attention"
+    )]
+    NoAttention {
+        /// The model's name.
+        model: String,
+        /// Its `model_type`.
+        kind: String,
+    },
+    /// A word that is no kind of layer.
+    #[error(
+        "config.json of {model}: layers of kind '{kind}' are not known, so that their cache cannot be computed"
+    )]
+    Kind {
+        /// The model's name.
+        model: String,
+        /// The word.
+        kind: String,
+    },
+    /// As many kinds as layers are needed.
+    #[error("config.json of {model}: {given} kinds are given for {layers} layers")]
+    KindCount {
+        /// The model's name.
+        model: String,
+        /// Kinds.
+        given: usize,
+        /// Layers.
+        layers: u32,
+    },
+    /// Layers whose state has no size.
+    #[error(
+        "config.json of {model}: it has layers with a state, and no `{key}` to compute its size from"
+    )]
+    State {
+        /// The model's name.
+        model: String,
+        /// What is missing.
+        key: &'static str,
+    },
+    /// Nothing says which layers keep a state.
+    #[error(
+        "config.json of {model}: `{key}` speaks of linear or state-space layers, but nothing says which layers they are; add `layer_types`, a word for each layer"
+    )]
+    Which {
+        /// The model's name.
+        model: String,
+        /// What speaks of them.
+        key: String,
+    },
+    /// Nobody knows how large the weights are.
+    #[error(
+        "config.json of {model}: the weights are quantised ({how}) in a way whose size is not known; give the folder or URL with the safetensors files, whose headers say it"
+    )]
+    Quantisation {
+        /// The model's name.
+        model: String,
+        /// What it says of them.
+        how: String,
+    },
 }
 
-/// Bound on every dimension: above any model, below any overflow.
-const MOST: u32 = 1 << 24;
-
-struct Config<'a> {
-    model: &'a str,
-    map: &'a Map<String, Value>,
+/// What a `config.json` says of a model.
+#[derive(Debug)]
+pub struct Described {
+    /// The shape.
+    pub model: Model,
+    /// Why the weights cannot be computed from it, where they cannot.
+    pub uncountable: Option<ModelError>,
+    /// Encoders of other modalities, by their keys, which the shape leaves out.
+    pub encoders: Vec<&'static str>,
 }
+
+/// Bound on layers: above any model.
+const MOST_LAYERS: u32 = 4096;
 
 impl Config<'_> {
-    /// A whole number in `least..=MOST`; `None` where the key is absent or null.
-    fn number(&self, key: &'static str, least: u32) -> Result<Option<u32>, ModelError> {
-        let value = match self.map.get(key) {
-            None | Some(Value::Null) => return Ok(None),
-            Some(value) => value,
-        };
-        let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
-        match number.filter(|number| (least..=MOST).contains(number)) {
-            Some(number) => Ok(Some(number)),
-            None => Err(ModelError::Range {
-                model: self.model.to_owned(),
-                key,
-                value: value.to_string().chars().take(40).collect(),
-                least,
-                most: MOST,
-            }),
-        }
-    }
-
-    fn required(&self, key: &'static str) -> Result<u32, ModelError> {
-        self.number(key, 1)?.ok_or(ModelError::Missing {
-            model: self.model.to_owned(),
-            key,
-        })
-    }
-
-    fn flag(&self, key: &str) -> Option<bool> {
-        self.map.get(key)?.as_bool()
-    }
-
-    fn text(&self, key: &str) -> Option<&str> {
-        self.map.get(key)?.as_str()
-    }
-
+    /// The format that numbers are computed in.
     fn dtype(&self) -> Dtype {
-        let quantisation = self
-            .map
-            .get("quantization_config")
-            .and_then(Value::as_object);
-        if let Some(quantisation) = quantisation {
-            let method = quantisation.get("quant_method").and_then(Value::as_str);
-            let bits = quantisation.get("bits").and_then(Value::as_u64);
-            match (bits, method.and_then(Dtype::named)) {
-                (Some(4), _) => return Dtype::Int4,
-                (Some(8), _) => return Dtype::Int8,
-                (_, Some(dtype)) => return dtype,
-                _ => {}
-            }
-        }
-        let name = self.text("torch_dtype").or_else(|| self.text("dtype"));
+        let name = ["torch_dtype", "dtype"]
+            .iter()
+            .find_map(|key| self.anywhere(key)?.as_str());
         name.and_then(Dtype::named).unwrap_or_default()
     }
 
     fn experts(&self, intermediate: u32) -> Result<Option<Experts>, ModelError> {
-        let count = match self.number("num_local_experts", 0)? {
-            Some(count) => Some(count),
-            None => match self.number("n_routed_experts", 0)? {
-                Some(count) => Some(count),
-                None => self.number("num_experts", 0)?,
-            },
-        };
+        let count = self.number(&["num_local_experts", "n_routed_experts", "num_experts"], 0)?;
         let Some(count) = count.filter(|&count| count > 1) else {
             return Ok(None);
         };
-        let width = self
-            .number("moe_intermediate_size", 1)?
-            .unwrap_or(intermediate);
-        let shared = match self.number("shared_expert_intermediate_size", 0)? {
+        let width = self.number(&["moe_intermediate_size", "intermediate_size"], 1)?;
+        let width = width.unwrap_or(intermediate);
+        let shared = [
+            "shared_expert_intermediate_size",
+            "moe_shared_expert_intermediate_size",
+        ];
+        let shared = match self.number(&shared, 0)? {
             Some(shared) => shared,
-            None => width.saturating_mul(self.number("n_shared_experts", 0)?.unwrap_or(0)),
+            None => width.saturating_mul(self.number(&["n_shared_experts"], 0)?.unwrap_or(0)),
         };
+        let active = self.number(&["num_experts_per_tok"], 1)?;
         Ok(Some(Experts {
             count,
-            active: self
-                .number("num_experts_per_tok", 1)?
-                .unwrap_or(2)
-                .min(count),
+            active: active.unwrap_or(2).min(count),
             intermediate: width,
             shared_intermediate: shared,
-            dense_layers: self.number("first_k_dense_replace", 0)?.unwrap_or(0),
+            dense_layers: self.number(&["first_k_dense_replace"], 0)?.unwrap_or(0),
         }))
     }
 
     fn mla(&self) -> Result<Option<Mla>, ModelError> {
-        let Some(kv_rank) = self.number("kv_lora_rank", 1)? else {
+        let Some(kv_rank) = self.number(&["kv_lora_rank"], 1)? else {
             return Ok(None);
         };
         Ok(Some(Mla {
-            query_rank: self.number("q_lora_rank", 0)?.unwrap_or(0),
+            query_rank: self.number(&["q_lora_rank"], 0)?.unwrap_or(0),
             kv_rank,
-            nope_dim: self.required("qk_nope_head_dim")?,
-            rope_dim: self.required("qk_rope_head_dim")?,
-            value_dim: self.required("v_head_dim")?,
+            nope_dim: self.required(&["qk_nope_head_dim"])?,
+            rope_dim: self.required(&["qk_rope_head_dim"])?,
+            value_dim: self.required(&["v_head_dim"])?,
         }))
+    }
+
+    fn heads(&self) -> Result<u32, ModelError> {
+        let kind = self.text("model_type").unwrap_or_default();
+        let heads = self.number(&["num_attention_heads", "n_head"], 1)?;
+        heads.ok_or_else(
+            || match kind.contains("mamba") || kind.starts_with("rwkv") {
+                true => self.without_attention(),
+                false => self.missing("num_attention_heads"),
+            },
+        )
+    }
+
+    fn without_attention(&self) -> ModelError {
+        let kind = self.text("model_type").unwrap_or("model");
+        ModelError::NoAttention {
+            model: self.model.to_owned(),
+            kind: kind.chars().take(40).collect(),
+        }
+    }
+
+    fn kv_heads(&self, heads: u32) -> Result<u32, ModelError> {
+        let keys = [
+            "num_key_value_heads",
+            "num_kv_heads",
+            "multi_query_group_num",
+        ];
+        let grouped = self.number(&keys, 1)?;
+        // Falcon and StarCoder: one for all, unless Falcon's newer layout is on.
+        let one = self.flag("multi_query") == Some(true)
+            && self.flag("new_decoder_architecture") != Some(true);
+        // ChatGLM gives a number of groups also where it has none.
+        let none = self.flag("multi_query_attention") == Some(false);
+        Ok(match (one, none) {
+            (true, _) => 1,
+            (false, true) => heads,
+            (false, false) => grouped.unwrap_or(heads),
+        })
+    }
+
+    /// The longest context, as vLLM derives it: 2048 where nothing is said.
+    fn max_position(&self) -> Result<u32, ModelError> {
+        let keys = [
+            "model_max_length",
+            "max_position_embeddings",
+            "n_positions",
+            "max_seq_len",
+            "seq_length",
+            "max_sequence_length",
+        ];
+        let written = self.number(&keys, 1)?.unwrap_or(2048);
+        let scaling = self.any(&["rope_scaling", "rope_parameters"]);
+        let of = |key: &str| scaling.and_then(|scaling| scaling.get(key));
+        let kind = of("rope_type")
+            .or_else(|| of("type"))
+            .and_then(Value::as_str);
+        let original = of("original_max_position_embeddings").and_then(Value::as_f64);
+        let factor = of("factor").and_then(Value::as_f64).unwrap_or(1.0);
+        let stretched = match kind {
+            // Their files state the longer context already.
+            None | Some("su" | "longrope" | "llama3" | "default" | "mrope") => return Ok(written),
+            _ if self.text("model_type") == Some("gemma3_text") => return Ok(written),
+            Some("yarn") => original.unwrap_or(f64::from(written)) * factor,
+            Some(_) => f64::from(written) * factor,
+        };
+        let most = f64::from(1 << 28);
+        Ok(match stretched.is_finite() && stretched >= 1.0 {
+            true => stretched.min(most) as u32,
+            false => written,
+        })
+    }
+
+    fn window(&self) -> Result<Option<u32>, ModelError> {
+        let window = self.number(&["sliding_window", "attention_chunk_size"], 1)?;
+        Ok(window.filter(|_| self.flag("use_sliding_window").unwrap_or(true)))
+    }
+
+    fn intermediate(&self, hidden: u32) -> Result<u32, ModelError> {
+        let keys = [
+            "intermediate_size_mlp",
+            "intermediate_size",
+            "ffn_hidden_size",
+            "n_inner",
+        ];
+        match (self.number(&keys, 1)?, self.feed_forward()) {
+            (Some(width), _) => Ok(width),
+            (None, FeedForward::Plain) => Ok(hidden.saturating_mul(4)),
+            (None, FeedForward::Gated) => Err(self.missing("intermediate_size")),
+        }
     }
 }
 
-pub(super) fn read(model: &str, text: &str) -> Result<Model, ModelError> {
+pub(super) fn read(name: &str, text: &str) -> Result<Described, ModelError> {
     let json = |reason: String| ModelError::Json {
-        model: model.to_owned(),
+        model: name.to_owned(),
         reason,
     };
     let value: Value = serde_json::from_str(text).map_err(|error| json(error.to_string()))?;
-    let outer = value
+    let whole = value
         .as_object()
         .ok_or_else(|| json("another kind of value".to_owned()))?;
-    // Models of several modalities keep the language model apart.
-    let map = outer
-        .get("text_config")
-        .and_then(Value::as_object)
-        .unwrap_or(outer);
-    let config = Config { model, map };
+    let config = Config::new(name, whole);
 
-    let hidden = config.required("hidden_size")?;
-    let heads = config.required("num_attention_heads")?;
+    let hidden = config.required(&["hidden_size", "n_embd", "d_model"])?;
+    let heads = config.heads()?;
+    let layers = ["num_hidden_layers", "num_layers", "n_layer"];
+    let layers = config.bounded(&layers, 1, MOST_LAYERS)?;
+    let layers = layers.ok_or_else(|| config.missing("num_hidden_layers"))?;
     let mla = config.mla()?;
-    let head_dim = match (mla, config.number("head_dim", 1)?) {
+    let head_dim = ["head_dim", "attention_head_dim", "kv_channels"];
+    let head_dim = match (mla, config.number(&head_dim, 1)?) {
         (Some(mla), _) => mla.nope_dim + mla.rope_dim,
         (None, Some(head_dim)) => head_dim,
         (None, None) => (hidden / heads).max(1),
     };
-    let intermediate = config.required("intermediate_size")?;
+    let intermediate = config.intermediate(hidden)?;
+    let experts = config.experts(intermediate)?;
+    let sliding_window = config.window()?;
     // Only Qwen2 has biases without saying so.
-    let qwen2 = config
-        .text("model_type")
-        .is_some_and(|kind| kind.starts_with("qwen2"));
-    let window = config.number("sliding_window", 1)?;
-    Ok(Model {
-        name: model.to_owned(),
+    let kind = config.text("model_type");
+    let qwen2 = kind.is_some_and(|kind| kind.starts_with("qwen2"));
+    let bias = config.any(&["attention_bias", "add_qkv_bias"]);
+    let tied = config.anywhere("tie_word_embeddings");
+    let (stored, unknown) = match quantisation::read(&config, layers) {
+        Ok(stored) => (stored, None),
+        Err(how) => (None, Some(how)),
+    };
+    let mut model = Model {
+        name: name.to_owned(),
         repositories: Vec::new(),
-        layers: config.required("num_hidden_layers")?,
+        layers,
         hidden,
         heads,
-        kv_heads: config.number("num_key_value_heads", 1)?.unwrap_or(heads),
+        kv_heads: config.kv_heads(heads)?,
         head_dim,
         intermediate,
-        vocabulary: config.required("vocab_size")?,
-        max_position: config.number("max_position_embeddings", 1)?.unwrap_or(2048),
-        tied_embeddings: config.flag("tie_word_embeddings").unwrap_or(false),
-        attention_bias: config.flag("attention_bias").unwrap_or(qwen2),
-        dtype: config.dtype(),
-        sliding_window: window.filter(|_| config.flag("use_sliding_window").unwrap_or(true)),
-        experts: config.experts(intermediate)?,
+        feed_forward: config.feed_forward(),
+        vocabulary: config.required(&["padded_vocab_size", "vocab_size"])?,
+        max_position: config.max_position()?,
+        tied_embeddings: tied.and_then(Value::as_bool).unwrap_or(false),
+        attention_bias: bias.and_then(Value::as_bool).unwrap_or(qwen2),
+        dtype: stored
+            .as_ref()
+            .map_or(config.dtype(), |stored| stored.dtype),
+        quantised: stored.and_then(|stored| stored.quantised),
+        sliding_window,
+        experts,
         mla,
+        mix: None,
+    };
+    let routed = match experts {
+        Some(_) => Routed::Experts,
+        None => Routed::Nothing,
+    };
+    let mix = kinds::read(&config, layers, hidden, sliding_window, routed)?;
+    if mix.attention() == 0 {
+        return Err(config.without_attention());
+    }
+    // A window that no layer has.
+    model.sliding_window = sliding_window.filter(|_| mix.windowed > 0);
+    model.mix = (mix != model.alike()).then_some(mix);
+    Ok(Described {
+        model,
+        uncountable: unknown.map(|how| ModelError::Quantisation {
+            model: name.to_owned(),
+            how,
+        }),
+        encoders: config.encoders(),
     })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const QWEN: &str = r#"{"architectures":["Qwen2ForCausalLM"],"model_type":"qwen2",
-        "hidden_size":3584,"intermediate_size":18944,"num_hidden_layers":28,
-        "num_attention_heads":28,"num_key_value_heads":4,"vocab_size":152064,
-        "max_position_embeddings":32768,"tie_word_embeddings":false,"torch_dtype":"bfloat16",
-        "sliding_window":131072,"use_sliding_window":false}"#;
-
-    #[test]
-    fn a_config_file_gives_the_same_shape_as_the_preset() {
-        let read = read("qwen2.5-7b", QWEN).unwrap();
-        assert_eq!(Some(read), Model::named("qwen2.5-7b"));
-    }
-
-    #[test]
-    fn experts_and_latents_are_read_by_their_hugging_face_names() {
-        let text = r#"{"model_type":"deepseek_v3","hidden_size":7168,"intermediate_size":18432,
-            "num_hidden_layers":61,"num_attention_heads":128,"num_key_value_heads":128,
-            "vocab_size":129280,"max_position_embeddings":163840,"n_routed_experts":256,
-            "num_experts_per_tok":8,"moe_intermediate_size":2048,"n_shared_experts":1,
-            "first_k_dense_replace":3,"q_lora_rank":1536,"kv_lora_rank":512,
-            "qk_nope_head_dim":128,"qk_rope_head_dim":64,"v_head_dim":128,
-            "quantization_config":{"quant_method":"fp8"}}"#;
-        let model = read("deepseek-v3", text).unwrap();
-        let preset = Model::named("deepseek-v3").unwrap();
-        assert_eq!(model.parameters(), preset.parameters());
-        assert_eq!(
-            (model.mla, model.experts, model.dtype),
-            (preset.mla, preset.experts, preset.dtype)
-        );
-    }
-
-    #[test]
-    fn what_cannot_be_a_shape_is_refused_by_name() {
-        let error = |text: &str| read("m", text).unwrap_err().to_string();
-        assert!(error("[]").contains("not a JSON object"));
-        assert!(error("{").contains("not a JSON object"));
-        assert!(error("{}").contains("`hidden_size`"));
-        let zero = QWEN.replace("\"num_attention_heads\":28", "\"num_attention_heads\":0");
-        assert!(error(&zero).contains("`num_attention_heads` is 0"));
-        let huge = QWEN.replace("18944", "18446744073709551615");
-        assert!(error(&huge).contains("`intermediate_size`"));
-    }
-}
+mod tests;

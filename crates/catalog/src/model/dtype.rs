@@ -21,6 +21,10 @@ pub enum Dtype {
     Int4,
     /// NVIDIA's 4-bit floats in blocks of 16.
     Nvfp4,
+    /// 4-bit floats in blocks of 32 (gpt-oss).
+    Mxfp4,
+    /// bitsandbytes' 4 bits in blocks of 64.
+    Nf4,
 }
 
 impl Dtype {
@@ -32,9 +36,12 @@ impl Dtype {
             "bf16" | "bfloat16" => Dtype::Bf16,
             "f16" | "float16" | "half" | "fp16" => Dtype::F16,
             "fp8" | "fp8_e4m3" | "fp8_e5m2" | "float8_e4m3fn" => Dtype::Fp8,
-            "int8" | "w8a8" | "smoothquant" => Dtype::Int8,
+            "fbgemm_fp8" | "ptpc_fp8" | "modelopt" | "w8a8_fp8" => Dtype::Fp8,
+            "int8" | "w8a8" | "w8a16" | "smoothquant" | "w8a8_int8" => Dtype::Int8,
             "int4" | "w4a16" | "awq" | "awq_marlin" | "gptq" | "gptq_marlin" => Dtype::Int4,
             "nvfp4" | "modelopt_fp4" => Dtype::Nvfp4,
+            "mxfp4" => Dtype::Mxfp4,
+            "nf4" | "bitsandbytes" => Dtype::Nf4,
             _ => return None,
         })
     }
@@ -44,7 +51,8 @@ impl Dtype {
     pub fn cache(self) -> Dtype {
         match self {
             Dtype::F32 | Dtype::Bf16 | Dtype::F16 => self,
-            Dtype::Fp8 | Dtype::Int8 | Dtype::Int4 | Dtype::Nvfp4 => Dtype::Bf16,
+            Dtype::Fp8 | Dtype::Int8 => Dtype::Bf16,
+            Dtype::Int4 | Dtype::Nvfp4 | Dtype::Mxfp4 | Dtype::Nf4 => Dtype::Bf16,
         }
     }
 
@@ -55,7 +63,8 @@ impl Dtype {
             Dtype::Bf16 | Dtype::F16 => 2.0,
             Dtype::Fp8 | Dtype::Int8 => 1.0,
             Dtype::Int4 => 0.52,
-            Dtype::Nvfp4 => 0.5625,
+            Dtype::Nvfp4 | Dtype::Nf4 => 0.5625,
+            Dtype::Mxfp4 => 0.53125,
         }
     }
 }

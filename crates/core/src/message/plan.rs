@@ -53,6 +53,16 @@ crate::texts! {
         NoCache => "{engine} on {device} lacks {gib} GiB a card for the smallest cache", "{device} 上的 {engine} 每卡还差 {gib} GiB 才有最小的 KV 缓存";
         /// Why: the longest request does not fit.
         TooLong => "{engine} on {device} lacks {gib} GiB a card for one request of {tokens} tokens", "{device} 上的 {engine} 每卡还差 {gib} GiB 才放得下一个 {tokens} token 的请求";
+        /// Why: the cache that was asked for has no room.
+        CacheTooLarge => "{engine} on {device} lacks {gib} GiB a card for the KV cache that its flags ask for", "{device} 上的 {engine} 每卡还差 {gib} GiB 才放得下参数所要求的 KV 缓存";
+        /// Remedy: a smaller cache.
+        SmallerCache => "a KV cache of at most {gib} GiB a card", "每卡 KV 缓存不超过 {gib} GiB";
+        /// Requests that the engine would refuse.
+        LongerThanMax => "requests of {tokens} tokens are longer than max-model-len {most}: they are refused, so that none run at once", "{tokens} token 的请求超过 max-model-len {most}，会被拒绝，故无并发数";
+        /// Encoders that are not counted.
+        NotCounted => "not counted in the weights: {names}; a folder or URL with the weight files counts all", "权重未计入：{names}；给出含权重文件的目录或 URL 即可全部计入";
+        /// Where a card ends, in a bar that goes beyond it.
+        CardEnd => "end of the card", "显存上限";
         /// It fits.
         Holds => "{engine} on {device} holds {tokens} tokens of KV cache", "{device} 上的 {engine} 可存 {tokens} 个 token 的 KV 缓存";
         /// Remedies.

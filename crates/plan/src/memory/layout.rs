@@ -13,20 +13,41 @@ pub(super) struct Layout<'a> {
     pub dtype: Dtype,
 }
 
+/// Bytes of one card for the cache.
+#[derive(Clone, Copy)]
+pub(super) struct Budget {
+    /// What it gets; negative where nothing is left.
+    pub kv: f64,
+    /// What the card has for it beside all else.
+    pub room: f64,
+}
+
+impl Budget {
+    /// What the card keeps.
+    pub fn unused(self) -> f64 {
+        (self.room - self.kv.max(0.0)).max(0.0)
+    }
+
+    /// What it gets beyond what the card has; a byte of rounding is nothing.
+    fn excess(self) -> Option<f64> {
+        let excess = self.kv - self.room;
+        (excess > 1.0).then_some(excess)
+    }
+}
+
 impl Layout<'_> {
     fn stages(&self) -> f64 {
         f64::from(self.parallel.pipeline.max(1))
     }
 
     pub fn per_token(&self) -> f64 {
-        let (model, tensor) = (&self.known.model, self.parallel.tensor);
-        self.known.layers.bytes_per_token(model, tensor, self.dtype) / self.stages()
+        let model = &self.known.model;
+        model.kv_bytes_per_token(self.parallel.tensor, self.dtype) / self.stages()
     }
 
     fn request(&self, tokens: u64) -> f64 {
-        let (model, tensor) = (&self.known.model, self.parallel.tensor);
-        let layers = &self.known.layers;
-        layers.request_bytes(model, tensor, self.dtype, tokens) / self.stages()
+        let model = &self.known.model;
+        model.request_bytes(self.parallel.tensor, self.dtype, tokens) / self.stages()
     }
 
     /// The same by query heads, as popular posts compute it.
@@ -40,8 +61,19 @@ impl Layout<'_> {
         f64::from(model.layers) / self.stages() * heads * head * self.dtype.bytes()
     }
 
+    fn keeps_everything(&self) -> bool {
+        self.known.model.kinds().keep_everything()
+    }
+
     /// What a budget of bytes holds.
-    pub fn cache(&self, kv: f64, block_size: u32, longest: u64, lengths: Option<Lengths>) -> Cache {
+    pub fn cache(
+        &self,
+        budget: Budget,
+        block_size: u32,
+        longest: u64,
+        lengths: Option<Lengths>,
+    ) -> Cache {
+        let kv = budget.kv;
         let token = self.per_token();
         let block = token * f64::from(block_size.max(1));
         let whole = |tokens: u64| {
@@ -51,6 +83,8 @@ impl Layout<'_> {
         let needed = self.request(whole(longest));
         let fit = if kv < one_block {
             Fit::NoCache(one_block - kv)
+        } else if let Some(excess) = budget.excess() {
+            Fit::Cache(excess)
         } else if needed > kv
             && self.blocks_for(kv, block, longest) * u64::from(block_size) < longest
         {
@@ -58,10 +92,11 @@ impl Layout<'_> {
         } else {
             Fit::Fits
         };
-        let holds = fit == Fit::Fits;
+        let exists = !matches!(fit, Fit::NoCache(_) | Fit::Cache(_));
         let request_tokens = lengths.map_or(longest, Lengths::total).max(1);
         let blocks = self.blocks_for(kv, block, longest);
-        let max_concurrency = match self.known.layers.keep_everything() {
+        let served = fit == Fit::Fits && request_tokens <= longest;
+        let max_concurrency = match self.keeps_everything() {
             true => {
                 let each = request_tokens.div_ceil(u64::from(block_size.max(1)));
                 blocks as f64 / each.max(1) as f64
@@ -74,12 +109,13 @@ impl Layout<'_> {
             popular: self.popular_per_token(),
             dtype: self.dtype,
             block_size,
-            blocks: (kv >= one_block).then_some(blocks),
-            tokens: (kv >= one_block).then_some(blocks.saturating_mul(u64::from(block_size))),
+            room: budget.room,
+            blocks: exists.then_some(blocks),
+            tokens: exists.then_some(blocks.saturating_mul(u64::from(block_size))),
             max_model_len: longest,
-            longest: self.longest(kv),
+            longest: self.longest(kv.min(budget.room)),
             request_tokens,
-            max_concurrency: holds.then_some(max_concurrency),
+            max_concurrency: served.then_some(max_concurrency),
             fit,
         }
     }
@@ -88,7 +124,7 @@ impl Layout<'_> {
     /// length would fill in a model without such layers.
     fn blocks_for(&self, kv: f64, block: f64, longest: u64) -> u64 {
         let plain = (kv / block).max(0.0);
-        if self.known.layers.keep_everything() || longest == 0 {
+        if self.keeps_everything() || longest == 0 {
             return plain as u64;
         }
         let saved = longest as f64 * self.per_token() / self.request(longest);
@@ -112,6 +148,7 @@ impl Layout<'_> {
 /// What a budget of bytes holds.
 pub(super) struct Cache {
     kv: f64,
+    room: f64,
     token: f64,
     popular: f64,
     dtype: Dtype,
@@ -143,8 +180,13 @@ impl Cache {
             cards: parallel.tensor.saturating_mul(parallel.pipeline),
             total: question.device.memory_bytes(),
             parts,
+            left_out: match weights {
+                Weights::Computed(_) => question.model.left_out.clone(),
+                Weights::Stored(_) => Vec::new(),
+            },
             weights,
             kv: self.kv,
+            room: self.room,
             kv_per_token: self.token,
             popular_kv_per_token: self.popular,
             kv_dtype: self.dtype,

@@ -1,6 +1,6 @@
 //! MindIE's division of a card, by its own rules.
 
-use super::layout::Layout;
+use super::layout::{Budget, Layout};
 use super::{Answer, Lengths, MemoryError, Part, Question};
 use crate::mindie::{Configured, configured};
 use inferometer_catalog::device::{Kind, Parallel};
@@ -25,10 +25,11 @@ pub struct MindieSizes {
     pub npu_mem_size_by_hand: f64,
     /// Blocks that a request of the asked lengths takes.
     pub blocks_per_request: u64,
-    /// The greatest maxBatchSize that never runs out of blocks.
-    pub max_batch_size: u64,
+    /// The greatest maxBatchSize that never runs out of blocks; absent where not one request of
+    /// these lengths is served.
+    pub max_batch_size: Option<u64>,
     /// Half of it, as its manual advises; 4 to 16 where latency matters more.
-    pub max_prefill_batch_size: u64,
+    pub max_prefill_batch_size: Option<u64>,
     /// The least maxPrefillTokens that takes the longest prompt.
     pub max_prefill_tokens: u64,
 }
@@ -84,24 +85,25 @@ pub(super) fn divide(question: &Question<'_>) -> Result<Answer, MemoryError> {
         input: narrow(deploy.max_input_token_len),
         output: narrow(schedule.max_iter_times),
     });
-    let cache = layout.cache(kv, block_size, deploy.max_seq_len, Some(lengths));
+    let budget = Budget {
+        kv,
+        room: device.memory_bytes() - other,
+    };
+    let cache = layout.cache(budget, block_size, deploy.max_seq_len, Some(lengths));
     let parts = vec![
         (Part::Weights, weights),
         (Part::Activations, RUN_TIME * GIB),
         (Part::System, SYSTEM * GIB),
         (Part::KvCache, kv.max(0.0)),
-        (
-            Part::Unused,
-            (device.memory_bytes() - other - kv.max(0.0)).max(0.0),
-        ),
+        (Part::Unused, budget.unused()),
     ];
     let size = u64::from(block_size);
-    let batch = mindie_max_batch(
-        cache.blocks.unwrap_or(0),
-        lengths.input,
-        lengths.output,
-        block_size,
-    );
+    let mut answer = cache.answer(question, version, parts, known.weights, parallel);
+    let batch = answer
+        .blocks
+        .filter(|_| answer.max_concurrency.is_some())
+        .map(|blocks| mindie_max_batch(blocks, lengths.input, lengths.output, block_size))
+        .filter(|&batch| batch > 0);
     let sizes = MindieSizes {
         lengths,
         npu_mem_size: memory.automatic(),
@@ -109,14 +111,13 @@ pub(super) fn divide(question: &Question<'_>) -> Result<Answer, MemoryError> {
         blocks_per_request: u64::from(lengths.input).div_ceil(size)
             + u64::from(lengths.output).div_ceil(size),
         max_batch_size: batch,
-        max_prefill_batch_size: (batch / 2).max(1).min(batch.max(1)),
+        max_prefill_batch_size: batch.map(|batch| (batch / 2).max(1)),
         max_prefill_tokens: deploy
             .max_input_token_len
             .max(u64::from(lengths.input))
             .max(schedule.max_prefill_tokens),
     };
-    let mut answer = cache.answer(question, version, parts, known.weights, parallel);
-    answer.max_concurrency = answer.max_concurrency.map(|_| batch as f64);
+    answer.max_concurrency = batch.map(|batch| batch as f64);
     answer.mindie = Some(sizes);
     Ok(answer)
 }

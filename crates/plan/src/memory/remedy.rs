@@ -1,8 +1,11 @@
 //! What would make a model fit: each remedy is tried, none is guessed.
 
-use super::{Answer, Fit, Question, divide};
-use crate::flags::with;
-use crate::model::{KnownModel, Weights};
+use super::{Answer, Fit, Part, Question, divide};
+use crate::flags::{Flag, with};
+use crate::model::KnownModel;
+use inferometer_catalog::device::{Device, Kind};
+use inferometer_catalog::engine::EngineKind;
+use inferometer_catalog::memory::GIB;
 use inferometer_catalog::model::Dtype;
 use serde_json::{Value, json};
 
@@ -17,6 +20,10 @@ pub enum Remedy {
     Cache(Dtype),
     /// No request longer than this.
     MaxModelLen(u64),
+    /// A cache of at most so many bytes a card, where the flags ask for more.
+    CacheBytes(u64),
+    /// A smaller share of the card for weights and cache.
+    Share(f64),
 }
 
 impl Remedy {
@@ -26,6 +33,8 @@ impl Remedy {
             Remedy::Weights(dtype) => json!({ "weights": dtype }),
             Remedy::Cache(dtype) => json!({ "kv-cache-dtype": dtype }),
             Remedy::MaxModelLen(tokens) => json!({ "max-model-len": tokens }),
+            Remedy::CacheBytes(bytes) => json!({ "kv-cache-memory-bytes": bytes }),
+            Remedy::Share(share) => json!({ "gpu-memory-utilization": share }),
         }
     }
 }
@@ -51,6 +60,15 @@ pub(super) fn remedies(question: &Question<'_>, answer: &Answer) -> Vec<Remedy> 
             found.push(Remedy::MaxModelLen(longest));
         }
     }
+    if matches!(answer.fit, Fit::Cache(_)) {
+        let (remedy, flags) = smaller_cache(question, answer);
+        if fits(&Question {
+            flags,
+            ..question.clone()
+        }) {
+            found.push(remedy);
+        }
+    }
     let mut cards = answer.cards.max(1).saturating_mul(2);
     while cards <= MOST_CARDS {
         let flags = with(&question.flags, "tensor-parallel-size", &cards.to_string());
@@ -65,7 +83,7 @@ pub(super) fn remedies(question: &Question<'_>, answer: &Answer) -> Vec<Remedy> 
         }
         cards = cards.saturating_mul(2);
     }
-    for dtype in [Dtype::Fp8, Dtype::Int4] {
+    for dtype in [eight_bits(question.device), Dtype::Int4] {
         if dtype.bytes() >= question.model.model.dtype.bytes() {
             continue;
         }
@@ -90,9 +108,54 @@ pub(super) fn remedies(question: &Question<'_>, answer: &Answer) -> Vec<Remedy> 
     found
 }
 
+/// The usual 8 bits: Ascend cards have integers only.
+fn eight_bits(device: &Device) -> Dtype {
+    match (device.kind, device.fp8_tflops) {
+        (Kind::Ascend, None) => Dtype::Int8,
+        _ => Dtype::Fp8,
+    }
+}
+
+/// The largest cache that has room, and the flags with it in place of what they ask for.
+fn smaller_cache(question: &Question<'_>, answer: &Answer) -> (Remedy, Vec<Flag>) {
+    let asks = [
+        "num-gpu-blocks-override",
+        "kv-cache-memory-bytes",
+        "npuMemSize",
+        "mem-fraction-static",
+    ];
+    let kept = question.flags.iter();
+    let flags: Vec<Flag> = kept
+        .filter(|(name, _)| !asks.contains(&name.as_str()))
+        .cloned()
+        .collect();
+    // Whole GiB, as MindIE has them.
+    let gib = (answer.room / GIB).floor().max(0.0);
+    let bytes = (gib * GIB) as u64;
+    match question.engine {
+        EngineKind::Mindie => (
+            Remedy::CacheBytes(bytes),
+            with(&flags, "npuMemSize", &gib.to_string()),
+        ),
+        EngineKind::Sglang => {
+            let beside = |(part, _): &&(Part, f64)| matches!(part, Part::Weights | Part::System);
+            let beside: f64 = answer.parts.iter().filter(beside).map(|part| part.1).sum();
+            let share = ((answer.room + beside) / answer.total * 100.0).floor() / 100.0;
+            (
+                Remedy::Share(share),
+                with(&flags, "gpu-memory-utilization", &share.to_string()),
+            )
+        }
+        _ => (
+            Remedy::CacheBytes(bytes),
+            with(&flags, "kv-cache-memory-bytes", &bytes.to_string()),
+        ),
+    }
+}
+
 fn quantised(known: &KnownModel, dtype: Dtype) -> KnownModel {
-    let mut model = known.clone();
-    model.model.dtype = dtype;
-    model.weights = Weights::Computed(model.model.weight_bytes());
-    model
+    KnownModel {
+        left_out: known.left_out.clone(),
+        ..KnownModel::of_shape(known.model.stored_as(dtype))
+    }
 }

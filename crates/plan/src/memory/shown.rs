@@ -18,7 +18,7 @@ impl Answer {
     pub fn lacking(&self) -> Option<f64> {
         match self.fit {
             Fit::Fits => None,
-            Fit::NoCache(bytes) | Fit::TooLong(bytes) => Some(bytes),
+            Fit::NoCache(bytes) | Fit::TooLong(bytes) | Fit::Cache(bytes) => Some(bytes),
         }
     }
 
@@ -50,6 +50,7 @@ impl Answer {
                 Weights::Computed(_) => "shape",
                 Weights::Stored(_) => "safetensors",
             },
+            "weights_without": self.left_out,
             "kv_bytes_per_token": self.kv_per_token,
             "kv_dtype": self.kv_dtype,
             "popular_kv_bytes_per_token": self.popular_kv_per_token,

@@ -1,7 +1,9 @@
 //! A model on a server: its `config.json`, and of its weights only the headers, by HTTP range.
 
+use super::folder::{INDEX, LARGEST_INDEX};
 use super::safetensors::{LONGEST_HEADER, header_length, tensor_bytes};
-use super::{KnownModel, LARGEST_CONFIG, SourceError, Weights};
+use super::{KnownModel, LARGEST_CONFIG, SourceError};
+use inferometer_catalog::model::Model;
 use inferometer_core::hostile::printable;
 use serde_json::Value;
 use std::io::Read;
@@ -10,8 +12,6 @@ use thiserror::Error;
 use ureq::Agent;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-/// The largest index of weight files that is read.
-const LARGEST_INDEX: u64 = 64 << 20;
 /// How long a server may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -56,11 +56,8 @@ pub(super) fn find(url: &str) -> Result<KnownModel, SourceError> {
     let agent = agent();
     let config = whole(&agent, &format!("{folder}/config.json"), LARGEST_CONFIG)?;
     let name = folder.trim_end_matches("/resolve/main");
-    let mut known = KnownModel::of_config(name, &text(&folder, config)?)?;
-    if let Some(bytes) = stored(&agent, &folder)? {
-        known.weights = Weights::Stored(bytes);
-    }
-    Ok(known)
+    let described = Model::described(name, &text(&folder, config)?)?;
+    KnownModel::of_description(described, stored(&agent, &folder)?)
 }
 
 /// The folder that a URL names, or that holds the file which it names.
@@ -86,7 +83,7 @@ fn folder(url: &str) -> String {
 /// Bytes of the weights: as the index says, else from the header of the one file; `None` where
 /// there is neither.
 fn stored(agent: &Agent, folder: &str) -> Result<Option<f64>, SourceError> {
-    let index = format!("{folder}/model.safetensors.index.json");
+    let index = format!("{folder}/{INDEX}");
     if let Some(text) = optional(whole(agent, &index, LARGEST_INDEX))? {
         let index: Option<Value> = serde_json::from_slice(&text).ok();
         let total = index.and_then(|index| index.pointer("/metadata/total_size")?.as_f64());
@@ -199,6 +196,7 @@ fn text(url: &str, bytes: Vec<u8>) -> Result<String, RemoteError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Weights;
     use super::*;
     use std::io::Write;
     use std::net::TcpListener;

@@ -244,15 +244,16 @@ fn refuse_too_many_devices(
         "tensor-parallel-size",
         "ParallelConfig",
         format!(
-            "World size ({world}) is larger than the number of available GPUs ({}) in this node. \
-             If this is intentional and you are using:",
+            "World size ({world}) is larger than the number of available GPUs ({}) in this node.",
             device.count
         ),
     );
-    refusal.printed.push_str(
-        "\n- ray, set '--distributed-executor-backend ray'.\n- multiprocessing, set '--nnodes' \
-         appropriately.",
+    let told = format!(
+        "{} If this is intentional and you are using:\n- ray, set \
+         '--distributed-executor-backend ray'.\n- multiprocessing, set '--nnodes' appropriately.",
+        refusal.message
     );
+    refusal.printed = refusal.printed.replacen(&refusal.message, &told, 1);
     Err(refusal)
 }
 

@@ -1,5 +1,7 @@
 //! `inferometer plan memory`.
 
+mod picture;
+
 use super::Sheet;
 use super::arguments::MemoryArguments;
 use crate::Exit;
@@ -13,7 +15,6 @@ use inferometer_plan::device::Card;
 use inferometer_plan::memory::{Answer, Fit, Lengths, MemoryError, Part, Question, Remedy, answer};
 use inferometer_plan::model::{KnownModel, Weights};
 use inferometer_report::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit, Verdict};
-use inferometer_report::figure::{Axis, Colour, Figure, Panel, Sample, Scale, Series, Shape};
 use serde_json::json;
 
 /// Divides every card by every engine.
@@ -56,7 +57,7 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
         title: &|lang| Text::Memory.text(lang).to_owned(),
         json: &json,
         sections: &|lang, format| sections(&answers, format, lang),
-        figures: &|lang| vec![stacks(&answers, lang)],
+        figures: &|lang| vec![picture::stacks(&answers, lang)],
     };
     sheet.show(&arguments.view)?;
     Ok(match answers.iter().all(|answer| answer.fit == Fit::Fits) {
@@ -79,7 +80,7 @@ fn sections(answers: &[Answer], format: Format, lang: Lang) -> Vec<Section> {
     let mut blocks = vec![Block::Table(numbers(answers, lang))];
     // A page has the picture instead.
     if format != Format::Html {
-        blocks.push(Block::Table(bars(answers, lang)));
+        blocks.push(Block::Table(picture::bars(answers, lang)));
     }
     sections.push(Section::headed(Text::Memory.text(lang), blocks));
     for answer in answers {
@@ -115,6 +116,11 @@ fn verdict(answer: &Answer, lang: Lang) -> Block {
             Text::DoesNotFit,
             Tone::Bad,
             Text::TooLong.with(lang, &values(bytes / GIB, answer.max_model_len)),
+        ),
+        Fit::Cache(bytes) => (
+            Text::DoesNotFit,
+            Tone::Bad,
+            Text::CacheTooLarge.with(lang, &values(bytes / GIB, 0)),
         ),
     };
     Block::Verdict(Verdict {
@@ -169,45 +175,6 @@ fn gib(answer: &Answer, part: Part) -> Option<f64> {
     found.map(|(_, bytes)| bytes / GIB)
 }
 
-/// A stack for each answer, with the card's memory beside it.
-fn stacks(answers: &[Answer], lang: Lang) -> Figure {
-    let colour = |part| match part {
-        Part::Weights => Colour::Nth(0),
-        Part::Activations => Colour::Nth(1),
-        Part::Graphs => Colour::Nth(3),
-        Part::System => Colour::Nth(4),
-        Part::KvCache => Colour::Nth(2),
-        Part::Unused => Colour::Quiet,
-    };
-    let of = |part: Part| {
-        let samples = answers.iter().enumerate();
-        let samples = samples.map(|(place, answer)| Sample::new(place as f64, gib(answer, part)));
-        Series {
-            name: part_text(part).text(lang).to_owned(),
-            colour: colour(part),
-            shape: Shape::Stack(samples.collect()),
-        }
-    };
-    let does_not_fit = answers.iter().filter(|answer| answer.fit != Fit::Fits);
-    let notes =
-        does_not_fit.map(|answer| format!("{}: {}", name(answer), Text::DoesNotFit.text(lang)));
-    Figure {
-        id: "memory".to_owned(),
-        title: Text::Memory.text(lang).to_owned(),
-        panels: vec![Panel {
-            x: Axis::of_names(
-                Text::EngineOnDevice.text(lang),
-                answers.iter().map(name).collect(),
-            ),
-            y: Axis::new("", Text::Gib.text(lang), Scale::FromZero),
-            series: PARTS.map(of).into(),
-            ..Panel::default()
-        }],
-        footnotes: notes.collect(),
-        ..Figure::default()
-    }
-}
-
 fn numbers(answers: &[Answer], lang: Lang) -> Table {
     let mut columns = vec![Column::left(Text::Gib.text(lang))];
     columns.extend(answers.iter().map(|answer| Column::right(&name(answer))));
@@ -252,51 +219,36 @@ fn numbers(answers: &[Answer], lang: Lang) -> Table {
         std::iter::once(Cell::text(name)).chain(cells).collect()
     });
     let rows = rows.collect();
-    let from = answers.first().map(|answer| match answer.weights {
-        Weights::Computed(_) => Text::FromShape.text(lang).to_owned(),
-        Weights::Stored(_) => Text::FromHeaders.text(lang).to_owned(),
-    });
     Table {
         columns,
         rows,
-        footnotes: from.into_iter().collect(),
+        footnotes: footnotes(answers, lang),
     }
 }
 
-/// Characters of a whole card.
-const BAR: f64 = 50.0;
-
-fn sign(part: Part) -> char {
-    match part {
-        Part::Weights => '█',
-        Part::Activations => '▓',
-        Part::Graphs => '▒',
-        Part::System => '#',
-        Part::KvCache => '=',
-        Part::Unused => '·',
-    }
-}
-
-fn bars(answers: &[Answer], lang: Lang) -> Table {
-    let rows = answers.iter().map(|answer| {
-        let used: f64 = answer.parts.iter().map(|(_, bytes)| bytes).sum();
-        let scale = BAR / used.max(answer.total);
-        // Ends are rounded, not lengths, so that the bar has its length whatever its parts.
-        let mut bar = String::new();
-        let mut end = 0.0;
-        for (part, bytes) in &answer.parts {
-            end += bytes * scale;
-            let missing = (end.round() as usize).saturating_sub(bar.chars().count());
-            bar.extend(std::iter::repeat_n(sign(*part), missing));
+/// How the weights are known, and what the figures leave out.
+fn footnotes(answers: &[Answer], lang: Lang) -> Vec<String> {
+    let mut notes = Vec::new();
+    for answer in answers {
+        notes.push(match answer.weights {
+            Weights::Computed(_) => Text::FromShape.text(lang).to_owned(),
+            Weights::Stored(_) => Text::FromHeaders.text(lang).to_owned(),
+        });
+        if !answer.left_out.is_empty() {
+            let names = answer.left_out.join(", ");
+            notes.push(Text::NotCounted.with(lang, &[("names", names)]));
         }
-        vec![Cell::text(name(answer)), Cell::text(bar)]
-    });
-    let legend = PARTS.map(|part| format!("{} {}", sign(part), part_text(part).text(lang)));
-    Table {
-        columns: vec![Column::left(""), Column::left("")],
-        rows: rows.collect(),
-        footnotes: vec![legend.join("  ")],
+        if answer.request_tokens > answer.max_model_len {
+            let values = [
+                ("tokens", grouped(answer.request_tokens)),
+                ("most", grouped(answer.max_model_len)),
+            ];
+            notes.push(Text::LongerThanMax.with(lang, &values));
+        }
     }
+    let mut told = std::collections::HashSet::new();
+    notes.retain(|note| told.insert(note.clone()));
+    notes
 }
 
 fn remedies(answer: &Answer, lang: Lang) -> Section {
@@ -311,6 +263,11 @@ fn remedies(answer: &Answer, lang: Lang) -> Section {
             },
             Remedy::Weights(dtype) => format!("{} {dtype:?}", Text::Weights.text(lang)),
             Remedy::Cache(_) => "--kv-cache-dtype fp8".to_owned(),
+            Remedy::CacheBytes(bytes) => {
+                let gib = format!("{:.0}", *bytes as f64 / GIB);
+                Text::SmallerCache.with(lang, &[("gib", gib)])
+            }
+            Remedy::Share(share) => format!("--mem-fraction-static {share}"),
             Remedy::MaxModelLen(tokens) => match answer.engine {
                 EngineKind::Mindie => format!("maxSeqLen={tokens}"),
                 EngineKind::Sglang => format!("--context-length {tokens}"),
@@ -334,6 +291,7 @@ fn remedies(answer: &Answer, lang: Lang) -> Section {
 fn mindie(answer: &Answer, lang: Lang) -> Option<Section> {
     let sizes = answer.mindie?;
     let pair = |name: &str, value: String| Pair::new(name, value);
+    let size = |size: Option<u64>| size.map_or("–".to_owned(), |size| size.to_string());
     let heading = Text::Mindie.with(
         lang,
         &[
@@ -349,19 +307,12 @@ fn mindie(answer: &Answer, lang: Lang) -> Option<Section> {
                 sizes.npu_mem_size, sizes.npu_mem_size_by_hand
             ),
         ),
-        pair("maxBatchSize", sizes.max_batch_size.to_string()),
-        pair(
-            "maxPrefillBatchSize",
-            sizes.max_prefill_batch_size.to_string(),
-        ),
+        pair("maxBatchSize", size(sizes.max_batch_size)),
+        pair("maxPrefillBatchSize", size(sizes.max_prefill_batch_size)),
         pair("maxPrefillTokens", sizes.max_prefill_tokens.to_string()),
         pair(
             Text::Blocks.text(lang),
-            format!(
-                "{} / {}",
-                answer.blocks.unwrap_or(0),
-                sizes.blocks_per_request
-            ),
+            format!("{} / {}", size(answer.blocks), sizes.blocks_per_request),
         ),
     ];
     Some(Section::headed(&heading, vec![Block::Pairs(pairs)]))

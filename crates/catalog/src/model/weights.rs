@@ -1,0 +1,194 @@
+//! How many parameters a model has, part by part, and how many bytes they take.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Dtype, FeedForward, Model};
+
+/// How the layers of a quantised copy are stored, where its files say more than the format does.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quantised {
+    /// Bytes of a quantised number, its share of scales and zero points included.
+    pub bytes: f64,
+    /// What stays in 16 bits.
+    #[serde(default)]
+    pub plain: Plain,
+}
+
+/// Shares of the layers' weights, from 0 to 1, that a quantised copy leaves in 16 bits. Router,
+/// norms, embedding and output always stay so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Plain {
+    /// Of attention.
+    pub attention: f64,
+    /// Of layers with a state.
+    pub recurrent: f64,
+    /// Of dense feed-forward layers.
+    pub feed_forward: f64,
+    /// Of experts that every token visits.
+    pub shared: f64,
+    /// Of routed experts.
+    pub experts: f64,
+}
+
+/// Parameters by the part of the model that they belong to, in all its layers.
+struct Parameters {
+    attention: u128,
+    recurrent: u128,
+    feed_forward: u128,
+    shared: u128,
+    /// One routed expert.
+    expert: u128,
+    /// Router and norms.
+    small: u128,
+    embedding: u128,
+    output: u128,
+}
+
+impl Parameters {
+    /// Everything in the layers that every token passes.
+    fn common(&self) -> u128 {
+        self.attention + self.recurrent + self.feed_forward + self.shared + self.small
+    }
+}
+
+impl Model {
+    fn count(&self) -> Parameters {
+        let wide = u128::from;
+        let kinds = self.kinds();
+        let hidden = wide(self.hidden);
+        let matrices = match self.feed_forward {
+            FeedForward::Gated => 3,
+            FeedForward::Plain => 2,
+        };
+        let feed_forward = |width: u32| matrices * hidden * wide(width);
+        let sparse = wide(kinds.sparse);
+        let experts = self.experts.filter(|_| sparse > 0);
+        let of_experts = |part: &dyn Fn(super::Experts) -> u128| experts.map_or(0, part) * sparse;
+        let embedding = wide(self.vocabulary) * hidden;
+        let recurrent = kinds.recurrent;
+        Parameters {
+            attention: wide(kinds.attention()) * self.attention_parameters(),
+            recurrent: recurrent.map_or(0, |of| wide(of.layers) * u128::from(of.parameters)),
+            feed_forward: wide(kinds.dense) * feed_forward(self.intermediate),
+            shared: of_experts(&|experts| feed_forward(experts.shared_intermediate)),
+            expert: of_experts(&|experts| feed_forward(experts.intermediate)),
+            small: of_experts(&|experts| hidden * wide(experts.count))
+                + wide(self.layers) * 2 * hidden
+                + hidden,
+            embedding,
+            output: if self.tied_embeddings { 0 } else { embedding },
+        }
+    }
+
+    fn attention_parameters(&self) -> u128 {
+        let wide = u128::from;
+        let (hidden, heads) = (wide(self.hidden), wide(self.heads));
+        let Some(mla) = self.mla else {
+            let query = heads * wide(self.head_dim);
+            let key = wide(self.kv_heads) * wide(self.head_dim);
+            let bias = if self.attention_bias {
+                query + 2 * key
+            } else {
+                0
+            };
+            return 2 * hidden * query + 2 * hidden * key + bias;
+        };
+        let key = wide(mla.nope_dim) + wide(mla.rope_dim);
+        let query = match wide(mla.query_rank) {
+            0 => hidden * heads * key,
+            rank => hidden * rank + rank + rank * heads * key,
+        };
+        let (rank, value) = (wide(mla.kv_rank), wide(mla.value_dim));
+        query
+            + hidden * (rank + wide(mla.rope_dim))
+            + rank
+            + rank * heads * (wide(mla.nope_dim) + value)
+            + heads * value * hidden
+    }
+
+    /// All parameters.
+    pub fn parameters(&self) -> u64 {
+        let count = self.count();
+        let experts = self.experts.map_or(0, |experts| u128::from(experts.count));
+        narrow(count.common() + experts * count.expert + count.embedding + count.output)
+    }
+
+    /// Parameters that one token uses.
+    pub fn active_parameters(&self) -> u64 {
+        let count = self.count();
+        let experts = self.experts.map_or(0, |experts| u128::from(experts.active));
+        narrow(count.common() + experts * count.expert + count.embedding + count.output)
+    }
+
+    /// Parameters of the layers that one token is multiplied with, without embedding and output.
+    pub fn active_layer_parameters(&self) -> f64 {
+        let count = self.count();
+        let experts = self.experts.map_or(0, |experts| u128::from(experts.active));
+        (count.common() + experts * count.expert) as f64
+    }
+
+    /// Parameters of the output layer, which only the last token of a sequence passes.
+    pub fn output_parameters(&self) -> f64 {
+        self.count().embedding as f64
+    }
+
+    /// Whether the layers have fewer bits than they are computed in.
+    pub fn is_quantised(&self) -> bool {
+        self.quantised.is_some() || self.dtype.cache() != self.dtype
+    }
+
+    /// The same model with all its layers in one format.
+    pub fn stored_as(&self, dtype: Dtype) -> Model {
+        Model {
+            dtype,
+            quantised: None,
+            ..self.clone()
+        }
+    }
+
+    /// Bytes of all weights.
+    pub fn weight_bytes(&self) -> f64 {
+        let count = self.count();
+        let experts = self.experts.map_or(0.0, |experts| f64::from(experts.count));
+        self.layer_bytes(&count, experts) + (count.embedding + count.output) as f64 * self.wide()
+    }
+
+    /// Bytes of weights that a step reads which carries `tokens` tokens: of routed experts only
+    /// those that some token visits, taking routing as even.
+    pub fn weight_bytes_read(&self, tokens: f64) -> f64 {
+        let count = self.count();
+        let touched = self.experts.map_or(0.0, |experts| {
+            let total = f64::from(experts.count).max(1.0);
+            let missed = (1.0 - (f64::from(experts.active) / total).min(1.0)).powf(tokens);
+            total * (1.0 - missed)
+        });
+        self.layer_bytes(&count, touched) + count.embedding as f64 * self.wide()
+    }
+
+    /// Bytes of what is never quantised.
+    fn wide(&self) -> f64 {
+        self.dtype.bytes().max(Dtype::Bf16.bytes())
+    }
+
+    fn layer_bytes(&self, count: &Parameters, experts: f64) -> f64 {
+        let Quantised { bytes, plain } = self.quantised.unwrap_or(Quantised {
+            bytes: self.dtype.bytes(),
+            plain: Plain::default(),
+        });
+        let of = |parameters: u128, share: f64| {
+            parameters as f64 * (share * self.wide() + (1.0 - share) * bytes)
+        };
+        of(count.attention, plain.attention)
+            + of(count.recurrent, plain.recurrent)
+            + of(count.feed_forward, plain.feed_forward)
+            + of(count.shared, plain.shared)
+            + experts * of(count.expert, plain.experts)
+            + count.small as f64 * self.wide()
+    }
+}
+
+fn narrow(count: u128) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
