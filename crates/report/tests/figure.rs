@@ -208,6 +208,7 @@ fn compared(label: &str) -> Comparison {
             ),
         ],
         unpaired: Vec::new(),
+        copies: Vec::new(),
     }
 }
 
