@@ -43,13 +43,10 @@ pub struct TierCapacity {
     /// Name of the tier.
     #[serde(default)]
     pub tier: Option<String>,
-    /// Its objectives in words, with the share of requests that must meet those of single ones,
-    /// as in `ttft=400ms for 90 %`.
+    /// Its objectives in words, and the share of requests that must meet those of single ones,
+    /// as in `attainment=0.9`.
     #[serde(default)]
     pub objectives: Vec<String>,
-    /// That share, where there are any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub attainment: Option<f64>,
     /// The load; absent where none can be claimed.
     pub value: Option<f64>,
     /// Low end of its 90 % interval.

@@ -186,7 +186,7 @@ impl Search {
 
     /// The next lower level that is worth a long run.
     fn below(&self, level: f64) -> f64 {
-        let lower = level * (1.0 - self.settings.tolerance);
+        let lower = level * (1.0 - self.settings.tolerance / 2.0);
         match self.settings.whole {
             true => lower.ceil().min(level - 1.0),
             false => lower,

@@ -31,8 +31,6 @@ texts! {
         ConfirmedBy => "by a run of {requests} requests at {level} {unit}, which met the objectives", "由 {level} {unit} 下 {requests} 个请求的运行确认，该运行满足目标";
         /// Key: objectives.
         Objectives => "Objectives", "目标";
-        /// Objectives of single requests, and the share that must meet them.
-        ForShare => "{objectives} for {share} of requests", "{share} 的请求满足 {objectives}";
         /// Key: the binding one.
         Binding => "Missed first", "最先不满足";
         /// Key: the edge.
@@ -56,7 +54,7 @@ texts! {
         /// Column: requests.
         Requests => "requests", "请求数";
         /// Column: what it said.
-        Said => "says", "结论";
+        Said => "objectives", "目标";
         /// Purpose.
         Bracket => "bracket", "定界";
         /// Purpose.

@@ -34,6 +34,10 @@ crate::texts! {
         Ttft => "TTFT", "首 token 时延 TTFT";
         /// Time per output token.
         Tpot => "TPOT", "每 token 时延 TPOT";
+        /// Time to the first token that is not reasoning.
+        FirstAnswer => "First answer token", "首个回答 token 时延";
+        /// Share of requests that met all that is asked of one.
+        Attainment => "Attainment", "达标率";
         /// Gap between tokens.
         Itl => "ITL", "token 间时延 ITL";
         /// Gap between chunks, where tokens cannot be told.
