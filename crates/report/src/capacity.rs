@@ -138,11 +138,11 @@ fn binding(found: &Capacity) -> Option<Objective> {
     let limits = || objectives().filter_map(|it| it.parse::<Slo>().ok());
     let is_binding = |slo: &Slo| {
         let text = slo.to_string();
-        name.is_some_and(|name| text.split('=').next() == Some(name))
+        name.is_some_and(|name| text.split('=').next() == Some(name.as_str()))
     };
     let of_a_request = |slo: &Slo| slo.scope == SloScope::Request;
     let limit = limits().find(|slo| is_binding(slo) && !of_a_request(slo));
-    let share = || objectives().find_map(|it| it.strip_prefix("attainment=")?.parse().ok());
+    let share = || objectives().find_map(|it| it.strip_prefix("attainment=")?.parse::<f64>().ok());
     let unknown = || limits().find(|slo| name.is_none() && !of_a_request(slo));
     match limit.or_else(unknown) {
         Some(limit) => Some(Objective::Limit(limit)),
