@@ -10,7 +10,6 @@ use inferometer_campaign::capacity::{Search, Settings};
 use inferometer_core::capacity::{Capacity, FILE, SCHEMA};
 use inferometer_core::options::Options;
 use inferometer_core::slo::Slo;
-use inferometer_core::summary::Summary;
 use inferometer_load::instrument::Control;
 use inferometer_report::capacity::json;
 use std::path::Path;
