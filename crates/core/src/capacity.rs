@@ -43,7 +43,8 @@ pub struct TierCapacity {
     /// Name of the tier.
     #[serde(default)]
     pub tier: Option<String>,
-    /// Its objectives in words.
+    /// Its objectives in words, and the share of requests that must meet those of single ones,
+    /// as in `attainment=0.9`.
     #[serde(default)]
     pub objectives: Vec<String>,
     /// The load; absent where none can be claimed.
@@ -62,6 +63,24 @@ pub struct TierCapacity {
     /// fewer.
     #[serde(default)]
     pub needs: Option<u64>,
+    /// The long run to go by: the last that met the objectives, else the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long_run: Option<LongRun>,
+}
+
+/// A long run at an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LongRun {
+    /// The load.
+    pub level: f64,
+    /// Requests that count, once the server had settled.
+    pub requests: u64,
+    /// The share of those within the limit of the objective that they are farthest from meeting.
+    pub within: f64,
+    /// The share that must be.
+    pub asked: f64,
+    /// Every objective was met, by these requests and by the whole run.
+    pub met: bool,
 }
 
 /// How attainment falls at the capacity.
@@ -82,6 +101,8 @@ pub enum SearchEnding {
     Confirmed,
     /// Every long run moved the answer.
     Unconfirmed,
+    /// The long runs at the answer missed the objectives.
+    Missed,
     /// The requests were spent before.
     BudgetSpent,
     /// Every load up to the highest met the objectives.
@@ -104,8 +125,36 @@ pub struct ProbeLine {
     pub purpose: String,
     /// Requests sent.
     pub requests: u64,
-    /// `meets`, `misses` or `near`.
-    pub verdict: String,
+    /// The tier that it was made for, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
+    /// Whether the objectives of that tier were met in it.
+    pub verdict: ProbeVerdict,
+    /// Whether those of the first tier were; the same where it was made for that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_tier: Option<ProbeVerdict>,
     /// Its run, below the search's folder.
     pub directory: String,
+}
+
+/// What a probe showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeVerdict {
+    /// The objectives were met.
+    #[serde(alias = "meets")]
+    Met,
+    /// One was missed.
+    #[serde(alias = "misses")]
+    Missed,
+    /// It does not say.
+    #[serde(alias = "near")]
+    Undecided,
+}
+
+impl ProbeLine {
+    /// What it showed of the first tier.
+    pub fn of_first_tier(&self) -> ProbeVerdict {
+        self.first_tier.unwrap_or(self.verdict)
+    }
 }

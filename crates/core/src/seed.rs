@@ -1,7 +1,7 @@
 //! Randomness that can be repeated: one generator for each dimension and index, so that
 //! changing the arrivals does not change the prompts.
 
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// What the randomness is for.
@@ -26,6 +26,8 @@ pub enum Dimension {
     PrefixGroup = 8,
     /// Which settings a search tries.
     Search = 9,
+    /// Seeds of repeats.
+    Repeat = 10,
 }
 
 /// The generator of item `index` in a dimension. Equal arguments, equal numbers, on every
@@ -36,4 +38,31 @@ pub fn rng(seed: u64, dimension: Dimension, index: u64) -> ChaCha8Rng {
     key[8..16].copy_from_slice(&(dimension as u64).to_le_bytes());
     key[16..24].copy_from_slice(&index.to_le_bytes());
     ChaCha8Rng::from_seed(key)
+}
+
+/// The seed of a repeat of a measurement, counted from 0, which keeps the seed itself. Repeats
+/// with one seed would be copies: they differ in what was sent, and those of the same number on
+/// two servers do not. It fits a JSON number and a TOML integer.
+pub fn repeat_seed(seed: u64, repeat: u32) -> u64 {
+    match repeat {
+        0 => seed,
+        _ => rng(seed, Dimension::Repeat, u64::from(repeat)).random::<u64>() >> 11,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_repeat_has_a_seed_of_its_own_and_the_first_keeps_the_seed() {
+        let seeds: Vec<u64> = (0..3)
+            .flat_map(|seed| (0..100).map(move |repeat| repeat_seed(seed, repeat)))
+            .collect();
+        assert_eq!((seeds[0], seeds[100]), (0, 1));
+        assert_eq!(BTreeSet::from_iter(&seeds).len(), seeds.len());
+        assert!(seeds.iter().all(|&seed| seed < 1 << 53));
+        assert_eq!(repeat_seed(1, 7), seeds[107]);
+    }
 }

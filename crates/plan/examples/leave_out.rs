@@ -16,7 +16,7 @@ use inferometer_plan::calibrate::{Calibration, Doubtful, calibrate, requests};
 use inferometer_plan::device::Card;
 use inferometer_plan::model::KnownModel;
 use inferometer_plan::observation::{Assumed, Load, Observation, Origin, Start, read_sources};
-use inferometer_plan::predict::{Figures, Metric, Subject, Work, settled, simulate};
+use inferometer_plan::predict::{Figures, Metric, Subject, Work, simulate};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::error::Error;
@@ -169,12 +169,8 @@ fn judge(
             continue;
         }
         let (work, said) = predicted(&calibration, point)?;
-        let config = calibration
-            .subject()?
-            .start(&point.flags, &calibration.timing)?;
-        let beyond = calibration
-            .envelope
-            .beyond(&work, &settled(&point.flags, &config));
+        let flags = (calibration.subject()?).settled(&point.flags, &calibration.timing)?;
+        let beyond = calibration.envelope.beyond(&work, &flags, &said);
         let wider = 1.0 + beyond.iter().map(|beyond| beyond.doublings).sum::<f64>();
         for (metric, errors) in [Metric::Requests, Metric::E2e].into_iter().zip(&mut errors) {
             if let (Some(said), Some(measured)) = (said.get(metric), point.figures.get(metric)) {

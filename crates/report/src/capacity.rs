@@ -1,20 +1,23 @@
 //! A search for capacity as a document: the answer first, then how it was found.
 
 use crate::doc::{Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict};
-use crate::figure::curve::{Latency, throughput_latency};
+use crate::figure::curve::throughput_latency;
 use crate::figure::ladder::{Ladder, LadderSeries};
 use crate::figure::level::axis_name;
-use crate::figure::search::{self, Search};
+use crate::figure::search::{self, Objective, Search};
 use crate::figure::{Figure, Level, Shape, Shown};
 use crate::number;
 use crate::run::shell_word;
 use crate::sweep::tradeoff;
-use inferometer_core::capacity::{Capacity, Edge, SearchEnding, TierCapacity};
+use inferometer_core::capacity::{
+    Capacity, Edge, ProbeLine, ProbeVerdict, SearchEnding, TierCapacity,
+};
 use inferometer_core::compare::Metric;
 use inferometer_core::message::Lang;
 use inferometer_core::message::capacity::CapacityText;
 use inferometer_core::message::setup::SetupText;
 use inferometer_core::message::sweep::SweepText;
+use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::Summary;
 use std::path::Path;
 
@@ -75,12 +78,18 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
     if probes.is_empty() {
         return Vec::new();
     }
-    let mut probes: Vec<(f64, &Summary)> = (probes.iter())
-        .map(|(level, summary)| (*level, summary))
+    // Runs that cannot be read are left out, the others have the order of their lines.
+    let mut lines = found.probes.iter();
+    let mut probes: Vec<(f64, &Summary, ProbeVerdict)> = (probes.iter())
+        .map(|(level, summary)| {
+            let line = lines.find(|line| line.level == *level);
+            let verdict = line.map_or(ProbeVerdict::Undecided, ProbeLine::of_first_tier);
+            (*level, summary, verdict)
+        })
         .collect();
     probes.sort_by(|a, b| a.0.total_cmp(&b.0));
     let levels = probes.iter();
-    let levels = levels.map(|&(level, summary)| (Level::Number(level), summary));
+    let levels = levels.map(|&(level, summary, _)| (Level::Number(level), summary));
     let ladder = Ladder {
         axis: found.over.clone(),
         series: vec![LadderSeries {
@@ -95,15 +104,18 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
     let mut curve = tradeoff(&ladder);
     curve.capacity = at_answer(found, &probes);
     curve.shape = Shape::Scatter;
+    let objective = binding(found);
+    if let Some(Objective::Limit(slo)) = &objective
+        && let Some(metric) = limited(slo)
+    {
+        let limit = slo.limit.0.as_secs_f64() * 1e3;
+        (curve.latency, curve.objective) = (metric, Some((slo.to_string(), limit)));
+    }
     let search = Search {
         over: &found.over,
         label: found.label.as_deref(),
         probes,
-        latency: match curve.latency {
-            Latency::Usual(metric) => metric,
-            Latency::Limited(_) => Metric::TtftP99,
-        },
-        objective: curve.objective.clone(),
+        objective,
         capacity: found.answer.value,
         interval: found.answer.low.zip(found.answer.high),
         tiers: (found.tiers.iter())
@@ -117,8 +129,38 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
     ]
 }
 
+/// The objective of the first tier that is missed first, where it can be drawn. The attainment
+/// of a run is that of all tiers together.
+fn binding(found: &Capacity) -> Option<Objective> {
+    let answer = &found.answer;
+    let objectives = || answer.objectives.iter();
+    let name = answer.binding.as_ref();
+    let limits = || objectives().filter_map(|it| it.parse::<Slo>().ok());
+    let is_binding = |slo: &Slo| {
+        let text = slo.to_string();
+        name.is_some_and(|name| text.split('=').next() == Some(name.as_str()))
+    };
+    let of_a_request = |slo: &Slo| slo.scope == SloScope::Request;
+    let limit = limits().find(|slo| is_binding(slo) && !of_a_request(slo));
+    let share = || objectives().find_map(|it| it.strip_prefix("attainment=")?.parse::<f64>().ok());
+    let unknown = || limits().find(|slo| name.is_none() && !of_a_request(slo));
+    match limit.or_else(unknown) {
+        Some(limit) => Some(Objective::Limit(limit)),
+        None if found.tiers.is_empty() => share().map(Objective::Attainment),
+        None => None,
+    }
+}
+
+/// The metric that an objective limits, where comparisons know it.
+fn limited(slo: &Slo) -> Option<Metric> {
+    let SloScope::Percentile(percent) = slo.scope else {
+        return None;
+    };
+    format!("latency.{}_ms.p{percent}", slo.metric).parse().ok()
+}
+
 /// Output tokens a second at the answer: those of the probe nearest to it.
-fn at_answer(found: &Capacity, probes: &[(f64, &Summary)]) -> Option<f64> {
+fn at_answer(found: &Capacity, probes: &[(f64, &Summary, ProbeVerdict)]) -> Option<f64> {
     let answer = found.answer.value?;
     let nearest = probes
         .iter()
@@ -160,12 +202,16 @@ fn level(value: f64) -> String {
 fn verdict(found: &Capacity, lang: Lang) -> Verdict {
     let answer = &found.answer;
     let value = |name, value: Option<f64>| (name, value.map_or(number::ABSENT.to_owned(), level));
+    let share = |name, share: Option<f64>| (name, share.map_or(number::ABSENT.to_owned(), percent));
     let values = [
         value("value", answer.value),
         value("low", answer.low),
         value("high", answer.high),
         ("unit", unit(found).to_owned()),
         ("needs", answer.needs.unwrap_or_default().to_string()),
+        value("level", answer.long_run.map(|run| run.level)),
+        share("within", answer.long_run.map(|run| run.within)),
+        share("asked", answer.long_run.map(|run| run.asked)),
     ];
     let (text, tone) = match answer.ending {
         SearchEnding::Confirmed => (CapacityText::Answer, Tone::Good),
@@ -175,6 +221,7 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         SearchEnding::TooFewSamples => (CapacityText::TooFew, Tone::Bad),
         SearchEnding::BudgetSpent => (CapacityText::BudgetSpent, Tone::Bad),
         SearchEnding::Unconfirmed => (CapacityText::Unconfirmed, Tone::Bad),
+        SearchEnding::Missed => (CapacityText::Missed, Tone::Bad),
         SearchEnding::Interrupted => (CapacityText::Interrupted, Tone::Bad),
     };
     let word = match answer.value {
@@ -186,20 +233,35 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         _ if answer.value.is_none() => None,
         SearchEnding::BudgetSpent => Some(CapacityText::BudgetSpent),
         SearchEnding::Unconfirmed => Some(CapacityText::Unconfirmed),
+        SearchEnding::Missed => Some(CapacityText::Missed),
         SearchEnding::Interrupted => Some(CapacityText::Interrupted),
         _ => None,
     };
     Verdict {
         word: word.text(lang).to_owned(),
         tone,
-        // A load that has no unit leaves no gap before the next mark.
-        reason: text
-            .with(lang, &values)
-            .replace("  ", " ")
-            .replace(" ;", ";")
-            .replace(" ；", "；"),
-        rest: lacks.map_or(String::new(), |text| text.text(lang).to_owned()),
+        reason: without_gaps(&text.with(lang, &values)),
+        rest: lacks.map_or(String::new(), |text| {
+            without_gaps(&text.with(lang, &values))
+        }),
     }
+}
+
+/// A load that has no unit leaves no gap before the next mark.
+fn without_gaps(text: &str) -> String {
+    let marks = [
+        ("  ", " "),
+        (" ;", ";"),
+        (" ；", "；"),
+        (" ,", ","),
+        (" ，", "，"),
+    ];
+    (marks.iter()).fold(text.to_owned(), |text, (gap, mark)| text.replace(gap, mark))
+}
+
+/// A share in percent, to a digit that tells 98.9 from 99.
+fn percent(share: f64) -> String {
+    format!("{} %", number::grouped(100.0 * share, 1))
 }
 
 fn pairs(found: &Capacity, lang: Lang) -> Vec<Pair> {
@@ -217,8 +279,14 @@ fn pairs(found: &Capacity, lang: Lang) -> Vec<Pair> {
         pairs.push(Pair::new(CapacityText::Edge.text(lang), text.text(lang)));
     }
     if let (SearchEnding::Confirmed, Some(summary)) = (answer.ending, &found.confirmed) {
-        let requests = number::grouped(summary.requests.ok as f64, 0);
-        let by = CapacityText::ConfirmedBy.with(lang, &[("requests", requests)]);
+        let sent = summary.requests.planned - summary.requests.unsent;
+        let at = answer.long_run.map(|run| run.level).or(answer.value);
+        let values = [
+            ("requests", number::grouped(sent as f64, 0)),
+            ("level", at.map_or(number::ABSENT.to_owned(), level)),
+            ("unit", unit(found).to_owned()),
+        ];
+        let by = without_gaps(&CapacityText::ConfirmedBy.with(lang, &values));
         pairs.push(Pair::new(CapacityText::Confirmed.text(lang), by));
     }
     let spent = [
@@ -239,6 +307,7 @@ fn tiers(found: &Capacity, lang: Lang) -> Table {
             cell(tier.value),
             cell(tier.low),
             cell(tier.high),
+            Cell::text(say(ended(tier.ending))),
             Cell::text(tier.binding.clone().unwrap_or_default()),
             Cell::text(tier.objectives.join(", ")),
         ]
@@ -249,11 +318,25 @@ fn tiers(found: &Capacity, lang: Lang) -> Table {
             Column::right(say(CapacityText::Value)),
             Column::right(say(CapacityText::Low)),
             Column::right(say(CapacityText::High)),
+            Column::left(say(CapacityText::Ending)),
             Column::left(say(CapacityText::Binding)),
             Column::wrapped(say(CapacityText::Objectives)),
         ],
         rows: found.tiers.iter().map(row).collect(),
         footnotes: Vec::new(),
+    }
+}
+
+fn ended(ending: SearchEnding) -> CapacityText {
+    match ending {
+        SearchEnding::Confirmed => CapacityText::EndedConfirmed,
+        SearchEnding::Unconfirmed => CapacityText::EndedUnconfirmed,
+        SearchEnding::Missed => CapacityText::EndedMissed,
+        SearchEnding::BudgetSpent => CapacityText::EndedBudget,
+        SearchEnding::AtCeiling => CapacityText::EndedCeiling,
+        SearchEnding::NeverMet => CapacityText::EndedNever,
+        SearchEnding::TooFewSamples => CapacityText::EndedFew,
+        SearchEnding::Interrupted => CapacityText::EndedInterrupted,
     }
 }
 
@@ -281,32 +364,41 @@ fn confirmed(summary: &Summary, lang: Lang) -> Table {
 
 fn probes(found: &Capacity, lang: Lang) -> Table {
     let say = |text: CapacityText| text.text(lang);
-    let word = |word: &str| match word {
+    let why = |word: &str| match word {
         "bracket" => say(CapacityText::Bracket).to_owned(),
         "bisect" => say(CapacityText::Bisect).to_owned(),
         "confirm" => say(CapacityText::Confirm).to_owned(),
-        "meets" => say(CapacityText::Meets).to_owned(),
-        "misses" => say(CapacityText::Misses).to_owned(),
-        "near" => say(CapacityText::Near).to_owned(),
         other => other.to_owned(),
     };
+    let showed = |verdict: ProbeVerdict| match verdict {
+        ProbeVerdict::Met => say(CapacityText::Met),
+        ProbeVerdict::Missed => say(CapacityText::ProbeMissed),
+        ProbeVerdict::Undecided => say(CapacityText::Undecided),
+    };
+    let tiers = !found.tiers.is_empty();
+    let tier = |probe: &ProbeLine| Cell::text(probe.tier.clone().unwrap_or_default());
+    let row = |probe: &ProbeLine| {
+        let cells = [
+            Cell::text(level(probe.level)),
+            Cell::text(why(&probe.purpose)),
+            Cell::count(probe.requests),
+            Cell::text(showed(probe.verdict)),
+        ];
+        cells
+            .into_iter()
+            .chain(tiers.then(|| tier(probe)))
+            .collect()
+    };
+    let columns = [
+        Column::right(&over(found, lang)),
+        Column::left(say(CapacityText::Purpose)),
+        Column::right(say(CapacityText::Requests)),
+        Column::left(say(CapacityText::Said)),
+    ];
+    let of_tier = tiers.then(|| Column::left(say(CapacityText::Tier)));
     Table {
-        columns: vec![
-            Column::right(&over(found, lang)),
-            Column::left(say(CapacityText::Purpose)),
-            Column::right(say(CapacityText::Requests)),
-            Column::left(say(CapacityText::Said)),
-        ],
-        rows: (found.probes.iter())
-            .map(|probe| {
-                vec![
-                    Cell::text(level(probe.level)),
-                    Cell::text(word(&probe.purpose)),
-                    Cell::count(probe.requests),
-                    Cell::text(word(&probe.verdict)),
-                ]
-            })
-            .collect(),
-        footnotes: Vec::new(),
+        columns: columns.into_iter().chain(of_tier).collect(),
+        rows: found.probes.iter().map(row).collect(),
+        footnotes: vec![say(CapacityText::ProbesShow).to_owned()],
     }
 }

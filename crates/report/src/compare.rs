@@ -11,7 +11,7 @@ use crate::doc::{Block, Doc, Note, Pair, Section, Tone, Verdict as Judgement};
 use crate::number;
 use inferometer_core::compare::{Comparison, Group, Metric, Point, Row, Verdict};
 use inferometer_core::message::Lang;
-use inferometer_core::message::compare::CompareText;
+use inferometer_core::message::compare::{CompareText, ComparedMetric};
 use inferometer_core::message::punctuation::PunctuationText;
 use std::collections::BTreeSet;
 
@@ -167,7 +167,7 @@ fn verdicts(report: &CompareReport<'_>) -> Vec<Block> {
                 [row] => {
                     let values = [
                         group,
-                        ("metric", metric(row.metric).to_owned()),
+                        ("metric", metric(row.metric, lang)),
                         ("change", change(row.ratio)),
                         ("point", shown(&row.point)),
                     ];
@@ -185,7 +185,7 @@ fn verdicts(report: &CompareReport<'_>) -> Vec<Block> {
                         .map(|(text, count)| text.with(lang, &[("count", count.to_string())]))
                         .collect();
                     let values = [
-                        ("metric", metric(several[0].metric).to_owned()),
+                        ("metric", metric(several[0].metric, lang)),
                         ("counts", PunctuationText::Comma.join(lang, &counts)),
                         ("all", several.len().to_string()),
                         group,
@@ -219,7 +219,7 @@ const MOST_LOAD_TILES: usize = 3;
 /// The change of the primary metric, load by load, or its span where loads are many; of what may
 /// not be compared, none.
 pub(crate) fn tiles(report: &CompareReport<'_>) -> Vec<Tile> {
-    let comparison = report.comparison;
+    let (comparison, lang) = (report.comparison, report.lang);
     let labels = figures::labels(report.groups);
     let name = |row: &Row, name: String| {
         let place = report.groups.iter().position(|it| it.name == row.group);
@@ -234,7 +234,7 @@ pub(crate) fn tiles(report: &CompareReport<'_>) -> Vec<Tile> {
     let one = |row: &&Row| Tile {
         name: name(
             row,
-            format!("{} · {}", metric(row.metric), shown(&row.point)),
+            format!("{} · {}", metric(row.metric, lang), shown(&row.point)),
         ),
         change: change(row.ratio),
         interval: match row.low.zip(row.high) {
@@ -248,8 +248,8 @@ pub(crate) fn tiles(report: &CompareReport<'_>) -> Vec<Tile> {
         true => rows.iter().map(one).collect(),
         false => vec![span(
             rows,
-            name(rows[0], metric(rows[0].metric).to_owned()),
-            report.lang,
+            name(rows[0], metric(rows[0].metric, lang)),
+            lang,
         )],
     });
     tiles.take(MOST_TILES).collect()
@@ -280,23 +280,25 @@ fn verdict_word(verdict: Verdict) -> (CompareText, Tone) {
     }
 }
 
-/// The name of a metric, the same in every language.
-fn metric(metric: Metric) -> &'static str {
+/// The name of a metric for a narrow column.
+fn metric(metric: Metric, lang: Lang) -> String {
+    let mean = |latency: &str| ComparedMetric::Mean.with(lang, &[("latency", latency.to_owned())]);
+    let say = |name: ComparedMetric| name.text(lang).to_owned();
     match metric {
-        Metric::OutputTokensPerS => "output tok/s",
-        Metric::RequestsPerS => "req/s",
-        Metric::TotalTokensPerS => "total tok/s",
-        Metric::TtftMean => "TTFT mean",
-        Metric::TtftP50 => "TTFT p50",
-        Metric::TtftP99 => "TTFT p99",
-        Metric::TpotMean => "TPOT mean",
-        Metric::TpotP50 => "TPOT p50",
-        Metric::TpotP99 => "TPOT p99",
-        Metric::E2eMean => "E2E mean",
-        Metric::E2eP50 => "E2E p50",
-        Metric::E2eP99 => "E2E p99",
-        Metric::MaxGapP99 => "max gap p99",
-        Metric::Goodput => "goodput/s",
+        Metric::OutputTokensPerS => say(ComparedMetric::OutputTokensPerS),
+        Metric::RequestsPerS => say(ComparedMetric::RequestsPerS),
+        Metric::TotalTokensPerS => say(ComparedMetric::TotalTokensPerS),
+        Metric::TtftMean => mean("TTFT"),
+        Metric::TtftP50 => "TTFT p50".to_owned(),
+        Metric::TtftP99 => "TTFT p99".to_owned(),
+        Metric::TpotMean => mean("TPOT"),
+        Metric::TpotP50 => "TPOT p50".to_owned(),
+        Metric::TpotP99 => "TPOT p99".to_owned(),
+        Metric::E2eMean => mean("E2E"),
+        Metric::E2eP50 => "E2E p50".to_owned(),
+        Metric::E2eP99 => "E2E p99".to_owned(),
+        Metric::MaxGapP99 => say(ComparedMetric::MaxGapP99),
+        Metric::Goodput => say(ComparedMetric::Goodput),
     }
 }
 

@@ -6,17 +6,20 @@
 #[allow(dead_code)]
 mod made_up;
 
+use inferometer_core::capacity::ProbeVerdict;
 use inferometer_core::compare::{
     Basis, Comparison, Metric, Point, Row, SCHEMA as COMPARE_SCHEMA, Verdict,
 };
 use inferometer_core::message::Lang;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record};
-use inferometer_core::summary::{Latencies, SloResult, Speed, Summary, Throughput};
+use inferometer_core::summary::{
+    Latencies, ObjectiveResult, SloResult, Speed, Summary, Throughput,
+};
 use inferometer_report::figure::configurations::{self, Configurations, Style};
 use inferometer_report::figure::curve::{self, Latency, Tradeoff};
 use inferometer_report::figure::grid::{self, Grid};
 use inferometer_report::figure::ladder::{self, Ladder, LadderSeries, legend};
-use inferometer_report::figure::search::{self, Search};
+use inferometer_report::figure::search::{self, Objective, Search};
 use inferometer_report::figure::theme::Theme;
 use inferometer_report::figure::{
     Figure, Level, MarkKind, Shape, Shown, comparison, font, png, run, svg, thin,
@@ -208,6 +211,7 @@ fn compared(label: &str) -> Comparison {
             ),
         ],
         unpaired: Vec::new(),
+        copies: Vec::new(),
     }
 }
 
@@ -488,25 +492,29 @@ fn throughput_per_card_needs_a_tag_of_cards() {
     assert_eq!(samples[0].y, Some(whole / 4.0));
 }
 
-fn judged(met: Option<bool>) -> Summary {
+fn judged(value_ms: f64) -> Summary {
     Summary {
         slo: Some(SloResult {
             attainment: None,
             goodput_per_s: None,
-            objectives: Vec::new(),
-            met,
+            objectives: vec![ObjectiveResult {
+                objective: "tpot.p95=90ms".to_owned(),
+                value_ms: Some(value_ms),
+                share: None,
+                met: None,
+            }],
+            met: None,
         }),
         ..small()
     }
 }
 
-fn search<'a>(probes: Vec<(f64, &'a Summary)>, label: &'a str) -> Search<'a> {
+fn search<'a>(probes: Vec<(f64, &'a Summary, ProbeVerdict)>, label: &'a str) -> Search<'a> {
     Search {
         over: "rate",
         label: Some(label),
         probes,
-        latency: Metric::TtftP99,
-        objective: Some((format!("ttft.p99=1s{label}"), 1_000.0)),
+        objective: Some(Objective::Limit("tpot.p95=90ms".parse().unwrap())),
         capacity: Some(4.0),
         interval: Some((3.0, 5.0)),
         tiers: vec![("batch", 6.0)],
@@ -515,8 +523,14 @@ fn search<'a>(probes: Vec<(f64, &'a Summary)>, label: &'a str) -> Search<'a> {
 
 #[test]
 fn a_search_shows_each_probe_by_whether_it_met_the_objectives() {
-    let (met, missed, unknown) = (judged(Some(true)), judged(Some(false)), judged(None));
-    let probes = vec![(2.0, &met), (4.0, &met), (8.0, &missed), (6.0, &unknown)];
+    use ProbeVerdict::{Met, Missed, Undecided};
+    let (low, high) = (judged(40.0), judged(120.0));
+    let probes = vec![
+        (2.0, &low, Met),
+        (4.0, &low, Met),
+        (8.0, &high, Missed),
+        (6.0, &high, Undecided),
+    ];
     let figure = search::probes(&search(probes, "chat"), Lang::En);
     assert_eq!(figure.panels.len(), 6);
     for panel in &figure.panels {
@@ -527,9 +541,9 @@ fn a_search_shows_each_probe_by_whether_it_met_the_objectives() {
             })
             .collect();
         let expected = [
-            ("meets the objectives", 2),
-            ("misses them", 1),
-            ("not judged", 1),
+            ("met the objectives", 2),
+            ("missed them", 1),
+            ("undecided", 1),
         ];
         assert_eq!(points, expected);
         assert!(
@@ -541,6 +555,7 @@ fn a_search_shows_each_probe_by_whether_it_met_the_objectives() {
         assert_eq!((panel.shades[0].from, panel.shades[0].to), (3.0, 5.0));
         assert!(panel.marks.iter().any(|mark| mark.label == "batch: 6"));
     }
+    assert_eq!(figure.panels[0].title, "TPOT, p95");
     let limited = |kind: MarkKind| figure.panels[0].marks.iter().any(|mark| mark.kind == kind);
     assert!(
         limited(MarkKind::Objective),
@@ -551,7 +566,9 @@ fn a_search_shows_each_probe_by_whether_it_met_the_objectives() {
 #[test]
 fn a_search_is_drawn_whatever_its_probes_hold() {
     let (gaps, odd, none) = (gaps(), not_finite(), nothing());
-    let mut hostile = search(vec![(1.0, &gaps), (f64::NAN, &odd), (0.0, &none)], HOSTILE);
+    let probe = |level, summary| (level, summary, ProbeVerdict::Met);
+    let probes = vec![probe(1.0, &gaps), probe(f64::NAN, &odd), probe(0.0, &none)];
+    let mut hostile = search(probes, HOSTILE);
     hostile.capacity = Some(f64::INFINITY);
     for probes in [hostile.probes.clone(), Vec::new()] {
         let figure = search::probes(

@@ -26,7 +26,7 @@ pub struct Answer {
     pub edge: Option<Edge>,
     /// Requests of the whole search, all that were sent.
     pub requests_spent: u64,
-    /// The last long run.
+    /// The long run to go by: the last that met the objectives, else the last.
     pub confirmation: Option<Confirmation>,
     /// Requests that the long run must count for its percentile to be claimed; present where
     /// it had fewer.
@@ -42,8 +42,12 @@ pub struct Confirmation {
     pub level: f64,
     /// Requests counted.
     pub requests: u64,
-    /// How many met the target that fewest of them met.
+    /// How many met the target that they are farthest from meeting.
     pub met: u64,
+    /// The share that must.
+    pub share: f64,
+    /// Every objective was met.
+    pub is_met: bool,
 }
 
 /// How attainment falls at the capacity.
@@ -64,6 +68,8 @@ pub enum Ending {
     Confirmed,
     /// Every long run moved the answer; the last one's is given.
     Unconfirmed,
+    /// The long runs missed the objectives, though the answer seems to be there.
+    Missed,
     /// The requests were spent before.
     BudgetSpent,
     /// Every level up to the ceiling met the objectives.

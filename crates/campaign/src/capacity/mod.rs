@@ -7,7 +7,9 @@
 //! one that binds (probabilistic bisection). A probe is a sequential test, so that hopeless and
 //! easy levels end after tens of requests; near the boundary, where nothing is clear, probes
 //! lengthen. A long run at the answer confirms it, as soon as the interval will be narrow enough
-//! with what it tells; where it moves the answer, the search goes on from there.
+//! with what it tells; where it moves the answer, the search goes on from there. Just at the
+//! capacity such a run is a toss-up, so where it misses the objectives the next is a step below:
+//! only a level that a long run has met is called confirmed.
 //!
 //! What makes a probe of a queue trustworthy:
 //!
@@ -77,6 +79,7 @@ mod probe;
 mod search;
 #[cfg(test)]
 mod tests;
+mod tier;
 
 pub use answer::{Answer, Confirmation, Edge, Ending, SCHEMA};
 pub use probe::{Outcome, Probe, Purpose, Seen, Step, Verdict};

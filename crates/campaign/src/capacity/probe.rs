@@ -76,6 +76,8 @@ pub struct Seen<'a> {
 /// A measurement to make.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
+    /// The tier that it is made for.
+    pub tier: usize,
     /// Rate or concurrency.
     pub level: f64,
     /// Most requests to send.
@@ -139,6 +141,8 @@ impl Test {
 /// What a probe found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
+    /// The tier that it was made for.
+    pub tier: usize,
     /// Its level.
     pub level: f64,
     /// The level that chance offered in its place: random arrivals are never quite as many as
@@ -156,6 +160,8 @@ pub struct Outcome {
     pub overloaded: bool,
     /// What that says.
     pub verdict: Verdict,
+    /// Requests of the whole run and how many of those met each target, where that is known.
+    pub(super) stored: Option<(u64, Vec<u64>)>,
     /// Requests observed while the server settled.
     pub(super) left_out: u64,
     pub(super) misses: Vec<Misses>,
@@ -164,6 +170,15 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// With what the whole run shows as it is stored: requests, and how many met each target. A
+    /// run that confirms must meet the objectives there, too, since that is what reports say.
+    pub fn with_stored(self, requests: u64, met: Vec<u64>) -> Self {
+        Outcome {
+            stored: Some((requests, met)),
+            ..self
+        }
+    }
+
     /// The level is above the capacity for a target, whatever the shares say.
     pub(super) fn is_beyond(&self, target: usize) -> bool {
         self.overloaded || self.hopeless[target]
@@ -173,12 +188,13 @@ impl Outcome {
 impl Probe {
     /// A probe that observes `targets` targets and decides by the tests given.
     pub(super) fn new(
-        (level, purpose): (f64, Purpose),
+        (tier, level, purpose): (usize, f64, Purpose),
         (length, most_requests): (u64, u64),
         targets: usize,
         tests: Vec<Test>,
     ) -> Self {
         Probe {
+            tier,
             level,
             most_requests,
             purpose,
@@ -344,6 +360,7 @@ impl Probe {
             Step::Continue => Verdict::Near,
         };
         Outcome {
+            tier: self.tier,
             level: self.level,
             offered: self.offered(),
             purpose: self.purpose,
@@ -354,6 +371,7 @@ impl Probe {
                 .collect(),
             overloaded: self.overloaded || silent,
             verdict,
+            stored: None,
             left_out: self.observed - self.counted,
             misses: self.misses,
             hopeless: self.hopeless,
@@ -366,7 +384,7 @@ mod tests {
     use super::*;
 
     fn offered(sent_s: impl Fn(u64) -> Option<f64>) -> f64 {
-        let mut probe = Probe::new((18.0, Purpose::Bisect), (300, 1000), 1, Vec::new());
+        let mut probe = Probe::new((0, 18.0, Purpose::Bisect), (300, 1000), 1, Vec::new());
         for order in 0..200 {
             probe.observe(Seen {
                 order,

@@ -2,18 +2,9 @@
 
 use super::curve::Curve;
 use super::probe::{Outcome, Probe, Purpose, Test, Verdict};
-use super::{Answer, CapacityError, Confirmation, Ending, SCHEMA, Settings};
-use inferometer_core::quantile::least_samples;
+use super::tier::{Allowance, Tier};
+use super::{Answer, CapacityError, Ending, SCHEMA, Settings};
 
-/// Misses that a level just at its objective has in the shortest probe.
-const SHORTEST_MISSES: f64 = 6.0;
-/// Requests of the shortest probe at least.
-const SHORTEST_PROBE: u64 = 40;
-/// Misses that a level just at its objective has in the longest probe, by the design effect and
-/// at least.
-const LONGEST_MISSES: [f64; 2] = [1.0, 40.0];
-/// Requests of the longest probe at least.
-const LONGEST_PROBE: u64 = 400;
 /// Design effect that verdicts allow for while nothing is known of it.
 const UNKNOWN_EFFECT: f64 = 3.0;
 /// Distance, in logarithms, within which levels are near each other.
@@ -22,10 +13,9 @@ const NEAR: f64 = 0.1;
 const ASIDE: f64 = 0.5;
 /// How much more than the least is sent to narrow the interval, lest it be missed by little.
 const MARGIN: f64 = 1.2;
-/// A long run that misses so many times what is allowed is no toss-up at the edge.
-const REFUTED: f64 = 3.0;
-/// Long runs that may move the answer.
-const MOST_CONFIRMATIONS: u32 = 3;
+/// Long runs at most. Just at the capacity it is a toss-up whether one meets the objectives, so
+/// after one that does not the next is at a lower level.
+const MOST_CONFIRMATIONS: u32 = 4;
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,56 +32,6 @@ pub struct Search {
     settings: Settings,
     history: Vec<Outcome>,
     tiers: Vec<Tier>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Tier {
-    id: usize,
-    /// Numbers of its targets, with their shares.
-    targets: Vec<(usize, f64)>,
-    confirmations: u32,
-    /// The last one that carries a claim, if any does.
-    confirmation: Option<Confirmation>,
-    /// The last long run missed so many that it confirms nothing.
-    refuted: bool,
-    ending: Option<Ending>,
-}
-
-impl Tier {
-    /// Requests of the shortest probe.
-    fn shortest(&self) -> u64 {
-        self.requests_for(SHORTEST_MISSES).max(SHORTEST_PROBE)
-    }
-
-    /// Requests of the longest probe, where so many tell as much as one.
-    fn longest(&self, effect: f64) -> u64 {
-        let [by_effect, least] = LONGEST_MISSES;
-        let longest = self.requests_for((by_effect * effect).max(least));
-        longest.max(LONGEST_PROBE).max(self.least())
-    }
-
-    /// Requests in which every target may miss so many.
-    fn requests_for(&self, misses: f64) -> u64 {
-        let requests = |&(_, share): &(usize, f64)| (misses / (1.0 - share)).ceil() as u64;
-        self.targets.iter().map(requests).max().unwrap_or(1)
-    }
-
-    /// Least sample that carries a claim of all its percentiles.
-    fn least(&self) -> u64 {
-        let least = |&(_, share): &(usize, f64)| least_samples(100.0 * share);
-        self.targets.iter().filter_map(least).max().unwrap_or(1)
-    }
-
-    /// Whether its objectives seem met in a probe, from the bare share. A probe that another
-    /// tier ended before any request counted does not say.
-    fn seems_met(&self, outcome: &Outcome) -> Option<bool> {
-        if self.targets.iter().any(|&(at, _)| outcome.is_beyond(at)) {
-            return Some(false);
-        }
-        let enough =
-            |&(at, share): &(usize, f64)| outcome.met[at] as f64 >= share * outcome.requests as f64;
-        (outcome.requests > 0).then(|| self.targets.iter().all(enough))
-    }
 }
 
 impl Search {
@@ -122,27 +62,16 @@ impl Search {
         self.history.iter().map(|outcome| outcome.sent).sum()
     }
 
+    /// Whether each tier's objectives were met in a probe; absent where it does not say.
+    pub fn met(&self, outcome: &Outcome) -> Vec<Option<bool>> {
+        self.tiers.iter().map(|tier| tier.is_met(outcome)).collect()
+    }
+
     /// Takes the outcome of the probe that was asked for.
     pub fn tell(&mut self, outcome: Outcome) {
-        let open = self.tiers.iter_mut().find(|tier| tier.ending.is_none());
-        if let Some(tier) = open.filter(|_| outcome.purpose == Purpose::Confirm) {
-            tier.confirmations += 1;
-            tier.refuted = tier.targets.iter().any(|&(at, share)| {
-                let missed = outcome.requests.saturating_sub(outcome.met[at]) as f64;
-                missed > REFUTED * (1.0 - share) * outcome.requests as f64
-            });
-            let met = tier.targets.iter().map(|&(at, _)| outcome.met[at]).min();
-            let confirmation = Confirmation {
-                level: outcome.level,
-                requests: outcome.requests,
-                met: met.unwrap_or_default(),
-            };
-            // One that carries a claim stands, whatever ended a later one.
-            let least = tier.least();
-            let stands = (tier.confirmation).is_some_and(|earlier| earlier.requests >= least);
-            if confirmation.requests >= least || !stands {
-                tier.confirmation = Some(confirmation);
-            }
+        let tier = self.tiers.iter_mut().find(|tier| tier.id == outcome.tier);
+        if let Some(tier) = tier.filter(|_| outcome.purpose == Purpose::Confirm) {
+            tier.confirm(&outcome);
         }
         self.history.push(outcome);
     }
@@ -150,12 +79,30 @@ impl Search {
     /// What to do next.
     pub fn ask(&mut self) -> Next {
         while let Some(at) = self.tiers.iter().position(|tier| tier.ending.is_none()) {
+            self.allow(at);
             match self.probe(&self.tiers[at]) {
                 Ok(probe) => return Next::Probe(Box::new(probe)),
                 Err(ending) => self.tiers[at].ending = Some(ending),
             }
         }
         Next::Done(self.tiers.iter().map(|tier| self.answer(tier)).collect())
+    }
+
+    /// Gives a tier whose search begins its part of what is left: as much as each of those that
+    /// are still to come.
+    fn allow(&mut self, at: usize) {
+        let spent = self.spent();
+        let open = self
+            .tiers
+            .iter()
+            .filter(|tier| tier.ending.is_none())
+            .count();
+        let left = self.settings.budget.saturating_sub(spent);
+        let requests = left / open.max(1) as u64;
+        self.tiers[at].allowance.get_or_insert(Allowance {
+            requests,
+            until: spent + requests,
+        });
     }
 
     /// The next probe for a tier, or why there is none.
@@ -171,30 +118,32 @@ impl Search {
         let narrow = width <= 1.0 || (self.settings.whole && self.held(high) == self.held(low));
         // Requests for the confirmation are kept back.
         let kept = tier.least().max(2 * tier.shortest());
-        let free = self.left().saturating_sub(2 * kept);
-        if let Some(confirmation) = tier.confirmation {
-            let moved = (answer / confirmation.level).ln().abs() > self.settings.tolerance;
-            let carried = confirmation.requests >= tier.least();
-            if narrow && !moved && carried && !tier.refuted {
+        let left = self.left(tier);
+        let free = left.saturating_sub(2 * kept);
+        if let Some(run) = tier.confirmation {
+            if narrow && self.is_confirmed(tier, answer) {
                 return Err(Ending::Confirmed);
             }
-            if tier.confirmations >= MOST_CONFIRMATIONS || free == 0 {
-                return Err(match carried {
-                    false => Ending::TooFewSamples,
-                    true if free == 0 => Ending::BudgetSpent,
-                    true => Ending::Unconfirmed,
+            let again = free > 0 || (!run.is_met && left >= kept);
+            if tier.confirmations >= MOST_CONFIRMATIONS || !again {
+                return Err(match tier.carried() {
+                    None => Ending::TooFewSamples,
+                    Some(run) if !run.is_met => Ending::Missed,
+                    Some(_) if free == 0 => Ending::BudgetSpent,
+                    Some(_) => Ending::Unconfirmed,
                 });
             }
         }
         let at = |level, lengths, purpose| self.at(tier, level, lengths, purpose, &curves);
-        // Where a confirmation was overloaded, the next one keeps away from the edge.
-        let failed = |last: &&Outcome| {
-            last.purpose == Purpose::Confirm && (last.requests < tier.least() || tier.refuted)
-        };
-        let confirmed_at = match self.history.last().filter(failed) {
-            Some(last) => self.held(low.min(last.level * (1.0 - self.settings.tolerance))),
+        let missed =
+            |last: &&Outcome| last.purpose == Purpose::Confirm && tier.is_met(last) != Some(true);
+        let confirmed_at = match self.history.last().filter(missed) {
+            // One that ended by overload tells nothing of how far it was above.
+            Some(last) if last.requests < tier.least() => low.min(self.below(last.level)),
+            Some(last) => answer.min(self.below(last.level)),
             None => answer,
         };
+        let confirmed_at = self.held(confirmed_at);
         let near = |outcome: &&Outcome| (outcome.level / answer).ln().abs() <= NEAR;
         let near = self.history.iter().filter(near);
         let seen: u64 = near.clone().map(|outcome| outcome.requests).sum();
@@ -207,7 +156,7 @@ impl Search {
         let soon = missing <= longest && seen >= longest / 2;
         if (soon && !confirmed) || free == 0 {
             let length = if free == 0 { kept } else { longest };
-            return at(confirmed_at, (length, self.left()), Purpose::Confirm);
+            return at(confirmed_at, (length, left), Purpose::Confirm);
         }
         // Each near probe told too little: the next is longer, and worth what it leaves out.
         let left_out = near.clone().map(|outcome| outcome.left_out).max();
@@ -218,7 +167,8 @@ impl Search {
         } else {
             length
         };
-        let length = length.max(2 * left_out.unwrap_or(0)).max(tier.shortest());
+        let length = length.max(2 * left_out.unwrap_or(0));
+        let length = length.min(longest).max(tier.shortest());
         // Levels on both sides of the middle show how steep the curve is.
         let side = match self.history.len().is_multiple_of(2) {
             true => ASIDE,
@@ -229,8 +179,33 @@ impl Search {
         at(level, (length, free), Purpose::Bisect)
     }
 
-    fn left(&self) -> u64 {
-        self.settings.budget.saturating_sub(self.spent())
+    fn left(&self, tier: &Tier) -> u64 {
+        let until = (tier.allowance).map_or(self.settings.budget, |all| all.until);
+        until.saturating_sub(self.spent())
+    }
+
+    /// The next lower level that is worth a long run.
+    fn below(&self, level: f64) -> f64 {
+        let lower = level * (1.0 - self.settings.tolerance / 2.0);
+        match self.settings.whole {
+            true => lower.ceil().min(level - 1.0),
+            false => lower,
+        }
+    }
+
+    /// Whether a long run at a level that the answer is still near to met the objectives. That
+    /// answer may be far above where runs between missed them.
+    fn is_confirmed(&self, tier: &Tier, answer: f64) -> bool {
+        let Some(run) = tier.carried().filter(|run| run.is_met) else {
+            return false;
+        };
+        let missed_above = self.history.iter().any(|outcome| {
+            outcome.purpose == Purpose::Confirm
+                && outcome.level > run.level
+                && tier.is_met(outcome) == Some(false)
+        });
+        let moved = (answer / run.level).ln();
+        -moved <= self.settings.tolerance && (moved <= self.settings.tolerance || missed_above)
     }
 
     /// A probe of a tier at a level, with the requests to count and the most to send, and the
@@ -253,7 +228,12 @@ impl Search {
         };
         let tests = tier.targets.iter().map(test).collect();
         let targets = self.settings.targets.len();
-        Ok(Probe::new((level, purpose), (length, most), targets, tests))
+        Ok(Probe::new(
+            (tier.id, level, purpose),
+            (length, most),
+            targets,
+            tests,
+        ))
     }
 
     fn level(&self, level: f64) -> f64 {
@@ -300,7 +280,7 @@ impl Search {
         };
         let next = self.level(next);
         if last != Some(next) {
-            let lengths = (tier.shortest(), self.left());
+            let lengths = (tier.shortest(), self.left(tier));
             return self.at(tier, next, lengths, Purpose::Bracket, &[]);
         }
         let clear = |outcome: &Outcome| {
@@ -313,10 +293,11 @@ impl Search {
         }
         match tier.confirmation {
             Some(run) if run.requests < tier.least() => Err(Ending::TooFewSamples),
+            Some(run) if !run.is_met => Err(Ending::Missed),
             Some(_) => Err(Ending::AtCeiling),
             None => {
                 let length = tier.longest(UNKNOWN_EFFECT);
-                self.at(tier, next, (length, self.left()), Purpose::Confirm, &[])
+                self.at(tier, next, (length, self.left(tier)), Purpose::Confirm, &[])
             }
         }
     }
@@ -330,8 +311,7 @@ impl Search {
 
     fn answer(&self, tier: &Tier) -> Answer {
         let ending = tier.ending.unwrap_or(Ending::BudgetSpent);
-        let carried = (tier.confirmation).is_some_and(|run| run.requests >= tier.least());
-        let carried = carried && !tier.refuted;
+        let carried = tier.carried();
         let mut answer = Answer {
             schema: SCHEMA,
             over: self.settings.over.clone(),
@@ -343,7 +323,7 @@ impl Search {
             edge: None,
             requests_spent: self.spent(),
             confirmation: tier.confirmation,
-            needs: (!carried && ending != Ending::NeverMet).then(|| tier.least()),
+            needs: (carried.is_none() && ending != Ending::NeverMet).then(|| tier.least()),
             ending,
         };
         if ending == Ending::AtCeiling {
@@ -353,12 +333,16 @@ impl Search {
             let curves = self.curves(tier, bracket);
             let (target, curve) = binding(&curves);
             let [low, high] = curve.interval();
-            answer.low = Some(low);
+            // Without a long run that can carry it, a claim about a tail is not made; and none
+            // above the level that such a run has met.
+            answer.value = carried.map(|run| match run.is_met {
+                true => self.held(curve.median().min(run.level)),
+                false => self.held(curve.median()),
+            });
+            answer.low = Some(answer.value.map_or(low, |value| low.min(value)));
             answer.high = Some(high);
             answer.binding = Some(self.settings.targets[*target].name.clone());
             answer.edge = Some(curve.edge(&self.history, *target));
-            // Without a long run that can carry it, a claim about a tail is not made.
-            answer.value = carried.then(|| self.held(curve.median()));
         }
         answer
     }

@@ -348,3 +348,82 @@ fn a_queue_whose_answers_share_their_fate_is_not_believed_too_soon() {
         assert!(close.count() >= 9, "{share}: {found:.3?}");
     }
 }
+
+#[test]
+fn only_what_a_long_run_has_met_is_called_confirmed() {
+    let servers: [(f64, Box<dyn Fn(f64) -> f64>); 3] = [
+        (0.95, Box::new(queue(100.0, 0.1))),
+        (0.99, Box::new(queue(40.0, 0.5))),
+        (0.90, Box::new(queue(900.0, 0.02))),
+    ];
+    let mut confirmed = 0;
+    for (share, server) in servers {
+        for seed in 0..10 {
+            let found = search(settings(share, 4.0), seed, |level| vec![server(level)]).remove(0);
+            let run = found.confirmation.unwrap();
+            let within = run.met as f64 / run.requests as f64;
+            assert_eq!(run.is_met, within >= share, "{found:?}");
+            assert_eq!(run.is_met, found.ending == Ending::Confirmed, "{found:?}");
+            assert!(!run.is_met || found.value <= Some(run.level), "{found:?}");
+            confirmed += u32::from(run.is_met);
+        }
+    }
+    assert!(confirmed >= 27, "{confirmed} of 30");
+}
+
+#[test]
+fn a_run_that_misses_as_a_whole_confirms_nothing() {
+    let mut random = rng(1, Dimension::Words, 3);
+    let mut search = Search::new(settings(0.95, 4.0)).unwrap();
+    let answers = loop {
+        let mut probe = match search.ask() {
+            Next::Done(answers) => break answers,
+            Next::Probe(probe) => *probe,
+        };
+        let mut sent = 0;
+        while sent < probe.most_requests {
+            let within = [random.random_bool(queue(100.0, 0.1)(probe.level))];
+            let seen = Seen {
+                order: sent,
+                sent_s: None,
+                in_flight: 1,
+                ttft_s: Some(0.1),
+                within: &within,
+            };
+            sent += 1;
+            if probe.observe(seen) != Step::Continue {
+                break;
+            }
+        }
+        search.tell(probe.finish(sent).with_stored(100, vec![90]));
+    };
+    assert_eq!(answers[0].ending, Ending::Missed);
+    assert!(answers[0].value.is_some());
+}
+
+#[test]
+fn tiers_share_the_budget_and_none_of_them_overruns_it() {
+    let target = |name: &str, share, tier| Target {
+        name: name.to_owned(),
+        share,
+        tier,
+    };
+    for budget in [3_000, 10_000, 40_000] {
+        let settings = Settings {
+            targets: vec![
+                target("ttft.p99", 0.99, 0),
+                target("ttft.p95", 0.95, 1),
+                target("e2e.p90", 0.9, 2),
+            ],
+            budget,
+            ..settings(0.99, 4.0)
+        };
+        let found = search(settings, 5, |rate| {
+            let speeds = [100.0, 60.0, 200.0];
+            speeds.map(|speed| queue(speed, 0.2)(rate)).to_vec()
+        });
+        assert!(found[0].requests_spent <= budget, "{found:?}");
+        // The last tier needs few requests, and has them, whatever the first one would like.
+        assert!(found[2].value.is_some(), "{budget}: {found:?}");
+    }
+}

@@ -7,6 +7,7 @@ mod stored;
 mod watch;
 
 pub use reach::look_at;
+use simulate::check_computable;
 pub use simulate::{computed, device, simulate, simulated_host};
 pub use stored::{fold, fold_beside, records};
 
@@ -104,6 +105,7 @@ impl Point {
         }
         let data = work::localize(&mut options, progress)?;
         let scenario = options.resolve()?;
+        check_computable(&scenario)?;
         Ok(Point {
             scenario,
             data,

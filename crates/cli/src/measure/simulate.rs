@@ -16,7 +16,7 @@ use inferometer_core::message::Lang;
 use inferometer_core::note::{Known, Note};
 use inferometer_core::record::{Chunks, Failure, FailureClass, Outcome, Phase, Record, Usage};
 use inferometer_core::run_dir::RunDir;
-use inferometer_core::scenario::{Connection, Scenario, Stagger};
+use inferometer_core::scenario::{Connection, Scenario, SimClock, Stagger};
 use inferometer_core::units::Offset;
 use inferometer_load::setup::WARMUP_SESSION;
 use inferometer_sim::engine::{Engine, Request, virtual_time};
@@ -29,6 +29,22 @@ use virtual_time::{Keep, Run, Served};
 /// Tokens of an answer whose length nobody asked for.
 const USUAL_ANSWER: u32 = 128;
 
+/// Refuses what a run in virtual time cannot do.
+pub fn check_computable(scenario: &Scenario) -> anyhow::Result<()> {
+    if scenario.connection.sim_clock != SimClock::Virtual {
+        return Ok(());
+    }
+    if scenario.work.conversation.is_some() {
+        bail!("--sim-clock virtual knows no conversations; leave out --turns, or the option");
+    }
+    if scenario.load.until.is_some() {
+        bail!(
+            "--sim-clock virtual computes as many requests as --requests says; leave out --until"
+        );
+    }
+    Ok(())
+}
+
 /// Computes one load point on an engine, of which `about` tells where it has a command, and
 /// keeps it in `out`.
 pub fn simulate(
@@ -39,12 +55,6 @@ pub fn simulate(
     lang: Lang,
 ) -> anyhow::Result<Measured> {
     let Point { scenario, data, .. } = point;
-    if scenario.work.conversation.is_some() {
-        bail!("--sim-clock virtual knows no conversations; leave out --turns, or the option");
-    }
-    if scenario.load.until.is_some() {
-        bail!("--sim-clock virtual does not know --until; give --requests instead");
-    }
     RunDir::check(out)?;
     let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
     let workload = work::open(&scenario, data.as_deref(), nonce)?;

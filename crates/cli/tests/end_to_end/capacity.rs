@@ -240,3 +240,75 @@ fn a_key_in_the_engines_command_is_neither_kept_nor_shown() {
         assert!(!found, "{}", file.display());
     }
 }
+
+#[test]
+fn what_is_confirmed_was_met_and_every_request_is_stored() {
+    let place = Place::new();
+    let command = "--sim-clock virtual --over concurrency --slo tpot=40ms --slo ttft=400ms \
+        --attainment 0.9 --input-tokens uniform(64,512) --output-tokens uniform(16,64) \
+        --budget 20000 --format json";
+    let ended = capacity(&place, &command.split_whitespace().collect::<Vec<_>>());
+    let found = json(&ended);
+    let run = &found["long_run"];
+    assert_eq!(
+        found["ending"] == "confirmed",
+        run["met"] == true,
+        "{found}"
+    );
+    assert_eq!(run["met"], found["confirmed"]["slo"]["met"], "{found}");
+    assert!(found["value"].as_f64() <= run["level"].as_f64(), "{found}");
+    assert_eq!(found["objectives"][2], "attainment=0.9");
+    let mut stored = 0;
+    for probe in found["probes"].as_array().unwrap() {
+        let directory = place
+            .path("found")
+            .join(probe["directory"].as_str().unwrap());
+        let text = std::fs::read_to_string(directory.join("summary.json")).unwrap();
+        let summary: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(summary["requests"]["planned"], probe["requests"], "{probe}");
+        stored += summary["requests"]["planned"].as_u64().unwrap();
+    }
+    assert_eq!(found["requests_spent"], stored);
+    assert!(stored <= 20_000);
+}
+
+#[test]
+fn tiers_share_the_budget_and_each_says_how_it_ended() {
+    let place = Place::new();
+    let command = "--sim-clock virtual --input-tokens 256 --output-tokens 32 --budget 12000";
+    let tiers = [
+        "--slo",
+        "ttft.p99=500ms",
+        "--tier",
+        "loose: ttft.p90=3s",
+        "--tier",
+        "fast: tpot.p90=60ms",
+    ];
+    let options: Vec<&str> = command.split_whitespace().chain(tiers).collect();
+    let ended = capacity(&place, &options);
+    let report = &ended.stdout;
+    let table = report
+        .split("Tiers")
+        .nth(1)
+        .unwrap_or_else(|| panic!("{report}"));
+    let rows: Vec<&str> = table.lines().skip(2).take(3).collect();
+    let endings = [
+        "confirmed",
+        "not confirmed",
+        "missed",
+        "out of budget",
+        "too few",
+    ];
+    for row in rows {
+        assert!(
+            endings.iter().any(|ending| row.contains(ending)),
+            "{report}"
+        );
+    }
+    for word in ["  near", "meets"] {
+        assert!(!report.contains(word), "{report}");
+    }
+    let stored = json(&place.run(&["report", "found", "--format", "json"]));
+    assert!(stored["requests_spent"].as_u64().unwrap() <= 12_000);
+    assert!(stored["tiers"][2]["value"].is_f64(), "{stored}");
+}

@@ -453,3 +453,71 @@ fn a_table_names_the_points_whose_streams_ran_in_step() {
         ended.stdout
     );
 }
+
+#[test]
+fn repeats_are_no_copies_and_equal_engines_do_not_differ() {
+    let place = Place::new();
+    let sweep = |seed: &str| {
+        let command = "sweep --quiet --sim-clock virtual --requests 200 --rate 9 --repeat 5 \
+            --input-tokens uniform(100,900) --output-tokens uniform(20,300)";
+        let ended = place.run(
+            &(command.split_whitespace())
+                .chain(["--seed", seed, "--out", seed])
+                .collect::<Vec<_>>(),
+        );
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    };
+    sweep("1");
+    sweep("2");
+    let seeds: Vec<String> = std::fs::read_dir(place.path("1/points"))
+        .unwrap()
+        .map(|run| {
+            let file = run.unwrap().path().join("scenario.toml");
+            let text = std::fs::read_to_string(file).unwrap();
+            let seed = text.lines().find(|line| line.starts_with("seed"));
+            seed.unwrap_or_default().to_owned()
+        })
+        .collect();
+    assert_eq!(seeds.len(), 5);
+    assert_eq!(std::collections::BTreeSet::from_iter(&seeds).len(), 5);
+    assert!(seeds.contains(&"seed = 1".to_owned()), "{seeds:?}");
+    let compared = place.run(&[
+        "compare",
+        "1",
+        "2",
+        "--fail-on",
+        "worse",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(compared.code, Some(0), "{compared:?}");
+    assert_eq!(
+        json(&compared)["rows"][0]["runs"],
+        serde_json::json!([5, 5])
+    );
+    // One run of each has other prompts.
+    let single = [
+        "compare",
+        "1/points/point",
+        "2/points/point",
+        "--lang",
+        "en",
+    ];
+    let single = place.run(&single);
+    assert_eq!(single.code, Some(1), "{single:?}");
+    assert!(single.stdout.contains("the seed of prompts"), "{single:?}");
+}
+
+#[test]
+fn what_virtual_time_cannot_do_is_refused_before_anything_is_made() {
+    let place = Place::new();
+    let line = "sweep --sim-clock virtual --until ci=5% --requests 200 --concurrency 1,2 --out out";
+    let ended = place.run(&line.split(' ').collect::<Vec<_>>());
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(
+        ended.stderr.contains("leave out --until"),
+        "{}",
+        ended.stderr
+    );
+    assert!(!place.path("out").exists());
+}

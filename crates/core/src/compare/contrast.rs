@@ -4,6 +4,9 @@
 //! error of a group's mean logarithm is that of resampling runs and then their blocks, which
 //! for a mean over runs needs no second round of drawing: it is
 //! (variance between runs + variance within a run) / runs.
+//!
+//! Where both sides have a run of each seed, these sent the same at the same moments. Then the
+//! ratios of such pairs tell more than the sides by themselves, whose runs differ by their seeds.
 
 use super::Settings;
 use super::metric::Metric;
@@ -11,11 +14,16 @@ use super::sample::RunSample;
 use crate::quantile::least_samples;
 use crate::statistics::divisions;
 use crate::statistics::{Difference, normal_quantile, permutation, student_quantile, tost};
+use std::collections::BTreeMap;
 
 /// Fewest runs a side for a test by permutation.
 const LEAST_PERMUTED: usize = 4;
+/// Fewest pairs that show how pairs differ.
+const LEAST_PAIRS: usize = 3;
 /// Chance to find a difference of the least detectable size.
 const POWER: f64 = 0.8;
+/// Runs that agree to the last digit still have some error.
+const LEAST_ERROR: f64 = 1e-9;
 /// More repeats than these are no advice.
 const MOST_REPEATS: u32 = 1000;
 
@@ -29,6 +37,8 @@ pub(crate) struct Contrast {
     pub(crate) difference: Option<Difference>,
     /// By permutation of runs.
     pub(crate) permuted: Option<Permuted>,
+    /// The difference is that of pairs of runs.
+    pub(crate) paired: bool,
     /// Variance of one run's logarithm, both sides together.
     per_run: f64,
     /// A percentile without its least sample supports no verdict.
@@ -106,6 +116,7 @@ impl Contrast {
             b: side_b.center(),
             difference: None,
             permuted: None,
+            paired: false,
             per_run: 0.0,
             few_samples: a.iter().chain(b).any(|run| lacks_samples(run, metric)),
             runs: [n, m],
@@ -113,6 +124,19 @@ impl Contrast {
         let (Some(mean_a), Some(mean_b)) = (side_a.mean(), side_b.mean()) else {
             return contrast;
         };
+        if let Some(ratios) = log_ratios(a, b, metric) {
+            let count = ratios.len() as f64;
+            let mean = ratios.iter().sum::<f64>() / count;
+            let squares: f64 = ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum();
+            contrast.paired = true;
+            contrast.per_run = squares / (count - 1.0);
+            contrast.difference = Some(Difference {
+                value: mean,
+                error: (contrast.per_run / count).sqrt().max(LEAST_ERROR),
+                degrees: count - 1.0,
+            });
+            return contrast;
+        }
         // Sides share one variance between runs: few runs leave no choice.
         let degrees = (n + m - 2) as f64;
         let pooled = (degrees > 0.0).then(|| (side_a.squares() + side_b.squares()) / degrees);
@@ -127,8 +151,7 @@ impl Contrast {
         contrast.per_run = 2.0 * between + within_a + within_b;
         contrast.difference = Some(Difference {
             value: mean_b - mean_a,
-            // Runs that agree to the last digit still have some error.
-            error: variance.sqrt().max(1e-9),
+            error: variance.sqrt().max(LEAST_ERROR),
             degrees: if degrees > 0.0 {
                 degrees
             } else {
@@ -174,7 +197,10 @@ impl Contrast {
         let inside = size < (1.0 + settings.margin).ln();
         let clear = |repeats: u32| {
             let error = (self.per_run / f64::from(repeats)).sqrt();
-            let degrees = f64::from(2 * repeats - 2);
+            let degrees = match self.paired {
+                true => f64::from(repeats - 1),
+                false => f64::from(2 * repeats - 2),
+            };
             let quantile = |p| student_quantile(p, degrees) + normal_quantile(POWER);
             quantile(1.0 - settings.risk / 2.0) * error <= size
                 || (inside && quantile(1.0 - settings.risk) * error <= room)
@@ -203,4 +229,19 @@ fn lacks_samples(run: &RunSample, metric: Metric) -> bool {
     };
     let sample = metric.distribution(&run.summary);
     sample.is_some_and(|sample| sample.n < least)
+}
+
+/// Logarithms of b / a of the runs that share a seed, where every run has a partner.
+fn log_ratios(a: &[&RunSample], b: &[&RunSample], metric: Metric) -> Option<Vec<f64>> {
+    let by_seed = |runs: &[&RunSample]| -> Option<BTreeMap<u64, f64>> {
+        let value = |run: &RunSample| metric.of(&run.summary).filter(|&value| value > 0.0);
+        let known = runs
+            .iter()
+            .map(|run| Some((run.definition.seed?, value(run)?.ln())));
+        let known: BTreeMap<u64, f64> = known.collect::<Option<_>>()?;
+        (known.len() == runs.len()).then_some(known)
+    };
+    let (a, b) = (by_seed(a)?, by_seed(b)?);
+    let paired = a.len() >= LEAST_PAIRS && a.keys().eq(b.keys());
+    paired.then(|| a.values().zip(b.values()).map(|(a, b)| b - a).collect())
 }

@@ -86,6 +86,9 @@ pub struct Comparison {
     pub rows: Vec<Row>,
     /// Points that only one of two groups has.
     pub unpaired: Vec<Unpaired>,
+    /// Runs that were there more than once, and count once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<Copies>,
 }
 
 /// One figure of one group against the baseline.
@@ -144,10 +147,12 @@ words!(Verdict { Better => "better", Worse => "worse", Same => "same", Unknown =
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// Differences between repeated runs, by permutation.
+    /// Differences between repeated runs and inside each, and by permutation.
     Permutation,
     /// Differences between repeated runs and inside each.
     Runs,
+    /// Differences between runs that sent the same, one of each side.
+    Pairs,
     /// One run each: noise inside it, and an assumed deviation from run to run.
     OneRunEach,
     /// A percentile without its least sample.
@@ -159,6 +164,7 @@ pub enum Basis {
 words!(Basis {
     Permutation => "permutation",
     Runs => "runs",
+    Pairs => "pairs",
     OneRunEach => "one-run-each",
     FewSamples => "few-samples",
     Nothing => "nothing",
@@ -171,6 +177,19 @@ pub struct Unpaired {
     pub group: String,
     /// The point.
     pub point: Point,
+}
+
+/// Runs of a group that are one run several times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Copies {
+    /// The group.
+    pub group: String,
+    /// Where.
+    pub point: Point,
+    /// Runs that were given.
+    pub runs: usize,
+    /// Runs that differ.
+    pub distinct: usize,
 }
 
 impl Comparison {
@@ -195,6 +214,7 @@ pub fn compare(groups: &[Group], settings: &Settings) -> Comparison {
         margin: settings.margin,
         rows: Vec::new(),
         unpaired: Vec::new(),
+        copies: groups.iter().flat_map(copies).collect(),
     };
     let mut why_not = Vec::new();
     if groups.len() < 2 {
@@ -216,16 +236,36 @@ pub fn compare(groups: &[Group], settings: &Settings) -> Comparison {
     comparison
 }
 
-/// Runs by point, in the order of the points.
+/// Runs by point, in the order of the points. Copies of a run tell nothing that it does not.
 fn by_point(group: &Group) -> Vec<(&Point, Vec<&RunSample>)> {
     let mut points: BTreeMap<String, (&Point, Vec<&RunSample>)> = BTreeMap::new();
     for run in &group.runs {
         let entry = points.entry(run.point.key());
-        entry.or_insert((&run.point, Vec::new())).1.push(run);
+        let (_, runs) = entry.or_insert((&run.point, Vec::new()));
+        if !runs.iter().any(|other| run.is_copy_of(other)) {
+            runs.push(run);
+        }
     }
     let mut points: Vec<_> = points.into_values().collect();
     points.sort_by(|a, b| a.0.order(b.0));
     points
+}
+
+fn copies(group: &Group) -> Vec<Copies> {
+    let of = |(point, distinct): (&Point, Vec<&RunSample>)| {
+        let given = group
+            .runs
+            .iter()
+            .filter(|run| run.point.key() == point.key());
+        Copies {
+            group: group.name.clone(),
+            point: point.clone(),
+            runs: given.count(),
+            distinct: distinct.len(),
+        }
+    };
+    let points = by_point(group).into_iter().map(of);
+    points.filter(|it| it.runs > it.distinct).collect()
 }
 
 fn against(
@@ -370,7 +410,8 @@ impl<'a> Compared<'a> {
     ) -> Option<f64> {
         let difference = contrast.difference.filter(|_| contrast.is_decidable())?;
         let permuted = self.permuted(metric, contrast, loads, settings);
-        Some(permuted.unwrap_or_else(|| difference.p_value()))
+        // The larger of both, so that no verdict contradicts the interval beside it.
+        Some(permuted.map_or(difference.p_value(), |p| p.max(difference.p_value())))
     }
 
     fn primary_p_value(&self, loads: usize, settings: &Settings) -> Option<f64> {
@@ -406,6 +447,7 @@ impl<'a> Compared<'a> {
             let basis = match contrast.difference {
                 None => Basis::Nothing,
                 Some(_) if contrast.few_samples => Basis::FewSamples,
+                Some(_) if contrast.paired => Basis::Pairs,
                 Some(_) if permuted().is_some() => Basis::Permutation,
                 Some(_) if contrast.runs == [1, 1] => Basis::OneRunEach,
                 Some(_) => Basis::Runs,

@@ -26,6 +26,8 @@ pub struct Definition {
     pub tool: Option<String>,
     /// What was sent, as the options say it; absent where that is not known.
     pub work: Option<String>,
+    /// The seed of its prompts and arrivals; absent where that is not known.
+    pub seed: Option<u64>,
     /// Whether answers were streamed.
     pub streamed: Option<bool>,
     /// Whether latency counts from a planned arrival.
@@ -38,6 +40,7 @@ impl Definition {
         Definition {
             tool: None,
             work: toml::to_string(&scenario.options().work).ok(),
+            seed: Some(scenario.seed),
             streamed: Some(scenario.connection.stream),
             from_due: Some(!matches!(scenario.load.shape, Shape::Closed { .. })),
         }
@@ -69,6 +72,19 @@ impl RunSample {
                 ..Definition::default()
             },
             series: None,
+        }
+    }
+
+    /// Whether it is the same run once more: computed twice with one seed, or copied. Measured
+    /// runs never agree to the last digit.
+    pub(crate) fn is_copy_of(&self, other: &Self) -> bool {
+        match (&self.series, &other.series) {
+            (Some(own), Some(others)) => own.has_times_of(others),
+            (None, None) => {
+                (&self.summary.latency, &self.summary.throughput)
+                    == (&other.summary.latency, &other.summary.throughput)
+            }
+            _ => false,
         }
     }
 

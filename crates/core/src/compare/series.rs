@@ -110,6 +110,11 @@ impl Series {
         &self.e2e_ms
     }
 
+    /// Whether every request took the same time and ended at the same moment.
+    pub(crate) fn has_times_of(&self, other: &Self) -> bool {
+        !self.e2e_ms.is_empty() && self.e2e_ms == other.e2e_ms && self.shares_s == other.shares_s
+    }
+
     fn column(&self, column: Column) -> &[f64] {
         match column {
             Column::Ttft => &self.ttft_ms,

@@ -302,3 +302,82 @@ fn equal_servers_at_many_loads_are_seldom_called_different() {
     let wrong = (0..100).filter(|&seed| differs(seed)).count();
     assert!(wrong <= 12, "{wrong} of 100");
 }
+
+#[test]
+fn copies_of_a_run_are_one_run() {
+    let copies = |name: &str, latency, seed| {
+        let run = run(2000, latency, 0.0, seed);
+        group(name, vec![run; 5])
+    };
+    let groups = [copies("a", 100.0, 1), copies("b", 102.5, 2)];
+    let found = compare(&groups, &Settings::default());
+    let row = found.rows.iter().find(|row| row.primary).unwrap();
+    assert_eq!((row.runs, row.basis), ([1, 1], Basis::OneRunEach));
+    assert_eq!(row.verdict, Verdict::Unknown);
+    let told: Vec<[usize; 2]> = (found.copies.iter())
+        .map(|copies| [copies.runs, copies.distinct])
+        .collect();
+    assert_eq!(told, [[5, 1], [5, 1]]);
+}
+
+/// Runs that have seeds, from the first on.
+fn seeded(mut group: Group, first: u64) -> Group {
+    for (seed, run) in (first..).zip(&mut group.runs) {
+        run.definition.seed = Some(seed);
+    }
+    group
+}
+
+#[test]
+fn other_prompts_are_said_unless_each_side_has_several_seeds() {
+    let sides = |count| {
+        let [a, b] = [("a", 1), ("b", 2)].map(|(name, seed)| {
+            let group = repeats(name, count, 100.0, 0.01, seed);
+            seeded(group, 10 * seed)
+        });
+        compare(&[a, b], &Settings::default())
+    };
+    let one = sides(1);
+    assert_eq!(
+        one.why_not,
+        ["at concurrency=8: the seed of prompts and arrivals differs: 10 against 20"]
+    );
+    assert!(sides(3).comparable);
+}
+
+#[test]
+fn runs_of_the_same_seeds_are_compared_in_pairs() {
+    // Seeds move both sides by 10 %, the server only by what is asked for.
+    let sides = |slower: f64| {
+        let side = |name: &str, latency: f64| {
+            let mut random = rng(5, Dimension::Words, 79);
+            let runs = (0..5).map(|seed| {
+                let luck: f64 = StandardNormal.sample(&mut random);
+                run(2000, latency, 0.1 * luck, seed)
+            });
+            seeded(group(name, runs.collect()), 0)
+        };
+        [side("a", 100.0), side("b", 100.0 * slower)]
+    };
+    let row = primary(&sides(1.06));
+    assert_eq!((row.verdict, row.basis), (Verdict::Worse, Basis::Pairs));
+    assert_eq!(primary(&sides(1.0)).verdict, Verdict::Same);
+    let [a, b] = sides(1.06);
+    let alone = primary(&[a, seeded(b, 100)]);
+    assert_eq!(alone.verdict, Verdict::Unknown);
+}
+
+#[test]
+fn no_verdict_contradicts_its_interval() {
+    for seed in 0..40 {
+        let groups = [
+            repeats("a", 5, 100.0, 0.03, 2 * seed),
+            repeats("b", 5, 104.0, 0.03, 2 * seed + 1),
+        ];
+        for row in compare(&groups, &Settings::default()).rows {
+            let differs = matches!(row.verdict, Verdict::Better | Verdict::Worse);
+            let [low, high] = [row.low.unwrap_or(0.0), row.high.unwrap_or(f64::INFINITY)];
+            assert!(!differs || low > 1.0 || high < 1.0, "{row:?}");
+        }
+    }
+}

@@ -21,12 +21,14 @@ texts! {
         BudgetSpent => "the budget of requests was spent before the interval was narrow; give --budget more", "请求预算用尽时区间仍不够窄；请增大 --budget";
         /// Long runs kept moving the answer.
         Unconfirmed => "long runs at the answer kept moving it; the server may drift", "在该负载下的长时间运行不断改变结论，服务端可能存在漂移";
+        /// Long runs missed the objectives.
+        Missed => "the long run at {level} {unit} missed the objective: {within} of its requests were within the limit, and {asked} must be", "在 {level} {unit} 下的长时间运行未满足目标：{within} 的请求达标，要求 {asked}";
         /// The user stopped it.
         Interrupted => "the search was stopped by the user", "搜索被用户中止";
         /// Key: what a long run says.
         Confirmed => "Confirmed", "确认";
         /// A long run agreed.
-        ConfirmedBy => "by a run of {requests} requests", "由 {requests} 个请求的运行确认";
+        ConfirmedBy => "by a run of {requests} requests at {level} {unit}, which met the objectives", "由 {level} {unit} 下 {requests} 个请求的运行确认，该运行满足目标";
         /// Key: objectives.
         Objectives => "Objectives", "目标";
         /// Key: the binding one.
@@ -52,21 +54,41 @@ texts! {
         /// Column: requests.
         Requests => "requests", "请求数";
         /// Column: what it said.
-        Said => "says", "结论";
+        Said => "objectives", "目标";
         /// Purpose.
         Bracket => "bracket", "定界";
         /// Purpose.
         Bisect => "bisect", "二分";
         /// Purpose.
         Confirm => "confirm", "确认";
-        /// Verdict of a probe.
-        Meets => "meets", "满足";
-        /// Verdict of a probe.
-        Misses => "misses", "不满足";
-        /// Verdict of a probe.
-        Near => "near", "接近边界";
+        /// What a probe showed.
+        Met => "met", "满足";
+        /// What a probe showed.
+        ProbeMissed => "missed", "未满足";
+        /// What a probe showed.
+        Undecided => "undecided", "未判定";
+        /// Under the table: what the words mean.
+        ProbesShow => "met, missed: whether the probe's requests met the objectives; those at a load near the capacity go either way", "满足、未满足：该次探测的请求是否满足目标；接近容量时两种结果都可能出现";
         /// Heading: the confirming run.
         AtTheAnswer => "The run at the answer", "该负载下的运行";
+        /// Column: how the search of a tier ended.
+        Ending => "ended", "结果";
+        /// How it ended.
+        EndedConfirmed => "confirmed", "已确认";
+        /// How it ended.
+        EndedUnconfirmed => "not confirmed", "未确认";
+        /// How it ended.
+        EndedMissed => "its long run missed", "长时间运行未满足";
+        /// How it ended.
+        EndedBudget => "out of budget", "预算用尽";
+        /// How it ended.
+        EndedCeiling => "met at the highest load", "最高负载仍满足";
+        /// How it ended.
+        EndedNever => "never met", "始终不满足";
+        /// How it ended.
+        EndedFew => "too few requests", "样本不足";
+        /// How it ended.
+        EndedInterrupted => "stopped", "已中止";
         /// Column: low end.
         Low => "low", "下限";
         /// Column: high end.

@@ -65,6 +65,10 @@ crate::texts! {
         Legend => "times in ms; least: the smallest difference that this data would have found four times in five; runs: how many of each side would decide", "时间单位 ms；可辨：现有数据有 80 % 把握发现的最小差异；次数：每侧需运行多少次才能下结论";
         /// Under a table: the primary metric.
         PrimaryIs => "> decides, corrected for the number of loads; the others are corrected together (Holm)", "> 为主指标，按负载点数校正；其余指标一并校正（Holm）";
+        /// Under a table: runs that sent the same are compared with each other.
+        InPairs => "runs with the same seed, one of each side, are compared in pairs", "两侧种子相同的运行两两配对比较";
+        /// Under a table: runs that are one run several times.
+        Copies => "{group}: {runs} runs are {distinct} to the last digit, and count as so many", "{group}：{runs} 次运行逐位相同，实为 {distinct} 次，只按 {distinct} 次计";
         /// Under a table: one run a side.
         OneRunEach => "one run each: {share} from run to run is assumed; repeat the runs to know it", "每侧只有一次运行：假定各次运行之间相差 {share}；重复运行才能得知";
         /// Under a table: a percentile without its least sample.
@@ -73,5 +77,23 @@ crate::texts! {
         FiguresAlone => "figures alone: nothing says how much the next run would differ", "只有汇总数值：无从得知下一次运行会相差多少";
         /// Under a table: figures of a tool.
         AsDefined => "numbers as {tool} defines them", "数值按 {tool} 的定义";
+    }
+}
+
+crate::texts! {
+    /// A metric in a narrow column of a comparison, with its unit where it is no time.
+    pub enum ComparedMetric {
+        /// Output tokens a second.
+        OutputTokensPerS => "output tok/s", "输出 tok/s";
+        /// Complete answers a second.
+        RequestsPerS => "req/s", "请求 req/s";
+        /// Prompt and output tokens a second.
+        TotalTokensPerS => "total tok/s", "总计 tok/s";
+        /// Mean of a latency that has one name in every language.
+        Mean => "{latency} mean", "{latency} 均值";
+        /// 99th percentile of the largest gap of each request.
+        MaxGapP99 => "max gap p99", "最大间隔 p99";
+        /// Requests a second that met every objective.
+        Goodput => "goodput/s", "达标 req/s";
     }
 }

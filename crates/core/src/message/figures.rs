@@ -34,6 +34,10 @@ crate::texts! {
         Ttft => "TTFT", "首 token 时延 TTFT";
         /// Time per output token.
         Tpot => "TPOT", "每 token 时延 TPOT";
+        /// Time to the first token that is not reasoning.
+        FirstAnswer => "First answer token", "首个回答 token 时延";
+        /// Share of requests that met all that is asked of one.
+        Attainment => "Attainment", "达标率";
         /// Gap between tokens.
         Itl => "ITL", "token 间时延 ITL";
         /// Gap between chunks, where tokens cannot be told.
@@ -152,11 +156,11 @@ crate::texts! {
         /// Title: the probes of a search for capacity.
         Search => "Probes of the search", "容量搜索测点";
         /// Legend: a probe that met the objectives.
-        Meets => "meets the objectives", "满足目标";
+        Meets => "met the objectives", "满足目标";
         /// Legend: a probe that missed them.
-        Misses => "misses them", "未满足目标";
+        Misses => "missed them", "未满足目标";
         /// Legend: a probe that is not judged.
-        NotJudged => "not judged", "未判定";
+        NotJudged => "undecided", "未判定";
         /// Footnote: what a shade is.
         CapacityInterval => "Shaded: the 90 % interval of the capacity. Probes differ in length, and beyond the capacity latency grows with it.", "阴影：容量的 90 % 区间。各测点时长不同，超过容量后时延随时长增长。";
 

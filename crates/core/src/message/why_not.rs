@@ -25,6 +25,8 @@ crate::texts! {
         LatencyFrom => "the moment from which latency counts", "时延起算时刻";
         /// Must agree.
         Work => "the work", "请求内容";
+        /// Must agree, unless each side has several.
+        Seed => "the seed of prompts and arrivals", "提示词与到达时刻的随机种子";
         /// Must agree.
         OutputTokens => "the mean output length in tokens", "平均输出 token 数";
         /// Must agree.

@@ -1,6 +1,6 @@
 //! What is drawn of a comparison.
 
-use super::CompareReport;
+use super::{CompareReport, letter};
 use crate::figure::arms::{self, Arm};
 use crate::figure::ladder::legend;
 use crate::figure::{Figure, comparison};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Every figure of a comparison, in reading order: the ratios, the sides over the loads, and
 /// their requests.
 pub fn figures(report: &CompareReport<'_>) -> Vec<Figure> {
-    let labels = labels(report.groups);
+    let labels = told_apart(labels(report.groups));
     let names = report.groups.iter().map(|group| group.name.clone());
     let names: BTreeMap<String, String> = names.zip(labels.iter().cloned()).collect();
     let groups = report.groups.iter().zip(labels);
@@ -48,4 +48,34 @@ fn last_part(group: &Group) -> Option<String> {
     let name = group.name.trim_end_matches('/');
     let last = name.rsplit('/').next();
     last.filter(|part| !part.is_empty()).map(str::to_owned)
+}
+
+/// Characters of a label that a narrow legend has room for.
+const LEGIBLE: usize = 14;
+
+/// Labels that would look alike once they are cut have their letter in front.
+fn told_apart(labels: Vec<String>) -> Vec<String> {
+    let beginning = |label: &String| label.chars().take(LEGIBLE).collect::<String>();
+    let beginnings: BTreeSet<String> = labels.iter().map(beginning).collect();
+    if beginnings.len() == labels.len() {
+        return labels;
+    }
+    let lettered = labels.iter().enumerate();
+    lettered
+        .map(|(place, label)| format!("{}: {label}", letter(place)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_labels_that_begin_alike_have_a_letter_in_front() {
+        let labels = |all: &[&str]| told_apart(all.iter().map(|&label| label.to_owned()).collect());
+        assert_eq!(labels(&["vllm", "sglang"]), ["vllm", "sglang"]);
+        let long = labels(&["qwen2.5-7b-instruct-tp2-a", "qwen2.5-7b-instruct-tp2-b"]);
+        assert_eq!(long[0], "A: qwen2.5-7b-instruct-tp2-a");
+        assert_eq!(long[1], "B: qwen2.5-7b-instruct-tp2-b");
+    }
 }

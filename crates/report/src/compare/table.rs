@@ -49,7 +49,7 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[&Row]) -> Section {
         };
         let mark = if row.primary { "> " } else { "  " };
         vec![
-            Cell::text(format!("{mark}{}", metric(row.metric))),
+            Cell::text(format!("{mark}{}", metric(row.metric, lang))),
             value(row.a),
             value(row.b),
             match row.ratio {
@@ -86,6 +86,25 @@ fn footnotes(report: &CompareReport<'_>, rows: &[&Row]) -> Vec<String> {
         notes.push(CompareText::PrimaryIs.text(lang).to_owned());
         notes.push(CompareText::Legend.text(lang).to_owned());
     }
+    if any(Basis::Pairs) {
+        notes.push(CompareText::InPairs.text(lang).to_owned());
+    }
+    let copies = report.comparison.copies.iter().filter(|copies| {
+        let compared = |row: &&&Row| row.point.key() == copies.point.key();
+        let own = |row: &&Row| row.group == copies.group;
+        let ours = copies.group == report.comparison.baseline;
+        rows.iter()
+            .find(compared)
+            .is_some_and(|row| ours || own(row))
+    });
+    notes.extend(copies.map(|copies| {
+        let values = [
+            ("runs", copies.runs.to_string()),
+            ("distinct", copies.distinct.to_string()),
+            ("group", copies.group.clone()),
+        ];
+        CompareText::Copies.with(lang, &values)
+    }));
     if any(Basis::OneRunEach) {
         let share = ("share", number::percent(report.run_deviation));
         notes.push(CompareText::OneRunEach.with(lang, &[share]));

@@ -15,7 +15,10 @@ const FOLLOWING: [&str; 2] = ["requests", "warmup"];
 pub(super) fn command(report: &SweepReport<'_>) -> Option<Vec<String>> {
     let plan = report.plan;
     let mut words: Vec<String> = ["inferometer", "sweep"].map(str::to_owned).into();
-    let run = (report.visited.iter()).find_map(|visited| visited.trial.directory.as_ref())?;
+    // Later repeats have seeds of their own.
+    let firsts = report.visited.iter().map(|visited| &visited.trial);
+    let run =
+        (firsts.filter(|trial| trial.repeat == 0)).find_map(|trial| trial.directory.as_ref())?;
     let scenario = report.directory.join(run).join("scenario.toml");
     words.push("--config".to_owned());
     words.push(shell_word(&scenario.to_string_lossy()));

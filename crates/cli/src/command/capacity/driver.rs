@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::servers::Servers;
 use anyhow::Context;
 use inferometer_campaign::capacity::{Next, Outcome, Probe, Purpose, Search, Step, Verdict};
-use inferometer_core::capacity::{ProbeLine, TierCapacity};
+use inferometer_core::capacity::{ProbeLine, ProbeVerdict, TierCapacity};
 use inferometer_core::environment::EndCause;
 use inferometer_core::options::{Count, Options};
 use inferometer_core::scenario::{Rate, SimClock, Warmup};
@@ -57,7 +57,9 @@ impl Driver<'_> {
             };
             let purpose = probe.purpose;
             let (outcome, measured) = self.probe(probe, progress)?;
-            self.keep(&outcome, &measured, progress);
+            let (requests, met) = self.watched.tally(&measured.directory)?;
+            let outcome = outcome.with_stored(requests, met);
+            self.keep(&outcome, &search.met(&outcome), &measured, progress);
             if measured.ending.cause == EndCause::Signal {
                 return Ok((self.watched.unanswered(), search.spent() + outcome.sent));
             }
@@ -120,8 +122,9 @@ impl Driver<'_> {
         Ok((eye.probe.clone().finish(sent), measured))
     }
 
-    /// The same in virtual time. A run that is computed cannot be stopped, so it is made
-    /// longer until it suffices: the same seed gives the same beginning.
+    /// The same in virtual time. A run that is computed cannot be stopped, so it is made longer
+    /// until it suffices, and then once more with as many requests as were sent by that time: the
+    /// same seed gives the same beginning.
     fn compute(
         &mut self,
         probe: Probe,
@@ -133,11 +136,7 @@ impl Driver<'_> {
         let most = probe.most_requests;
         let mut requests = SHORTEST.min(most);
         loop {
-            let options = at_level(options, self.over, probe.level, requests);
-            let point = Point::prepare(options, PrefixCache::Kept, progress)?;
-            let measured = self
-                .servers
-                .measure(point, directory, &self.control, progress)?;
+            let measured = self.computed(&probe, options, requests, directory, progress)?;
             let mut eye = Eye {
                 probe: probe.clone(),
                 over: self.over,
@@ -145,30 +144,65 @@ impl Driver<'_> {
                 ends: Vec::new(),
             };
             let sent = eye.review(&measured.directory)?;
-            if sent.is_some() || requests >= most {
-                return Ok((eye.probe.finish(sent.unwrap_or(requests)), measured));
+            if sent.is_none() && requests < most {
+                requests = (requests * 2).min(most);
+                continue;
             }
-            std::fs::remove_dir_all(directory)
-                .with_context(|| format!("cannot replace {}", directory.display()))?;
-            requests = (requests * 2).min(most);
+            let sent = sent.unwrap_or(requests);
+            let measured = match sent < requests {
+                true => self.computed(&probe, options, sent, directory, progress)?,
+                false => measured,
+            };
+            return Ok((eye.probe.finish(sent), measured));
         }
     }
 
-    fn keep(&mut self, outcome: &Outcome, measured: &Measured, progress: &Progress) {
+    /// So many requests of a probe in virtual time, in place of what is there.
+    fn computed(
+        &mut self,
+        probe: &Probe,
+        options: &Options,
+        requests: u64,
+        directory: &Path,
+        progress: &mut Progress,
+    ) -> anyhow::Result<Measured> {
+        if directory.exists() {
+            std::fs::remove_dir_all(directory)
+                .with_context(|| format!("cannot replace {}", directory.display()))?;
+        }
+        let options = at_level(options, self.over, probe.level, requests);
+        let point = Point::prepare(options, PrefixCache::Kept, progress)?;
+        self.servers
+            .measure(point, directory, &self.control, progress)
+    }
+
+    fn keep(
+        &mut self,
+        outcome: &Outcome,
+        met: &[Option<bool>],
+        measured: &Measured,
+        progress: &Progress,
+    ) {
         let purpose = match outcome.purpose {
             Purpose::Bracket => "bracket",
             Purpose::Bisect => "bisect",
             Purpose::Confirm => "confirm",
         };
-        let verdict = match outcome.verdict {
-            Verdict::Meets => "meets",
-            Verdict::Misses => "misses",
-            Verdict::Near => "near",
+        let verdict = |tier: usize| match met[tier] {
+            Some(true) => ProbeVerdict::Met,
+            Some(false) => ProbeVerdict::Missed,
+            None => ProbeVerdict::Undecided,
+        };
+        let (own, first) = (verdict(outcome.tier), verdict(0));
+        let word = match own {
+            ProbeVerdict::Met => "met",
+            ProbeVerdict::Missed => "missed",
+            ProbeVerdict::Undecided => "undecided",
         };
         let directory = measured.directory.path();
         let below = directory.strip_prefix(&self.out).unwrap_or(directory);
         progress.keep(&format!(
-            "{purpose:>8} {} {:>9}: {verdict:<6} after {} requests",
+            "{purpose:>8} {} {:>9}: {word:<9} after {} requests",
             self.over.word(),
             short(outcome.level),
             outcome.sent
@@ -177,7 +211,9 @@ impl Driver<'_> {
             level: outcome.level,
             purpose: purpose.to_owned(),
             requests: outcome.sent,
-            verdict: verdict.to_owned(),
+            tier: self.watched.tier_name(outcome.tier),
+            verdict: own,
+            first_tier: (first != own).then_some(first),
             directory: below.display().to_string(),
         });
     }

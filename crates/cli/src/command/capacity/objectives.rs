@@ -2,9 +2,10 @@
 
 use anyhow::{Context, bail};
 use inferometer_campaign::capacity::{Answer, Edge as FoundEdge, Ending, Target};
-use inferometer_core::capacity::{Edge, SearchEnding, TierCapacity};
+use inferometer_core::capacity::{Edge, LongRun, SearchEnding, TierCapacity};
 use inferometer_core::options::Options;
 use inferometer_core::record::Record;
+use inferometer_core::run_dir::RunDir;
 use inferometer_core::slo::{Slo, SloScope};
 
 /// The name of the objectives that `--slo` gives.
@@ -62,7 +63,8 @@ pub struct Watched {
 #[derive(Clone)]
 struct WatchedTier {
     name: String,
-    slos: Vec<Slo>,
+    /// The objectives as given, and the share of requests where there are some of single ones.
+    objectives: Vec<String>,
     /// Name, share, and the objectives that a request must meet.
     targets: Vec<(String, f64, Vec<Slo>)>,
 }
@@ -85,16 +87,18 @@ impl Watched {
                     ),
                 }
             }
+            let mut objectives: Vec<String> = tier.slos.iter().map(ToString::to_string).collect();
             if !single.is_empty() {
                 let share = attainment.filter(|share| *share < 1.0).context(
                     "objectives of single requests need --attainment below 1, such as 0.95: no sample shows that every request meets them",
                 )?;
                 let names: Vec<String> = single.iter().map(ToString::to_string).collect();
                 targets.push((names.join(" and "), share, single));
+                objectives.push(format!("attainment={share}"));
             }
             Ok(WatchedTier {
                 name: tier.name.clone(),
-                slos: tier.slos.clone(),
+                objectives,
                 targets,
             })
         };
@@ -122,10 +126,33 @@ impl Watched {
             .collect()
     }
 
+    /// The requests of a stored run, and how many of them were within the limits of each target.
+    pub fn tally(&self, run: &RunDir) -> anyhow::Result<(u64, Vec<u64>)> {
+        let mut requests = 0;
+        let mut met = vec![0; self.targets().len()];
+        for record in run.records()? {
+            let record = record?;
+            if record.warmup {
+                continue;
+            }
+            requests += 1;
+            for (count, within) in met.iter_mut().zip(self.within(&record)) {
+                *count += u64::from(within);
+            }
+        }
+        Ok((requests, met))
+    }
+
+    /// The name of a tier, where there are several.
+    pub fn tier_name(&self, tier: usize) -> Option<String> {
+        let several = self.tiers.len() > 1;
+        several.then(|| self.tiers[tier].name.clone())
+    }
+
     pub fn answers(&self, answers: &[Answer]) -> Vec<TierCapacity> {
         let answer = |(tier, answer): (&WatchedTier, &Answer)| TierCapacity {
             tier: (self.tiers.len() > 1).then(|| tier.name.clone()),
-            objectives: tier.slos.iter().map(ToString::to_string).collect(),
+            objectives: tier.objectives.clone(),
             value: answer.value,
             low: answer.low,
             high: answer.high,
@@ -137,12 +164,20 @@ impl Watched {
             ending: match answer.ending {
                 Ending::Confirmed => SearchEnding::Confirmed,
                 Ending::Unconfirmed => SearchEnding::Unconfirmed,
+                Ending::Missed => SearchEnding::Missed,
                 Ending::BudgetSpent => SearchEnding::BudgetSpent,
                 Ending::AtCeiling => SearchEnding::AtCeiling,
                 Ending::NeverMet => SearchEnding::NeverMet,
                 Ending::TooFewSamples => SearchEnding::TooFewSamples,
             },
             needs: answer.needs,
+            long_run: answer.confirmation.map(|run| LongRun {
+                level: run.level,
+                requests: run.requests,
+                within: run.met as f64 / run.requests.max(1) as f64,
+                asked: run.share,
+                met: run.is_met,
+            }),
         };
         self.tiers.iter().zip(answers).map(answer).collect()
     }
@@ -151,7 +186,7 @@ impl Watched {
     pub fn unanswered(&self) -> Vec<TierCapacity> {
         let tier = |tier: &WatchedTier| TierCapacity {
             tier: (self.tiers.len() > 1).then(|| tier.name.clone()),
-            objectives: tier.slos.iter().map(ToString::to_string).collect(),
+            objectives: tier.objectives.clone(),
             ..TierCapacity::default()
         };
         self.tiers.iter().map(tier).collect()
@@ -173,6 +208,8 @@ mod tests {
             tier("batch: e2e.p90=60s"),
         ];
         let watched = Watched::of(&tiers, Some(0.95)).unwrap();
+        let objectives = &watched.unanswered()[0].objectives;
+        assert_eq!(objectives.last().unwrap(), "attainment=0.95");
         let targets: Vec<(String, f64, usize)> = (watched.targets().into_iter())
             .map(|target| (target.name, target.share, target.tier))
             .collect();

@@ -10,7 +10,6 @@ use inferometer_campaign::capacity::{Search, Settings};
 use inferometer_core::capacity::{Capacity, FILE, SCHEMA};
 use inferometer_core::options::Options;
 use inferometer_core::slo::Slo;
-use inferometer_core::summary::Summary;
 use inferometer_load::instrument::Control;
 use inferometer_report::capacity::json;
 use std::path::Path;
@@ -91,12 +90,10 @@ impl Sought {
             confirmed: Vec::new(),
         };
         let (answers, spent) = driver.search(self.search, progress)?;
-        // Each tier has a long run of its own; the first tier's is the one nearest to its answer.
-        let confirmed = answers[0].value.and_then(|answer| {
-            let off = |(level, _): &(f64, Summary)| (level - answer).abs();
-            let runs = driver.confirmed.into_iter();
-            runs.min_by(|a, b| off(a).total_cmp(&off(b)))
-        });
+        // Each tier has long runs; the last at the level that the first tier goes by is shown.
+        let level = answers[0].long_run.map(|run| run.level);
+        let mut runs = driver.confirmed.into_iter().rev();
+        let confirmed = runs.find(|(at, _)| Some(*at) == level);
         let found = Capacity {
             schema: SCHEMA.to_owned(),
             label,

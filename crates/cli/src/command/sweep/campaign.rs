@@ -15,6 +15,7 @@ use inferometer_campaign::ladder::{Rung, ended};
 use inferometer_core::compare::Point as Place;
 use inferometer_core::environment::{EndCause, Health};
 use inferometer_core::hostile::printable;
+use inferometer_core::seed::repeat_seed;
 use inferometer_core::summary::{SloOutcome, Summary};
 use inferometer_core::sweep_dir::{SweepDir, SweepPlan, Trial, TrialState};
 use inferometer_load::instrument::Control;
@@ -163,7 +164,7 @@ impl Campaign<'_> {
             return (trial(TrialState::Skipped, None, Some(reason)), None);
         }
         let directory = self.sweep.new_run(&planned.id, repeat);
-        match self.measure(point, &directory, progress) {
+        match self.measure((point, repeat), &directory, progress) {
             Ok(measured) if measured.ending.cause == EndCause::Signal => (
                 trial(TrialState::Interrupted, Some(directory), None),
                 Some(measured.summary),
@@ -190,7 +191,7 @@ impl Campaign<'_> {
 
     fn measure(
         &mut self,
-        point: usize,
+        (point, repeat): (usize, u32),
         directory: &str,
         progress: &mut Progress,
     ) -> anyhow::Result<Measured> {
@@ -198,7 +199,9 @@ impl Campaign<'_> {
             true => PrefixCache::Kept,
             false => PrefixCache::Emptied,
         };
-        let options = self.planned.options[point].clone();
+        let mut options = self.planned.options[point].clone();
+        let seed = options.run.seed.unwrap_or_default();
+        options.run.seed = Some(repeat_seed(seed, repeat));
         let mut prepared = Point::prepare(options, cache, progress)?;
         prepared
             .flags

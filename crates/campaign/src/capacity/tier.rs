@@ -1,0 +1,122 @@
+//! One tier of objectives during a search: what must be met, and what its long runs said.
+
+use super::probe::Outcome;
+use super::{Confirmation, Ending};
+use inferometer_core::quantile::least_samples;
+
+/// Misses that a level just at its objective has in the shortest probe.
+const SHORTEST_MISSES: f64 = 6.0;
+/// Requests of the shortest probe at least.
+const SHORTEST_PROBE: u64 = 40;
+/// Misses that a level just at its objective has in the longest probe, by the design effect and
+/// at least.
+const LONGEST_MISSES: [f64; 2] = [1.0, 40.0];
+/// Requests of the longest probe at least.
+const LONGEST_PROBE: u64 = 400;
+/// No probe counts more than this part of the tier's requests, lest one eats them.
+const LONGEST_PART: u64 = 4;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tier {
+    pub(super) id: usize,
+    /// Numbers of its targets, with their shares.
+    pub(super) targets: Vec<(usize, f64)>,
+    /// Requests that it may spend, and that the whole search may have spent by then; known once
+    /// its search begins.
+    pub(super) allowance: Option<Allowance>,
+    pub(super) confirmations: u32,
+    /// The long run to go by, if there was one.
+    pub(super) confirmation: Option<Confirmation>,
+    pub(super) ending: Option<Ending>,
+}
+
+/// The requests of a tier.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowance {
+    pub(super) requests: u64,
+    pub(super) until: u64,
+}
+
+impl Tier {
+    /// Requests of the shortest probe.
+    pub(super) fn shortest(&self) -> u64 {
+        self.requests_for(SHORTEST_MISSES).max(SHORTEST_PROBE)
+    }
+
+    /// Requests of the longest probe, where so many tell as much as one.
+    pub(super) fn longest(&self, effect: f64) -> u64 {
+        let [by_effect, least] = LONGEST_MISSES;
+        let longest = self.requests_for((by_effect * effect).max(least));
+        let most = (self.allowance).map_or(u64::MAX, |all| all.requests / LONGEST_PART);
+        longest.max(LONGEST_PROBE).min(most).max(self.least())
+    }
+
+    /// Requests in which every target may miss so many.
+    fn requests_for(&self, misses: f64) -> u64 {
+        let requests = |&(_, share): &(usize, f64)| (misses / (1.0 - share)).ceil() as u64;
+        self.targets.iter().map(requests).max().unwrap_or(1)
+    }
+
+    /// Least sample that carries a claim of all its percentiles.
+    pub(super) fn least(&self) -> u64 {
+        let least = |&(_, share): &(usize, f64)| least_samples(100.0 * share);
+        self.targets.iter().filter_map(least).max().unwrap_or(1)
+    }
+
+    /// Whether its objectives seem met in a probe, from the requests that count. A probe that
+    /// another tier ended before any request counted does not say.
+    pub(super) fn seems_met(&self, outcome: &Outcome) -> Option<bool> {
+        if self.targets.iter().any(|&(at, _)| outcome.is_beyond(at)) {
+            return Some(false);
+        }
+        let enough =
+            |&(at, share): &(usize, f64)| is_enough(outcome.met[at], outcome.requests, share);
+        (outcome.requests > 0).then(|| self.targets.iter().all(enough))
+    }
+
+    /// Whether its objectives are met in a probe as it counts and in the run as it is stored,
+    /// where that is known.
+    pub(super) fn is_met(&self, outcome: &Outcome) -> Option<bool> {
+        let stored = outcome.stored.as_ref();
+        let enough = |&(at, share): &(usize, f64)| {
+            stored.is_none_or(|(requests, met)| is_enough(met[at], *requests, share))
+        };
+        let seems_met = self.seems_met(outcome)?;
+        Some(seems_met && self.targets.iter().all(enough))
+    }
+
+    /// Takes a long run.
+    pub(super) fn confirm(&mut self, outcome: &Outcome) {
+        self.confirmations += 1;
+        // The target that is farthest from its objective.
+        let missed = |&(at, share): &(usize, f64)| {
+            (outcome.requests.saturating_sub(outcome.met[at])) as f64 / (1.0 - share)
+        };
+        let worst = (self.targets.iter()).max_by(|a, b| missed(a).total_cmp(&missed(b)));
+        let Some(&(at, share)) = worst else { return };
+        let run = Confirmation {
+            level: outcome.level,
+            requests: outcome.requests,
+            met: outcome.met[at],
+            share,
+            is_met: self.is_met(outcome) == Some(true),
+        };
+        // One that carries a claim stands, whatever ended a later one; and so does one that met
+        // the objectives.
+        let rank = |run: &Confirmation| (run.requests >= self.least(), run.is_met);
+        if (self.confirmation.as_ref()).is_none_or(|earlier| rank(&run) >= rank(earlier)) {
+            self.confirmation = Some(run);
+        }
+    }
+
+    /// The long run that has enough requests for its percentiles.
+    pub(super) fn carried(&self) -> Option<Confirmation> {
+        self.confirmation.filter(|run| run.requests >= self.least())
+    }
+}
+
+/// Whether so many of the requests are within a limit that its percentile is, too, as one
+/// between two values is reckoned.
+fn is_enough(met: u64, requests: u64, share: f64) -> bool {
+    met as f64 >= share * requests.saturating_sub(1) as f64 + 1.0
+}
