@@ -73,7 +73,7 @@ fn points(results: &[&Found]) -> Vec<Point> {
 
 /// Adds their number to rows of one table that nothing else tells apart.
 fn with_rows(results: &[&Found], mut points: Vec<Point>) -> Vec<Point> {
-    let mut by_point: BTreeMap<(&str, (u64, u64), String), Vec<usize>> = BTreeMap::new();
+    let mut by_point = BTreeMap::<_, Vec<usize>>::new();
     for (at, (found, point)) in results.iter().zip(&points).enumerate() {
         if found.tool == Tool::MarkdownTable {
             let key = (found.file.as_str(), found.lines, point.key());

@@ -1,7 +1,7 @@
 //! A search for capacity as a document: the answer first, then how it was found.
 
 use crate::doc::{Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict};
-use crate::figure::curve::throughput_latency;
+use crate::figure::curve::{Latency, throughput_latency};
 use crate::figure::ladder::{Ladder, LadderSeries};
 use crate::figure::level::axis_name;
 use crate::figure::search::{self, Objective, Search};
@@ -109,7 +109,7 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
         && let Some(metric) = limited(slo)
     {
         let limit = slo.limit.0.as_secs_f64() * 1e3;
-        (curve.latency, curve.objective) = (metric, Some((slo.to_string(), limit)));
+        (curve.latency, curve.objective) = (Latency::Usual(metric), Some((slo.to_string(), limit)));
     }
     let search = Search {
         over: &found.over,
