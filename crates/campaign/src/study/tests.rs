@@ -121,11 +121,6 @@ fn what_is_wrong_is_named_with_a_remedy() {
         ("hours = 3", "hours = -1", "above 0"),
         ("hours = 3", "hour = 3", "hour"),
         (
-            "--port {port}",
-            "--port {port} --max-num-seqs 4",
-            "in the command and in the space",
-        ),
-        (
             "[budget]",
             "[search]\nsearcher = \"magic\"\n[budget]",
             "tpe",
@@ -320,6 +315,7 @@ fn a_default_that_wins_says_by_how_much_and_a_trifle_is_no_gain() {
         runner_up.value < 0.0 && runner_up.high > 0.0,
         "{runner_up:?}"
     );
+    assert_eq!(result.finding, Finding::DefaultFirst);
     let trifle = confirmed([[100.0; 4], [100.1; 4], [80.0; 4], [70.0; 4]]);
     let gain = study().result(&trifle).gain.unwrap();
     assert!(gain.low > 0.0 && !gain.certified, "{gain:?}");
@@ -427,7 +423,7 @@ fn importance_finds_the_flags_of_a_known_function() {
             },
         });
     }
-    let found = importance(&study.space, &past, 1);
+    let found = importance(&study.space, &past, None, 1);
     let order: Vec<&str> = found.iter().map(|one| one.flag.as_str()).collect();
     assert_eq!(
         order[..2],
@@ -438,11 +434,176 @@ fn importance_finds_the_flags_of_a_known_function() {
     assert_eq!(of("max-num-batched-tokens").effect, Effect::Mixed);
     assert!(matches!(
         of("max-num-batched-tokens").best_at,
-        Value::Int(1024..=4096)
+        Some(Value::Int(1024..=4096))
     ));
     assert_eq!(of("max-num-seqs").effect, Effect::Falls);
     assert_eq!(of("enable-prefix-caching").effect, Effect::Choice);
-    assert_eq!(of("enable-prefix-caching").best_at, Value::Bool(true));
+    assert_eq!(of("enable-prefix-caching").best_at, Some(Value::Bool(true)));
     assert!(of("block-size").share < 0.05, "{found:?}");
-    assert!(importance(&study.space, &past[..3], 1).is_empty());
+    assert!(importance(&study.space, &past[..3], None, 1).is_empty());
+    // Fresh starts that differ by more than all flags together make every effect a chance.
+    let drowned = importance(&study.space, &past, Some(10.0), 1);
+    assert!(
+        drowned
+            .iter()
+            .all(|one| one.effect == Effect::None && one.share == 0.0 && one.best_at.is_none())
+    );
+}
+
+#[test]
+fn importance_speaks_of_what_meets_the_slos() {
+    let study = study();
+    let observation = |seqs: i64| Observation {
+        point: point(seqs),
+        outcome: Outcome::Measured {
+            // Throughput rises with the batch, and beyond 64 the limit is missed.
+            objectives: vec![if seqs <= 64 {
+                100.0 - seqs as f64
+            } else {
+                seqs as f64
+            }],
+            violation: if seqs <= 64 { 0.0 } else { 0.5 },
+        },
+    };
+    let seqs = [16, 20, 24, 28, 32, 40, 48, 64, 128, 256, 512, 1024];
+    let past: Vec<Observation> = seqs.into_iter().map(observation).collect();
+    let found = importance(&study.space, &past, None, 1);
+    let seqs = found.iter().find(|one| one.flag == "max-num-seqs").unwrap();
+    assert_eq!(seqs.effect, Effect::Falls, "{seqs:?}");
+    let Some(Value::Int(best)) = seqs.best_at else {
+        panic!("{seqs:?}");
+    };
+    assert!(best <= 64, "no trial beyond met the limit: {best}");
+}
+
+/// A default and one rival with these fresh starts.
+fn duel(study: &Study, default: [Ending; 2], rival: [Ending; 2]) -> Vec<Trial> {
+    let mut trials = vec![
+        trial(0, Origin::Default, default[0].clone()),
+        trial(1, Origin::Search, rival[0].clone()),
+    ];
+    for one in study.last_stage.plan(&trials, &study.goal) {
+        let of = if one.of == 0 { &default } else { &rival };
+        let ending = of[one.round % 2].clone();
+        let id = trials.len() as u64;
+        trials.push(trial(id, Origin::Confirm { of: one.of }, ending));
+    }
+    trials
+}
+
+fn invalid(ending: &Ending) -> Ending {
+    let mut ending = ending.clone();
+    ending.measurements[0].summary["valid"] = json!(false);
+    ending.measurements[0].summary["requests"] = json!({"failed": 36});
+    ending
+}
+
+#[test]
+fn an_invalid_run_never_wins() {
+    let study = study();
+    let (slow, fast) = (served(100.0, 500.0), served(300.0, 5.0));
+    let shed = duel(
+        &study,
+        [slow.clone(), slow.clone()],
+        [invalid(&fast), invalid(&fast)],
+    );
+    let result = study.result(&shed);
+    assert_eq!(result.best.unwrap().trial, 0);
+    assert!(result.gain.is_none());
+    let row = &result.trials[1];
+    assert_eq!((row.valid, row.failed_requests), (Some(false), Some(36)));
+    // Good in the search, and turning requests away in one fresh start.
+    let late = duel(&study, [slow.clone(), slow], [fast.clone(), invalid(&fast)]);
+    let result = study.result(&late);
+    assert_eq!(result.finding, Finding::DefaultBest);
+    assert_eq!(result.best.unwrap().trial, 0);
+}
+
+#[test]
+fn a_minimised_figure_tells_its_own_change() {
+    let text = STUDY
+        .replace("maximize = \"throughput.output_tokens_per_s\"", "")
+        .replace("[budget]", "minimize = \"latency.ttft_ms.p99\"\n[budget]");
+    let study: Study = text.parse().unwrap();
+    let trials = duel(
+        &study,
+        [served(1.0, 21.3), served(1.0, 21.4)],
+        [served(1.0, 5.7), served(1.0, 5.71)],
+    );
+    let result = study.result(&trials);
+    assert_eq!(result.finding, Finding::Better);
+    let change = &result.comparison.unwrap().changes[0];
+    assert!((change.value + 0.73).abs() < 0.01, "{change:?}");
+    assert!(change.low < change.value && change.value < change.high);
+    let gain = result.gain.unwrap();
+    assert!(gain.certified && gain.value == -change.value, "{gain:?}");
+}
+
+#[test]
+fn a_default_that_misses_the_slo_is_said() {
+    let study = study();
+    let trials = duel(
+        &study,
+        [served(120.0, 1500.0), served(121.0, 1500.0)],
+        [served(100.0, 800.0), served(101.0, 800.0)],
+    );
+    let result = study.result(&trials);
+    assert_eq!(result.finding, Finding::DefaultMisses);
+    assert_eq!(result.best.unwrap().trial, 1);
+    let change = &result.comparison.unwrap().changes[0];
+    assert_eq!(change.effect, ChangeEffect::Worse, "{change:?}");
+}
+
+#[test]
+fn better_in_one_and_worse_in_another_is_a_trade_off() {
+    let text = STUDY.replace("[budget]", "minimize = \"latency.ttft_ms.p99\"\n[budget]");
+    let study: Study = text.parse().unwrap();
+    let (default, rival) = (
+        [served(100.0, 500.0), served(100.1, 500.2)],
+        [served(200.0, 900.0), served(200.1, 900.2)],
+    );
+    let result = study.result(&duel(&study, default.clone(), rival.clone()));
+    assert_eq!(result.finding, Finding::TradeOff);
+    let comparison = result.comparison.unwrap();
+    let metrics = comparison.changes.iter().map(|it| it.metric.as_str());
+    let metrics: Vec<&str> = metrics.collect();
+    assert_eq!(
+        metrics,
+        ["throughput.output_tokens_per_s", "latency.ttft_ms.p99"]
+    );
+    // The other way round the default comes first, and it is as much of a trade-off.
+    let result = study.result(&duel(&study, rival, default));
+    assert_eq!(
+        (result.finding, result.best.unwrap().trial),
+        (Finding::TradeOff, 0)
+    );
+}
+
+#[test]
+fn a_default_that_stands_alone_is_the_best_once_the_search_has_ended() {
+    let text = STUDY.replace("trials = 30", "trials = 3");
+    let study: Study = text.parse().unwrap();
+    let crash = || Ending::failed(State::Crashed, "no-room-for-kv-cache", None);
+    let trials = vec![
+        trial(0, Origin::Default, served(100.0, 500.0)),
+        trial(1, Origin::Search, crash()),
+        trial(2, Origin::Search, crash()),
+    ];
+    assert_eq!(study.result(&trials).finding, Finding::DefaultAlone);
+    assert_eq!(study.result(&trials[..2]).finding, Finding::Unconfirmed);
+}
+
+#[test]
+fn a_trial_replaces_what_the_command_sets_and_the_first_keeps_it() {
+    let text = STUDY.replace("--port {port}", "--port {port} --max-num-seqs 4");
+    let study: Study = text.parse().unwrap();
+    let default = study.propose(&Tpe, &NoRules, &[], &[], 0).unwrap();
+    let line = study.engine.command_line(&default.flags);
+    assert!(line.contains("--max-num-seqs 4"), "{line}");
+    let line = study.engine.command_line(&point(64));
+    assert!(line.contains("--max-num-seqs 64") && !line.contains("--max-num-seqs 4 "));
+    assert_eq!(
+        crate::space::value_in(&study.engine.command, "max-num-seqs"),
+        Some(Value::Int(4))
+    );
 }
