@@ -18,6 +18,8 @@ const DEEPEST: usize = 8;
 const NOTHING: f64 = 0.005;
 /// A curve that rises or falls by less than this share of its range is level.
 const LEVEL: f64 = 0.8;
+/// Levels within this share of a curve's range are as good as each other.
+const NEAR: f64 = 0.02;
 /// A curve that moves by less than so many standard deviations of fresh starts shows nothing.
 const NOTICED: f64 = 2.0;
 
@@ -51,7 +53,8 @@ pub enum Effect {
 }
 
 /// The flags by importance, the most important first; empty with too few trials. Trials that met
-/// the SLOs count, and the other measured ones only where those are too few. `noise` is the
+/// the SLOs count; where they are too few, the others too, as worse than any of them by how far
+/// they missed. `noise` is the
 /// standard deviation of the objective's logarithm between fresh starts, where it is known.
 pub fn importance(
     space: &Space,
@@ -59,22 +62,28 @@ pub fn importance(
     noise: Option<f64>,
     seed: u64,
 ) -> Vec<Importance> {
-    let rows_of = |counts: &dyn Fn(f64) -> bool| -> Vec<Row> {
+    let rows_of = |worth: &dyn Fn(f64, f64) -> Option<f64>| -> Vec<Row> {
         let row = |observation: &Observation| match &observation.outcome {
             Outcome::Measured {
                 objectives,
                 violation,
-            } if counts(*violation) => Some(Row {
+            } => Some(Row {
                 at: numbers(&space.coordinates(&observation.point)?),
-                value: *objectives.first()?,
+                value: worth(*objectives.first()?, *violation)?,
             }),
-            _ => None,
+            Outcome::Dominated | Outcome::Failed => None,
         };
         past.iter().filter_map(row).collect()
     };
-    let mut rows = rows_of(&|violation| violation <= 0.0);
+    let mut rows = rows_of(&|objective, violation| (violation <= 0.0).then_some(objective));
     if rows.len() < LEAST_TRIALS {
-        rows = rows_of(&|_| true);
+        let least = rows.iter().map(|row| row.value).reduce(f64::min);
+        let least = least.unwrap_or(0.0);
+        let step = least.abs().max(1.0);
+        rows = rows_of(&|objective, violation| match violation <= 0.0 {
+            true => Some(objective),
+            false => Some(least - step * violation),
+        });
     }
     if rows.len() < LEAST_TRIALS {
         return Vec::new();
@@ -191,7 +200,7 @@ fn highest(curve: &[f64]) -> Option<usize> {
     (0..curve.len()).max_by(|&a, &b| curve[a].total_cmp(&curve[b]))
 }
 
-/// Which way a curve goes and where it is highest: a direction only where it ends at its best.
+/// Which way a curve goes and where it is best: a direction only where it ends there.
 fn direction(curve: &[f64]) -> (Effect, Option<usize>) {
     let up: f64 = curve
         .windows(2)
@@ -202,7 +211,8 @@ fn direction(curve: &[f64]) -> (Effect, Option<usize>) {
         .map(|pair| (pair[0] - pair[1]).max(0.0))
         .sum();
     let best = highest(curve);
-    let is_best = |at: usize| best.is_some_and(|best| curve[at] >= curve[best]);
+    let near = NEAR * range(curve);
+    let is_best = |at: usize| best.is_some_and(|best| curve[at] >= curve[best] - near);
     let last = curve.len().saturating_sub(1);
     match up + down {
         all if all > 0.0 && up / all >= LEVEL && is_best(last) => (Effect::Rises, Some(last)),
