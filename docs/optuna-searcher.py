@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""A searcher for launch flags (crate `campaign`, not yet behind a command) that asks Optuna: JSON lines on stdin and stdout.
+"""A searcher for `inferometer tune` that asks Optuna: JSON lines on stdin and stdout.
 
 In a study:
 
     [search]
-    searcher = ["python3", "docs/optuna-searcher.py"]
+    command = "python3 docs/optuna-searcher.py"
 
 Needs `pip install optuna`. The tuner sends one `study`, a `tell` for every trial that ended
-(those of an earlier run too) and `ask`s; every `ask` is answered with one `point`.
+(those of an earlier run too) and `ask`s; every `ask` is answered with one `point`, within ten
+minutes.
 """
 
 import json

@@ -16,7 +16,11 @@ use inferometer_load::instrument::Control;
 use inferometer_sim::launch::Launch;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
+
+/// Between two looks at the engine that is measured.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Servers by need.
 pub struct Servers {
@@ -147,7 +151,9 @@ impl Servers {
         let targets = self.of(&mut point, control, progress)?;
         let urls = point.scenario.connection.urls.clone();
         point.chunk_usage = self.chunk_usage.get(&urls).copied();
-        let measured = measure(point, targets, out, progress.lang(), control, progress);
+        let measured = self.while_it_lives(control, || {
+            measure(point, targets, out, progress.lang(), control, progress)
+        });
         if let Ok(measured) = &measured
             && let Ok(environment) = measured.directory.environment()
         {
@@ -160,6 +166,28 @@ impl Servers {
             // Nobody answers a client whose server is gone; that is not the client's news.
             (Some(failure), Err(_)) => Err(EngineFailure::Failed(Box::new(failure)).into()),
         }
+    }
+
+    /// Measures on what is up, and no longer than it lives: requests to an engine that is gone
+    /// would only be counted.
+    fn while_it_lives<T>(&mut self, control: &Control, measure: impl FnOnce() -> T) -> T {
+        let Some(Kept::Launched { engine, .. }) = &mut self.kept else {
+            return measure();
+        };
+        let (measuring, measured) = channel::<()>();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while measured.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                    if engine.has_ended() {
+                        control.abandon();
+                        return;
+                    }
+                }
+            });
+            let found = measure();
+            drop(measuring);
+            found
+        })
     }
 
     /// Computes a point on the given engine, a command's, or the usual one.

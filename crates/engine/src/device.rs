@@ -109,7 +109,7 @@ pub fn read_nvidia_smi(text: &str) -> Vec<DeviceState> {
 pub fn read_npu_smi(text: &str) -> Vec<DeviceState> {
     let mut devices: Vec<DeviceState> = Vec::new();
     // A chip's first line: NPU and name, health, power and temperature.
-    let mut upper: Option<(u32, String, Vec<f64>)> = None;
+    let mut upper: Option<(u32, String, Vec<Option<f64>>)> = None;
     let mut in_processes = false;
     let mut held: Vec<(u32, u32, f64)> = Vec::new();
     let mut places: Vec<(u32, u32)> = Vec::new();
@@ -137,13 +137,14 @@ pub fn read_npu_smi(text: &str) -> Vec<DeviceState> {
             }
             continue;
         }
-        let numbers = |cell: usize| -> Vec<f64> {
+        // What a chip does not tell is a dash, and keeps its place.
+        let numbers = |cell: usize| -> Vec<Option<f64>> {
             let cell = cells
                 .get(cell)
                 .copied()
                 .unwrap_or_default()
                 .replace('/', " ");
-            cell.split_whitespace().filter_map(finite).collect()
+            cell.split_whitespace().map(finite).collect()
         };
         match upper.take() {
             None => upper = Some((number, first.get(1).unwrap_or(&"").to_string(), numbers(2))),
@@ -159,12 +160,16 @@ pub fn read_npu_smi(text: &str) -> Vec<DeviceState> {
                 devices.push(DeviceState {
                     index: devices.len() as u32,
                     name: printable(&name, 80),
-                    busy: last.first().map(|percent| percent / 100.0),
-                    memory_used_mib: hbm.map(|pair| pair[0]),
-                    memory_total_mib: hbm.map(|pair| pair[1]),
+                    busy: last
+                        .first()
+                        .copied()
+                        .flatten()
+                        .map(|percent| percent / 100.0),
+                    memory_used_mib: hbm.and_then(|pair| pair[0]),
+                    memory_total_mib: hbm.and_then(|pair| pair[1]),
                     memory_system_mib: None,
-                    power_w: power_and_heat.first().copied(),
-                    temperature_c: power_and_heat.get(1).copied(),
+                    power_w: power_and_heat.first().copied().flatten(),
+                    temperature_c: power_and_heat.get(1).copied().flatten(),
                 });
             }
         }
@@ -229,6 +234,24 @@ mod tests {
         assert_eq!(devices[1].memory_system_mib, Some(3367.0));
         let class = device_class(DeviceKind::Npu, &devices).unwrap();
         assert_eq!((class.count, class.memory_gib), (2, 64.0));
+    }
+
+    #[test]
+    fn a_second_die_without_power_of_its_own_keeps_its_temperature() {
+        let text = "\
+| 0     Ascend910           | OK            | 171.2       36                0    / 0             |
+| 0     0                   | 0000:9D:00.0  | 12          0    / 0          3364 / 65536         |
+| 0     Ascend910           | OK            | -           37                0    / 0             |
+| 1     1                   | 0000:9F:00.0  | 0           0    / 0          2960 / 65536         |
+";
+        let devices = read_npu_smi(text);
+        assert_eq!(devices.len(), 2);
+        assert_eq!(devices[0].power_w, Some(171.2));
+        assert_eq!(
+            (devices[1].power_w, devices[1].temperature_c),
+            (None, Some(37.0))
+        );
+        assert_eq!(devices[1].memory_used_mib, Some(2960.0));
     }
 
     #[test]

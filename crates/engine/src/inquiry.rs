@@ -50,9 +50,9 @@ pub(crate) fn inquire(
     let began = Instant::now();
     let exit = loop {
         match leash.hear(LOOK) {
-            Heard::Event(Event::Exited(exit)) => break Some(exit),
-            Heard::Event(Event::NotStarted { .. }) | Heard::Gone => return Answer::Failed,
-            Heard::Event(_) | Heard::Nothing => {}
+            Heard::Event(Event::Exited(exit), _) => break Some(exit),
+            Heard::Event(Event::NotStarted { .. }, _) | Heard::Gone => return Answer::Failed,
+            Heard::Event(..) | Heard::Nothing => {}
         }
         if began.elapsed() >= limit {
             break None;

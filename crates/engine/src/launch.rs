@@ -292,12 +292,10 @@ impl Start<'_> {
                         .refused(class, format!("cannot run `{program}`: {message}{remedy}")));
                 }
                 Some(Event::Detached) => self.is_detached = true,
-                Some(Event::Exited(exit)) => {
-                    let (launch, after) = (self.launch, self.began.elapsed());
-                    let failure = Failure::of_exit(launch.engine, &launch.log, exit, after);
-                    return Err(StartError::Failed(Box::new(failure)));
-                }
-                Some(Event::Ended { .. }) | None => {}
+                Some(Event::Exited(_) | Event::Ended { .. }) | None => {}
+            }
+            if let Some(failure) = running.died() {
+                return Err(StartError::Failed(Box::new(failure)));
             }
             self.read_log();
             let is_up = running.pid.is_some() && (self.line_seen || self.is_detached);

@@ -1,13 +1,14 @@
 //! Our end of the pipes to a supervisor and what is in its care.
 
 use crate::launch::Supervisor;
-use crate::processes::wait_until;
-use crate::supervisor::{Charge, Event};
+use crate::processes::{in_group, signal_group, wait_until};
+use crate::supervisor::{BURIAL, Charge, Event, HASTY_GRACE, StopSignal};
+use rustix::process::Signal;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest line of the supervisor.
 const LONGEST_LINE: u64 = 1 << 20;
@@ -15,19 +16,26 @@ const LONGEST_LINE: u64 = 1 << 20;
 /// What the supervisor needs beyond the grace of its charge: the kill, and a stop command.
 pub(crate) const SUPERVISOR_EXTRA: Duration = Duration::from_secs(70);
 
+/// The time for the last words of a supervisor to come through the pipe.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
 /// A supervisor that we started. Dropping it ends what it cares for.
 #[derive(Debug)]
 pub(crate) struct Leash {
     supervisor: Child,
     orders: Option<ChildStdin>,
-    events: Receiver<Event>,
+    events: Receiver<(Instant, Event)>,
+    /// The charge's group while it may be alive, so that it outlives nobody.
+    group: Option<i32>,
+    signal: StopSignal,
 }
 
 /// What a supervisor was heard to say within some time.
 pub(crate) enum Heard {
-    Event(Event),
+    /// With the time at which it was said.
+    Event(Event, Instant),
     Nothing,
-    /// It is gone, and has said all that it will ever say.
+    /// It is gone, and has said all that it will ever say; what it left behind is ended.
     Gone,
 }
 
@@ -53,6 +61,8 @@ impl Leash {
             supervisor,
             orders,
             events,
+            group: None,
+            signal: charge.signal,
         };
         let mut line = serde_json::to_vec(charge)?;
         line.push(b'\n');
@@ -73,8 +83,18 @@ impl Leash {
     /// The supervisor's next word, if it comes in time.
     pub fn hear(&mut self, limit: Duration) -> Heard {
         match self.events.recv_timeout(limit) {
-            Ok(event) => Heard::Event(event),
-            Err(RecvTimeoutError::Disconnected) if !self.is_held() => Heard::Gone,
+            Ok((at, event)) => {
+                match &event {
+                    Event::Started { pid } => self.group = Some(*pid),
+                    Event::Ended { .. } => self.group = None,
+                    _ => {}
+                }
+                Heard::Event(event, at)
+            }
+            Err(RecvTimeoutError::Disconnected) if !self.is_held() => {
+                self.end_orphans();
+                Heard::Gone
+            }
             Err(RecvTimeoutError::Disconnected) => {
                 std::thread::sleep(limit.min(Duration::from_millis(20)));
                 Heard::Nothing
@@ -88,6 +108,21 @@ impl Leash {
         matches!(self.supervisor.try_wait(), Ok(None))
     }
 
+    /// Ends the group of a supervisor that died without having done so.
+    fn end_orphans(&mut self) {
+        let Some(group) = self.group.take() else {
+            return;
+        };
+        let is_gone = || in_group(group).is_empty();
+        if !is_gone() {
+            signal_group(group, self.signal.signal());
+        }
+        if !wait_until(HASTY_GRACE, is_gone) {
+            signal_group(group, Signal::KILL);
+            wait_until(BURIAL, is_gone);
+        }
+    }
+
     fn order(&mut self, line: &[u8]) -> io::Result<()> {
         let pipe = self.orders.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         pipe.write_all(line)
@@ -99,10 +134,11 @@ impl Drop for Leash {
         // The closed pipe is an order that the supervisor cannot miss.
         drop(self.orders.take());
         wait_until(SUPERVISOR_EXTRA, || !self.is_held());
+        while let Heard::Event(..) = self.hear(LAST_WORDS) {}
     }
 }
 
-fn listen(output: Option<ChildStdout>) -> Receiver<Event> {
+fn listen(output: Option<ChildStdout>) -> Receiver<(Instant, Event)> {
     let (sender, receiver) = mpsc::channel();
     if let Some(output) = output {
         std::thread::spawn(move || {
@@ -118,7 +154,7 @@ fn listen(output: Option<ChildStdout>) -> Receiver<Event> {
                     Ok(_) => {}
                 }
                 if let Ok(event) = serde_json::from_slice(&line)
-                    && sender.send(event).is_err()
+                    && sender.send((Instant::now(), event)).is_err()
                 {
                     return;
                 }

@@ -8,7 +8,7 @@ use crate::launch::{Launch, Patience, StartError};
 use crate::leash::{Heard, Leash, SUPERVISOR_EXTRA};
 use crate::processes::wait_until;
 use crate::supervisor::{Charge, Event};
-use inferometer_catalog::engine::EngineKind;
+use inferometer_catalog::engine::{EngineKind, FailureClass};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -47,6 +47,15 @@ pub struct Stopped {
     pub memory: MemoryAfter,
 }
 
+/// How an engine ended that we did not stop.
+#[derive(Clone, Copy, Debug)]
+enum Death {
+    /// By itself.
+    Exited(Exit),
+    /// Its supervisor died, and it was ended with it.
+    Orphaned,
+}
+
 /// A running engine. Dropping it ends the engine too.
 #[derive(Debug)]
 pub struct Running {
@@ -58,7 +67,7 @@ pub struct Running {
     devices: Option<DeviceTool>,
     level: Option<f64>,
     began: Instant,
-    exit: Option<Exit>,
+    death: Option<(Death, Instant)>,
     ended: Option<Stopped>,
     pub(crate) pid: Option<i32>,
     pub(crate) facts: StartFacts,
@@ -85,7 +94,7 @@ impl Running {
             devices: launch.devices.clone(),
             level,
             began,
-            exit: None,
+            death: None,
             ended: None,
             pid: None,
             facts: StartFacts::default(),
@@ -112,16 +121,24 @@ impl Running {
         &self.log
     }
 
-    /// The failure of an engine that ended by itself meanwhile; `None` while it runs.
+    /// Whether it ended meanwhile.
+    pub fn has_ended(&mut self) -> bool {
+        while self.death.is_none() && self.next_event(Duration::ZERO).is_some() {}
+        self.death.is_some()
+    }
+
+    /// The failure of an engine that ended meanwhile; `None` while it runs.
     pub fn died(&mut self) -> Option<Failure> {
-        while self.exit.is_none() && self.next_event(Duration::ZERO).is_some() {}
-        let exit = self.exit?;
-        Some(Failure::of_exit(
-            self.engine,
-            &self.log,
-            exit,
-            self.began.elapsed(),
-        ))
+        self.has_ended();
+        let (death, at) = self.death?;
+        let after = at.saturating_duration_since(self.began);
+        Some(match death {
+            Death::Exited(exit) => Failure::of_exit(self.engine, &self.log, exit, after),
+            Death::Orphaned => {
+                let what = "its supervisor died, so that it was ended".to_owned();
+                Failure::observed(FailureClass::Crash, what, &self.log, after)
+            }
+        })
     }
 
     /// Ends the engine, politely and then firmly, and waits for the devices' memory. Nothing
@@ -138,7 +155,7 @@ impl Running {
         let mut stopped = self.ended.take().unwrap_or(Stopped {
             took: Duration::ZERO,
             killed: false,
-            remaining: usize::from(self.exit.is_none() && self.pid.is_some()),
+            remaining: usize::from(self.death.is_none() && self.pid.is_some()),
             reached: false,
             memory: MemoryAfter::NotAsked,
         });
@@ -166,17 +183,20 @@ impl Running {
         }
     }
 
-    /// The supervisor's next word, if it comes in time. A supervisor that died without a word
-    /// took nobody with it, so the engine counts as killed.
+    /// The supervisor's next word, if it comes in time.
     pub(crate) fn next_event(&mut self, limit: Duration) -> Option<Event> {
-        let event = match self.leash.hear(limit) {
-            Heard::Event(event) => event,
+        let (event, at) = match self.leash.hear(limit) {
+            Heard::Event(event, at) => (event, at),
             Heard::Nothing => return None,
-            Heard::Gone if self.exit.is_some() || self.ended.is_some() => return None,
-            Heard::Gone => Event::Exited(Exit::Signal(9)),
+            Heard::Gone => {
+                if self.ended.is_none() {
+                    self.death.get_or_insert((Death::Orphaned, Instant::now()));
+                }
+                return None;
+            }
         };
         match &event {
-            Event::Exited(exit) => self.exit = Some(*exit),
+            Event::Exited(exit) => self.death = Some((Death::Exited(*exit), at)),
             Event::Ended {
                 killed,
                 remaining,

@@ -30,7 +30,7 @@ pub enum StopSignal {
 }
 
 impl StopSignal {
-    fn signal(self) -> Signal {
+    pub(crate) fn signal(self) -> Signal {
         match self {
             StopSignal::Interrupt => Signal::INT,
             StopSignal::Terminate => Signal::TERM,
@@ -78,10 +78,10 @@ pub(crate) enum Event {
 const LONGEST_LINE: u64 = 4 << 20;
 
 /// Grace after the tuner's death: with the kill that follows it stays far below 5 s.
-const HASTY_GRACE: Duration = Duration::from_millis(1500);
+pub(crate) const HASTY_GRACE: Duration = Duration::from_millis(1500);
 
 /// Time for the kernel to bury what was killed.
-const BURIAL: Duration = Duration::from_secs(2);
+pub(crate) const BURIAL: Duration = Duration::from_secs(2);
 
 /// A stop command that takes longer has failed.
 const STOP_COMMAND_LIMIT: Duration = Duration::from_secs(60);

@@ -78,6 +78,11 @@ impl Control {
         self.end(stop, EndCause::Precise);
     }
 
+    /// Leaves at once: the server is known to be gone.
+    pub fn abandon(&self) {
+        self.end(Stop::Leave, EndCause::Watchdog);
+    }
+
     /// Makes it good for another run, unless the user wants to leave.
     pub fn renew(&self) {
         let mut cause = (self.cause.lock()).unwrap_or_else(|poisoned| poisoned.into_inner());

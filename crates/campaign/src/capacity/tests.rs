@@ -353,8 +353,8 @@ fn a_queue_whose_answers_share_their_fate_is_not_believed_too_soon() {
 fn only_what_a_long_run_has_met_is_called_confirmed() {
     let servers = [(0.95, 100.0, 0.1), (0.99, 40.0, 0.5), (0.90, 900.0, 0.02)];
     let mut confirmed = 0;
-    for (share, capacity, width) in servers {
-        let server = queue(capacity, width);
+    for (share, speed, limit) in servers {
+        let server = queue(speed, limit);
         for seed in 0..10 {
             let found = search(settings(share, 4.0), seed, |level| vec![server(level)]).remove(0);
             let run = found.confirmation.unwrap();

@@ -12,7 +12,9 @@ pub use domain::{Coordinate, Domain, DomainError, Spacing};
 pub use given::GivenDomain;
 pub use opening::openings;
 pub use preset::{PRESETS, Preset};
-pub use rules::{Admission, FlagRules, KeyRules, NoRules, Rules, command_with, config_with};
+pub use rules::{
+    Admission, FlagRules, KeyRules, NoRules, Rules, command_with, config_with, value_in,
+};
 pub use value::{Point, Value};
 
 use crate::axes::{Expression, ExpressionError};
@@ -100,9 +102,6 @@ pub enum SpaceError {
         /// Why.
         error: ExpressionError,
     },
-    /// A flag is fixed and searched.
-    #[error("'{0}' is in the command and in the space; take it out of one of them")]
-    Fixed(String),
 }
 
 impl Space {

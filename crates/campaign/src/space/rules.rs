@@ -212,6 +212,15 @@ pub fn command_with(command: &LaunchCommand, flags: &Point) -> LaunchCommand {
     command
 }
 
+/// What a command sets a flag to, which a point of the space replaces.
+pub fn value_in(command: &LaunchCommand, name: &str) -> Option<Value> {
+    let given = command.flag(name)?;
+    match given.value() {
+        None => Some(Value::Bool(given.on)),
+        Some(text) => read(text),
+    }
+}
+
 /// A configuration file with these keys put in; absent if one of them has no place in it.
 pub fn config_with(config: &Json, flags: &Point) -> Option<Json> {
     let mut config = config.clone();

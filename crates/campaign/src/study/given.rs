@@ -6,7 +6,7 @@ use crate::space::{GivenDomain, Space, SpaceError};
 use crate::trial::Level;
 use inferometer_catalog::engine::command::CommandError;
 use inferometer_catalog::engine::words::split;
-use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version};
+use inferometer_catalog::engine::{LaunchCommand, Version};
 use inferometer_core::options::{ConnectionOptions, LoadOptions, WorkOptions};
 use inferometer_core::slo::Slo;
 use inferometer_core::units::Span;
@@ -202,16 +202,6 @@ impl std::str::FromStr for Study {
             given.space.preset.list(),
             &given.space.flags,
         )?;
-        let names = space
-            .dimensions()
-            .iter()
-            .map(|d| &d.name)
-            .chain(space.derived().iter().map(|d| &d.name));
-        for name in names {
-            if engine.kind() != EngineKind::Mindie && engine.command.flag(name).is_some() {
-                return Err(SpaceError::Fixed(name.clone()).into());
-            }
-        }
         let connection = &given.connection;
         let misplaced = [
             ("url", connection.url.is_some(), "[engine] url"),

@@ -32,7 +32,7 @@ pub enum Direction {
     Minimize,
 }
 
-/// What an SLO counts as missed by if its figure is missing.
+/// What an SLO counts as missed by if its figure is missing, and a load whose run is invalid.
 const UNKNOWN_VIOLATION: f64 = 1.0;
 
 impl Objective {
@@ -69,9 +69,11 @@ impl Goal {
     }
 
     /// By how much the SLOs are missed, as shares of their limits, summed over load levels; 0
-    /// where all are met. A capacity search keeps the limits by itself.
+    /// where all are met. A capacity search keeps the limits by itself. An invalid run meets
+    /// nothing: an engine that turns requests away serves the others quickly.
     pub fn violation(&self, ending: &Ending) -> f64 {
         let of = |measurement: &Measurement| match measurement.load {
+            _ if !measurement.is_valid() => UNKNOWN_VIOLATION,
             Level::Capacity => 0.0,
             Level::Concurrency(_) => self
                 .slos
@@ -197,5 +199,23 @@ mod tests {
         assert_eq!(at("ttft.p99=1s"), 0.5);
         assert_eq!(at("ttft=1s"), 1.0, "half of the asked share, twice");
         assert_eq!(at("tpot.p99=1s"), 2.0, "what is not known is not met");
+    }
+
+    #[test]
+    fn an_invalid_run_meets_no_goal_however_good_its_figures() {
+        let mut shed = ending(&[(1.0, 5.0)]);
+        shed.measurements[0].summary["valid"] = json!(false);
+        assert!(!shed.is_valid() && goal("ttft.p99=1s").violation(&shed) > 0.0);
+        let unlimited = Goal {
+            slos: Vec::new(),
+            ..goal("ttft.p99=1s")
+        };
+        assert!(unlimited.violation(&shed) > 0.0);
+        let capacity = Ending::done(vec![Measurement {
+            load: Level::Capacity,
+            summary: json!({"value": 9.0, "confirmed": {"valid": false}}),
+            seconds: None,
+        }]);
+        assert!(unlimited.violation(&capacity) > 0.0);
     }
 }

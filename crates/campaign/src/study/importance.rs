@@ -18,6 +18,10 @@ const DEEPEST: usize = 8;
 const NOTHING: f64 = 0.005;
 /// A curve that rises or falls by less than this share of its range is level.
 const LEVEL: f64 = 0.8;
+/// Levels within this share of a curve's range are as good as each other.
+const NEAR: f64 = 0.02;
+/// A curve that moves by less than so many standard deviations of fresh starts shows nothing.
+const NOTICED: f64 = 2.0;
 
 /// What one flag does to the first objective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,8 +32,8 @@ pub struct Importance {
     pub share: f64,
     /// Which way.
     pub effect: Effect,
-    /// The value at which the objective is best, all else alike.
-    pub best_at: Value,
+    /// The value at which the objective is best, all else alike; absent without an effect.
+    pub best_at: Option<Value>,
 }
 
 /// Which way a flag moves the objective, towards better.
@@ -48,18 +52,39 @@ pub enum Effect {
     None,
 }
 
-/// The flags by importance, the most important first; empty with too few trials. Only trials
-/// that were measured count, whether they met the SLOs or not.
-pub fn importance(space: &Space, past: &[Observation], seed: u64) -> Vec<Importance> {
-    let rows: Vec<Row> = (past.iter())
-        .filter_map(|observation| match &observation.outcome {
-            Outcome::Measured { objectives, .. } => Some(Row {
+/// The flags by importance, the most important first; empty with too few trials. Trials that met
+/// the SLOs count; where they are too few, the others too, as worse than any of them by how far
+/// they missed. `noise` is the
+/// standard deviation of the objective's logarithm between fresh starts, where it is known.
+pub fn importance(
+    space: &Space,
+    past: &[Observation],
+    noise: Option<f64>,
+    seed: u64,
+) -> Vec<Importance> {
+    let rows_of = |worth: &dyn Fn(f64, f64) -> Option<f64>| -> Vec<Row> {
+        let row = |observation: &Observation| match &observation.outcome {
+            Outcome::Measured {
+                objectives,
+                violation,
+            } => Some(Row {
                 at: numbers(&space.coordinates(&observation.point)?),
-                value: *objectives.first()?,
+                value: worth(*objectives.first()?, *violation)?,
             }),
             Outcome::Dominated | Outcome::Failed => None,
-        })
-        .collect();
+        };
+        past.iter().filter_map(row).collect()
+    };
+    let mut rows = rows_of(&|objective, violation| (violation <= 0.0).then_some(objective));
+    if rows.len() < LEAST_TRIALS {
+        let least = rows.iter().map(|row| row.value).reduce(f64::min);
+        let least = least.unwrap_or(0.0);
+        let step = least.abs().max(1.0);
+        rows = rows_of(&|objective, violation| match violation <= 0.0 {
+            true => Some(objective),
+            false => Some(least - step * violation),
+        });
+    }
     if rows.len() < LEAST_TRIALS {
         return Vec::new();
     }
@@ -75,23 +100,28 @@ pub fn importance(space: &Space, past: &[Observation], seed: u64) -> Vec<Importa
     let curves: Vec<(Vec<Value>, Vec<f64>)> = (0..space.dimensions().len())
         .map(|flag| curve(space, &forest, &rows, flag))
         .collect();
-    let variances: Vec<f64> = curves.iter().map(|(_, curve)| variance(curve)).collect();
+    let usual = rows.iter().map(|row| row.value.abs()).sum::<f64>() / rows.len() as f64;
+    let unnoticed = NOTICED * noise.unwrap_or(0.0) * usual;
+    let variances: Vec<f64> = (curves.iter())
+        .map(|(_, curve)| match range(curve) > unnoticed {
+            true => variance(curve),
+            false => 0.0,
+        })
+        .collect();
     let total: f64 = variances.iter().sum();
     let mut found: Vec<Importance> = (space.dimensions().iter().zip(curves).zip(variances))
         .map(|((dimension, (values, curve)), variance)| {
-            let best = (0..curve.len())
-                .max_by(|&a, &b| curve[a].total_cmp(&curve[b]))
-                .unwrap_or(0);
             let share = if total > 0.0 { variance / total } else { 0.0 };
+            let (effect, best) = match (share < NOTHING, dimension.domain.is_unordered()) {
+                (true, _) => (Effect::None, None),
+                (false, true) => (Effect::Choice, highest(&curve)),
+                (false, false) => direction(&curve),
+            };
             Importance {
                 flag: dimension.name.clone(),
                 share,
-                effect: match (share < NOTHING, dimension.domain.is_unordered()) {
-                    (true, _) => Effect::None,
-                    (false, true) => Effect::Choice,
-                    (false, false) => effect(&curve),
-                },
-                best_at: values[best].clone(),
+                effect,
+                best_at: best.map(|best| values[best].clone()),
             }
         })
         .collect();
@@ -116,10 +146,25 @@ fn numbers(coordinates: &[Coordinate]) -> Vec<f64> {
     coordinates.iter().map(number).collect()
 }
 
-/// The mean prediction at each level of a flag, over the other flags as they were tried.
+/// The mean prediction at each level of a flag that the trials reach to, over the other flags as
+/// they were tried.
 fn curve(space: &Space, forest: &[Tree], rows: &[Row], flag: usize) -> (Vec<Value>, Vec<f64>) {
     let domain = &space.dimensions()[flag].domain;
-    let levels = domain.levels();
+    let tried = || rows.iter().map(|row| row.at[flag]);
+    let (least, most) = (
+        tried().fold(f64::INFINITY, f64::min),
+        tried().fold(f64::NEG_INFINITY, f64::max),
+    );
+    let is_known = |level: &Value| {
+        let Some(at) = domain.coordinate(level).map(|at| numbers(&[at])[0]) else {
+            return false;
+        };
+        match domain.is_unordered() {
+            true => tried().any(|tried| tried == at),
+            false => (least..=most).contains(&at),
+        }
+    };
+    let levels: Vec<Value> = domain.levels().into_iter().filter(is_known).collect();
     let mean_at = |level: &Value| {
         let set = domain
             .coordinate(level)
@@ -145,7 +190,18 @@ fn variance(curve: &[f64]) -> f64 {
         / curve.len() as f64
 }
 
-fn effect(curve: &[f64]) -> Effect {
+fn range(curve: &[f64]) -> f64 {
+    let most = curve.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let least = curve.iter().copied().fold(f64::INFINITY, f64::min);
+    (most - least).max(0.0)
+}
+
+fn highest(curve: &[f64]) -> Option<usize> {
+    (0..curve.len()).max_by(|&a, &b| curve[a].total_cmp(&curve[b]))
+}
+
+/// Which way a curve goes and where it is best: a direction only where it ends there.
+fn direction(curve: &[f64]) -> (Effect, Option<usize>) {
     let up: f64 = curve
         .windows(2)
         .map(|pair| (pair[1] - pair[0]).max(0.0))
@@ -154,10 +210,14 @@ fn effect(curve: &[f64]) -> Effect {
         .windows(2)
         .map(|pair| (pair[0] - pair[1]).max(0.0))
         .sum();
+    let best = highest(curve);
+    let near = NEAR * range(curve);
+    let is_best = |at: usize| best.is_some_and(|best| curve[at] >= curve[best] - near);
+    let last = curve.len().saturating_sub(1);
     match up + down {
-        all if all > 0.0 && up / all >= LEVEL => Effect::Rises,
-        all if all > 0.0 && down / all >= LEVEL => Effect::Falls,
-        _ => Effect::Mixed,
+        all if all > 0.0 && up / all >= LEVEL && is_best(last) => (Effect::Rises, Some(last)),
+        all if all > 0.0 && down / all >= LEVEL && is_best(0) => (Effect::Falls, Some(0)),
+        _ => (Effect::Mixed, best),
     }
 }
 

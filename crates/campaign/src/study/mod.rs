@@ -9,13 +9,15 @@ mod proposals;
 mod template;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
-pub use confirmation::{Confirmation, Gain, LastStage, Verdict};
+pub use confirmation::{Confirmation, LastStage};
 pub use given::StudyError;
 pub use goal::{Direction, Goal, Objective};
 pub use importance::{Effect, Importance, importance};
 pub use outcome::{Best, FailureCount, SCHEMA, StudyResult, TrialRow};
 pub use template::template;
+pub use verdict::{Change, ChangeEffect, Comparison, Finding, Gain, Verdict};
 
 use crate::search::{Grid, Halving, Observation, Outcome, Random, Searcher, Tpe};
 use crate::space::{Point, Space, command_with};

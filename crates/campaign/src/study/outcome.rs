@@ -1,7 +1,7 @@
 //! What a study found, as `inferometer tune --format json` prints it.
 
-use super::{Gain, Importance, Study, importance, observations};
-use crate::search::{Outcome, dominates};
+use super::{Comparison, Finding, Gain, Importance, Study, importance, observations};
+use crate::search::{Observation, Outcome, dominates};
 use crate::space::Point;
 use crate::trial::{Measurement, Origin, State, Trial};
 use serde::Serialize;
@@ -19,11 +19,17 @@ pub struct StudyResult {
     pub trials: Vec<TrialRow>,
     /// The best configuration: by the last stage, or by its one trial while there is none.
     pub best: Option<Best>,
-    /// The best against the default; absent without a last stage, or where the default is best.
+    /// What can be said of it.
+    pub finding: Finding,
+    /// The best against the default in the first objective; absent without a last stage, or where
+    /// the default is best.
     pub gain: Option<Gain>,
     /// Where the default is the best: the best other against it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner_up: Option<Gain>,
+    /// Every objective of one of these two against the default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
     /// Trials that no other beats in every objective, where there are several.
     pub pareto: Vec<u64>,
     /// The flags, the most important first.
@@ -57,6 +63,12 @@ pub struct TrialRow {
     pub slo_figures: Vec<Option<f64>>,
     /// By how much the SLOs were missed; 0 where they were met, absent where nothing was measured.
     pub violation: Option<f64>,
+    /// Whether its runs may be trusted; absent where nothing was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub valid: Option<bool>,
+    /// Requests that failed at all load levels together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_requests: Option<u64>,
     /// Device memory in use.
     pub device_memory_gib: Option<f64>,
     /// The summary of the first load level.
@@ -109,16 +121,46 @@ impl Study {
                 confirmed: verdict.winner.is_some(),
             })
         });
+        let first = (verdict.comparison.as_ref()).and_then(|comparison| {
+            let direction = self.goal.objectives.first()?.direction;
+            Some(comparison.changes.first()?.gain(direction))
+        });
+        let is_winner = |comparison: &Comparison| Some(comparison.trial) == verdict.winner;
+        let (gain, runner_up) = match verdict.comparison.as_ref().is_some_and(is_winner) {
+            true => (first, None),
+            false => (None, first),
+        };
+        // What was not measured properly says nothing about the flags.
+        let trusted: Vec<Observation> = (searched.iter().zip(&observed))
+            .filter(|(trial, _)| trial.ending.is_valid())
+            .map(|(_, observation)| observation.clone())
+            .collect();
+        let noise = self.last_stage.noise(trials, &self.goal);
         StudyResult {
             schema: SCHEMA,
             trials: ordered.iter().map(|trial| self.row(trial)).collect(),
             best,
-            gain: verdict.gain,
-            runner_up: verdict.runner_up,
+            finding: match verdict.finding {
+                Finding::DefaultAlone if !self.is_searched(&searched) => Finding::Unconfirmed,
+                finding => finding,
+            },
+            gain,
+            runner_up,
+            comparison: verdict.comparison,
             pareto: self.pareto(&searched, &observed),
-            importance: importance(&self.space, &observed, self.seed),
+            importance: importance(&self.space, &trusted, noise, self.seed),
             failures: failures(trials),
         }
+    }
+
+    /// Whether the search came to its end, by its budget or its space.
+    fn is_searched(&self, searched: &[&Trial]) -> bool {
+        let seconds: f64 = (searched.iter())
+            .filter_map(|trial| trial.ending.total_s)
+            .sum();
+        let tried = searched.len();
+        !self.budget.allows(tried as u64, seconds / 3600.0)
+            || self.space.grid().take(tried + 1).count() <= tried
     }
 
     fn row(&self, trial: &Trial) -> TrialRow {
@@ -144,6 +186,8 @@ impl Study {
             objectives,
             slo_figures: self.goal.slo_figures(ending),
             violation: measured.then(|| self.goal.violation(ending)),
+            valid: measured.then(|| ending.is_valid()),
+            failed_requests: ending.failed_requests(),
             device_memory_gib: ending.device_memory_gib,
             summary: ending
                 .measurements
@@ -156,7 +200,7 @@ impl Study {
         }
     }
 
-    fn pareto(&self, searched: &[&Trial], observed: &[crate::search::Observation]) -> Vec<u64> {
+    fn pareto(&self, searched: &[&Trial], observed: &[Observation]) -> Vec<u64> {
         let good: Vec<(u64, &[f64])> = (searched.iter().zip(observed))
             .filter_map(|(trial, observation)| match &observation.outcome {
                 Outcome::Measured {

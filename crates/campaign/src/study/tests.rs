@@ -3,6 +3,8 @@ use crate::space::{NoRules, Value};
 use crate::trial::{Ending, Measurement, Proposal};
 use serde_json::json;
 
+mod verdict;
+
 const STUDY: &str = r#"
 [engine]
 command = "vllm serve Qwen/Qwen2.5-7B-Instruct --port {port}"
@@ -120,11 +122,6 @@ fn what_is_wrong_is_named_with_a_remedy() {
         ("trials = 30", "trials = 0", "between 1 and"),
         ("hours = 3", "hours = -1", "above 0"),
         ("hours = 3", "hour = 3", "hour"),
-        (
-            "--port {port}",
-            "--port {port} --max-num-seqs 4",
-            "in the command and in the space",
-        ),
         (
             "[budget]",
             "[search]\nsearcher = \"magic\"\n[budget]",
@@ -320,6 +317,7 @@ fn a_default_that_wins_says_by_how_much_and_a_trifle_is_no_gain() {
         runner_up.value < 0.0 && runner_up.high > 0.0,
         "{runner_up:?}"
     );
+    assert_eq!(result.finding, Finding::DefaultFirst);
     let trifle = confirmed([[100.0; 4], [100.1; 4], [80.0; 4], [70.0; 4]]);
     let gain = study().result(&trifle).gain.unwrap();
     assert!(gain.low > 0.0 && !gain.certified, "{gain:?}");
@@ -427,7 +425,7 @@ fn importance_finds_the_flags_of_a_known_function() {
             },
         });
     }
-    let found = importance(&study.space, &past, 1);
+    let found = importance(&study.space, &past, None, 1);
     let order: Vec<&str> = found.iter().map(|one| one.flag.as_str()).collect();
     assert_eq!(
         order[..2],
@@ -438,11 +436,63 @@ fn importance_finds_the_flags_of_a_known_function() {
     assert_eq!(of("max-num-batched-tokens").effect, Effect::Mixed);
     assert!(matches!(
         of("max-num-batched-tokens").best_at,
-        Value::Int(1024..=4096)
+        Some(Value::Int(1024..=4096))
     ));
     assert_eq!(of("max-num-seqs").effect, Effect::Falls);
     assert_eq!(of("enable-prefix-caching").effect, Effect::Choice);
-    assert_eq!(of("enable-prefix-caching").best_at, Value::Bool(true));
+    assert_eq!(of("enable-prefix-caching").best_at, Some(Value::Bool(true)));
     assert!(of("block-size").share < 0.05, "{found:?}");
-    assert!(importance(&study.space, &past[..3], 1).is_empty());
+    assert!(importance(&study.space, &past[..3], None, 1).is_empty());
+    // Fresh starts that differ by more than all flags together make every effect a chance.
+    let drowned = importance(&study.space, &past, Some(10.0), 1);
+    assert!(
+        drowned
+            .iter()
+            .all(|one| one.effect == Effect::None && one.share == 0.0 && one.best_at.is_none())
+    );
+}
+
+#[test]
+fn importance_speaks_of_what_meets_the_slos() {
+    let study = study();
+    let observation = |seqs: i64| Observation {
+        point: point(seqs),
+        outcome: Outcome::Measured {
+            // Throughput rises with the batch, and beyond 64 the limit is missed.
+            objectives: vec![if seqs <= 64 {
+                100.0 - seqs as f64
+            } else {
+                seqs as f64
+            }],
+            violation: if seqs <= 64 { 0.0 } else { 0.5 },
+        },
+    };
+    let seqs = [16, 20, 24, 28, 32, 40, 48, 64, 128, 256, 512, 1024];
+    let past: Vec<Observation> = seqs.into_iter().map(observation).collect();
+    let found = importance(&study.space, &past, None, 1);
+    let seqs = found.iter().find(|one| one.flag == "max-num-seqs").unwrap();
+    assert_eq!(seqs.effect, Effect::Falls, "{seqs:?}");
+    let Some(Value::Int(best)) = seqs.best_at else {
+        panic!("{seqs:?}");
+    };
+    assert!(best <= 64, "no trial beyond met the limit: {best}");
+    // With too few that met it, a miss is still worse than any of them.
+    let found = importance(&study.space, &past[4..], None, 1);
+    let seqs = found.iter().find(|one| one.flag == "max-num-seqs").unwrap();
+    assert_eq!(seqs.effect, Effect::Falls, "{seqs:?}");
+}
+
+#[test]
+fn a_trial_replaces_what_the_command_sets_and_the_first_keeps_it() {
+    let text = STUDY.replace("--port {port}", "--port {port} --max-num-seqs 4");
+    let study: Study = text.parse().unwrap();
+    let default = study.propose(&Tpe, &NoRules, &[], &[], 0).unwrap();
+    let line = study.engine.command_line(&default.flags);
+    assert!(line.contains("--max-num-seqs 4"), "{line}");
+    let line = study.engine.command_line(&point(64));
+    assert!(line.contains("--max-num-seqs 64") && !line.contains("--max-num-seqs 4 "));
+    assert_eq!(
+        crate::space::value_in(&study.engine.command, "max-num-seqs"),
+        Some(Value::Int(4))
+    );
 }

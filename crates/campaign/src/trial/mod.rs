@@ -124,6 +124,19 @@ impl Ending {
         }
     }
 
+    /// Whether every measurement may be trusted.
+    pub fn is_valid(&self) -> bool {
+        self.measurements.iter().all(Measurement::is_valid)
+    }
+
+    /// Requests that failed at all load levels together, where that is known.
+    pub fn failed_requests(&self) -> Option<u64> {
+        let known = self.measurements.iter();
+        known
+            .filter_map(Measurement::failed_requests)
+            .reduce(|a, b| a.saturating_add(b))
+    }
+
     fn of(state: State) -> Self {
         Ending {
             state,
@@ -167,5 +180,23 @@ impl Measurement {
             .split('.')
             .try_fold(&self.summary, |json, key| json.get(key));
         found?.as_f64().filter(|number| number.is_finite())
+    }
+
+    /// Whether it may be trusted, by the run's own verdict.
+    pub fn is_valid(&self) -> bool {
+        self.run().get("valid") != Some(&Json::Bool(false))
+    }
+
+    /// Requests that failed.
+    pub fn failed_requests(&self) -> Option<u64> {
+        self.run().pointer("/requests/failed")?.as_u64()
+    }
+
+    /// The run itself; of a capacity the one that confirmed it.
+    fn run(&self) -> &Json {
+        match self.load {
+            Level::Concurrency(_) => &self.summary,
+            Level::Capacity => &self.summary["confirmed"],
+        }
     }
 }

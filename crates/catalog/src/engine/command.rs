@@ -148,13 +148,14 @@ impl LaunchCommand {
                 continue;
             }
             let mut given = self.identify(word);
-            // A lone -O takes a level from 0 to 3, and nothing else.
+            // A lone -O takes a level from 0 to 3, or the JSON of a compilation, and nothing else.
             if word == "-O"
                 && self.engine == EngineKind::Vllm
-                && let Some(level) =
-                    rest.next_if(|next| matches!(next.as_str(), "0" | "1" | "2" | "3"))
+                && let Some(value) = rest.next_if(|next| {
+                    matches!(next.as_str(), "0" | "1" | "2" | "3") || next.starts_with('{')
+                })
             {
-                given = self.identify(&format!("-O{level}"));
+                given = self.identify(&format!("-O={value}"));
             }
             let kind = flag::table(self.engine)
                 .iter()
@@ -212,20 +213,10 @@ impl LaunchCommand {
 
     /// The flag of a word, by the newest version that knows it.
     fn identify(&self, word: &str) -> GivenFlag {
-        // vLLM: -O3 and -O=3 are --optimization-level 3.
         if self.engine == EngineKind::Vllm
-            && let Some(level) = word.strip_prefix("-O").filter(|level| !level.is_empty())
+            && let Some(rest) = word.strip_prefix("-O").filter(|rest| !rest.is_empty())
         {
-            let level = level.strip_prefix('=').unwrap_or(level);
-            return GivenFlag {
-                name: "optimization-level".into(),
-                key: None,
-                spelled: "--optimization-level".into(),
-                on: true,
-                values: vec![level.to_owned()],
-                joined: true,
-                known: true,
-            };
+            return optimization(rest);
         }
         let (spelled, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
@@ -347,6 +338,30 @@ impl LaunchCommand {
 impl std::fmt::Display for LaunchCommand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&words::join(self.to_words()))
+    }
+}
+
+/// vLLM's `-O`, by what stands behind it: `-O3` and `-O=3` are the level of optimization,
+/// `-O.key=value` and `-O={…}` the compilation's settings.
+fn optimization(rest: &str) -> GivenFlag {
+    let (name, key, value) = match rest.strip_prefix('.') {
+        Some(dotted) => match dotted.split_once('=') {
+            Some((key, value)) => ("compilation-config", Some(key), Some(value)),
+            None => ("compilation-config", Some(dotted), None),
+        },
+        None => match rest.strip_prefix('=').unwrap_or(rest) {
+            json if json.starts_with('{') => ("compilation-config", None, Some(json)),
+            level => ("optimization-level", None, Some(level)),
+        },
+    };
+    GivenFlag {
+        name: name.to_owned(),
+        key: key.map(str::to_owned),
+        spelled: key.map_or("-O".to_owned(), |key| format!("-O.{key}")),
+        on: true,
+        joined: value.is_some(),
+        values: value.into_iter().map(str::to_owned).collect(),
+        known: true,
     }
 }
 

@@ -82,7 +82,11 @@ pub fn explain<'a>(
     let mut best: Option<(u8, &str, Fact)> = None;
     let mut weights_loaded = false;
     let mut ready = false;
+    let mut exception = None;
     for line in lines {
+        if is_exception(line) {
+            exception = Some(line);
+        }
         let Some(fact) = read_line(engine, line) else {
             continue;
         };
@@ -105,9 +109,11 @@ pub fn explain<'a>(
             Some(126 | 127) => FailureClass::MissingBinary,
             _ => FailureClass::Crash,
         };
+        // An engine that gave up by itself said why; one that was killed did not.
+        let gave_up = class == FailureClass::Crash && exit_code.is_some_and(|code| code != 0);
         return Failure {
             class,
-            evidence: None,
+            evidence: exception.filter(|_| gave_up).map(quoted),
             fact: None,
         };
     };
@@ -116,18 +122,44 @@ pub fn explain<'a>(
         FailureClass::OutOfMemory if !weights_loaded => FailureClass::OutOfMemoryLoading,
         class => class,
     };
-    let evidence = line.trim().chars().take(600).collect();
+    // That a child failed is the echo of an exception further up.
+    let cause = exception.filter(|_| fact == Fact::EngineCoreFailed);
     Failure {
         class,
-        evidence: Some(evidence),
+        evidence: Some(quoted(cause.unwrap_or(line))),
         fact: Some(fact),
     }
+}
+
+fn quoted(line: &str) -> String {
+    line.trim().chars().take(600).collect()
+}
+
+/// What parents say of children that failed.
+const ECHOES: [&str; 6] = [
+    "Engine core initialization failed",
+    "Engine process failed to start",
+    "EngineCore failed to start",
+    "EngineCore encountered a fatal error",
+    "WorkerProc initialization failed",
+    "Received sigquit from a child process",
+];
+
+/// The last line of a Python traceback: `torch.distributed.DistBackendError: NCCL error in: …`.
+fn is_exception(line: &str) -> bool {
+    let names_one = |word: &str| {
+        let name = word.strip_suffix(':');
+        name.is_some_and(|name| name.ends_with("Error") || name.ends_with("Exception"))
+    };
+    line.split_whitespace().any(names_one) && !ECHOES.iter().any(|echo| line.contains(echo))
 }
 
 fn rank(fact: &Fact) -> Option<u8> {
     Some(match fact.failure()? {
         FailureClass::Crash => 0,
         FailureClass::MissingModel => 1,
+        // It says for what the memory was lacking, after the allocation that failed.
+        FailureClass::NoRoomForKvCache => 3,
         _ => 2,
     })
 }
@@ -216,6 +248,88 @@ mod tests {
         assert_eq!(
             explain(EngineKind::Vllm, [], Some(-9)).class,
             FailureClass::Crash
+        );
+    }
+
+    fn explained(engine: EngineKind, log: &str) -> (FailureClass, String) {
+        let failure = explain(engine, log.lines(), Some(1));
+        (failure.class, failure.evidence.unwrap_or_default())
+    }
+
+    #[test]
+    fn an_error_of_a_compiler_is_no_complaint_about_flags() {
+        let log = "\
+/tmp/tmpab/main.c:6:10: error: 'CUtensorMap' undeclared (first use in this function)
+/cache/decode.cu(12): error: identifier \"foo\" is undefined
+(EngineCore_DP0 pid=200) ERROR [core.py:708] subprocess.CalledProcessError: Command 'gcc' failed
+(APIServer pid=100) RuntimeError: Engine core initialization failed. See root cause above.";
+        let (class, evidence) = explained(EngineKind::Vllm, log);
+        assert_eq!(class, FailureClass::Crash);
+        assert!(evidence.contains("CalledProcessError"), "{evidence}");
+        let (class, _) = explained(
+            EngineKind::Sglang,
+            "launch_server.py: error: unrecognized arguments: --mem-fraction 0.8",
+        );
+        assert_eq!(class, FailureClass::IllegalFlags);
+    }
+
+    #[test]
+    fn the_cause_is_quoted_and_not_that_a_child_failed() {
+        let log = "\
+(EngineCore_DP0 pid=200) RuntimeError: The NVIDIA driver on your system is too old
+(EngineCore_DP0 pid=200) Exception: WorkerProc initialization failed due to an exception in a background process.
+(APIServer pid=100) RuntimeError: Engine core initialization failed. See root cause above.";
+        let (class, evidence) = explained(EngineKind::Vllm, log);
+        assert_eq!(class, FailureClass::Crash);
+        assert!(evidence.contains("driver on your system"), "{evidence}");
+        let log = "\
+[2026-11-15 10:00:25 TP1] Scheduler hit an exception: Traceback (most recent call last):
+RuntimeError: Ninja build failed. Ninja output:
+[2026-11-15 10:00:25] Received sigquit from a child process. It usually means the child failed.";
+        let failure = explain(EngineKind::Sglang, log.lines(), None);
+        assert!(failure.evidence.unwrap().starts_with("RuntimeError: Ninja"));
+    }
+
+    #[test]
+    fn memory_is_told_apart_by_who_lacked_it() {
+        let at = |engine, log: &str| explained(engine, log).0;
+        let llama = "\
+alloc_buffer: allocating 16384.00 MiB on device 0: cudaMalloc failed: out of memory
+llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache
+srv    load_model: failed to load model, 'x.gguf'";
+        assert_eq!(
+            at(EngineKind::LlamaServer, llama),
+            FailureClass::NoRoomForKvCache
+        );
+        let taken = "ValueError: The memory capacity is unbalanced. Some GPUs may be occupied by other processes. pre_model_load_memory=78.2";
+        assert_eq!(
+            at(EngineKind::Sglang, taken),
+            FailureClass::MemoryTakenAtStart
+        );
+        for line in [
+            "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 448.00 MiB.",
+            "Cuda failure 2 'out of memory'",
+            "RuntimeError: CUDA driver error: out of memory",
+        ] {
+            assert_eq!(
+                at(EngineKind::Vllm, line),
+                FailureClass::OutOfMemoryLoading,
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_model_behind_a_gate_is_missing() {
+        let log = "\
+huggingface_hub.errors.GatedRepoError: 401 Client Error. (Request ID: Root=1-68)
+Cannot access gated repo for url https://huggingface.co/m/resolve/main/config.json.
+OSError: You are trying to access a gated repo.";
+        let (class, evidence) = explained(EngineKind::Vllm, log);
+        assert_eq!(class, FailureClass::MissingModel);
+        assert!(
+            evidence.starts_with("Cannot access gated repo"),
+            "{evidence}"
         );
     }
 }

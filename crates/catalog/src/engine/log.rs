@@ -122,6 +122,8 @@ pub enum Fact {
         /// GiB of that share.
         wanted: f64,
     },
+    /// Others hold memory of some of the devices.
+    MemoryOccupied,
     /// Nothing is left for the KV cache.
     NoMemoryForKvCache,
     /// What is left does not hold one request of full length.
@@ -151,7 +153,9 @@ impl Fact {
     /// The class of the failure that it tells of; `None` for good news.
     pub fn failure(&self) -> Option<FailureClass> {
         Some(match self {
-            Self::FreeMemoryTooSmall { .. } => FailureClass::MemoryTakenAtStart,
+            Self::FreeMemoryTooSmall { .. } | Self::MemoryOccupied => {
+                FailureClass::MemoryTakenAtStart
+            }
             Self::NoMemoryForKvCache | Self::KvCacheTooSmall { .. } => {
                 FailureClass::NoRoomForKvCache
             }
@@ -172,10 +176,20 @@ pub fn read_line(engine: EngineKind, line: &str) -> Option<Fact> {
     LINES
         .iter()
         .filter(|known| engine == EngineKind::Custom || known.engine == engine)
+        .filter(|known| known.name != Name::Refused || !is_of_compiler(line))
         .find_map(|known| {
             let slots = pattern::read(known.text, line)?;
             table::fact(known.name, &slots)
         })
+}
+
+/// `main.c:6:10: error: …` and `decode.cu(12): error: …` complain of a file, not of arguments.
+fn is_of_compiler(line: &str) -> bool {
+    let Some((before, _)) = line.split_once(": error: ") else {
+        return false;
+    };
+    let named = before.trim_end_matches(|character: char| character.is_ascii_digit());
+    before.ends_with(')') || (named.len() < before.len() && named.ends_with(':'))
 }
 
 /// Writes the line by which this version of an engine tells a fact, without time and process;

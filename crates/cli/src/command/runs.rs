@@ -4,6 +4,7 @@ use crate::Exit;
 use crate::arguments::RunsArguments;
 use crate::command::{capacity, sweep, tune};
 use crate::output::{language, print, style};
+use inferometer_campaign::study::Finding;
 use inferometer_core::doubt::Severity;
 use inferometer_core::run_dir::RunDir;
 use inferometer_core::scenario::Tag;
@@ -94,8 +95,10 @@ fn study_of(stored: &Stored) -> Known {
     Known {
         label: None,
         tags: BTreeMap::new(),
-        state: match found.as_ref().map(|found| found.best.as_ref()) {
-            Some(Some(best)) if best.confirmed => RunState::Valid,
+        state: match &found {
+            Some(found) if found.best.is_some() && found.finding != Finding::Unconfirmed => {
+                RunState::Valid
+            }
             Some(_) | None => RunState::Unfinished,
         },
         what: Listed::Study {

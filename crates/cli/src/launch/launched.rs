@@ -69,6 +69,11 @@ impl LaunchedEngine {
         &self.about
     }
 
+    /// Whether it ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.running.has_ended()
+    }
+
     /// Why it is no longer there, if it ended by itself.
     pub fn died(&mut self) -> Option<Failure> {
         self.running.died()

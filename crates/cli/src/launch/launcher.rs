@@ -2,6 +2,7 @@
 //! choice of flags.
 
 use super::address::{self, Address};
+use super::inherited::{device_variable, visible_devices, with_inherited};
 use super::{EngineArguments, EngineFailure, LaunchedEngine};
 use crate::cache;
 use crate::progress::Progress;
@@ -70,7 +71,7 @@ impl Launcher {
         }
         let command = LaunchCommand::parse(&arguments.engine)?;
         let engine = Engine::of(with_flags(&command, flags));
-        let engine = probed(engine, version, progress)?.with_command(command);
+        let engine = probed(engine, version, progress)?.with_command(with_inherited(command));
         let devices = DeviceTool::find();
         let classes = classes(&engine, devices.as_ref());
         Ok(Launcher {
@@ -123,22 +124,25 @@ impl Launcher {
         let mut all = self.flags.clone();
         all.extend(flags.clone());
         Launcher {
-            engine: self.engine.clone().with_command(command),
+            engine: self.engine.clone().with_command(with_inherited(command)),
             flags: all,
             ..self.clone()
         }
     }
 
-    /// The same engine on some of the host's devices only.
-    pub fn on_devices(&self, places: &[u32]) -> Launcher {
-        let name = match self.class().kind {
-            DeviceKind::Npu => "ASCEND_RT_VISIBLE_DEVICES",
-            DeviceKind::Gpu | DeviceKind::Cpu => "CUDA_VISIBLE_DEVICES",
-        };
-        let list: Vec<String> = places.iter().map(ToString::to_string).collect();
+    /// The same engine on some of its devices only, by the names of
+    /// [`visible_devices`](Self::visible_devices).
+    pub fn on_devices(&self, devices: &[String]) -> Launcher {
+        let name = device_variable(self.class().kind).to_owned();
         let mut launcher = self.clone();
-        launcher.environment.push((name.to_owned(), list.join(",")));
+        launcher.environment.push((name, devices.join(",")));
         launcher
+    }
+
+    /// The devices that it may use.
+    pub fn visible_devices(&self) -> Vec<String> {
+        let present: Vec<u32> = self.devices().iter().map(|device| device.index).collect();
+        visible_devices(self.engine.command(), self.class().kind, &present)
     }
 
     /// What it most likely runs on.

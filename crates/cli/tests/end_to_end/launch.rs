@@ -2,6 +2,7 @@
 //! left behind by nobody. The simulated engine stands in for the real one, as a process.
 
 use crate::support::{Ended, Place, Run, Sim, Started, until};
+use inferometer_core::environment::{EndCause, Health};
 use inferometer_core::run_dir::RunDir;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -207,6 +208,18 @@ fn an_engine_that_dies_under_load_makes_the_run_invalid_and_says_why() {
     let ending = serde_json::to_string(&run.ending().unwrap()).unwrap();
     assert!(ending.contains("out-of-memory-under-load"), "{ending}");
     assert!(!run.summary().unwrap().valid);
+}
+
+#[test]
+fn a_measurement_ends_with_the_engine_that_is_measured() {
+    let place = Place::new();
+    let options = ["16", "--duration", "10m", "--concurrency", "2"];
+    let dying = engine(&["--faults", "oom-after=20"], &[]);
+    let ended = run(&place, &options, &dying);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let ending = RunDir::open(place.path("out")).unwrap().ending().unwrap();
+    assert_eq!(ending.cause, EndCause::Watchdog, "{ending:?}");
+    assert!(matches!(ending.health, Health::Dead(_)), "{ending:?}");
 }
 
 #[test]

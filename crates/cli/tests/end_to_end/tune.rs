@@ -390,3 +390,51 @@ repeats = 2
     );
     tune(&Place::new(), &other, &with).assert_refused(&["profile.toml"]);
 }
+
+#[test]
+fn a_setting_that_turns_requests_away_never_wins() {
+    let study = r#"
+[engine]
+command = "vllm serve qwen2.5-7b --port {port}"
+[space]
+max-model-len = { choice = [512, 4096] }
+[work]
+input-tokens = "uniform(64,2048)"
+output-tokens = "16"
+[load]
+concurrency = [8]
+requests = 64
+[goal]
+minimize = "latency.ttft_ms.p99"
+[budget]
+trials = 3
+[last-stage]
+best = 1
+repeats = 2
+"#;
+    let place = Place::new();
+    let found = json(&tune(&place, study, &VIRTUAL));
+    let trials = found["trials"].as_array().unwrap();
+    let short = trials.iter().find(|it| it["flags"]["max-model-len"] == 512);
+    let short = short.unwrap();
+    assert_eq!(short["valid"], false, "{short}");
+    assert!(short["failed_requests"].as_u64().unwrap() > 0, "{short}");
+    assert_ne!(found["best"]["trial"], short["id"], "{}", found["best"]);
+    assert_ne!(found["finding"], "better", "{}", found["comparison"]);
+    let shown = place.run(&["report", "tuned", "--lang", "en"]);
+    assert!(shown.stdout.contains("invalid"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("failed req"), "{}", shown.stdout);
+}
+
+#[test]
+fn the_commands_own_setting_is_the_baseline_of_the_space() {
+    let study = FEW_SLOTS
+        .replace("--port", "--parallel 2 --port")
+        .replace("trials = 12", "trials = 4");
+    let place = Place::new();
+    let found = json(&tune(&place, &study, &VIRTUAL));
+    assert_eq!(found["trials"][0]["flags"], serde_json::json!({}));
+    let command = found["best"]["command"].as_str().unwrap();
+    assert_eq!(command.matches("--parallel").count(), 1, "{command}");
+    assert_eq!(found["finding"], "better", "{command}");
+}

@@ -198,11 +198,20 @@ fn trials_in_parallel_have_devices_of_their_own() {
         .replace(&format!("\"{binary} sim"), &format!("\"{engine} sim"))
         .replace("trials = 3", "trials = 6");
     let file = place.write("study.toml", &study);
-    let run = |more: &[&str]| -> Ended {
+    let run_on = |devices: Option<&str>, more: &[&str]| -> Ended {
         let mut command = place.command(words(&file, more));
         command.env("PATH", &path);
+        match devices {
+            Some(devices) => command.env("CUDA_VISIBLE_DEVICES", devices),
+            None => command.env_remove("CUDA_VISIBLE_DEVICES"),
+        };
         Started::new(command).wait()
     };
+    let run = |more: &[&str]| run_on(None, more);
+    // Devices that the user does not have are not taken.
+    let fewer = run_on(Some("1"), &["--quiet", "--parallel", "2"]);
+    assert_eq!(fewer.code, Some(2), "{}", fewer.stderr);
+    assert!(fewer.stderr.contains("shows 1"), "{}", fewer.stderr);
     let ended = run(&["--quiet", "--format", "json", "--parallel", "2"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let found = json(&ended);

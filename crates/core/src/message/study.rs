@@ -15,18 +15,32 @@ texts! {
         Unconfirmed => "UNCONFIRMED", "未经确认";
         /// Verdict: nothing was found.
         Nothing => "NOTHING FOUND", "无结果";
-        /// The gain with its interval.
-        Gain => "{value} over the default (95 %: {low} to {high}; {repeats} starts each)", "相对默认配置 {value}（95 %：{low} 至 {high}；各重启 {repeats} 次）";
+        /// Verdict: better in one objective, worse in another.
+        TradeOff => "TRADE-OFF", "有得有失";
+        /// Verdict: the default is not good enough, and another setting is.
+        DefaultMisses => "DEFAULT MISSES THE SLO", "默认配置未满足 SLO";
+        /// The change of one figure with its interval.
+        Change => "{metric} {value} (95 %: {low} to {high})", "{metric} {value}（95 %：{low} 至 {high}）";
+        /// The best against the default.
+        Gain => "{changes} against the default, {repeats} starts each", "相对默认配置：{changes}，各重启 {repeats} 次";
+        /// Better in one objective, worse in another.
+        Traded => "trial {trial} against the default is better in one and worse in another: {changes}, {repeats} starts each", "试验 {trial} 相对默认配置互有优劣：{changes}，各重启 {repeats} 次";
+        /// The best that meets the SLO.
+        BestThatMeets => "the best that meets it is trial {trial}: {changes} against the default, {repeats} starts each", "满足 SLO 的最优配置为试验 {trial}：相对默认配置 {changes}，各重启 {repeats} 次";
         /// The default won.
-        DefaultWon => "no setting was better than the default in {repeats} fresh starts of each", "各重启 {repeats} 次后，没有配置优于默认配置";
+        DefaultWon => "no setting that met the goal in {repeats} fresh starts was better than the default", "重启 {repeats} 次均达标的配置中，没有一个优于默认配置";
         /// The default came out first, against the next.
-        RunnerUp => "the default came first; the best other setting: {value} (95 %: {low} to {high}; {repeats} starts each)", "默认配置居首；其余最优配置相对它 {value}（95 %：{low} 至 {high}；各重启 {repeats} 次）";
+        RunnerUp => "the default came first; the best other setting: {changes}, {repeats} starts each", "默认配置居首；其余最优配置相对它 {changes}，各重启 {repeats} 次";
+        /// Only the default could be measured.
+        NothingElse => "nothing but the default could be measured and met the goal", "除默认配置外，没有配置既测得有效结果又达标";
         /// The default could not be measured.
-        NoDefault => "the default could not be measured, so there is no gain to state", "默认配置无法测得，因此无法给出提升";
+        NoDefault => "the default has no valid measurement in every start, so there is no gain to state", "默认配置未能每次启动都测得有效结果，因此无法给出提升";
+        /// The fresh starts disappointed.
+        NoneHeld => "none of the best was measured validly and met the SLO in each of {repeats} fresh starts", "最优的几个配置在 {repeats} 次重启中均未能每次有效且满足 SLO";
         /// The best of noisy trials.
         OneTrial => "the best of single trials, not yet repeated; run the same command again to finish", "单次试验中的最优，尚未重复验证；再次运行同一命令即可完成";
         /// No trial will do.
-        NoneMet => "no trial was measured and met the SLOs", "没有试验既测得结果又满足 SLO";
+        NoneMet => "no trial was measured validly and met the SLOs", "没有试验既测得有效结果又满足 SLO";
         /// Key: what is wanted.
         Goal => "Goal", "目标";
         /// Towards more.
@@ -87,6 +101,12 @@ texts! {
         Values => "values", "取值";
         /// Column: flags.
         Flags => "flags", "参数取值";
+        /// Column: requests that failed.
+        FailedRequests => "failed req", "失败请求";
+        /// Column: a figure at one load.
+        AtLoad => "at {load}", "并发 {load}";
+        /// Footnote: what the figure of several loads is.
+        MeanOfLoads => "A figure over several loads is the geometric mean of those at the loads, which stand behind it; a limit's figure is that of the worst load.", "多个负载下的数值为各负载数值的几何平均，其后列出各负载的数值；SLO 一列取最差负载的数值。";
         /// Column: device memory.
         Memory => "device GiB", "显存 GiB";
         /// Origin.
@@ -101,6 +121,8 @@ texts! {
         Done => "done", "完成";
         /// State: measured, and not good enough.
         SloMissed => "SLO missed", "未满足 SLO";
+        /// State: measured, and not to be trusted.
+        Invalid => "invalid", "无效";
         /// State.
         Refused => "refused", "被拒绝";
         /// State.
@@ -135,8 +157,8 @@ texts! {
         FirstOf => "The first {shown} of {all} trials are drawn.", "仅画出 {all} 次试验中的前 {shown} 次。";
         /// Title of the page.
         Title => "Study of launch flags", "启动参数调优报告";
-        /// Headline: the gain.
-        GainName => "Gain over the default", "相对默认的提升";
+        /// Headline: the change of a figure.
+        ChangeName => "{metric} against the default", "{metric}（相对默认）";
         /// Headline: its interval.
         GainInterval => "95 % interval", "95 % 区间";
         /// Headline: what the best reached.

@@ -1,8 +1,9 @@
 //! No orphans: what becomes of an engine whose tuner is killed.
 
-use crate::stand_in::{eventually, launcher, lives, pids};
+use crate::stand_in::{eventually, launcher, lives, pids, script};
 use inferometer_engine::{Leftover, LeftoverState, leftovers};
 use std::io::{BufRead, BufReader};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -63,12 +64,13 @@ fn an_engine_whose_supervisor_was_killed_too_is_found_and_can_be_ended() {
             )
         })
         .unwrap();
-    // First the supervisor, so that nobody is left to end the engine.
-    let killed = Command::new("kill")
-        .args(["-KILL", &entry])
-        .status()
-        .unwrap();
-    assert!(killed.success());
+    // The tuner is held still, so that nobody is left to end the engine.
+    let signal = |word: &str, pid: &str| {
+        let sent = Command::new("kill").args([word, pid]).status().unwrap();
+        assert!(sent.success());
+    };
+    signal("-STOP", &tuner.id().to_string());
+    signal("-KILL", &entry);
     tuner.kill().unwrap();
     tuner.wait().unwrap();
     // A signal is sent when `kill` returns; its receiver may take a while to be gone.
@@ -86,4 +88,34 @@ fn an_engine_whose_supervisor_was_killed_too_is_found_and_can_be_ended() {
     let _ = Command::new("kill")
         .args(["-KILL", &family[2].to_string()])
         .status();
+}
+
+#[test]
+fn an_engine_whose_supervisor_alone_was_killed_is_ended_and_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("pids");
+    let engine = format!(
+        "trap '' INT TERM; echo $PPID >> {0}; echo $$ >> {0}; \
+         echo Application startup complete.; while :; do sleep 1; done",
+        list.display()
+    );
+    let launch = script(folder.path(), &engine);
+    let mut running = launch.start(&mut |_| ControlFlow::Continue(())).unwrap();
+    let [supervisor, engine] = pids(&list)[..] else {
+        panic!("two processes");
+    };
+    assert!(!running.has_ended() && lives(engine));
+    let killed = Command::new("kill")
+        .args(["-KILL", &supervisor.to_string()])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    let mut died = None;
+    assert!(eventually(|| {
+        died = running.died();
+        died.is_some()
+    }));
+    assert!(!lives(engine));
+    let failure = died.unwrap();
+    assert!(failure.to_string().contains("supervisor died"), "{failure}");
 }

@@ -4,7 +4,7 @@ use super::headline::Headline;
 use super::{Edition, Page, page};
 use crate::figure::metric_name::name_and_unit;
 use crate::number;
-use crate::study::{StudyReport, compose, figures};
+use crate::study::{StudyReport, compose, figures, percent};
 use inferometer_core::message::study::StudyText;
 use serde_json::Value;
 
@@ -28,15 +28,17 @@ pub fn compose_page(report: &StudyReport<'_>, numbers: Value) -> Page {
 fn headlines(report: &StudyReport<'_>) -> Vec<Headline> {
     let lang = report.lang;
     let mut headlines = Vec::new();
-    if let Some(gain) = report.gain {
-        let percent = |share: f64| format!("{:+.1}", share * 100.0);
-        let ends = format!("{} … {}", percent(gain.low), percent(gain.high));
-        headlines.push(Headline::new(
-            StudyText::GainName.text(lang),
-            percent(gain.value),
-            "%",
-        ));
-        headlines.push(Headline::new(StudyText::GainInterval.text(lang), ends, "%"));
+    // Beside the best stands what it changes; a default that won changes nothing.
+    let best = report.best.as_ref().map(|best| best.trial);
+    let changes = (report.comparison.iter())
+        .filter(|comparison| Some(comparison.trial) == best)
+        .flat_map(|comparison| &comparison.changes);
+    for change in changes {
+        let (metric, _) = name_and_unit(&change.path, lang);
+        let name = StudyText::ChangeName.with(lang, &[("metric", metric)]);
+        headlines.push(Headline::new(name, percent(change.value), ""));
+        let ends = format!("{} … {}", percent(change.low), percent(change.high));
+        headlines.push(Headline::new(StudyText::GainInterval.text(lang), ends, ""));
     }
     let best = report.best.as_ref();
     let trial = best.and_then(|best| report.trials.iter().find(|it| it.id == best.trial));

@@ -139,6 +139,11 @@ impl Study<'_> {
                 of(&[StudyText::SloMissed]),
             ),
             series(
+                self.say(StudyText::Invalid),
+                Colour::Nth(3),
+                of(&[StudyText::Invalid]),
+            ),
+            series(
                 self.say(StudyText::Stopped),
                 Colour::Quiet,
                 of(&[StudyText::Stopped]),
@@ -213,6 +218,11 @@ impl Study<'_> {
                 self.say(StudyText::SloMissed),
                 Colour::Nth(1),
                 of(|trial| trial.state == StudyText::SloMissed, first_figure),
+            ),
+            series(
+                self.say(StudyText::Invalid),
+                Colour::Nth(3),
+                of(|trial| trial.state == StudyText::Invalid, first_figure),
             ),
             series(
                 self.say(StudyText::Done),
@@ -339,35 +349,46 @@ impl Study<'_> {
             let x = *trial.figures.first()?;
             Some(Sample::new(x?, *trial.figures.get(1)?).labelled(trial.id.to_string()))
         };
-        let mut measured: Vec<Sample> = self.searched().filter_map(pair).collect();
+        let of = |state: StudyText| -> Vec<Sample> {
+            let found = self.searched().filter(|it| it.state == state);
+            let mut samples: Vec<Sample> = found.filter_map(pair).collect();
+            // Only the front is labelled.
+            samples.iter_mut().for_each(|sample| sample.label = None);
+            samples
+        };
+        let groups = [
+            (StudyText::SloMissed, Colour::Nth(1)),
+            (StudyText::Invalid, Colour::Nth(3)),
+            (StudyText::Done, Colour::Nth(0)),
+        ];
+        let measured: Vec<(StudyText, Colour, Vec<Sample>)> = (groups.into_iter())
+            .map(|(state, colour)| (state, colour, of(state)))
+            .collect();
         let front = self
             .searched()
             .filter(|it| self.report.pareto.contains(&it.id));
         let mut front: Vec<Sample> = front.filter_map(pair).collect();
         front.sort_by(|a, b| a.x.total_cmp(&b.x));
-        // Trials of one result share a label; those behind the front need none.
+        // Trials of one result share a label.
         front.dedup_by(|b, a| a.x == b.x && a.y == b.y);
-        for sample in &mut measured {
-            sample.label = None;
-        }
         let wide = |values: Vec<f64>| match ends(&values) {
             Some((low, high)) if low > 0.0 && high / low > WIDE => Scale::Log,
             _ => Scale::Linear,
         };
-        let x = wide(measured.iter().map(|sample| sample.x).collect());
-        let y = wide(measured.iter().filter_map(|sample| sample.y).collect());
-        let series = vec![
-            series(
-                self.say(StudyText::Done),
-                Colour::Nth(0),
-                Shape::Scatter(measured),
-            ),
-            series(
-                self.say(StudyText::Pareto),
-                Colour::Good,
-                Shape::Line(front),
-            ),
-        ];
+        let all = || measured.iter().flat_map(|(_, _, samples)| samples);
+        let x = wide(all().map(|sample| sample.x).collect());
+        let y = wide(all().filter_map(|sample| sample.y).collect());
+        let mut series: Vec<Series> = (measured.into_iter())
+            .filter(|(_, _, samples)| !samples.is_empty())
+            .map(|(state, colour, samples)| {
+                self::series(self.say(state), colour, Shape::Scatter(samples))
+            })
+            .collect();
+        series.push(self::series(
+            self.say(StudyText::Pareto),
+            Colour::Good,
+            Shape::Line(front),
+        ));
         let (x, y) = (self.measure(&first.path, x), self.measure(&second.path, y));
         let panel = self.panel("", x, y, series);
         let mut figure = self.figure("study-front", StudyText::Pareto, vec![panel]);
@@ -406,7 +427,7 @@ fn is_failure(trial: &TrialLine) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::{FlagValue, ObjectiveLine};
+    use crate::study::{FlagValue, ObjectiveLine, VerdictLine};
     use inferometer_core::message::Lang;
     use std::path::Path;
 
@@ -425,6 +446,8 @@ mod tests {
             state,
             class: None,
             figures: vec![figure; objectives],
+            by_load: Vec::new(),
+            failed_requests: None,
             limited: Vec::new(),
             memory_gib: None,
         };
@@ -444,9 +467,12 @@ mod tests {
                 line(3, 512.0, "off", StudyText::Crashed, None),
             ],
             best: None,
-            gain: None,
-            runner_up: None,
-            default_confirmed: false,
+            verdict: VerdictLine {
+                word: StudyText::Nothing,
+                reason: StudyText::NoneMet,
+            },
+            comparison: None,
+            loads: Vec::new(),
             repeats: 0,
             pareto: vec![2],
             importance: Vec::new(),
@@ -493,6 +519,22 @@ mod tests {
         };
         let heights: Vec<Option<f64>> = samples.iter().map(|sample| sample.y).collect();
         assert_eq!(heights, [Some(1.0), Some(0.0), Some(1.0)]);
+    }
+
+    #[test]
+    fn the_front_draws_apart_what_missed_the_slo() {
+        let mut report = report(2);
+        report.trials[1].state = StudyText::SloMissed;
+        let figures = figures(&report);
+        let panel = &named(&figures, "study-front").panels[0];
+        let count = |name: &str| {
+            let series = panel.series.iter().find(|series| series.name == name);
+            match &series.unwrap().shape {
+                Shape::Scatter(samples) => samples.len(),
+                _ => 0,
+            }
+        };
+        assert_eq!((count("SLO missed"), count("done")), (1, 2));
     }
 
     #[test]

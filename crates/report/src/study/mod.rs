@@ -2,10 +2,13 @@
 
 mod figures;
 mod flag_axis;
+#[cfg(test)]
+mod tests;
 
 pub use figures::figures;
 
 use crate::doc::{Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict};
+use crate::figure::metric_name::name_and_unit;
 use crate::number;
 use inferometer_core::message::Lang;
 use inferometer_core::message::study::StudyText;
@@ -28,12 +31,12 @@ pub struct StudyReport<'a> {
     pub trials: Vec<TrialLine>,
     /// The best configuration.
     pub best: Option<BestLine>,
-    /// The best against the default.
-    pub gain: Option<GainLine>,
-    /// Where the default is the best: the best other against it.
-    pub runner_up: Option<GainLine>,
-    /// Whether the default was measured again in the last stage.
-    pub default_confirmed: bool,
+    /// What can be said of it.
+    pub verdict: VerdictLine,
+    /// The best against the default, or, where that is the default, the best other.
+    pub comparison: Option<ComparisonLine>,
+    /// The loads, where there are several.
+    pub loads: Vec<String>,
     /// Fresh starts of each in the last stage.
     pub repeats: usize,
     /// Trials that no other beats in every objective.
@@ -83,6 +86,10 @@ pub struct TrialLine {
     pub class: Option<String>,
     /// Its figures, one for each objective.
     pub figures: Vec<Option<f64>>,
+    /// The same at each load, where there are several.
+    pub by_load: Vec<Vec<Option<f64>>>,
+    /// Requests that failed.
+    pub failed_requests: Option<u64>,
     /// What was limited, one for each limit.
     pub limited: Vec<Option<f64>>,
     /// Device memory in use.
@@ -136,21 +143,37 @@ pub struct BestLine {
     pub command: Vec<String>,
     /// Keys of a configuration file, for engines that read one.
     pub keys: Vec<(String, String)>,
-    /// Fresh starts decided.
-    pub confirmed: bool,
 }
 
-/// The best against the default, as shares.
-#[derive(Clone, Copy, Debug)]
-pub struct GainLine {
+/// What can be said of the best, by its word and its reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VerdictLine {
+    /// [`StudyText::Better`], [`StudyText::NoGain`] and so on.
+    pub word: StudyText,
+    /// Why, with the changes where there are some.
+    pub reason: StudyText,
+}
+
+/// One configuration against the default.
+#[derive(Clone, Debug)]
+pub struct ComparisonLine {
+    /// The trial that found it.
+    pub trial: u64,
+    /// Every figure that is wanted.
+    pub changes: Vec<ChangeLine>,
+}
+
+/// How one figure differs from the default's, as shares of that.
+#[derive(Clone, Debug)]
+pub struct ChangeLine {
+    /// Its place in the summary.
+    pub path: String,
     /// Relative change.
     pub value: f64,
     /// Low end of its interval.
     pub low: f64,
     /// High end.
     pub high: f64,
-    /// The interval lies above 0, and the SLOs were met.
-    pub certified: bool,
 }
 
 /// What one flag does.
@@ -162,8 +185,8 @@ pub struct ImportanceLine {
     pub share: f64,
     /// Which way, by its word.
     pub effect: StudyText,
-    /// The value at which the objective is best.
-    pub best_at: String,
+    /// The value at which the objective is best; absent without an effect.
+    pub best_at: Option<String>,
 }
 
 /// The study as a document.
@@ -197,62 +220,40 @@ pub fn compose(report: &StudyReport<'_>) -> Doc {
 }
 
 fn verdict(report: &StudyReport<'_>) -> Verdict {
-    let repeats = ("repeats", report.repeats.to_string());
     let lang = report.lang;
-    let ends = |gain: GainLine| {
-        [
-            ("value", percent(gain.value)),
-            ("low", percent(gain.low)),
-            ("high", percent(gain.high)),
-            repeats.clone(),
-        ]
-    };
-    let (word, tone, reason) = match (&report.best, report.gain, report.runner_up) {
-        (None, ..) => (
-            StudyText::Nothing,
-            Tone::Bad,
-            StudyText::NoneMet.text(lang).to_owned(),
-        ),
-        (Some(best), ..) if !best.confirmed => (
-            StudyText::Unconfirmed,
-            Tone::Caution,
-            StudyText::OneTrial.text(lang).to_owned(),
-        ),
-        (Some(_), Some(gain), _) => {
-            let (word, tone) = match gain.certified {
-                true => (StudyText::Better, Tone::Good),
-                false => (StudyText::NoGain, Tone::Caution),
-            };
-            (word, tone, StudyText::Gain.with(lang, &ends(gain)))
-        }
-        (Some(_), None, Some(other)) => {
-            // Only a setting that is certainly worse leaves the place to the default.
-            let (word, tone) = match other.high < 0.0 {
-                true => (StudyText::DefaultBest, Tone::Good),
-                false => (StudyText::NoGain, Tone::Caution),
-            };
-            (word, tone, StudyText::RunnerUp.with(lang, &ends(other)))
-        }
-        (Some(_), None, None) if report.default_confirmed => (
-            StudyText::DefaultBest,
-            Tone::Good,
-            StudyText::DefaultWon.with(lang, &[repeats]),
-        ),
-        (Some(_), None, None) => (
-            StudyText::NoGain,
-            Tone::Caution,
-            StudyText::NoDefault.text(lang).to_owned(),
-        ),
-    };
+    let VerdictLine { word, reason } = report.verdict;
+    let comparison = report.comparison.as_ref();
+    let changes: Vec<String> = (comparison.iter())
+        .flat_map(|comparison| &comparison.changes)
+        .map(|change| {
+            let values = [
+                ("metric", name_and_unit(&change.path, lang).0),
+                ("value", percent(change.value)),
+                ("low", percent(change.low)),
+                ("high", percent(change.high)),
+            ];
+            StudyText::Change.with(lang, &values)
+        })
+        .collect();
+    let trial = comparison.map_or(String::new(), |it| it.trial.to_string());
+    let values = [
+        ("changes", changes.join("; ")),
+        ("trial", trial),
+        ("repeats", report.repeats.to_string()),
+    ];
     Verdict {
         word: word.text(lang).to_owned(),
-        tone,
-        reason,
+        tone: match word {
+            StudyText::Better | StudyText::DefaultBest | StudyText::DefaultMisses => Tone::Good,
+            StudyText::Nothing => Tone::Bad,
+            _ => Tone::Caution,
+        },
+        reason: reason.with(lang, &values),
         rest: String::new(),
     }
 }
 
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     // Adding 0 makes +0.0 of -0.0.
     let rounded = (share * 1000.0).round() / 10.0 + 0.0;
     format!("{rounded:+.1} %")
@@ -299,7 +300,10 @@ fn pairs(report: &StudyReport<'_>) -> Vec<Pair> {
     };
     let counts = [
         ("all", report.trials.len().to_string()),
-        ("done", of(&[StudyText::Done, StudyText::SloMissed])),
+        (
+            "done",
+            of(&[StudyText::Done, StudyText::SloMissed, StudyText::Invalid]),
+        ),
         (
             "failed",
             of(&[StudyText::Refused, StudyText::Crashed, StudyText::Timeout]),
@@ -323,12 +327,19 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialLine]) -> Table {
         Column::left(StudyText::Why.text(lang)),
         Column::left(StudyText::State.text(lang)),
     ];
-    let names = report.objectives.iter().map(|objective| {
+    for objective in &report.objectives {
         // `latency.ttft_ms.p99` is known without its group.
         let known = objective.path.split_once('.').map(|(_, rest)| rest);
-        Column::right(known.unwrap_or(&objective.path))
-    });
-    columns.extend(names);
+        columns.push(Column::right(known.unwrap_or(&objective.path)));
+        columns.extend(report.loads.iter().map(|load| {
+            let at = StudyText::AtLoad.with(lang, &[("load", load.clone())]);
+            Column::right(&at)
+        }));
+    }
+    let refusals = (shown.iter()).any(|trial| trial.failed_requests.is_some_and(|count| count > 0));
+    if refusals {
+        columns.push(Column::right(StudyText::FailedRequests.text(lang)));
+    }
     // A search for the capacity keeps its limits by itself.
     let known = |at: &usize| shown.iter().any(|trial| limited(trial, *at).is_some());
     let limits: Vec<usize> = (0..report.limits.len()).filter(known).collect();
@@ -353,7 +364,7 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialLine]) -> Table {
         let tone = match trial.state {
             StudyText::Done => Tone::Good,
             StudyText::Stopped => Tone::Plain,
-            StudyText::SloMissed => Tone::Caution,
+            StudyText::SloMissed | StudyText::Invalid => Tone::Caution,
             _ => Tone::Bad,
         };
         let mut cells = vec![
@@ -361,8 +372,16 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialLine]) -> Table {
             Cell::text(why),
             Cell::Toned(trial.state.text(lang).to_owned(), tone),
         ];
-        let figure = |figure: &Option<f64>| Cell::number(*figure, Unit::Count, 2);
-        cells.extend(trial.figures.iter().map(figure));
+        for (at, figure) in trial.figures.iter().enumerate() {
+            cells.push(Cell::number(*figure, Unit::Count, 2));
+            let at_load = |load: usize| trial.by_load.get(at)?.get(load).copied()?;
+            let loads = 0..report.loads.len();
+            cells.extend(loads.map(|load| Cell::number(at_load(load), Unit::Count, 2)));
+        }
+        if refusals {
+            let failed = trial.failed_requests.map(|count| count as f64);
+            cells.push(Cell::number(failed, Unit::Count, 0));
+        }
         let limited = |&at: &usize| Cell::number(limited(trial, at), Unit::Count, 1);
         cells.extend(limits.iter().map(limited));
         if memory {
@@ -378,11 +397,13 @@ fn trials(report: &StudyReport<'_>, shown: &[&TrialLine]) -> Table {
         cells
     };
     let order = [("flags", flags.join(", "))];
-    let footnote = is_brief.then(|| StudyText::ValuesOf.with(lang, &order));
+    let values = is_brief.then(|| StudyText::ValuesOf.with(lang, &order));
+    let several = !report.loads.is_empty();
+    let mean = several.then(|| StudyText::MeanOfLoads.text(lang).to_owned());
     Table {
         columns,
         rows: shown.iter().map(row).collect(),
-        footnotes: footnote.into_iter().collect(),
+        footnotes: mean.into_iter().chain(values).collect(),
     }
 }
 
@@ -415,7 +436,7 @@ fn importance(report: &StudyReport<'_>) -> Table {
             Cell::text(line.flag.clone()),
             Cell::text(format!("{} %", number::grouped(line.share * 100.0, 0))),
             Cell::text(line.effect.text(lang)),
-            Cell::text(line.best_at.clone()),
+            Cell::text(line.best_at.clone().unwrap_or_default()),
         ]
     };
     Table {
@@ -448,133 +469,5 @@ fn failures(report: &StudyReport<'_>) -> Table {
         ],
         rows: report.failures.iter().map(row).collect(),
         footnotes: Vec::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::text;
-
-    fn trial(id: u64, why: Why, state: StudyText, figure: Option<f64>) -> TrialLine {
-        TrialLine {
-            id,
-            why,
-            flags: format!("max-num-seqs={}", 16 << id),
-            values: vec![(
-                "max-num-seqs".into(),
-                FlagValue::Number(f64::from(16 << id)),
-            )],
-            state,
-            class: None,
-            figures: vec![figure],
-            limited: vec![figure.map(|_| 812.5)],
-            memory_gib: None,
-        }
-    }
-
-    fn report(lang: Lang) -> StudyReport<'static> {
-        StudyReport {
-            objectives: vec![ObjectiveLine {
-                path: "throughput.output_tokens_per_s".into(),
-                towards: StudyText::Maximize,
-            }],
-            limits: vec![LimitLine {
-                slo: "ttft.p99=1s".into(),
-                figure: "ttft.p99 ms".into(),
-            }],
-            trials: vec![
-                trial(0, Why::Default, StudyText::Done, Some(1000.0)),
-                trial(1, Why::Search, StudyText::Crashed, None),
-                trial(2, Why::Search, StudyText::Done, Some(1200.0)),
-                trial(3, Why::Again(2), StudyText::Done, Some(1190.0)),
-            ],
-            best: Some(BestLine {
-                trial: 2,
-                command: ["vllm", "serve", "m", "--max-num-seqs", "64"]
-                    .map(str::to_owned)
-                    .to_vec(),
-                keys: Vec::new(),
-                confirmed: true,
-            }),
-            runner_up: None,
-            gain: Some(GainLine {
-                value: 0.19,
-                low: 0.15,
-                high: 0.23,
-                certified: true,
-            }),
-            default_confirmed: true,
-            repeats: 4,
-            pareto: Vec::new(),
-            importance: Vec::new(),
-            failures: vec![("no-room-for-kv-cache".into(), 1, Some("ValueError".into()))],
-            directory: Path::new("out"),
-            lang,
-        }
-    }
-
-    #[test]
-    fn the_best_command_and_its_gain_come_first() {
-        let shown = text::render(&compose(&report(Lang::En)), text::TextStyle::default());
-        let first = shown.lines().next().unwrap();
-        assert!(
-            first.contains("BETTER") && first.contains("+19.0 %"),
-            "{shown}"
-        );
-        assert!(shown.contains("vllm serve m --max-num-seqs 64"), "{shown}");
-        assert!(shown.contains("2 measured, 1 failed"), "{shown}");
-        assert!(shown.contains("no-room-for-kv-cache"), "{shown}");
-        assert!(
-            shown.contains("ttft.p99 ms") && shown.contains("812.5"),
-            "{shown}"
-        );
-    }
-
-    #[test]
-    fn what_is_not_certain_is_not_called_better() {
-        let doubtful = |change: &dyn Fn(&mut StudyReport<'_>)| {
-            let mut report = report(Lang::En);
-            change(&mut report);
-            verdict(&report)
-        };
-        let uncertain = doubtful(&|report: &mut StudyReport<'_>| {
-            report.gain.as_mut().unwrap().certified = false;
-        });
-        assert_eq!(uncertain.word, "NO CERTAIN GAIN");
-        let default = doubtful(&|report: &mut StudyReport<'_>| report.gain = None);
-        assert_eq!(default.word, "DEFAULT IS BEST");
-        let against = |high: f64| {
-            doubtful(&|report: &mut StudyReport<'_>| {
-                report.gain = None;
-                report.runner_up = Some(GainLine {
-                    value: -0.1,
-                    low: -0.2,
-                    high,
-                    certified: false,
-                });
-            })
-        };
-        assert_eq!(against(-0.05).word, "DEFAULT IS BEST");
-        assert_eq!(against(0.05).word, "NO CERTAIN GAIN");
-        assert!(against(0.05).reason.contains("-10.0 %"));
-        let early = doubtful(&|report: &mut StudyReport<'_>| {
-            report.best.as_mut().unwrap().confirmed = false
-        });
-        assert_eq!(early.word, "UNCONFIRMED");
-        assert_eq!(
-            doubtful(&|report: &mut StudyReport<'_>| report.best = None).word,
-            "NOTHING FOUND"
-        );
-    }
-
-    #[test]
-    fn the_chinese_report_has_no_english_headings() {
-        let shown = text::render(&compose(&report(Lang::Zh)), text::TextStyle::default());
-        assert!(
-            shown.contains("有提升") && shown.contains("全部试验"),
-            "{shown}"
-        );
-        assert!(!shown.contains("All trials"), "{shown}");
     }
 }

@@ -64,6 +64,7 @@ fn facts() -> Vec<Fact> {
             utilization: 0.92,
             wanted: 72.5,
         },
+        Fact::MemoryOccupied,
         Fact::NoMemoryForKvCache,
         Fact::KvCacheTooSmall {
             max_model_len: 32768,

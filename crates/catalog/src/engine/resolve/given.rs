@@ -1,5 +1,6 @@
 //! The values that were given, read and checked one by one.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::super::command::{GivenFlag, LaunchCommand};
@@ -72,6 +73,7 @@ pub(super) fn read(command: &LaunchCommand, voice: Voice) -> Result<Given, Refus
         let Some(flag) = command.flags.get(place) else {
             break;
         };
+        let flag = &*spelled_out(flag, voice);
         let known = match lookup(flag, voice) {
             Lookup::Found { flag, on } => {
                 flag::flag(voice.engine, voice.version, flag).map(|known| (known, on))
@@ -93,6 +95,30 @@ pub(super) fn read(command: &LaunchCommand, voice: Voice) -> Result<Given, Refus
     Ok(given)
 }
 
+/// vLLM's `-O` by the name that it stands for: until 0.12 always the compilation's settings, of
+/// which a bare number is the level.
+fn spelled_out(flag: &GivenFlag, voice: Voice) -> Cow<'_, GivenFlag> {
+    let is_short = flag.spelled == "-O" || flag.spelled.starts_with("-O.");
+    if voice.engine != EngineKind::Vllm || !is_short || !flag.known {
+        return Cow::Borrowed(flag);
+    }
+    let is_level = flag.name == "optimization-level" && voice.version < Version::new(0, 12, 0);
+    let (name, key) = match is_level {
+        true => ("compilation-config".to_owned(), Some("level".to_owned())),
+        false => (flag.name.clone(), flag.key.clone()),
+    };
+    let spelled = match &key {
+        Some(key) => format!("--{name}.{key}"),
+        None => format!("--{name}"),
+    };
+    Cow::Owned(GivenFlag {
+        name,
+        key,
+        spelled,
+        ..flag.clone()
+    })
+}
+
 fn lookup(flag: &GivenFlag, voice: Voice) -> Lookup {
     let spelled = flag.spelled.split('.').next().unwrap_or_default();
     flag::lookup(voice.engine, Some(voice.version), spelled)
@@ -101,6 +127,7 @@ fn lookup(flag: &GivenFlag, voice: Voice) -> Lookup {
 /// argparse looks at all spellings before it reads the first value.
 fn refuse_ambiguous(command: &LaunchCommand, voice: Voice) -> Result<(), Refusal> {
     for flag in &command.flags {
+        let flag = &*spelled_out(flag, voice);
         if let Lookup::Ambiguous(names) = lookup(flag, voice) {
             let spelled = if flag.joined {
                 flag.words().concat()

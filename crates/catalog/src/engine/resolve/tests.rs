@@ -345,3 +345,47 @@ fn configurations_are_those_that_the_real_engine_makes() {
         wrong.join("\n")
     );
 }
+
+#[test]
+fn a_longer_context_is_the_engines_to_judge_where_something_stretches_it() {
+    let at = |before: &str, after: &str| {
+        let line = format!("{before} vllm serve m --max-model-len 131072 {after}");
+        settle(&line, Version::new(0, 10, 0))
+    };
+    let refusal = at("", "").unwrap_err();
+    assert_eq!(refusal.rule, Rule::ModelLenAboveModel);
+    for (before, after) in [
+        ("VLLM_ALLOW_LONG_MAX_MODEL_LEN=1", ""),
+        ("VLLM_ALLOW_LONG_MAX_MODEL_LEN=true", ""),
+        ("", r#"--hf-overrides '{"rope_scaling":{"factor":4.0}}'"#),
+        ("", "--hf-overrides.rope_scaling.factor 4.0"),
+        ("", r#"--rope-scaling '{"rope_type":"yarn","factor":4.0}'"#),
+    ] {
+        let flags = at(before, after).unwrap_or_else(|refusal| panic!("{after}: {refusal:?}"));
+        assert_eq!(flags.max_model_len, 131_072);
+    }
+    assert!(at("VLLM_ALLOW_LONG_MAX_MODEL_LEN=0", "").is_err());
+}
+
+#[test]
+fn the_short_flag_of_compilation_is_read_in_every_version() {
+    let config = |line: &str, version| {
+        let flags = settle(&format!("vllm serve m {line}"), version).unwrap();
+        flags.get("compilation-config").cloned()
+    };
+    let old = Version::new(0, 11, 0);
+    for line in [
+        "-O3",
+        "-O=3",
+        "-O 3",
+        "-O.level=3",
+        "-O.level 3",
+        r#"-O='{"level":3}'"#,
+    ] {
+        let read = config(line, old).unwrap_or_else(|| panic!("{line}"));
+        assert_eq!(read, Value::Json(serde_json::json!({"level": 3})), "{line}");
+    }
+    assert_eq!(config("-O3", NEW), None, "a level of its own since 0.12");
+    let command = LaunchCommand::parse_line("vllm serve m -O3").unwrap();
+    assert_eq!(command.to_string(), "vllm serve m -O=3");
+}

@@ -178,8 +178,13 @@ fn max_model_len(
     let overridden = command
         .environment
         .iter()
-        .any(|(name, value)| name == "VLLM_ALLOW_LONG_MAX_MODEL_LEN" && value == "1");
-    if asked <= limits.max_position || overridden {
+        .any(|(name, value)| name == "VLLM_ALLOW_LONG_MAX_MODEL_LEN" && is_yes(value));
+    // A longer context by YaRN and its like: how long it becomes, only the engine can say.
+    let stretched = ["hf-overrides", "rope-scaling"];
+    let stretched = stretched
+        .iter()
+        .any(|name| given.values.contains_key(*name));
+    if asked <= limits.max_position || overridden || stretched {
         return Ok(asked);
     }
     // Run: 0.32 writes the model's length as a float; the older sources do not.
@@ -208,6 +213,11 @@ fn max_model_len(
         "ModelConfig",
         message,
     ))
+}
+
+/// As vLLM reads its switches of the environment.
+fn is_yes(value: &str) -> bool {
+    matches!(value.trim().to_lowercase().as_str(), "1" | "true")
 }
 
 /// Refuses for all numbers of a class together, in the order of its fields, as pydantic does.

@@ -99,7 +99,9 @@ impl Campaign<'_> {
     fn chooser(&self) -> anyhow::Result<Chooser> {
         if let SearcherName::External(words) = &self.study.searcher {
             let log = self.folder.join("searcher.log");
-            return Ok(Chooser::Outside(Outside::start(words, self.study, &log)?));
+            let progress = Progress::of_campaign(self.quiet, self.lang);
+            let outside = Outside::start(words, self.study, &log, progress, self.wish.clone());
+            return Ok(Chooser::Outside(outside?));
         }
         if let Some(prior) = &self.prior {
             return Ok(Chooser::Inside(Box::new(prior.clone())));

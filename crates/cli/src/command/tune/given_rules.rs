@@ -1,7 +1,7 @@
 //! What the user knows of an engine beside what we know.
 
 use anyhow::Context;
-use inferometer_campaign::space::{Admission, Point, Rules, Space, command_with};
+use inferometer_campaign::space::{Admission, Point, Rules, Space, command_with, value_in};
 use inferometer_catalog::engine::LaunchCommand;
 use inferometer_engine::FlagRule;
 
@@ -52,6 +52,13 @@ impl Rules for GivenRules {
     }
 
     fn defaults(&self, space: &Space) -> Point {
-        self.known.defaults(space)
+        let mut defaults = self.known.defaults(space);
+        // What the command sets is what the first trial runs with.
+        for dimension in space.dimensions() {
+            if let Some(value) = value_in(&self.command, &dimension.name) {
+                defaults.0.insert(dimension.name.clone(), value);
+            }
+        }
+        defaults
     }
 }

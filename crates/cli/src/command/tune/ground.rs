@@ -2,7 +2,9 @@
 //! asked and stopped.
 
 use crate::keys::Keys;
-use crate::launch::{EngineArguments, EngineFailure, Flags, Launcher};
+use crate::launch::{
+    EngineArguments, EngineFailure, Flags, Launcher, device_variable, with_inherited,
+};
 use crate::measure::simulated_host;
 use crate::progress::Progress;
 use crate::servers::Servers;
@@ -40,8 +42,8 @@ pub enum Ground {
 /// A share of the host that one trial has for itself.
 #[derive(Clone, Debug, Default)]
 pub struct Slot {
-    /// Places of its devices; empty for all of them.
-    pub devices: Vec<u32>,
+    /// Its devices, as the environment names them; empty for all of them.
+    pub devices: Vec<String>,
 }
 
 /// An engine that is up.
@@ -115,18 +117,21 @@ impl Ground {
                 "--parallel {count} needs a port for each trial; write --port {{port}} in the command"
             );
         }
-        let devices = launcher.devices().len() as u32;
-        let each = cards(&study.engine.command);
-        if devices < each.saturating_mul(count) {
+        let devices = launcher.visible_devices();
+        let each = cards(&study.engine.command) as usize;
+        let wanted = each.saturating_mul(count as usize);
+        if devices.len() < wanted {
             bail!(
-                "--parallel {count} needs {} devices, {each} for each trial, and this host shows {devices}; give less",
-                each.saturating_mul(count)
+                "--parallel {count} needs {wanted} devices, {each} for each trial, and this host shows {} (within {}, where that is set); give less",
+                devices.len(),
+                device_variable(launcher.class().kind)
             );
         }
-        let slot = |at: u32| Slot {
-            devices: (at * each..(at + 1) * each).collect(),
+        let shares = devices.chunks(each).take(count as usize);
+        let slot = |share: &[String]| Slot {
+            devices: share.to_vec(),
         };
-        Ok((0..count).map(slot).collect())
+        Ok(shares.map(slot).collect())
     }
 
     /// What the engine refuses, as far as that is known before it is started.
@@ -164,6 +169,9 @@ impl Ground {
         let mut command = with_port(&study.engine.command, study.engine.kind().default_port());
         // What only the installed engine knows must not make every point illegal.
         let help = engine.and_then(|engine| engine.installed().help.as_ref());
+        if engine.is_some() {
+            command = with_inherited(command);
+        }
         let kind = command.engine;
         command.flags.retain(|given| {
             flag(kind, version, &given.name).is_some()
@@ -225,7 +233,9 @@ impl Ground {
             return None;
         };
         let used: Vec<f64> = (launcher.devices().iter())
-            .filter(|device| slot.devices.is_empty() || slot.devices.contains(&device.index))
+            .filter(|device| {
+                slot.devices.is_empty() || slot.devices.contains(&device.index.to_string())
+            })
             .filter_map(|device| device.memory_used_mib)
             .collect();
         (!used.is_empty()).then(|| used.iter().sum::<f64>() / 1024.0)

@@ -1,21 +1,26 @@
 //! A searcher outside of this program, asked over pipes.
 
+use crate::progress::{Progress, clock};
 use anyhow::{Context, bail};
 use inferometer_campaign::search::external::{ToSearcher, Told, ToldOutcome, answer, study};
 use inferometer_campaign::search::{Ask, Searcher};
 use inferometer_campaign::space::{Admission, Point};
 use inferometer_campaign::study::Study;
 use inferometer_core::hostile::printable;
+use inferometer_load::instrument::Control;
+use inferometer_load::worker::Stop;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
 
 /// Longest wait for a proposal.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Between two looks at whether the user still waits.
+const LOOK: Duration = Duration::from_millis(200);
 /// Proposals in a row that the engine's rules refuse before the searcher counts as lost.
 const MOST_REFUSED: usize = 1000;
 /// Longest line that is read.
@@ -26,8 +31,10 @@ pub struct Outside(Mutex<Talk>);
 
 struct Talk {
     child: Child,
-    orders: Option<ChildStdin>,
+    orders: Sender<String>,
     answers: Receiver<String>,
+    progress: Progress,
+    wish: Control,
     /// Observations that it knows.
     told: usize,
     name: String,
@@ -35,8 +42,15 @@ struct Talk {
 }
 
 impl Outside {
-    /// Starts the program; what it says on standard error goes to `log`.
-    pub fn start(words: &[String], of: &Study, log: &Path) -> anyhow::Result<Outside> {
+    /// Starts the program; what it says on standard error goes to `log`. It is waited for on
+    /// `progress`, until `wish` hears that the user wants to leave.
+    pub fn start(
+        words: &[String],
+        of: &Study,
+        log: &Path,
+        progress: Progress,
+        wish: Control,
+    ) -> anyhow::Result<Outside> {
         let (program, arguments) = words.split_first().context("[search] command is empty")?;
         let log = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
         let mut child = Command::new(program)
@@ -69,9 +83,11 @@ impl Outside {
             });
         }
         let mut talk = Talk {
-            orders: child.stdin.take(),
+            orders: writer(child.stdin.take()),
             child,
             answers,
+            progress,
+            wish,
             told: 0,
             name: printable(&words.join(" "), 200),
             trouble: None,
@@ -120,7 +136,10 @@ impl Talk {
             self.say(&ToSearcher::Ask {
                 pending: ask.pending.to_vec(),
             })?;
-            let Some(point) = answer(ask.space, &self.hear()?)? else {
+            let Some(line) = self.hear()? else {
+                return Ok(None);
+            };
+            let Some(point) = answer(ask.space, &line)? else {
                 return Ok(None);
             };
             match ask.rules.admit(ask.space, point.clone()) {
@@ -143,26 +162,34 @@ impl Talk {
     }
 
     fn say(&mut self, line: &ToSearcher) -> anyhow::Result<()> {
-        let sent = match &mut self.orders {
-            Some(pipe) => pipe.write_all(line.line().as_bytes()).is_ok(),
-            None => false,
-        };
-        match sent {
-            true => Ok(()),
-            false => Err(self.gone()),
+        match self.orders.send(line.line()) {
+            Ok(()) => Ok(()),
+            Err(_) => Err(self.gone()),
         }
     }
 
-    fn hear(&mut self) -> anyhow::Result<String> {
-        match self.answers.recv_timeout(PATIENCE) {
-            Ok(line) => Ok(line),
-            Err(RecvTimeoutError::Timeout) => bail!(
-                "the searcher '{}' did not answer within {} s",
-                self.name,
-                PATIENCE.as_secs()
-            ),
-            Err(RecvTimeoutError::Disconnected) => Err(self.gone()),
+    /// Its next line; absent if the user wants to leave.
+    fn hear(&mut self) -> anyhow::Result<Option<String>> {
+        let begun = Instant::now();
+        while self.wish.state() == Stop::Go {
+            match self.answers.recv_timeout(LOOK) {
+                Ok(line) => return Ok(Some(line)),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.gone()),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let waited = begun.elapsed();
+            if waited >= PATIENCE {
+                bail!(
+                    "the searcher '{}' did not answer within {} s; what it said is in searcher.log of the study's folder",
+                    self.name,
+                    PATIENCE.as_secs()
+                );
+            }
+            let name = &self.name;
+            self.progress
+                .wait(|| format!("waiting for the searcher '{name}' since {}", clock(waited)));
         }
+        Ok(None)
     }
 
     fn gone(&mut self) -> anyhow::Error {
@@ -173,9 +200,23 @@ impl Talk {
     }
 }
 
+/// Writes to a program without waiting for it to read.
+fn writer(input: Option<ChildStdin>) -> Sender<String> {
+    let (sender, lines) = channel::<String>();
+    if let Some(mut input) = input {
+        std::thread::spawn(move || {
+            for line in lines {
+                if input.write_all(line.as_bytes()).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    sender
+}
+
 impl Drop for Talk {
     fn drop(&mut self) {
-        drop(self.orders.take());
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -6,15 +6,17 @@ use crate::arguments::{Format, OutputOptions};
 use crate::output::{Rendered, deliver, keep, language, style};
 use anyhow::{Context, bail};
 use inferometer_campaign::space::{Value, command_with};
-use inferometer_campaign::study::{Direction, Effect, Gain, Study, StudyResult, TrialRow};
-use inferometer_campaign::trial::{Origin, State, Trial};
+use inferometer_campaign::study::{
+    Comparison, Direction, Effect, Finding, Study, StudyResult, TrialRow,
+};
+use inferometer_campaign::trial::{Level, Origin, State, Trial};
 use inferometer_catalog::engine::EngineKind;
 use inferometer_core::message::Lang;
 use inferometer_core::message::study::StudyText;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_report::study::{
-    BestLine, FlagValue, GainLine, ImportanceLine, LimitLine, ObjectiveLine, StudyReport,
-    TrialLine, Why, compose, figures,
+    BestLine, ChangeLine, ComparisonLine, FlagValue, ImportanceLine, LimitLine, ObjectiveLine,
+    StudyReport, TrialLine, VerdictLine, Why, compose, figures,
 };
 use inferometer_report::{html, json, markdown, text};
 use std::path::Path;
@@ -120,19 +122,21 @@ fn report<'a>(
             Effect::Choice => StudyText::Choice,
             Effect::None => StudyText::NoEffect,
         },
-        best_at: line.best_at.to_string(),
+        best_at: line.best_at.as_ref().map(ToString::to_string),
     });
-    let again = |trial: &&TrialRow| trial.origin == Origin::Confirm { of: 0 };
     StudyReport {
         objectives: objectives.collect(),
         limits: study.goal.slos.iter().map(limit_line).collect(),
         trials: (found.trials.iter())
-            .map(|trial| line(trial, &study.goal.slos))
+            .map(|trial| line(trial, study))
             .collect(),
         best: best(study, found),
-        gain: found.gain.map(gain_line),
-        runner_up: found.runner_up.map(gain_line),
-        default_confirmed: found.trials.iter().any(|trial| again(&trial)),
+        verdict: verdict(found),
+        comparison: found.comparison.as_ref().map(comparison),
+        loads: match study.levels.as_slice() {
+            [_] => Vec::new(),
+            levels => levels.iter().map(load).collect(),
+        },
         repeats: study.last_stage.repeats,
         pareto: found.pareto.clone(),
         importance: importance.collect(),
@@ -159,7 +163,6 @@ fn best(study: &Study, found: &StudyResult) -> Option<BestLine> {
         trial: best.trial,
         command,
         keys,
-        confirmed: best.confirmed,
     })
 }
 
@@ -175,7 +178,63 @@ fn limit_line(slo: &Slo) -> LimitLine {
     }
 }
 
-fn line(trial: &TrialRow, slos: &[Slo]) -> TrialLine {
+fn verdict(found: &StudyResult) -> VerdictLine {
+    let (word, reason) = match found.finding {
+        Finding::Better => (StudyText::Better, StudyText::Gain),
+        Finding::TradeOff => (StudyText::TradeOff, StudyText::Traded),
+        Finding::DefaultMisses => (StudyText::DefaultMisses, StudyText::BestThatMeets),
+        Finding::NoCertainGain => (StudyText::NoGain, StudyText::Gain),
+        Finding::DefaultFirst => (StudyText::NoGain, StudyText::RunnerUp),
+        Finding::DefaultBest if found.comparison.is_some() => {
+            (StudyText::DefaultBest, StudyText::RunnerUp)
+        }
+        Finding::DefaultBest => (StudyText::DefaultBest, StudyText::DefaultWon),
+        Finding::DefaultAlone => (StudyText::DefaultBest, StudyText::NothingElse),
+        Finding::NoDefault => (StudyText::NoGain, StudyText::NoDefault),
+        Finding::NoneHeld => (StudyText::NoGain, StudyText::NoneHeld),
+        Finding::Unconfirmed => (StudyText::Unconfirmed, StudyText::OneTrial),
+        Finding::Nothing => (StudyText::Nothing, StudyText::NoneMet),
+    };
+    VerdictLine { word, reason }
+}
+
+fn comparison(comparison: &Comparison) -> ComparisonLine {
+    let changes = comparison.changes.iter().map(|change| ChangeLine {
+        path: change.metric.clone(),
+        value: change.value,
+        low: change.low,
+        high: change.high,
+    });
+    ComparisonLine {
+        trial: comparison.trial,
+        changes: changes.collect(),
+    }
+}
+
+fn load(level: &Level) -> String {
+    match level {
+        Level::Concurrency(streams) => streams.to_string(),
+        Level::Capacity => "capacity".to_owned(),
+    }
+}
+
+/// The figures of each objective at each load.
+fn by_load(trial: &TrialRow, study: &Study) -> Vec<Vec<Option<f64>>> {
+    let at = |path: &str, level: &Level| {
+        let of_level = trial.levels.iter().find(|it| it.load == *level);
+        of_level.and_then(|measurement| measurement.figure(path))
+    };
+    let objectives = study.goal.objectives.iter();
+    objectives
+        .map(|objective| {
+            let levels = study.levels.iter();
+            levels.map(|level| at(&objective.path, level)).collect()
+        })
+        .collect()
+}
+
+fn line(trial: &TrialRow, study: &Study) -> TrialLine {
+    let slos = &study.goal.slos;
     let limited = |(figure, slo): (&Option<f64>, &Slo)| match slo.scope {
         SloScope::Request => figure.map(|share| share * 100.0),
         SloScope::Percentile(_) | SloScope::Mean => *figure,
@@ -194,6 +253,7 @@ fn line(trial: &TrialRow, slos: &[Slo]) -> TrialLine {
             .map(|(name, value)| (name.clone(), flag_value(value)))
             .collect(),
         state: match trial.state {
+            State::Done if trial.valid == Some(false) => StudyText::Invalid,
             State::Done if missed => StudyText::SloMissed,
             State::Done => StudyText::Done,
             State::Refused => StudyText::Refused,
@@ -203,6 +263,8 @@ fn line(trial: &TrialRow, slos: &[Slo]) -> TrialLine {
         },
         class: trial.class.clone(),
         figures: trial.objectives.clone(),
+        by_load: by_load(trial, study),
+        failed_requests: trial.failed_requests,
         limited: trial.slo_figures.iter().zip(slos).map(limited).collect(),
         memory_gib: trial.device_memory_gib,
     }
@@ -213,14 +275,5 @@ fn flag_value(value: &Value) -> FlagValue {
         Value::Int(number) => FlagValue::Number(*number as f64),
         Value::Float(number) => FlagValue::Number(*number),
         Value::Bool(_) | Value::Text(_) => FlagValue::Word(value.to_string()),
-    }
-}
-
-fn gain_line(gain: Gain) -> GainLine {
-    GainLine {
-        value: gain.value,
-        low: gain.low,
-        high: gain.high,
-        certified: gain.certified,
     }
 }

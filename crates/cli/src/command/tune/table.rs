@@ -53,6 +53,7 @@ impl<'a> Table<'a> {
         let figure = figure.map_or("n/a".to_owned(), |figure| format!("{figure:.2}"));
         let missed = ending.state == State::Done && self.study.goal.violation(ending) > 0.0;
         let state = match (ending.state, &ending.class) {
+            (State::Done, _) if !ending.is_valid() => "invalid",
             (State::Done, _) if missed => "SLO missed",
             (State::Done, _) => "done",
             (State::Refused, _) => "refused",
@@ -60,8 +61,11 @@ impl<'a> Table<'a> {
             (State::Timeout, _) => "timeout",
             (State::Stopped, _) => "stopped",
         };
-        let class = ending.class.as_ref();
-        let class = class.map_or(String::new(), |class| format!("  ({class})"));
+        let class = match (&ending.class, ending.failed_requests()) {
+            (Some(class), _) => format!("  ({class})"),
+            (None, Some(failed @ 1..)) => format!("  ({failed} requests failed)"),
+            (None, _) => String::new(),
+        };
         let flags: String = trial.proposal.flags.to_string();
         let flags: String = flags.chars().take(WIDEST).collect();
         let searched = trials
