@@ -60,14 +60,14 @@ pub enum Finish {
 /// Who chooses the points.
 enum Chooser {
     Inside(Box<dyn Searcher>),
-    Outside(Outside),
+    Outside(Box<Outside>),
 }
 
 impl Chooser {
     fn searcher(&self) -> &dyn Searcher {
         match self {
             Chooser::Inside(searcher) => searcher.as_ref(),
-            Chooser::Outside(outside) => outside,
+            Chooser::Outside(outside) => outside.as_ref(),
         }
     }
 
@@ -101,7 +101,7 @@ impl Campaign<'_> {
             let log = self.folder.join("searcher.log");
             let progress = Progress::of_campaign(self.quiet, self.lang);
             let outside = Outside::start(words, self.study, &log, progress, self.wish.clone());
-            return Ok(Chooser::Outside(outside?));
+            return Ok(Chooser::Outside(Box::new(outside?)));
         }
         if let Some(prior) = &self.prior {
             return Ok(Chooser::Inside(Box::new(prior.clone())));
