@@ -296,6 +296,8 @@ fn a_stop_waits_until_the_devices_memory_is_back() {
             used(70_000)
         );
         let mut launch = script(folder.path(), &engine);
+        // The last engine's words would count as this one's.
+        launch.log = folder.path().join(format!("engine-{after}.log"));
         launch.devices = Some(tool.clone());
         launch.patience.memory = match is_back {
             true => Duration::from_secs(60),
