@@ -1,5 +1,6 @@
 //! What a search for capacity found, as `capacity.json` holds it.
 
+use crate::scenario::SimClock;
 use crate::summary::Summary;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,9 @@ pub struct Capacity {
     /// Name of the search.
     #[serde(default)]
     pub label: Option<String>,
+    /// Whether a server was measured or the simulated engine computed.
+    #[serde(default)]
+    pub sim_clock: SimClock,
     /// What was raised: `rate` or `concurrency`.
     pub over: String,
     /// The answer for the first tier.

@@ -15,8 +15,10 @@ use inferometer_core::capacity::{
 use inferometer_core::compare::Metric;
 use inferometer_core::message::Lang;
 use inferometer_core::message::capacity::CapacityText;
+use inferometer_core::message::notes::NoteText;
 use inferometer_core::message::setup::SetupText;
 use inferometer_core::message::sweep::SweepText;
+use inferometer_core::scenario::SimClock;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::Summary;
 use std::path::Path;
@@ -268,6 +270,10 @@ fn pairs(found: &Capacity, lang: Lang) -> Vec<Pair> {
     let answer = &found.answer;
     let objectives = answer.objectives.join(", ");
     let mut pairs = vec![Pair::new(CapacityText::Objectives.text(lang), objectives)];
+    if found.sim_clock == SimClock::Virtual {
+        let note = NoteText::VirtualTime.text(lang);
+        pairs.push(Pair::new(SetupText::Note.text(lang), note));
+    }
     if let Some(binding) = &answer.binding {
         pairs.push(Pair::new(CapacityText::Binding.text(lang), binding.clone()));
     }

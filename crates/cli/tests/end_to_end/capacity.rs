@@ -275,7 +275,7 @@ fn what_is_confirmed_was_met_and_every_request_is_stored() {
 #[test]
 fn tiers_share_the_budget_and_each_says_how_it_ended() {
     let place = Place::new();
-    let command = "--sim-clock virtual --input-tokens 256 --output-tokens 32 --budget 12000";
+    let command = "--sim-clock virtual --input-tokens 256 --output-tokens 32 --budget 60000";
     let tiers = [
         "--slo",
         "ttft.p99=500ms",
@@ -305,10 +305,10 @@ fn tiers_share_the_budget_and_each_says_how_it_ended() {
             "{report}"
         );
     }
-    for word in ["  near", "meets"] {
+    for word in ["  near  ", "meets"] {
         assert!(!report.contains(word), "{report}");
     }
     let stored = json(&place.run(&["report", "found", "--format", "json"]));
-    assert!(stored["requests_spent"].as_u64().unwrap() <= 12_000);
+    assert!(stored["requests_spent"].as_u64().unwrap() <= 60_000);
     assert!(stored["tiers"][2]["value"].is_f64(), "{stored}");
 }

@@ -448,7 +448,9 @@ fn a_table_names_the_points_whose_streams_ran_in_step() {
     let ended = place.run(&command.split_whitespace().collect::<Vec<_>>());
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(
-        ended.stdout.contains("Doubt in-step: concurrency=16"),
+        ended
+            .stdout
+            .contains("in-step: concurrency=16: the streams"),
         "{}",
         ended.stdout
     );

@@ -477,6 +477,7 @@ mod tests {
             pareto: vec![2],
             importance: Vec::new(),
             failures: Vec::new(),
+            is_virtual: false,
             directory: Path::new("out"),
             lang: Lang::En,
         }

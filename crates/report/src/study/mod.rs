@@ -11,6 +11,8 @@ use crate::doc::{Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, 
 use crate::figure::metric_name::name_and_unit;
 use crate::number;
 use inferometer_core::message::Lang;
+use inferometer_core::message::notes::NoteText;
+use inferometer_core::message::setup::SetupText;
 use inferometer_core::message::study::StudyText;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -45,6 +47,8 @@ pub struct StudyReport<'a> {
     pub importance: Vec<ImportanceLine>,
     /// Failed trials: class, number, and the engine's words of one of them.
     pub failures: Vec<(String, usize, Option<String>)>,
+    /// Nothing was started: trials were computed on the simulated engine.
+    pub is_virtual: bool,
     /// Where it is kept.
     pub directory: &'a Path,
     /// In which language.
@@ -286,6 +290,10 @@ fn pairs(report: &StudyReport<'_>) -> Vec<Pair> {
         })
         .collect();
     let mut pairs = vec![Pair::new(StudyText::Goal.text(lang), goals.join(", "))];
+    if report.is_virtual {
+        let note = NoteText::VirtualTime.text(lang);
+        pairs.push(Pair::new(SetupText::Note.text(lang), note));
+    }
     if !report.limits.is_empty() {
         let slos: Vec<&str> = report.limits.iter().map(|it| it.slo.as_str()).collect();
         pairs.push(Pair::new(StudyText::Limits.text(lang), slos.join(", ")));

@@ -61,6 +61,7 @@ fn report(lang: Lang) -> StudyReport<'static> {
         pareto: Vec::new(),
         importance: Vec::new(),
         failures: vec![("no-room-for-kv-cache".into(), 1, Some("ValueError".into()))],
+        is_virtual: false,
         directory: Path::new("out"),
         lang,
     }

@@ -79,6 +79,7 @@ impl Sought {
         progress: &mut Progress,
     ) -> anyhow::Result<Capacity> {
         let label = self.options.run.label.clone();
+        let clock = self.options.connection.sim_clock.unwrap_or_default();
         let mut driver = Driver {
             options: self.options,
             over: self.over,
@@ -97,6 +98,7 @@ impl Sought {
         let found = Capacity {
             schema: SCHEMA.to_owned(),
             label,
+            sim_clock: clock,
             over: self.over.word().to_owned(),
             answer: answers[0].clone(),
             requests_spent: spent,

@@ -13,6 +13,8 @@ use inferometer_campaign::trial::{Level, Origin, State, Trial};
 use inferometer_catalog::engine::EngineKind;
 use inferometer_core::message::Lang;
 use inferometer_core::message::study::StudyText;
+use inferometer_core::note::{Known, Note};
+use inferometer_core::run_dir::RunDir;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_report::study::{
     BestLine, ChangeLine, ComparisonLine, FlagValue, ImportanceLine, LimitLine, ObjectiveLine,
@@ -141,9 +143,18 @@ fn report<'a>(
         pareto: found.pareto.clone(),
         importance: importance.collect(),
         failures: failures.collect(),
+        is_virtual: is_virtual(directory),
         directory,
         lang,
     }
+}
+
+/// Whether the first trial was computed, by what its run says of itself.
+fn is_virtual(folder: &Path) -> bool {
+    let runs = std::fs::read_dir(folder.join("trials/000"));
+    let runs = runs.into_iter().flatten().filter_map(Result::ok);
+    runs.filter_map(|run| RunDir::open(run.path()).ok()?.environment().ok())
+        .any(|about| about.notes.contains(&Note::Known(Known::VirtualTime)))
 }
 
 fn best(study: &Study, found: &StudyResult) -> Option<BestLine> {
