@@ -15,6 +15,7 @@ use inferometer_core::capacity::{
 use inferometer_core::compare::Metric;
 use inferometer_core::message::Lang;
 use inferometer_core::message::capacity::CapacityText;
+use inferometer_core::message::figures::FigureText;
 use inferometer_core::message::notes::NoteText;
 use inferometer_core::message::setup::SetupText;
 use inferometer_core::message::sweep::SweepText;
@@ -125,10 +126,16 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
             .filter_map(|tier| Some((tier.tier.as_deref()?, tier.value?)))
             .collect(),
     };
-    vec![
+    let mut figures = vec![
         search::probes(&search, lang),
         throughput_latency(&curve, lang),
-    ]
+    ];
+    if found.sim_clock == SimClock::Virtual {
+        for figure in &mut figures {
+            (figure.footnotes).push(FigureText::Computed.text(lang).to_owned());
+        }
+    }
+    figures
 }
 
 /// The objective of the first tier that is missed first, where it can be drawn. The attainment

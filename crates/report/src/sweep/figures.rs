@@ -13,7 +13,6 @@ use crate::findings::knee;
 use crate::number;
 use inferometer_core::compare::Metric;
 use inferometer_core::message::figures::FigureText;
-use inferometer_core::message::notes::NoteText;
 use inferometer_core::message::page::PageText;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_core::summary::Summary;
@@ -49,7 +48,7 @@ pub fn figures(report: &SweepReport<'_>) -> Vec<Figure> {
         (None, None) => figures.extend(settings(report, &rows)),
         (None, Some(_)) => {}
     }
-    let computed = (report.is_virtual()).then(|| NoteText::VirtualTime.text(report.lang));
+    let computed = (report.is_virtual()).then(|| FigureText::Computed.text(report.lang));
     let repeated = (report.plan.repeat > 1).then(|| PageText::MedianRepeat.text(report.lang));
     let notes = computed.into_iter().chain(repeated).map(str::to_owned);
     let notes = notes.chain(without_numbers(report, &unmeasured));
