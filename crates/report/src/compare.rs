@@ -113,7 +113,7 @@ fn legend(report: &CompareReport<'_>) -> Block {
     Block::Pairs(pairs)
 }
 
-/// A group in words: its label, its runs and loads, and whose definitions hold.
+/// A group in words: its label, its runs and loads, what they are, and whose definitions hold.
 fn described(group: &Group, label: &str, lang: Lang) -> String {
     let points: BTreeSet<String> = group.runs.iter().map(|run| run.point.key()).collect();
     let tools = (group.runs.iter()).filter_map(|run| run.definition.tool.as_deref());
@@ -127,12 +127,20 @@ fn described(group: &Group, label: &str, lang: Lang) -> String {
         ("points", points.len().to_string()),
         ("name", name),
     ];
-    let text = CompareText::GroupIs.with(lang, &values);
-    if tools.is_empty() {
-        return text;
+    let mut parts = vec![CompareText::GroupIs.with(lang, &values)];
+    match (group.runs.iter())
+        .filter(|run| run.definition.computed)
+        .count()
+    {
+        0 => {}
+        all if all == group.runs.len() => parts.push(CompareText::Computed.text(lang).to_owned()),
+        _ => parts.push(CompareText::PartlyComputed.text(lang).to_owned()),
     }
-    let tool = [("tool", Vec::from_iter(tools).join(", "))];
-    format!("{text}; {}", CompareText::AsDefined.with(lang, &tool))
+    if !tools.is_empty() {
+        let tool = [("tool", Vec::from_iter(tools).join(", "))];
+        parts.push(CompareText::AsDefined.with(lang, &tool));
+    }
+    PunctuationText::Semicolon.join(lang, &parts)
 }
 
 /// One line for each group, by its primary metric.

@@ -7,7 +7,9 @@ use crate::trial::Level;
 use inferometer_catalog::engine::command::CommandError;
 use inferometer_catalog::engine::words::split;
 use inferometer_catalog::engine::{LaunchCommand, Version};
+use inferometer_core::judge::Thresholds;
 use inferometer_core::options::{ConnectionOptions, LoadOptions, WorkOptions};
+use inferometer_core::scenario::{BadValue, Tag};
 use inferometer_core::slo::Slo;
 use inferometer_core::units::Span;
 use serde::Deserialize;
@@ -62,6 +64,9 @@ pub enum StudyError {
     /// A name and a program.
     #[error("[search] has both searcher and command; leave out one of them")]
     TwoSearchers,
+    /// No limit of a doubt.
+    #[error("[goal] threshold: {0}")]
+    Threshold(#[from] BadValue),
     /// Rungs that do not rise.
     #[error("[search] rungs: {0}")]
     Rungs(#[from] crate::search::HalvingError),
@@ -132,6 +137,8 @@ struct GivenGoal {
     #[serde(default)]
     slo: Vec<Slo>,
     attainment: Option<f64>,
+    #[serde(default)]
+    threshold: Vec<Tag>,
 }
 
 #[derive(Deserialize)]
@@ -185,6 +192,8 @@ impl Names {
 
 /// A start takes minutes; beyond this it hangs.
 const START_TIMEOUT: Span = Span(Duration::from_secs(15 * 60));
+/// A setting that turns away more serves the others quickly, and must not win by that.
+const FAILURES_OF_A_TRIAL: &str = "failures-invalid=0.05";
 /// Most starts of one study.
 const MOST_TRIALS: u64 = 100_000;
 
@@ -318,10 +327,16 @@ impl GivenGoal {
                 wanted: "a share above 0 and up to 1, as in 0.95",
             });
         }
+        let thresholds: Vec<Tag> = [FAILURES_OF_A_TRIAL.parse()?]
+            .into_iter()
+            .chain(self.threshold)
+            .collect();
+        Thresholds::with(&thresholds)?;
         Ok(Goal {
             objectives,
             slos: self.slo,
             attainment,
+            thresholds,
         })
     }
 }

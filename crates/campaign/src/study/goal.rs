@@ -1,6 +1,7 @@
 //! What a study wants.
 
 use crate::trial::{Ending, Level, Measurement};
+use inferometer_core::scenario::Tag;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 
 /// What is wanted: one objective or several, and limits that must be kept.
@@ -12,6 +13,8 @@ pub struct Goal {
     pub slos: Vec<Slo>,
     /// Share of requests that must meet the limits of single requests.
     pub attainment: f64,
+    /// From where on a measurement is in doubt, where it is not as in a single run.
+    pub thresholds: Vec<Tag>,
 }
 
 /// A figure and where it should go.
@@ -158,6 +161,7 @@ mod tests {
             ],
             slos: vec![slo.parse().unwrap()],
             attainment: 0.9,
+            thresholds: Vec::new(),
         }
     }
 

@@ -205,6 +205,8 @@ fn a_slower_server_is_worse_and_fails_a_gate() {
     ]);
     assert_eq!(worse.code, Some(1), "{worse:?}");
     assert!(worse.stdout.starts_with("WORSE"), "{}", worse.stdout);
+    let computed = worse.stdout.matches("virtual time").count();
+    assert_eq!(computed, 2, "{}", worse.stdout);
     assert!(
         worse.stdout.lines().all(|line| line.chars().count() <= 80),
         "{}",

@@ -1,6 +1,7 @@
 //! Chinese for whoever asks for it, or whose locale does.
 
-use crate::support::{Place, Sim};
+use crate::support::{ON_ANY_HOST, Place, Sim};
+use inferometer_core::doubt::DoubtCode;
 
 /// What stays as it is in a Chinese line: names, units, codes and words of the field.
 const KEPT: [&str; 36] = [
@@ -77,13 +78,14 @@ fn a_chinese_run_says_nothing_in_english() {
         "--slo",
         "ttft=1s",
     ];
-    let run = place.run(&options);
+    let run = place.run(&[&options[..], &ON_ANY_HOST].concat());
     assert!(run.stdout.starts_with("有效"), "{run:?}");
     // Codes of doubts, and names of the simulated server.
-    let known = [
-        "few", "samples", "steady", "state", "output", "capped", "all", "once", "not", "token",
-        "chunk", "client", "busy", "late", "sim", "null", "Saved", "ttft",
-    ];
+    let codes = DoubtCode::ALL.iter().map(|code| code.word());
+    let known: Vec<&str> = codes
+        .flat_map(|code| code.split('-'))
+        .chain(["sim", "null", "Saved", "ttft"])
+        .collect();
     assert_chinese(&run.stdout, &known);
     assert_chinese(&run.stderr, &known);
     let again = place.run(&["report", "--lang", "zh", "--definitions"]);

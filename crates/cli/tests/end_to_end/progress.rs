@@ -1,6 +1,6 @@
 //! What is said while a run goes on.
 
-use crate::support::{Place, Sim};
+use crate::support::{ON_ANY_HOST, Place, Sim};
 
 const SHORT: [&str; 8] = [
     "--lang",
@@ -16,7 +16,8 @@ const SHORT: [&str; 8] = [
 #[test]
 fn quiet_says_nothing_but_the_report() {
     let sim = Sim::start(&[]);
-    let ended = Place::new().run(&[&["run", &sim.url, "--quiet"], &SHORT[..]].concat());
+    let ended =
+        Place::new().run(&[&["run", &sim.url, "--quiet"], &SHORT[..], &ON_ANY_HOST].concat());
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     assert!(ended.stdout.starts_with("VALID"));
 }
@@ -24,7 +25,7 @@ fn quiet_says_nothing_but_the_report() {
 #[test]
 fn without_a_terminal_there_are_plain_lines_and_no_colours() {
     let sim = Sim::start(&[]);
-    let ended = Place::new().run(&[&["run", &sim.url], &SHORT[..]].concat());
+    let ended = Place::new().run(&[&["run", &sim.url], &SHORT[..], &ON_ANY_HOST].concat());
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.stderr.contains(&sim.url), "{}", ended.stderr);
     assert!(!ended.stderr.contains(['\u{1b}', '\r']) && ended.stderr.ends_with('\n'));

@@ -1,6 +1,6 @@
 //! A run, and everything that can be done with it afterwards.
 
-use crate::support::{Place, Sim, records};
+use crate::support::{ON_ANY_HOST, Place, Sim, records};
 use inferometer_core::summary::Summary;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ fn only_run(place: &Place) -> PathBuf {
 #[test]
 fn without_a_url_the_simulated_engine_is_measured_and_everything_is_kept() {
     let place = Place::new();
-    let run = place.run(&DEMO);
+    let run = place.run(&[&DEMO[..], &ON_ANY_HOST].concat());
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(run.stdout.starts_with("VALID"), "{}", run.stdout);
     let path = only_run(&place);
@@ -235,7 +235,13 @@ fn a_missed_objective_is_told_by_the_exit_code() {
 fn json_on_stdout_is_the_summary_and_nothing_else() {
     let place = Place::new();
     let unwatched = ["--server-metrics", "off"];
-    let options = [&DEMO[..], &["--format", "json", "--quiet"], &unwatched].concat();
+    let options = [
+        &DEMO[..],
+        &["--format", "json", "--quiet"],
+        &unwatched,
+        &ON_ANY_HOST,
+    ]
+    .concat();
     let ended = place.run(&options);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     let shown: Summary = serde_json::from_str(&ended.stdout).unwrap();

@@ -318,6 +318,11 @@ fn bad_studies_are_refused_in_one_line() {
         &["maximize"],
     );
     refused("trials = 12", "trials = 0", &["[budget] trials"]);
+    refused(
+        "[budget]",
+        "threshold = [\"failures=0.1\"]\n[budget]",
+        &["[goal] threshold", "failures=0.1"],
+    );
     let place = Place::new();
     place
         .run(&["tune", "none.toml"])
@@ -397,7 +402,7 @@ fn a_setting_that_turns_requests_away_never_wins() {
 [engine]
 command = "vllm serve qwen2.5-7b --port {port}"
 [space]
-max-model-len = { choice = [512, 4096] }
+max-model-len = { choice = [1800, 4096] }
 [work]
 input-tokens = "uniform(64,2048)"
 output-tokens = "16"
@@ -414,9 +419,19 @@ repeats = 2
 "#;
     let place = Place::new();
     let found = json(&tune(&place, study, &VIRTUAL));
-    let trials = found["trials"].as_array().unwrap();
-    let short = trials.iter().find(|it| it["flags"]["max-model-len"] == 512);
-    let short = short.unwrap();
+    let short = |found: &Value| {
+        let mut trials = found["trials"].as_array().unwrap().iter();
+        let short = trials.find(|it| it["flags"]["max-model-len"] == 1800);
+        short.unwrap().clone()
+    };
+    // About an eighth of the prompts does not fit, which a single run only warns of.
+    let loose = study.replace(
+        "[budget]",
+        "threshold = [\"failures-invalid=0.2\"]\n[budget]",
+    );
+    let loose = short(&json(&tune(&Place::new(), &loose, &VIRTUAL)));
+    assert_eq!(loose["valid"], true, "{loose}");
+    let short = short(&found);
     assert_eq!(short["valid"], false, "{short}");
     assert!(short["failed_requests"].as_u64().unwrap() > 0, "{short}");
     assert_ne!(found["best"]["trial"], short["id"], "{}", found["best"]);

@@ -24,6 +24,7 @@ requests = 4
 warmup = "0"
 [goal]
 maximize = "throughput.output_tokens_per_s"
+threshold = ["in-flight-share=0"]
 [budget]
 trials = 3
 [last-stage]

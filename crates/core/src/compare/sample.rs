@@ -3,7 +3,7 @@
 use super::point::Point;
 use super::series::Series;
 use crate::record::Record;
-use crate::scenario::{Scenario, Shape};
+use crate::scenario::{Scenario, Shape, SimClock};
 use crate::summary::Summary;
 
 /// One run: where it was measured, its figures, and its requests where they are known.
@@ -32,6 +32,8 @@ pub struct Definition {
     pub streamed: Option<bool>,
     /// Whether latency counts from a planned arrival.
     pub from_due: Option<bool>,
+    /// Whether it was computed in virtual time rather than measured.
+    pub computed: bool,
 }
 
 impl Definition {
@@ -43,6 +45,7 @@ impl Definition {
             seed: Some(scenario.seed),
             streamed: Some(scenario.connection.stream),
             from_due: Some(!matches!(scenario.load.shape, Shape::Closed { .. })),
+            computed: scenario.connection.sim_clock == SimClock::Virtual,
         }
     }
 }

@@ -13,8 +13,9 @@ use crate::summary::Concurrency;
 use crate::units::Offset;
 use std::time::Duration;
 
-/// Least span, in mean answers, in which requests under way can be judged.
-const LEAST_PART_OF_AN_ANSWER: f64 = 0.1;
+/// Least span, in mean answers, in which requests under way can be judged. A second wave is sent
+/// within one answer, so that in less a single pause of the client would pass for lost streams.
+const LEAST_ANSWERS: f64 = 1.5;
 /// Parts of that span: the work that is left shrinks inside it.
 const IN_FLIGHT_BINS: usize = 500;
 
@@ -173,10 +174,9 @@ impl<'a> Run<'a> {
             Some(_) => self.last_sent()?,
             None => self.sending_ended(),
         };
-        // In less than a part of one answer nothing can be told.
         let lengths = self.answers.iter().filter_map(|answer| answer.e2e.ms());
         let mean_ms = lengths.sum::<f64>() / self.answers.len() as f64;
-        if to <= from || ms(to.since(from)) < mean_ms * LEAST_PART_OF_AN_ANSWER {
+        if to <= from || ms(to.since(from)) < mean_ms * LEAST_ANSWERS {
             return None;
         }
         // Each sweep is as large as the run, so one at a time.

@@ -106,6 +106,22 @@ fn a_run_by_duration_with_one_long_wave_is_not_shrunk() {
 }
 
 #[test]
+fn one_pause_of_the_client_in_a_short_run_is_no_loss_of_streams() {
+    let sent = [0.0, 180.0, 550.0, 700.0];
+    let mut records: Vec<_> = (0..).zip(sent).map(|(i, at)| healthy(i, at)).collect();
+    let toml = "[load]\nconcurrency = 2\nrequests = 4";
+    let mut run = MadeUp::of(scenario(toml), records.clone());
+    run.ending.stagger_ns = Some(360_000_000);
+    assert_eq!(run.doubt(Code::ShrunkConcurrency), None);
+    // One stream that does the work of two is told in as short a run.
+    for (record, sent) in records.iter_mut().zip([0.0, 400.0, 800.0, 1200.0]) {
+        *record = healthy(record.index, sent);
+    }
+    run.records = records;
+    assert_eq!(run.doubt(Code::ShrunkConcurrency), Some(Severity::Invalid));
+}
+
+#[test]
 fn streams_that_die_silently_shrink_the_concurrency() {
     let half = MadeUp::closed_with(64, 1000, |stream, time| stream % 2 == 0 || time < 500.0);
     assert_eq!(half.doubt(Code::ShrunkConcurrency), Some(Severity::Invalid));

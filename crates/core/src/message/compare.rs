@@ -77,6 +77,10 @@ crate::texts! {
         FiguresAlone => "figures alone: nothing says how much the next run would differ", "只有汇总数值：无从得知下一次运行会相差多少";
         /// Under a table: figures of a tool.
         AsDefined => "numbers as {tool} defines them", "数值按 {tool} 的定义";
+        /// After a side that is no measurement.
+        Computed => "computed in virtual time, not measured", "以虚拟时间计算得出，并非实测";
+        /// After a side of both kinds.
+        PartlyComputed => "partly computed in virtual time, not measured", "部分以虚拟时间计算得出，并非实测";
     }
 }
 

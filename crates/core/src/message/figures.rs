@@ -105,6 +105,8 @@ crate::texts! {
         OverlayPerCard => "Engines compared, per card", "引擎对比（单卡）";
         /// Under figures of what was not measured.
         Computed => "Computed in virtual time on the simulated engine; nothing was measured.", "以虚拟时间在模拟引擎上计算得出，并非实测。";
+        /// Under figures of which some sides were not measured.
+        ComputedSides => "Computed in virtual time on the simulated engine, not measured: {sides}.", "以虚拟时间在模拟引擎上计算得出，并非实测：{sides}。";
         /// Title: one ladder by the number of its cards.
         LadderPerCard => "Load ladder, per card", "加压曲线（单卡）";
         /// Title: failures over levels of load.

@@ -5,6 +5,8 @@ use crate::figure::arms::{self, Arm};
 use crate::figure::ladder::legend;
 use crate::figure::{Figure, comparison};
 use inferometer_core::compare::Group;
+use inferometer_core::message::figures::FigureText;
+use inferometer_core::message::punctuation::PunctuationText;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every figure of a comparison, in reading order: the ratios, the sides over the loads, and
@@ -13,6 +15,7 @@ pub fn figures(report: &CompareReport<'_>) -> Vec<Figure> {
     let labels = told_apart(labels(report.groups));
     let names = report.groups.iter().map(|group| group.name.clone());
     let names: BTreeMap<String, String> = names.zip(labels.iter().cloned()).collect();
+    let computed = computed(report, &labels);
     let groups = report.groups.iter().zip(labels);
     let arms: Vec<Arm<'_>> = groups
         .map(|(group, label)| Arm {
@@ -23,7 +26,26 @@ pub fn figures(report: &CompareReport<'_>) -> Vec<Figure> {
     let mut figures = vec![comparison::ratios(report.comparison, &names, report.lang)];
     figures.extend(arms::overlays(&arms, report.lang));
     figures.extend(arms::distributions(&arms, report.lang));
+    for figure in &mut figures {
+        figure.footnotes.extend(computed.clone());
+    }
     figures
+}
+
+/// Which sides were not measured.
+fn computed(report: &CompareReport<'_>, labels: &[String]) -> Option<String> {
+    let sides = report.groups.iter().zip(labels);
+    let sides = sides.filter(|(group, _)| group.runs.iter().any(|run| run.definition.computed));
+    let sides: Vec<&str> = sides.map(|(_, label)| label.as_str()).collect();
+    let lang = report.lang;
+    match sides.len() {
+        0 => None,
+        all if all == labels.len() => Some(FigureText::Computed.text(lang).to_owned()),
+        _ => {
+            let sides = PunctuationText::Comma.join(lang, &sides);
+            Some(FigureText::ComputedSides.with(lang, &[("sides", sides)]))
+        }
+    }
 }
 
 /// Names of the groups for legends: what tags or labels say where that tells them apart, else

@@ -3,8 +3,10 @@
 use super::left_out::{self, Shown};
 use super::time_unit::TimeUnit;
 use super::{Axis, Colour, Figure, Panel, Sample, Scale, Series, Shape};
+use crate::number;
 use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText as Text;
+use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::{Distribution, Summary};
 use std::collections::BTreeSet;
 
@@ -66,6 +68,24 @@ impl Configurations<'_> {
             when_empty: Text::NoData.text(lang).to_owned(),
             ..Panel::default()
         }
+    }
+
+    /// Marks the names of those whose p99 rests on too few samples, and says what the mark is.
+    fn star(
+        &self,
+        panel: &mut Panel,
+        n: impl Fn(&Summary) -> Option<u64>,
+        lang: Lang,
+    ) -> Option<String> {
+        let least = least_samples(99.0)?;
+        let few = |summary: &Summary| n(summary).is_some_and(|n| n < least);
+        let name = |(name, summary): &(String, &Summary)| match few(summary) {
+            true => format!("{name}*"),
+            false => name.clone(),
+        };
+        panel.x = Axis::of_names(self.named_by.clone(), self.shown().map(name).collect());
+        let any = self.shown().any(|(_, summary)| few(summary));
+        any.then(|| Text::FewSamples.with(lang, &[("least", number::count(least))]))
     }
 
     fn figure(&self, id: &str, title: Text, mut panels: Vec<Panel>, lang: Lang) -> Figure {
@@ -140,7 +160,9 @@ pub fn latency(configurations: &Configurations<'_>, lang: Lang) -> Figure {
             ),
             configurations.series("p99", 1, value(|all| (all.p99, all.p99_interval))),
         ];
-        configurations.panel(metric, unit.sign(), series, lang)
+        let mut panel = configurations.panel(metric, unit.sign(), series, lang);
+        let starred = configurations.star(&mut panel, |summary| of(summary).map(|all| all.n), lang);
+        (panel, starred)
     };
     let per_token = configurations
         .shown()
@@ -150,13 +172,19 @@ pub fn latency(configurations: &Configurations<'_>, lang: Lang) -> Figure {
     } else {
         Text::InterChunk
     };
-    let panels = vec![
+    let (panels, starred): (Vec<_>, Vec<_>) = [
         panel(Text::Ttft, |summary| summary.latency.ttft_ms),
         panel(Text::Tpot, |summary| summary.latency.tpot_ms),
         panel(itl, |summary| summary.latency.itl_ms),
-    ];
+    ]
+    .into_iter()
+    .unzip();
     let title = Text::ConfigurationLatency;
-    configurations.figure("configuration-latency", title, panels, lang)
+    let mut figure = configurations.figure("configuration-latency", title, panels, lang);
+    figure
+        .footnotes
+        .extend(starred.into_iter().flatten().next());
+    figure
 }
 
 /// Duration, output and total tokens a second of each configuration.

@@ -11,6 +11,7 @@ use crate::number;
 use inferometer_core::compare::Metric;
 use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText as Text;
+use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::Summary;
 
 /// From this ratio of the largest to the least latency on, a curve is drawn by ratio.
@@ -67,6 +68,15 @@ impl Latency {
         }
     }
 
+    /// The percentile that it is, where it is one of the tail.
+    fn tail(&self) -> Option<f64> {
+        let percent = match self {
+            Latency::Usual(metric) => metric.word().rsplit_once(".p")?.1,
+            Latency::Limited(objective) => objective.split_once('=')?.0.rsplit_once(".p")?.1,
+        };
+        percent.parse().ok().filter(|&percent: &f64| percent > 50.0)
+    }
+
     fn unit(&self) -> MetricUnit {
         match self {
             Latency::Usual(metric) => unit_of(*metric),
@@ -81,7 +91,9 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
         let pair = tradeoff.rate.of(summary).zip(tradeoff.latency.of(summary));
         pair.filter(|(rate, latency)| rate.is_finite() && latency.is_finite())
     };
-    let mut series = points(tradeoff.ladder, of, tradeoff.shape);
+    let needed = tradeoff.latency.tail().and_then(least_samples);
+    let few = |summary: &Summary| needed.is_some_and(|least| summary.requests.ok < least);
+    let mut series = points(tradeoff.ladder, of, few, tradeoff.shape);
     let limit = tradeoff.objective.as_ref().map(|(_, ms)| *ms);
     let samples = series.iter().flat_map(samples_of);
     let unit = TimeUnit::of(samples.filter_map(|sample| sample.y).chain(limit));
@@ -140,11 +152,21 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
         when_empty: Text::NoData.text(lang).to_owned(),
         ..Panel::default()
     };
+    let mut footnotes = footnotes(tradeoff.ladder, lang);
+    let drawn = tradeoff
+        .ladder
+        .series
+        .iter()
+        .flat_map(|series| &series.points);
+    let mut drawn = drawn.filter(|(_, summary)| tradeoff.ladder.shown.takes(summary));
+    if let Some(least) = needed.filter(|_| drawn.any(|(_, summary)| few(summary))) {
+        footnotes.push(Text::FewSamples.with(lang, &[("least", number::count(least))]));
+    }
     Figure {
         id: "throughput-latency".to_owned(),
         title: Text::ThroughputLatency.text(lang).to_owned(),
         panels: vec![panel],
-        footnotes: footnotes(tradeoff.ladder, lang),
+        footnotes,
         ..Figure::default()
     }
 }
@@ -156,7 +178,7 @@ pub fn pareto(ladder: &Ladder<'_>, lang: Lang) -> Figure {
         user.zip(summary.throughput.output_tokens_per_s)
             .filter(|(user, all)| user.is_finite() && all.is_finite())
     };
-    let mut series = points(ladder, of, Shape::Scatter);
+    let mut series = points(ladder, of, |_| false, Shape::Scatter);
     let mut found: Vec<[f64; 2]> = series
         .iter()
         .flat_map(samples_of)
@@ -195,10 +217,11 @@ fn samples_of(series: &Series) -> &[Sample] {
     }
 }
 
-/// A labelled point for each level, the lowest first.
+/// A labelled point for each level, the lowest first; starred where there are too few samples.
 fn points(
     ladder: &Ladder<'_>,
     of: impl Fn(&Summary) -> Option<(f64, f64)>,
+    few: impl Fn(&Summary) -> bool,
     shape: fn(Vec<Sample>) -> Shape,
 ) -> Vec<Series> {
     let alone = ladder.series.len() == 1;
@@ -210,7 +233,8 @@ fn points(
         shown.sort_by(|a, b| a.0.order(&b.0));
         let samples = shown.into_iter().filter_map(|(level, summary)| {
             let (x, y) = of(summary)?;
-            Some(Sample::new(x, Some(y)).labelled(level.text()))
+            let star = if few(summary) { "*" } else { "" };
+            Some(Sample::new(x, Some(y)).labelled(format!("{}{star}", level.text())))
         });
         Series {
             name: if alone {

@@ -289,7 +289,7 @@ fn options(study: &Study, seed: u64, clock: SimClock, label: &str) -> Options {
         objectives: ObjectiveOptions {
             slo: (!goal.slos.is_empty()).then(|| goal.slos.clone()),
             attainment: of_requests.then_some(goal.attainment),
-            ..ObjectiveOptions::default()
+            threshold: Some(goal.thresholds.clone()),
         },
     }
 }
