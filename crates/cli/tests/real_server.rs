@@ -104,6 +104,10 @@ fn run(url: &str, out: &Path, arguments: &[&str]) -> Output {
             "--concurrency",
             "2",
         ])
+        // How late a busy host is says nothing about the server.
+        .args(["--threshold", "pulse-ms=1e9"])
+        .args(["--threshold", "in-flight-share=0"])
+        .args(["--threshold", "stall-floor-ms=1e9"])
         .arg("--out")
         .arg(out)
         .args(arguments)
