@@ -31,6 +31,8 @@ pub struct Progress {
     held: Option<String>,
     /// Points are part of a campaign, which says itself where it stands.
     campaign: bool,
+    /// Phases end when enough is known, and not by the most requests that they may have.
+    open_ended: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,6 +61,7 @@ impl Progress {
             past: Vec::new(),
             held: None,
             campaign: false,
+            open_ended: false,
         }
     }
 
@@ -67,6 +70,14 @@ impl Progress {
         Progress {
             campaign: true,
             ..Progress::new(quiet, lang)
+        }
+    }
+
+    /// The view of a search's probes, of which nobody knows how long they take.
+    pub fn of_search(quiet: bool, lang: Lang) -> Progress {
+        Progress {
+            open_ended: true,
+            ..Progress::of_campaign(quiet, lang)
         }
     }
 
@@ -128,7 +139,7 @@ impl Progress {
             self.say(&text);
         }
         self.title = title;
-        self.requests = requests;
+        self.requests = requests.filter(|_| !self.open_ended);
         self.duration = duration;
         self.begun = Instant::now();
         self.shown = Instant::now();

@@ -53,9 +53,11 @@ pub struct TierCapacity {
     pub objectives: Vec<String>,
     /// The load; absent where none can be claimed.
     pub value: Option<f64>,
-    /// Low end of its 90 % interval.
+    /// Low end of its 90 % interval, or the highest load that met the objectives where none
+    /// missed them.
     pub low: Option<f64>,
-    /// High end; absent where every load up to the highest met the objectives.
+    /// High end, or the lowest load that missed the objectives where none met them; absent where
+    /// every load up to the highest met them.
     pub high: Option<f64>,
     /// The objective that is missed first.
     pub binding: Option<String>,

@@ -25,6 +25,8 @@ pub enum DoubtCode {
     LostRequests,
     /// Fewer requests under way than configured.
     ShrunkConcurrency,
+    /// Too few requests to fill the streams.
+    UnfilledStreams,
     /// The client sent late.
     ClientLate,
     /// The client was near its ceiling.
@@ -70,6 +72,7 @@ pub enum DoubtCode {
 words!(DoubtCode {
     LostRequests => "lost-requests",
     ShrunkConcurrency => "shrunk-concurrency",
+    UnfilledStreams => "unfilled-streams",
     ClientLate => "client-late",
     ClientBusy => "client-busy",
     Interrupted => "interrupted",

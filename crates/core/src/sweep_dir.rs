@@ -104,10 +104,15 @@ pub enum TrialState {
     Interrupted,
 }
 
-impl TrialState {
-    /// Whether a sweep that is taken up again leaves it alone.
-    pub fn is_final(self) -> bool {
-        matches!(self, TrialState::Done | TrialState::Skipped)
+impl Trial {
+    /// Whether a sweep that is taken up again leaves it alone. A measured visit has a reason only
+    /// where the server died during it: what it shows is no property of the load.
+    pub fn is_final(&self) -> bool {
+        match self.state {
+            TrialState::Done => self.reason.is_none(),
+            TrialState::Skipped => true,
+            TrialState::Failed | TrialState::Interrupted => false,
+        }
     }
 }
 

@@ -237,9 +237,15 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         Some(_) => CapacityText::Found,
         None => CapacityText::NotFound,
     };
-    // An answer that is less than it could be says why.
-    let lacks = match answer.ending {
-        _ if answer.value.is_none() => None,
+    // An answer that is less than it could be says why, and none what is known all the same.
+    let rest = match answer.ending {
+        SearchEnding::NeverMet => None,
+        _ if answer.value.is_none() => match (answer.low, answer.high) {
+            (Some(_), Some(_)) => Some(CapacityText::SoFar),
+            (Some(_), None) => Some(CapacityText::SoFarMet),
+            (None, Some(_)) => Some(CapacityText::SoFarMissed),
+            (None, None) => None,
+        },
         SearchEnding::BudgetSpent => Some(CapacityText::BudgetSpent),
         SearchEnding::Unconfirmed => Some(CapacityText::Unconfirmed),
         SearchEnding::Missed => Some(CapacityText::Missed),
@@ -250,7 +256,7 @@ fn verdict(found: &Capacity, lang: Lang) -> Verdict {
         word: word.text(lang).to_owned(),
         tone,
         reason: without_gaps(&text.with(lang, &values)),
-        rest: lacks.map_or(String::new(), |text| {
+        rest: rest.map_or(String::new(), |text| {
             without_gaps(&text.with(lang, &values))
         }),
     }

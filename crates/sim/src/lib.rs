@@ -48,4 +48,4 @@ pub use drive::Death;
 pub use fault::{FaultError, Faults};
 pub use server::{Ending, Server};
 pub use tls::Tls;
-pub use tokenizer::{Tokenizer, TokenizerError};
+pub use tokenizer::{Tokenizer, TokenizerError, words};

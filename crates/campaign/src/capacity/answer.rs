@@ -16,9 +16,11 @@ pub struct Answer {
     pub tier: usize,
     /// The capacity; absent if no level met the objectives, or if the sample cannot carry it.
     pub value: Option<f64>,
-    /// Low end of its 90 % interval.
+    /// Low end of its 90 % interval, or the highest level that met the objectives where none
+    /// missed them.
     pub low: Option<f64>,
-    /// High end; absent if every level up to the ceiling met the objectives.
+    /// High end, or the lowest level that missed the objectives where none met them; absent if
+    /// every level up to the ceiling met them.
     pub high: Option<f64>,
     /// The objective that is missed first.
     pub binding: Option<String>,
@@ -78,4 +80,6 @@ pub enum Ending {
     NeverMet,
     /// The long run had fewer requests than the percentile needs, so nothing is claimed.
     TooFewSamples,
+    /// The user stopped it.
+    Interrupted,
 }

@@ -88,6 +88,14 @@ impl Search {
         Next::Done(self.tiers.iter().map(|tier| self.answer(tier)).collect())
     }
 
+    /// What is known of every tier when the search is stopped before its end.
+    pub fn stop(mut self) -> Vec<Answer> {
+        for tier in &mut self.tiers {
+            tier.ending.get_or_insert(Ending::Interrupted);
+        }
+        self.tiers.iter().map(|tier| self.answer(tier)).collect()
+    }
+
     /// Gives a tier whose search begins its part of what is left: as much as each of those that
     /// are still to come.
     fn allow(&mut self, at: usize) {
@@ -323,7 +331,10 @@ impl Search {
             edge: None,
             requests_spent: self.spent(),
             confirmation: tier.confirmation,
-            needs: (carried.is_none() && ending != Ending::NeverMet).then(|| tier.least()),
+            needs: carried
+                .is_none()
+                .then(|| tier.least())
+                .filter(|_| !matches!(ending, Ending::NeverMet | Ending::Interrupted)),
             ending,
         };
         if ending == Ending::AtCeiling {
@@ -343,6 +354,9 @@ impl Search {
             answer.high = Some(high);
             answer.binding = Some(self.settings.targets[*target].name.clone());
             answer.edge = Some(curve.edge(&self.history, *target));
+        } else {
+            answer.low = self.levels(tier, true).reduce(f64::max);
+            answer.high = self.levels(tier, false).reduce(f64::min);
         }
         answer
     }

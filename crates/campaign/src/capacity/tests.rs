@@ -27,28 +27,36 @@ type Served = (Option<f64>, u64, f64, Vec<bool>);
 fn run(settings: Settings, mut serve: impl FnMut(u64, f64) -> Served) -> Vec<Answer> {
     let mut search = Search::new(settings).unwrap();
     for _ in 0..1000 {
-        let mut probe = match search.ask() {
-            Next::Done(answers) => return answers,
-            Next::Probe(probe) => *probe,
-        };
-        let mut sent = 0;
-        while sent < probe.most_requests {
-            let (sent_s, in_flight, ttft_s, within) = serve(sent, probe.level);
-            let seen = Seen {
-                order: sent,
-                sent_s,
-                in_flight,
-                ttft_s: Some(ttft_s),
-                within: &within,
-            };
-            sent += 1;
-            if probe.observe(seen) != Step::Continue {
-                break;
-            }
+        if let Some(answers) = probe(&mut search, &mut serve) {
+            return answers;
         }
-        search.tell(probe.finish(sent));
     }
     panic!("the search does not end");
+}
+
+/// Makes the next probe of a search; the answers, if it has ended.
+fn probe(search: &mut Search, mut serve: impl FnMut(u64, f64) -> Served) -> Option<Vec<Answer>> {
+    let mut probe = match search.ask() {
+        Next::Done(answers) => return Some(answers),
+        Next::Probe(probe) => *probe,
+    };
+    let mut sent = 0;
+    while sent < probe.most_requests {
+        let (sent_s, in_flight, ttft_s, within) = serve(sent, probe.level);
+        let seen = Seen {
+            order: sent,
+            sent_s,
+            in_flight,
+            ttft_s: Some(ttft_s),
+            within: &within,
+        };
+        sent += 1;
+        if probe.observe(seen) != Step::Continue {
+            break;
+        }
+    }
+    search.tell(probe.finish(sent));
+    None
 }
 
 /// Runs a search on a server that is a formula: attainment of each target at a level.
@@ -256,6 +264,7 @@ fn overload_ends_a_probe_whatever_the_first_requests_said() {
 fn a_server_that_never_meets_or_always_meets_is_said_so() {
     let never = search(settings(0.95, 4.0), 1, |_| vec![0.3]).remove(0);
     assert_eq!((never.value, never.ending), (None, Ending::NeverMet));
+    assert_eq!(never.high, Some(4.0 / 4096.0));
     let bounded = Settings {
         ceiling: 100.0,
         ..settings(0.95, 4.0)
@@ -263,6 +272,24 @@ fn a_server_that_never_meets_or_always_meets_is_said_so() {
     let always = search(bounded, 1, |_| vec![1.0]).remove(0);
     assert_eq!((always.value, always.high), (Some(100.0), None));
     assert_eq!(always.ending, Ending::AtCeiling);
+}
+
+#[test]
+fn a_search_that_is_stopped_says_what_it_knows() {
+    let up_to = |level: f64| vec![level <= 20.0];
+    let mut search = Search::new(settings(0.95, 4.0)).unwrap();
+    let nothing = search.clone().stop().remove(0);
+    assert_eq!((nothing.low, nothing.high), (None, None));
+    probe(&mut search, |_, level| (None, 1, 0.1, up_to(level)));
+    let met = search.clone().stop().remove(0);
+    assert_eq!((met.low, met.high), (Some(4.0), None));
+    for _ in 0..5 {
+        probe(&mut search, |_, level| (None, 1, 0.1, up_to(level)));
+    }
+    let between = search.stop().remove(0);
+    assert_eq!((between.value, between.ending), (None, Ending::Interrupted));
+    let (low, high) = (between.low.unwrap(), between.high.unwrap());
+    assert!(low < 21.0 && high > 19.0 && high < 40.0, "{between:?}");
 }
 
 #[test]

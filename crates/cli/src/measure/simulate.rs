@@ -21,6 +21,7 @@ use inferometer_core::units::Offset;
 use inferometer_load::setup::WARMUP_SESSION;
 use inferometer_sim::engine::{Engine, Request, virtual_time};
 use inferometer_sim::launch::{Host, Launch, USUAL_DEVICE, USUAL_MODEL, names};
+use inferometer_sim::words;
 use inferometer_workload::{Prompt, Workload};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -207,7 +208,7 @@ fn request(session: u64, prompt: &Prompt, block_size: u32) -> Request {
         hasher.finish() as u32
     };
     let ids: Vec<u32> = match &prompt.content {
-        Content::Text(text) => text.split_whitespace().map(word).collect(),
+        Content::Text(text) => words(text).map(word).collect(),
         Content::Messages(_) | Content::Body(_) | Content::TokenIds(_) => Vec::new(),
     };
     let output = prompt.output_tokens.unwrap_or(USUAL_ANSWER);
@@ -247,15 +248,30 @@ fn write_records(
             output_exact: scenario.work.ignore_eos,
             ..record(served, &prompt)
         };
+        let record = match scenario.connection.stream {
+            true => record,
+            false => whole(record),
+        };
         journal.append(&Entry::end(&record))?;
     }
     journal.flush()?;
     Ok(())
 }
 
+/// The record of an answer that is sent when it is complete.
+fn whole(record: Record) -> Record {
+    Record {
+        first_byte: record.end.filter(|_| record.outcome == Outcome::Done),
+        chunks: Chunks::default(),
+        first_answer: None,
+        streamed: false,
+        ..record
+    }
+}
+
 fn record(served: &Served, prompt: &Prompt) -> Record {
     let words = match &prompt.content {
-        Content::Text(text) => text.split_whitespace().count(),
+        Content::Text(text) => words(text).count(),
         _ => prompt.input_tokens.unwrap_or_default() as usize,
     };
     let outcome = match &served.refused {

@@ -314,7 +314,8 @@ fn the_stored_scenario_repeats_the_run_with_the_same_work_at_the_same_times() {
 #[test]
 fn without_a_stream_there_is_a_latency_and_no_first_token() {
     let sim = Sim::start(&[]);
-    let run = Place::new().measure(
+    let place = Place::new();
+    let run = place.measure(
         &sim.url,
         &[
             "--no-stream",
@@ -332,6 +333,20 @@ fn without_a_stream_there_is_a_latency_and_no_first_token() {
     assert!(run.summary.latency.e2e_ms.unwrap().min > 10.0);
     assert_eq!(run.summary.tokens.output, Some(72));
     assert!(run.ended.stdout.contains("n/a"), "{}", run.ended.stdout);
+    let computed = place.run(&[
+        "run",
+        "--no-stream",
+        "--sim-clock",
+        "virtual",
+        "--requests",
+        "12",
+        "--format",
+        "json",
+        "--quiet",
+    ]);
+    let computed: Summary = serde_json::from_str(&computed.stdout).unwrap();
+    assert!(computed.latency.ttft_ms.is_none() && computed.latency.tpot_ms.is_none());
+    assert!(computed.latency.e2e_ms.is_some());
 }
 
 #[test]

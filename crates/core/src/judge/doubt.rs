@@ -26,6 +26,15 @@ pub enum Doubt {
         /// What was seen.
         in_flight: InFlightEvidence,
     },
+    /// Too few requests to fill the streams.
+    UnfilledStreams {
+        /// Configured streams.
+        configured: u32,
+        /// Most requests that were under way at once.
+        peak: u64,
+        /// Requests of the run.
+        requests: u64,
+    },
     /// The client was late.
     ClientLate {
         /// At what.
@@ -177,6 +186,7 @@ impl Doubt {
         match self {
             Doubt::LostRequests { .. } => DoubtCode::LostRequests,
             Doubt::ShrunkConcurrency { .. } => DoubtCode::ShrunkConcurrency,
+            Doubt::UnfilledStreams { .. } => DoubtCode::UnfilledStreams,
             Doubt::ClientLate { .. } => DoubtCode::ClientLate,
             Doubt::ClientBusy { .. } => DoubtCode::ClientBusy,
             Doubt::Interrupted { .. } => DoubtCode::Interrupted,
@@ -215,7 +225,8 @@ impl Doubt {
             | Doubt::Interrupted { .. }
             | Doubt::ServerDied { .. }
             | Doubt::NothingMeasured { .. } => Severity::Invalid,
-            Doubt::Resent { .. }
+            Doubt::UnfilledStreams { .. }
+            | Doubt::Resent { .. }
             | Doubt::OutputLengths { .. }
             | Doubt::InputLengths { .. }
             | Doubt::WarmCache { .. }

@@ -42,6 +42,7 @@ pub fn judge(
         case.failures(),
         case.resent(),
         case.shrunk_concurrency(),
+        case.unfilled_streams(),
         late,
         busy,
         case.overload_or_no_steady_state(),
@@ -149,6 +150,26 @@ impl Case<'_> {
         (accounts.ok > 0 && few_failed && shrunk).then_some(Doubt::ShrunkConcurrency {
             configured: self.summary.concurrency.configured?,
             in_flight,
+        })
+    }
+
+    /// Whether the load ever was what its name says. Those who think are idle by intention, and
+    /// a run that was cut short has its own doubt.
+    fn unfilled_streams(&self) -> Option<Doubt> {
+        let conversation = self.context.scenario.work.conversation.as_ref();
+        let think = conversation.is_some_and(|conversation| !conversation.think.0.is_zero());
+        if think || self.interrupted().is_some() || self.summary.requests.ok == 0 {
+            return None;
+        }
+        let Shape::Closed { concurrency, .. } = self.context.scenario.load.shape else {
+            return None;
+        };
+        let (configured, peak) = (concurrency, self.summary.concurrency.peak?);
+        let unfilled = (peak as f64) < self.thresholds.in_flight_share * f64::from(configured);
+        unfilled.then_some(Doubt::UnfilledStreams {
+            configured,
+            peak,
+            requests: self.ended(),
         })
     }
 

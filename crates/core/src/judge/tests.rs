@@ -37,15 +37,7 @@ fn a_healthy_run_raises_no_doubt_at_all_if_it_is_long_enough() {
 
 #[test]
 fn healthy_short_runs_raise_nothing_serious_about_their_concurrency() {
-    for (streams, requests) in [
-        (8, 16),
-        (8, 128),
-        (64, 64),
-        (64, 70),
-        (64, 20),
-        (1, 5),
-        (64, 640),
-    ] {
+    for (streams, requests) in [(8, 16), (8, 128), (64, 64), (64, 70), (1, 5), (64, 640)] {
         let found = serious(&MadeUp::closed(streams, requests));
         assert!(
             found.iter().all(|&code| code == Code::NoSteadyState),
@@ -119,6 +111,19 @@ fn one_pause_of_the_client_in_a_short_run_is_no_loss_of_streams() {
     }
     run.records = records;
     assert_eq!(run.doubt(Code::ShrunkConcurrency), Some(Severity::Invalid));
+}
+
+#[test]
+fn requests_that_cannot_fill_the_streams_are_told() {
+    let unfilled = Some(Severity::Warn);
+    for (streams, requests, told) in [(64, 20, unfilled), (64, 640, None), (1, 5, None)] {
+        let run = MadeUp::closed(streams, requests);
+        assert_eq!(
+            run.doubt(Code::UnfilledStreams),
+            told,
+            "{streams} {requests}"
+        );
+    }
 }
 
 #[test]

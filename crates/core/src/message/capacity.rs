@@ -14,7 +14,7 @@ texts! {
         /// The answer without an upper end.
         AtLeast => "at least {value} {unit}: every load up to there met the objectives", "至少 {value} {unit}：直到该负载均满足目标";
         /// No load met the objectives.
-        NeverMet => "no load down to {low} {unit} met the objectives", "负载低至 {low} {unit} 仍不满足目标";
+        NeverMet => "no load down to {high} {unit} met the objectives", "负载低至 {high} {unit} 仍不满足目标";
         /// The sample is too small.
         TooFew => "the last run is too short for this percentile: it needs {needs} requests (give --budget more)", "最后一次运行样本太少，该分位数需要 {needs} 个请求（请增大 --budget）";
         /// The budget is spent.
@@ -25,6 +25,12 @@ texts! {
         Missed => "the long run at {level} {unit} missed the objective: {within} of its requests were within the limit, and {asked} must be", "在 {level} {unit} 下的长时间运行未满足目标：{within} 的请求达标，要求 {asked}";
         /// The user stopped it.
         Interrupted => "the search was stopped by the user", "搜索被用户中止";
+        /// What is known without an answer.
+        SoFar => "so far it seems to lie between {low} and {high} {unit}", "目前看来介于 {low} 与 {high} {unit} 之间";
+        /// The same where nothing was missed.
+        SoFarMet => "the objectives were met up to {low} {unit}", "直到 {low} {unit} 均满足目标";
+        /// The same where nothing was met.
+        SoFarMissed => "the objectives were missed from {high} {unit} on", "从 {high} {unit} 起不满足目标";
         /// Key: what a long run says.
         Confirmed => "Confirmed", "确认";
         /// A long run agreed.

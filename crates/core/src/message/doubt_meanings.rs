@@ -14,6 +14,10 @@ crate::texts! {
         Shrunk => "fewer requests were under way than configured", "在途请求数少于设定的并发数";
         /// Its remedy.
         ShrunkRemedy => "run `inferometer doctor URL`, raise --workers, and check the limit of open files", "运行 `inferometer doctor URL`，调大 --workers，并检查打开文件数上限";
+        /// Of `unfilled-streams`.
+        Unfilled => "too few requests to fill the streams: the load never was what its name says", "请求太少，未能填满并发：实际负载从未达到所标的并发数";
+        /// Its remedy.
+        UnfilledRemedy => "give --requests 'concurrency*10'", "使用 --requests 'concurrency*10'";
         /// Of `client-late`.
         Late => "the client itself sent late", "客户端自身发送滞后";
         /// Its remedy.
@@ -80,6 +84,7 @@ impl DoubtMeaning {
         Some(match code {
             DoubtCode::LostRequests => [M::Lost, M::LostRemedy],
             DoubtCode::ShrunkConcurrency => [M::Shrunk, M::ShrunkRemedy],
+            DoubtCode::UnfilledStreams => [M::Unfilled, M::UnfilledRemedy],
             DoubtCode::ClientLate => [M::Late, M::LateRemedy],
             DoubtCode::ClientBusy => [M::Busy, M::BusyRemedy],
             DoubtCode::Interrupted => [M::Interrupted, M::InterruptedRemedy],

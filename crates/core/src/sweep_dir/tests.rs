@@ -33,6 +33,17 @@ fn trial(id: &str, state: TrialState) -> Trial {
 }
 
 #[test]
+fn a_visit_during_which_the_server_died_is_made_again() {
+    let done = trial("concurrency_1", TrialState::Done);
+    assert!(done.is_final());
+    let died = Trial {
+        reason: Some("the server died: refused".to_owned()),
+        ..done
+    };
+    assert!(!died.is_final());
+}
+
+#[test]
 fn the_same_plan_is_taken_up_and_another_is_refused_with_the_difference() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sweep");

@@ -10,6 +10,7 @@ mod words;
 
 pub(crate) use pieces::Piece;
 pub(crate) use template::{ChatTemplate, OpensAnswer};
+pub use words::words;
 pub(crate) use words::{Vocabulary, word_id};
 
 use std::{
@@ -158,7 +159,7 @@ impl Tokenizer {
 impl Cutter {
     fn encode(&self, text: &str) -> Vec<u32> {
         match self {
-            Cutter::Words => text.split_whitespace().map(word_id).collect(),
+            Cutter::Words => words(text).map(word_id).collect(),
             Cutter::Bytes => text.bytes().map(u32::from).collect(),
             Cutter::OpenAi(encoder) => encoder.encode(text),
             Cutter::File { tokenizer, .. } => {

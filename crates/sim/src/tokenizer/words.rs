@@ -11,6 +11,30 @@ const MOST_WORDS: usize = 1 << 17;
 /// Below this are tokens that are no words.
 const FIRST_WORD: u32 = 16;
 
+/// The words of a text: what spaces part, and each sign of a script that has no spaces.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split_whitespace().flat_map(|run| {
+        let mut rest = run;
+        std::iter::from_fn(move || {
+            let first = rest.chars().next()?;
+            let end = match is_word_by_itself(first) {
+                true => first.len_utf8(),
+                false => rest.find(is_word_by_itself).unwrap_or(rest.len()),
+            };
+            let (word, left) = rest.split_at(end);
+            rest = left;
+            Some(word)
+        })
+    })
+}
+
+/// Chinese and Japanese signs, their punctuation, and Korean syllables.
+fn is_word_by_itself(sign: char) -> bool {
+    matches!(sign,
+        '\u{3000}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
+}
+
 /// The token of a word; `<|5|>` is the token 5.
 pub(crate) fn word_id(word: &str) -> u32 {
     let number = word
@@ -34,7 +58,7 @@ pub(crate) struct Vocabulary(HashMap<u32, Box<str>>);
 impl Vocabulary {
     /// Remembers the words of a text, as long as there is room.
     pub(crate) fn learn(&mut self, text: &str) {
-        for word in text.split_whitespace() {
+        for word in words(text) {
             if self.0.len() >= MOST_WORDS {
                 return;
             }
@@ -55,6 +79,17 @@ impl Vocabulary {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_script_without_spaces_has_a_word_a_sign() {
+        let cut = |text| words(text).collect::<Vec<_>>();
+        assert_eq!(cut("green  house"), ["green", "house"]);
+        assert_eq!(
+            cut("首字 TTFT时延。ok"),
+            ["首", "字", "TTFT", "时", "延", "。", "ok"]
+        );
+        assert_eq!(cut(" "), [""; 0]);
+    }
 
     #[test]
     fn tokens_come_back_as_their_words_or_as_themselves() {

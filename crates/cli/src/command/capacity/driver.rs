@@ -61,7 +61,8 @@ impl Driver<'_> {
             let outcome = outcome.with_stored(requests, met);
             self.keep(&outcome, &search.met(&outcome), &measured, progress);
             if measured.ending.cause == EndCause::Signal {
-                return Ok((self.watched.unanswered(), search.spent() + outcome.sent));
+                let spent = search.spent() + outcome.sent;
+                return Ok((self.watched.answers(&search.stop()), spent));
             }
             if purpose == Purpose::Confirm {
                 self.confirmed.push((outcome.level, measured.summary));

@@ -152,7 +152,7 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     }
     let mut sought = Sought::new(options, arguments.over, &tiers, settings)?;
     sought.repeat = repeat;
-    let mut progress = Progress::of_campaign(arguments.quiet, lang);
+    let mut progress = Progress::of_search(arguments.quiet, lang);
     // What cannot be measured at any load is said before the first.
     Point::prepare(
         at_level(&sought.options, arguments.over, 1.0, 1),

@@ -169,6 +169,7 @@ impl Watched {
                 Ending::AtCeiling => SearchEnding::AtCeiling,
                 Ending::NeverMet => SearchEnding::NeverMet,
                 Ending::TooFewSamples => SearchEnding::TooFewSamples,
+                Ending::Interrupted => SearchEnding::Interrupted,
             },
             needs: answer.needs,
             long_run: answer.confirmation.map(|run| LongRun {
@@ -180,16 +181,6 @@ impl Watched {
             }),
         };
         self.tiers.iter().zip(answers).map(answer).collect()
-    }
-
-    /// What there is to say of a search that was stopped.
-    pub fn unanswered(&self) -> Vec<TierCapacity> {
-        let tier = |tier: &WatchedTier| TierCapacity {
-            tier: (self.tiers.len() > 1).then(|| tier.name.clone()),
-            objectives: tier.objectives.clone(),
-            ..TierCapacity::default()
-        };
-        self.tiers.iter().map(tier).collect()
     }
 }
 
@@ -208,7 +199,7 @@ mod tests {
             tier("batch: e2e.p90=60s"),
         ];
         let watched = Watched::of(&tiers, Some(0.95)).unwrap();
-        let objectives = &watched.unanswered()[0].objectives;
+        let objectives = &watched.tiers[0].objectives;
         assert_eq!(objectives.last().unwrap(), "attainment=0.95");
         let targets: Vec<(String, f64, usize)> = (watched.targets().into_iter())
             .map(|target| (target.name, target.share, target.tier))

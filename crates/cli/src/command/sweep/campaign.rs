@@ -90,9 +90,7 @@ impl Campaign<'_> {
 
     fn is_final(&self, id: &str, repeat: u32) -> bool {
         (self.visited.iter()).any(|visited| {
-            visited.trial.id == id
-                && visited.trial.repeat == repeat
-                && visited.trial.state.is_final()
+            visited.trial.id == id && visited.trial.repeat == repeat && visited.trial.is_final()
         })
     }
 

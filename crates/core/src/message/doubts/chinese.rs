@@ -40,6 +40,13 @@ pub(super) fn text(doubt: &Doubt) -> String {
             "配置并发 {configured}，在途请求本应为 {:.1}，实际平均只有 {:.1}",
             in_flight.expected, in_flight.seen
         ),
+        Doubt::UnfilledStreams {
+            configured,
+            peak,
+            requests,
+        } => format!(
+            "配置并发 {configured}，但同时在途的请求最多只有 {peak} 个：{requests} 个请求不足以填满并发"
+        ),
         Doubt::ClientLate {
             at: Lateness::Sending,
             p99_ms,
@@ -204,6 +211,12 @@ pub(super) fn remedy(doubt: &Doubt) -> String {
         }
         Doubt::ShrunkConcurrency { .. } => {
             "检查客户端是否有中断或等待的请求流；运行 `inferometer doctor URL`，调大 --workers，并检查打开文件数上限"
+        }
+        Doubt::UnfilledStreams { configured, .. } => {
+            return format!(
+                "请将 --requests 设为 {} 或更多；扫描时可令其为并发数的 10 倍",
+                u64::from(*configured) * 10
+            );
         }
         Doubt::ClientLate { .. } => {
             "腾出本机 CPU，换一台不跑服务端的机器来压测，降低 --rate 或调大 --workers；`inferometer doctor` 可给出本机自身误差"

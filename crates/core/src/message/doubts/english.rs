@@ -40,6 +40,13 @@ pub(super) fn text(doubt: &Doubt) -> String {
             "{configured} streams were configured, but while {:.1} requests should have been under way there were {:.1} on average",
             in_flight.expected, in_flight.seen
         ),
+        Doubt::UnfilledStreams {
+            configured,
+            peak,
+            requests,
+        } => format!(
+            "{configured} streams were configured, but at most {peak} were busy at once: {requests} requests do not fill them"
+        ),
         Doubt::ClientLate {
             at: Lateness::Sending,
             p99_ms,
@@ -219,6 +226,12 @@ pub(super) fn remedy(doubt: &Doubt) -> String {
         }
         Doubt::ShrunkConcurrency { .. } => {
             "look for streams that died or waited in the client; run `inferometer doctor URL`, raise --workers, and check the limit of open files"
+        }
+        Doubt::UnfilledStreams { configured, .. } => {
+            return format!(
+                "give --requests {} or more; in a sweep --requests 'concurrency*10'",
+                u64::from(*configured) * 10
+            );
         }
         Doubt::ClientLate { .. } => {
             "free this host's CPU, measure from a host that does not run the server, lower --rate or raise --workers; `inferometer doctor` states this host's own error"

@@ -61,6 +61,11 @@ fn doubts() -> Vec<Doubt> {
                 expected: 8.0,
             },
         },
+        Doubt::UnfilledStreams {
+            configured: 512,
+            peak: 200,
+            requests: 200,
+        },
         Doubt::ClientLate {
             at: Lateness::Sending,
             p99_ms: 12.0,
