@@ -438,9 +438,34 @@ fn a_run_without_an_answer_has_only_its_course_of_time() {
 }
 
 #[test]
+fn a_p99_of_too_few_requests_is_starred_and_said() {
+    for (requests, star) in [(40, "*"), (1000, "")] {
+        let run = made_up::run(&VLLM, load(4, requests));
+        let noted = ladder("few", vec![(Level::Number(4.0), &run)]);
+        let curve = ladder_figures(&noted, Lang::En)
+            .into_iter()
+            .find(|figure| figure.id == "throughput-latency")
+            .unwrap();
+        let Shape::Line(samples) = &curve.panels[0].series[0].shape else {
+            panic!("{:?}", curve.panels[0].series);
+        };
+        assert_eq!(samples[0].label, Some(format!("4{star}")));
+        let table = Configurations {
+            rows: vec![("0-on".to_owned(), &run)],
+            ..Configurations::default()
+        };
+        let bars = configurations::latency(&table, Lang::En);
+        for figure in [&curve, &bars] {
+            let said = figure.footnotes.iter().any(|note| note.starts_with('*'));
+            assert_eq!(said, !star.is_empty(), "{:?}", figure.footnotes);
+        }
+    }
+}
+
+#[test]
 fn levels_that_were_noted_out_of_order_are_joined_by_size() {
     let runs: Vec<Summary> = [8, 1, 4]
-        .map(|streams| made_up::run(&VLLM, load(streams, 200)))
+        .map(|streams| made_up::run(&VLLM, load(streams, 1000)))
         .into();
     let levels = [8.0, 1.0, 4.0].map(Level::Number);
     let noted = ladder("notes", levels.into_iter().zip(&runs).collect());
