@@ -33,6 +33,10 @@ pub(crate) struct Draft {
     twice: Vec<Twice>,
     /// The sample that bare percentiles belong to.
     pub(crate) about: Option<Sample>,
+    /// Output throughput of one card, under its name.
+    per_card: Option<(String, f64)>,
+    /// How many cards there are.
+    cards: Option<f64>,
     /// Unit of times that have none.
     pub(crate) time_unit: Option<Unit>,
     /// The last concurrency was a bare one, the mean where a configured one is known too.
@@ -88,6 +92,13 @@ impl Draft {
         results.count()
     }
 
+    /// Whether all its numbers are percentiles.
+    pub(crate) fn has_only_percentiles(&self) -> bool {
+        let is_percentile =
+            |seen: &Seen| matches!(seen.field, Field::Of(_, Some(Stat::Percentile(_))));
+        !self.seen.is_empty() && self.seen.iter().all(is_percentile)
+    }
+
     /// How many numbers it holds.
     pub(crate) fn numbers(&self) -> usize {
         self.seen.len()
@@ -112,11 +123,14 @@ impl Draft {
         }
         let Some(new) = self.settle(label, quantity) else {
             // A rate that is none is EvalScope's "no limit".
-            if !matches!(label.field, Field::Rate | Field::Bare(_)) {
+            if label.field != Field::Rate {
                 self.pass_over(name);
             }
             return;
         };
+        if new.field == Field::OutputPerCard {
+            self.per_card = Some((name.trim().to_owned(), new.value));
+        }
         if let Field::Of(sample, _) = new.field {
             self.about = Some(sample);
             if sample == Sample::Ttft && Label::is_prefill(name) {
@@ -146,8 +160,10 @@ impl Draft {
     /// What a number is and how large, in the units of a summary; `None` if that is not sure.
     fn settle(&self, label: Label, quantity: Quantity) -> Option<Seen> {
         let unit = quantity.unit.or(label.unit);
-        let field = match (stated(label.field), unit) {
-            (Field::OutputPerS, Some(Unit::RequestsPerSecond)) => Field::RequestsPerS,
+        let served = || self.has(Field::OutputPerS) || self.has(Field::TotalPerS);
+        let field = match (stated(label.field).with_unit(unit), unit) {
+            (Field::Speed(sample), _) if served() => Field::Of(sample, Some(Stat::Mean)),
+            (Field::Speed(_), _) => Field::OutputPerS,
             (Field::Ok, Some(Unit::Percent)) => Field::OkShare,
             (Field::Failed, Some(Unit::Percent)) => Field::FailedShare,
             (Field::Bare(stat), _) => Field::Of(self.about?, Some(stat)),
@@ -160,6 +176,9 @@ impl Draft {
             }
             (field, _) => field,
         };
+        if unit.is_some_and(|unit| !field.takes(unit)) || quantity.value < 0.0 {
+            return None;
+        }
         let in_ms = unit.and_then(Unit::in_ms);
         let factor = match field {
             Field::Of(sample, _) if sample.is_time() => {
@@ -173,8 +192,6 @@ impl Draft {
             Field::OkShare => 0.01,
             Field::FailedShare if quantity.value == 0.0 => 1.0,
             Field::FailedShare => return None,
-            // No count has a percent sign.
-            Field::Total | Field::Planned if unit == Some(Unit::Percent) => return None,
             Field::Rate if quantity.value <= 0.0 => return None,
             _ => 1.0,
         };
@@ -242,10 +259,11 @@ impl Draft {
                 self.point.insert("output_tokens".into(), number(value));
             }
             Field::OutputCap => summary.tokens.output_asked = Some(value),
+            Field::Cards => self.cards = Some(value),
             Field::Of(sample, stat) => {
                 self.spread(sample).set(stat.unwrap_or(Stat::Mean), value);
             }
-            Field::Bare(_) | Field::Other => {}
+            Field::Bare(_) | Field::Speed(_) | Field::OutputPerCard | Field::Other => {}
         }
     }
 
@@ -288,7 +306,21 @@ impl Draft {
     /// Everything is in: settles what the tool means and divides where only totals are given.
     pub(crate) fn finish(mut self, tool: Tool, lines: (usize, usize)) -> Found {
         let mut found = Found::new(tool, lines);
+        if let Some((name, of_one)) = self.per_card.take() {
+            let output = &mut self.summary.throughput.output_tokens_per_s;
+            match (self.cards, *output) {
+                (Some(cards), None) => {
+                    *output = Some(of_one * cards);
+                    found.derived.push("throughput.output_tokens_per_s".into());
+                }
+                _ => self.pass_over(&name),
+            }
+        }
         let mut summary = self.summary;
+        // AIPerf divides what follows the first token by the tokens of each request.
+        if tool == Tool::Aiperf && summary.latency.tpot_ms.is_none() {
+            summary.latency.tpot_ms = summary.latency.itl_ms.clone();
+        }
         match (self.bare_concurrency, summary.concurrency.configured) {
             (Some(mean), Some(_)) => summary.concurrency.mean = Some(mean),
             (Some(mean), None) if tool == Tool::Sglang => summary.concurrency.mean = Some(mean),

@@ -75,7 +75,7 @@ fn points(results: &[&Found]) -> Vec<Point> {
 fn with_rows(results: &[&Found], mut points: Vec<Point>) -> Vec<Point> {
     let mut by_point = BTreeMap::<_, Vec<usize>>::new();
     for (at, (found, point)) in results.iter().zip(&points).enumerate() {
-        if found.tool == Tool::MarkdownTable {
+        if matches!(found.tool, Tool::MarkdownTable | Tool::Guidellm) {
             let key = (found.file.as_str(), found.lines, point.key());
             by_point.entry(key).or_default().push(at);
         }

@@ -1,12 +1,14 @@
 //! Results written as tables: which tool's each is, and which belong together.
 
-use crate::found::Found;
+use crate::found::{Found, Tool};
 use crate::notes::Notes;
-use crate::table;
-use crate::{evalscope, join_percentiles, markdown, mindie, statistics};
+use crate::table::{self, Table};
+use crate::{complete, evalscope, join_percentiles, markdown, mindie, statistics};
 
 /// Lines between the two tables of one MindIE result.
 const MINDIE_GAP: usize = 12;
+/// Lines between EvalScope's summary and its percentiles.
+const EVALSCOPE_GAP: u64 = 6;
 
 /// A result whose second table may follow.
 enum Pending {
@@ -55,9 +57,16 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
         if let Some(percentiles) = evalscope::percentiles(&table) {
             notes.take((table.first, table.last));
             join_percentiles(&mut found, percentiles);
+        } else if let Some(results) = statistics::by_load(&table) {
+            notes.take((table.first, table.last));
+            join_loads(&mut found, results);
         } else if let Some(result) = statistics::begin(&table) {
             notes.take(result.lines());
-            pending = Some(Pending::Statistics(result));
+            if result.has_only_percentiles() && follows(&found, &table) {
+                join_percentiles(&mut found, result.finish());
+            } else {
+                pending = Some(Pending::Statistics(result));
+            }
         } else if let Some(result) = evalscope::summary(&table) {
             found.push(titled(result, notes));
         } else {
@@ -68,11 +77,36 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
     found
 }
 
-/// Takes the lines of a summary, and of the title above it.
+/// Whether a table stands right below a result.
+fn follows(found: &[Found], table: &Table) -> bool {
+    let above = found.last().map(|found| found.lines.1);
+    above.is_some_and(|above| (table.first as u64 + 1).saturating_sub(above) <= EVALSCOPE_GAP)
+}
+
+/// Statistics by load complete EvalScope's table over these loads; else they are results.
+fn join_loads(found: &mut Vec<Found>, results: Vec<Found>) {
+    for result in results {
+        let above = found
+            .iter_mut()
+            .rev()
+            .take_while(|above| above.tool == Tool::Evalscope)
+            .find(|above| above.point == result.point);
+        match above {
+            Some(above) => {
+                complete(above, &result);
+                above.lines.1 = result.lines.1;
+            }
+            None => found.push(result),
+        }
+    }
+}
+
+/// Takes the lines of a summary, and of the title above it, which is EvalScope's.
 fn titled(mut result: Found, notes: &mut Notes<'_>) -> Found {
     let above = result.span().0.saturating_sub(1);
     if notes.bare(above).starts_with("Benchmarking summary") {
         result.lines.0 = above as u64 + 1;
+        result.tool = Tool::Evalscope;
     }
     notes.take(result.span());
     result
