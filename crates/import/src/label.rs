@@ -171,6 +171,12 @@ impl Label {
     }
 }
 
+/// Whether a name tells by how much something is better or worse than something else.
+pub(crate) fn is_change(text: &str) -> bool {
+    let (words, unit) = normalise(text);
+    naming::is_change(&Words { text: &words, unit })
+}
+
 /// Longer texts are prose.
 const LONGEST: usize = 80;
 

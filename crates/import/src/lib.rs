@@ -139,6 +139,9 @@ pub fn complete(summary: &mut Found, percentiles: &Found) {
             &mut summary.speed.decode_tokens_per_s,
             &more.speed.decode_tokens_per_s,
         );
+        let (tokens, more_tokens) = (&mut summary.tokens, &more.tokens);
+        tokens.input_mean = tokens.input_mean.or(more_tokens.input_mean);
+        tokens.output_mean = tokens.output_mean.or(more_tokens.output_mean);
         fill(&mut summary.tokens.input_spread, &more.tokens.input_spread);
         fill(
             &mut summary.tokens.output_spread,

@@ -13,6 +13,8 @@ pub(crate) enum Unit {
     TokensPerSecond,
     CharsPerSecond,
     Bytes,
+    /// How many times something else.
+    Times,
     Percent,
     /// Tokens, requests, pieces: a count with a word behind it.
     Count,
@@ -54,6 +56,7 @@ impl Unit {
             "chars/s" | "char/s" | "chars/sec" | "characters/s" | "字/秒" | "字/s" | "字符/秒"
             | "字符/s" => Unit::CharsPerSecond,
             "g" | "gb" | "gib" | "mb" | "mib" | "tb" | "tib" => Unit::Bytes,
+            "x" | "×" | "倍" => Unit::Times,
             "%" => Unit::Percent,
             "tokens" | "token" | "requests" | "request" | "reqs" | "个" | "次" | "条" | "路"
             | "卡" | "张" | "词元" | "字" | "字符" | "chars" => Unit::Count,

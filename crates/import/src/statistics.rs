@@ -3,7 +3,7 @@
 
 use crate::draft::{Draft, count};
 use crate::found::{Found, Tool};
-use crate::label::{Field, Label, label};
+use crate::label::{Field, Label, Sample, label};
 use crate::quantity::{Quantity, quantity, rate};
 use crate::summary::Stat;
 use crate::table::Table;
@@ -95,6 +95,10 @@ fn is_upright(rows: &[Vec<String>]) -> bool {
     statistics.count() >= 2 && samples.count() >= 1
 }
 
+fn is_total(name: &str) -> bool {
+    name.to_lowercase().contains("total")
+}
+
 fn turn(rows: &[Vec<String>]) -> Vec<Vec<String>> {
     let width = rows.first().map_or(0, Vec::len);
     let column = |at: usize| {
@@ -139,6 +143,9 @@ impl Pending {
         let single = matches!(numbers.as_slice(), [(Stat::Mean, _)]);
         let sample = match (field, single) {
             (Field::Of(sample, _) | Field::Speed(sample), _) => sample,
+            // Tokens of which there is a mean are those of a request.
+            (Field::InputTokens, _) if !is_total(name) => Sample::InputLength,
+            (Field::OutputTokens, _) if !is_total(name) => Sample::OutputLength,
             (_, true) => return self.single(name, numbers[0].1),
             (field, false) => match field.sample() {
                 Some(sample) => sample,

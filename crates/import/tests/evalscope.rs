@@ -41,7 +41,7 @@ fn the_percentiles_below_a_summary_are_of_its_load_and_failures_count() {
     let [result] = found.as_slice() else {
         panic!("{found:?}")
     };
-    assert_eq!((result.tool, result.lines), (Tool::Evalscope, (1, 25)));
+    assert_eq!((result.tool, result.lines), (Tool::Evalscope, (1, 24)));
     assert_eq!(at(result, "/point/concurrency"), 20);
     assert_eq!(at(result, "/summary/requests/planned"), 100);
     assert_eq!(at(result, "/summary/requests/failed"), 15);
@@ -75,13 +75,14 @@ fn an_overview_and_the_metrics_below_it_are_one_result_for_each_load() {
 ├──────┼──────┼───────────────┼────────┼────────┤
 │   20 │    - │ Latency (s)   │  12.80 │  13.99 │
 │      │      │ TPOT (ms)     │  17.66 │  18.36 │
+│      │      │ Output Tokens │ 100.00 │      - │
 └──────┴──────┴───────────────┴────────┴────────┘
 ";
     let found = read("log", text).results;
     let [ten, twenty] = found.as_slice() else {
         panic!("{found:?}")
     };
-    assert_eq!((ten.tool, ten.lines), (Tool::Evalscope, (2, 18)));
+    assert_eq!((ten.tool, ten.lines), (Tool::Evalscope, (2, 20)));
     let output = "/summary/throughput/output_tokens_per_s";
     assert_eq!(at(ten, output), 90.0);
     assert_eq!(at(ten, "/summary/latency/e2e_ms/p99"), 10_990.0);
@@ -91,5 +92,6 @@ fn an_overview_and_the_metrics_below_it_are_one_result_for_each_load() {
     assert_eq!(at(twenty, "/point/concurrency"), 20);
     assert_eq!(at(twenty, output), 150.0);
     assert_eq!(at(twenty, "/summary/latency/tpot_ms/p99"), 18.36);
+    assert_eq!(at(twenty, "/summary/tokens/output_mean"), 100.0);
     assert_eq!(at(twenty, "/summary/latency/ttft_ms"), Value::Null);
 }

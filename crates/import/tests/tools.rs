@@ -241,7 +241,9 @@ fn mindie_tables_need_no_line_between_them() {
         env!("CARGO_MANIFEST_DIR")
     );
     let text = std::fs::read_to_string(path).unwrap();
-    let lines = text.lines().filter(|line| line.starts_with(['+', '|']));
+    let lines = text
+        .lines()
+        .filter(|line| line.starts_with(['┌', '├', '│', '└']));
     let glued: Vec<&str> = lines.collect();
     let found = inferometer_import::read("log", &glued.join("\n")).results;
     assert_eq!(found.len(), 1);

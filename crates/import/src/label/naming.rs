@@ -31,7 +31,7 @@ pub(super) fn field(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
 }
 
 /// By how much something is better or worse than something else.
-fn is_change(words: &Words<'_>) -> bool {
+pub(super) fn is_change(words: &Words<'_>) -> bool {
     words.any(&[
         "提升",
         "提高",
@@ -43,6 +43,8 @@ fn is_change(words: &Words<'_>) -> bool {
         "涨幅",
         "降幅",
         "增长",
+        "相比",
+        "较基线",
         "加速比",
         "倍数",
         "对比",

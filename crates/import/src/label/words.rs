@@ -115,11 +115,13 @@ impl Words<'_> {
             "per stream",
             "per session",
             "per req",
+            "per seq",
             "/user",
             "/client",
             "/stream",
             "/session",
             "/req",
+            "/seq",
             "generatedtokenspeed",
         ];
         if self.any(&of_card) {

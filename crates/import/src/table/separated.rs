@@ -70,7 +70,11 @@ fn is_of_results<R: Iterator<Item = Vec<String>>>(
     if 2 * numbers(&first) < first.len() {
         return false;
     }
-    let named = |name: &str| label(name).is_some_and(|label| label.field != Field::Other);
+    // `Mean TTFT: 1,234` is a name with its number.
+    let named = |name: &str| {
+        !name.contains([':', '：', '='])
+            && label(name).is_some_and(|label| label.field != Field::Other)
+    };
     if numbers(header) == 0 && header.iter().filter(|name| named(name)).count() >= LEAST_NAMES {
         return true;
     }
@@ -152,6 +156,7 @@ mod tests {
             "throughput, latency, and cost matter\nas we saw, in May, again",
             "id,name,age\n1,2,3\n4,5,6",
             "request,1,2\nr1,3,4\nr2,5,6",
+            "Mean TTFT (ms): 1,234.5\nMedian TTFT (ms): 1,100.1\nP99 TTFT (ms): 1,900.0",
         ] {
             assert_eq!(rows(text), None, "{text}");
         }
