@@ -93,11 +93,14 @@ impl Draft {
         results.count()
     }
 
-    /// Whether all its numbers are percentiles.
-    pub(crate) fn has_only_percentiles(&self) -> bool {
-        let is_percentile =
-            |seen: &Seen| matches!(seen.field, Field::Of(_, Some(Stat::Percentile(_))));
-        !self.seen.is_empty() && self.seen.iter().all(is_percentile)
+    /// Whether it has samples, and the mean of none.
+    pub(crate) fn lacks_means(&self) -> bool {
+        let stat = |seen: &Seen| match seen.field {
+            Field::Of(_, stat) => stat,
+            _ => Some(Stat::Mean),
+        };
+        let mut stats = self.seen.iter().map(stat);
+        !self.seen.is_empty() && stats.all(|stat| stat != Some(Stat::Mean))
     }
 
     /// How many numbers it holds.

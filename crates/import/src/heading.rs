@@ -248,6 +248,14 @@ fn number_before(text: &str, word: &str) -> Vec<f64> {
     numbers.collect()
 }
 
+/// `<h3>Title</h3>`.
+fn of_html(text: &str) -> Option<&str> {
+    let (tag, rest) = text.strip_prefix("<h")?.split_once('>')?;
+    let title = rest.split('<').next()?.trim();
+    let is_heading = tag.starts_with(|c: char| ('1'..='6').contains(&c));
+    (is_heading && !title.is_empty()).then_some(title)
+}
+
 fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
     if notes.is_taken(line) {
         return None;
@@ -256,6 +264,9 @@ fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
     let title = text.trim_start_matches('#');
     if title.len() < text.len() && title.starts_with(' ') {
         return Some(printable(title.trim(), 200));
+    }
+    if let Some(title) = of_html(text) {
+        return Some(printable(title, 200));
     }
     let above_is_blank = line == 0 || notes.lines[line - 1].trim().is_empty();
     let is_bullet = text.starts_with(['-', '*', '•']);

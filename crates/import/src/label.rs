@@ -198,6 +198,17 @@ pub(crate) fn label(text: &str) -> Option<Label> {
     fits.then_some(Label { field, unit })
 }
 
+/// Whether a name ends with what is counted by the second: `/s` behind it is no unit of time.
+fn is_rated(name: &str) -> bool {
+    let begin = name
+        .trim_end_matches(|c: char| c.is_ascii_alphabetic())
+        .len();
+    let noun = &name[begin..];
+    name.ends_with(['字', '元', '次', '个', '条', '求'])
+        || Unit::of_word(noun) == Some(Unit::Count)
+        || matches!(noun, "tok" | "toks" | "t" | "req" | "gen" | "it" | "char")
+}
+
 /// Lower case, one space between words, and the unit taken off its end or brackets.
 fn normalise(text: &str) -> (String, Option<Unit>) {
     let mut unit = None;
@@ -219,8 +230,20 @@ fn normalise(text: &str) -> (String, Option<Unit>) {
         rest = inner[close..].trim_start_matches([')', '）', ']']);
     }
     words.push_str(rest);
-    let words = words.to_lowercase().replace(['_', '-', '\u{a0}'], " ");
+    // Arrows only tell whether more is better.
+    let words = (words.to_lowercase()).replace(['_', '-', '\u{a0}', '↑', '↓'], " ");
     let mut parts: Vec<&str> = words.split_whitespace().collect();
+    // `时延/ms`, but not `tokens/s`.
+    if let (None, Some(last)) = (unit, parts.last_mut())
+        && let Some((name, behind)) = last.rsplit_once('/')
+        && let Some(found) = Unit::of_word(behind).filter(|unit| unit.in_ms().is_some())
+        && Unit::of_word(last).is_none()
+        && !name.is_empty()
+        && !is_rated(name)
+    {
+        unit = Some(found);
+        *last = name;
+    }
     if unit.is_none()
         && let Some((last, front)) = parts.split_last()
         && !front.is_empty()

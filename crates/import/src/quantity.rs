@@ -120,6 +120,11 @@ pub(crate) fn quantity(text: &str) -> Option<Quantity> {
         quantity.unit = Some(unit);
         return Some(quantity);
     }
+    if let Some(seconds) = seconds_behind_minutes(rest) {
+        quantity.value = 60.0 * value + seconds;
+        quantity.unit = Some(Unit::Seconds);
+        return Some(quantity);
+    }
     let inner = rest
         .strip_prefix(['(', '[', '（'])?
         .strip_suffix([')', ']', '）'])?
@@ -133,6 +138,15 @@ pub(crate) fn quantity(text: &str) -> Option<Quantity> {
     }
     quantity.unit = Some(Unit::of_word(inner)?);
     Some(quantity)
+}
+
+/// `m12s` behind the minutes.
+fn seconds_behind_minutes(rest: &str) -> Option<f64> {
+    let marks = ["min", "m", "分"];
+    let rest = marks.iter().find_map(|mark| rest.strip_prefix(mark))?;
+    let (seconds, _, rest) = leading_number(rest.trim())?;
+    let is_second = Unit::of_word(rest) == Some(Unit::Seconds);
+    (is_second && (0.0..60.0).contains(&seconds)).then_some(seconds)
 }
 
 /// `1.2k tok/s`, `1.5万`.
@@ -249,6 +263,8 @@ mod tests {
         assert_eq!(value("1.5万"), Some((15_000.0, None)));
         assert_eq!(value("1.2±0.1 s"), Some((1.2, Some(Unit::Seconds))));
         assert_eq!(value("150↑"), Some((150.0, None)));
+        assert_eq!(value("1m12s"), Some((72.0, Some(Unit::Seconds))));
+        assert_eq!(value("2分30秒"), Some((150.0, Some(Unit::Seconds))));
         assert_eq!(value("62G"), Some((62.0, Some(Unit::Bytes))));
     }
 

@@ -210,9 +210,9 @@ impl Pending {
         true
     }
 
-    /// Whether it has percentiles alone, which complete a result that has the means.
-    pub(crate) fn has_only_percentiles(&self) -> bool {
-        self.draft.has_only_percentiles()
+    /// Whether it only completes a result that has the means.
+    pub(crate) fn lacks_means(&self) -> bool {
+        self.draft.lacks_means()
     }
 
     /// The lines so far.

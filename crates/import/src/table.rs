@@ -1,5 +1,6 @@
 //! Tables: Markdown, ASCII and box drawing, separated values, and HTML.
 
+mod decimal;
 mod drawn;
 mod header;
 mod html;
@@ -43,6 +44,7 @@ pub(crate) fn tables(notes: &Notes<'_>) -> Vec<Table> {
     }
     tables.sort_by_key(|table| table.first);
     for table in &mut tables {
+        decimal::with_points(&mut table.rows);
         joined::take_apart(&mut table.rows);
     }
     tables

@@ -48,6 +48,7 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
             continue;
         }
         if let Some(Pending::Statistics(result)) = &mut pending
+            && !is_titled(table.first, notes)
             && result.take(&table)
         {
             notes.take((table.first, table.last));
@@ -62,7 +63,7 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
             join_loads(&mut found, results);
         } else if let Some(result) = statistics::begin(&table) {
             notes.take(result.lines());
-            if result.has_only_percentiles() && follows(&found, &table) {
+            if result.lacks_means() && follows(&found, &table) {
                 join_percentiles(&mut found, result.finish());
             } else {
                 pending = Some(Pending::Statistics(result));
@@ -101,11 +102,16 @@ fn join_loads(found: &mut Vec<Found>, results: Vec<Found>) {
     }
 }
 
+/// Whether EvalScope's title stands above a line: a result of its own begins there.
+fn is_titled(line: usize, notes: &Notes<'_>) -> bool {
+    let above = line.checked_sub(1);
+    above.is_some_and(|above| notes.bare(above).starts_with("Benchmarking summary"))
+}
+
 /// Takes the lines of a summary, and of the title above it, which is EvalScope's.
 fn titled(mut result: Found, notes: &mut Notes<'_>) -> Found {
-    let above = result.span().0.saturating_sub(1);
-    if notes.bare(above).starts_with("Benchmarking summary") {
-        result.lines.0 = above as u64 + 1;
+    if is_titled(result.span().0, notes) {
+        result.lines.0 -= 1;
         result.tool = Tool::Evalscope;
     }
     notes.take(result.span());

@@ -55,6 +55,28 @@ fn the_percentiles_below_a_summary_are_of_its_load_and_failures_count() {
 }
 
 #[test]
+fn percentiles_are_of_the_summary_above_them_though_another_follows() {
+    let first = SUMMARY.replace("│    50% │    99% │", "│    50% │    max │");
+    let second = first
+        .replace("│           20 │", "│           40 │")
+        .replace("700.00", "900.00");
+    let found = read("log", &format!("{first}\n{second}")).results;
+    let longest: Vec<(Value, Value)> = found
+        .iter()
+        .map(|it| {
+            (
+                at(it, "/point/concurrency"),
+                at(it, "/summary/latency/ttft_ms/max"),
+            )
+        })
+        .collect();
+    assert_eq!(
+        longest,
+        [(20.into(), 700.0.into()), (40.into(), 900.0.into())]
+    );
+}
+
+#[test]
 fn an_overview_and_the_metrics_below_it_are_one_result_for_each_load() {
     let text = "\
                 Performance Overview

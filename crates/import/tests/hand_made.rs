@@ -171,6 +171,17 @@ fn separated_values_and_html_are_read_as_tables_are() {
 }
 
 #[test]
+fn decimal_commas_are_read_where_the_whole_table_has_them() {
+    let found = only(&table(&[
+        ("并发", "4"),
+        ("TTFT P50(s)", "0,25"),
+        ("吞吐(tok/s)", "1.210,5"),
+    ]));
+    assert_eq!(at(&found, "/latency/ttft_ms/p50"), 250.0);
+    assert_eq!(at(&found, OUTPUT), 1210.5);
+}
+
+#[test]
 fn characters_a_second_are_no_tokens() {
     let found =
         only("| 并发 | 吞吐（字/秒） | 吞吐（token/秒） |\n|--|--|--|\n| 20 | 1010 | 620 |\n");

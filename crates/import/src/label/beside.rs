@@ -44,13 +44,15 @@ pub(crate) fn together(names: &[&str]) -> Together {
     let answered = has(&labels, &|field| field == Field::RequestsPerS);
     for (label, name) in labels.iter_mut().zip(names) {
         match label {
-            Some(label) if label.field == Field::TotalPerS && one_user && !told_apart => {
-                // vLLM's name for tokens of both kinds.
-                if !name.to_lowercase().contains("total token") {
-                    label.field = Field::OutputPerS;
-                    let name = printable(name.trim(), 80);
-                    assumed.push(Assumption::TotalIsOutput { name });
-                }
+            Some(label)
+                if label.field == Field::TotalPerS
+                    && one_user
+                    && !told_apart
+                    && !is_of_both_kinds(name) =>
+            {
+                label.field = Field::OutputPerS;
+                let name = printable(name.trim(), 80);
+                assumed.push(Assumption::TotalIsOutput { name });
             }
             None if offered && !answered && is_outcome(name) => {
                 let field = Field::RequestsPerS;
@@ -60,6 +62,11 @@ pub(crate) fn together(names: &[&str]) -> Together {
         }
     }
     Together { labels, assumed }
+}
+
+/// vLLM's name for tokens of prompts and answers.
+fn is_of_both_kinds(name: &str) -> bool {
+    name.to_lowercase().contains("total token")
 }
 
 fn is_outcome(name: &str) -> bool {

@@ -11,7 +11,8 @@ pub(super) fn field(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
     if words.text.is_empty() {
         return stat.map(Field::Bare);
     }
-    if is_change(words) {
+    // `P95 TTFT ≤ 2 s` is a condition for something else.
+    if is_change(words) || words.any(&["≤", "≥", "<=", ">=", " < ", " > "]) {
         return None;
     }
     let share = share(words);
@@ -114,6 +115,7 @@ fn aside(words: &Words<'_>) -> Option<Field> {
 /// Times of a part of a request.
 fn latency_part(words: &Words<'_>) -> Option<Sample> {
     let is_rate = words.per_second();
+    let timed = words.unit.is_some_and(|unit| unit.in_ms().is_some());
     // `非首token` holds `首token`.
     if words.any(&["非首", "subsequent token", "后续token", "后续 token"]) {
         return (!is_rate).then_some(Sample::Tpot);
@@ -125,6 +127,10 @@ fn latency_part(words: &Words<'_>) -> Option<Sample> {
         if words.any(&["全量", "prefill"]) {
             return Some(Sample::Ttft);
         }
+    }
+    // `speed [1/TPOT]`.
+    if words.any(&["speed", "速度", "tps", "tok/s", "tokens/s"]) && !timed {
+        return None;
     }
     if words.any(&[
         "ttft",
@@ -228,6 +234,10 @@ fn whole_latency(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
     let mut rest = words.text.replace('的', "");
     for phrase in CHINESE {
         rest = rest.replace(phrase, " ");
+    }
+    // Of one request, or of all of them after each other.
+    if words.is(&["total latency"]) {
+        return None;
     }
     let plain = rest
         .split([' ', '/', ':', '：', ','])

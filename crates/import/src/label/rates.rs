@@ -79,7 +79,7 @@ pub(super) fn tokens(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
 
 fn of_server(words: &Words<'_>) -> Option<Field> {
     let (input, output) = (words.input(), words.output());
-    let throughput = words.any(&["throughput", "吞吐"]);
+    let throughput = words.throughput();
     if !words.token() && !input && !output && !throughput {
         return None;
     }

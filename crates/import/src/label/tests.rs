@@ -105,6 +105,7 @@ fn a_throughput_of_one_card_is_not_the_servers() {
         "throughput (tokens/s/GPU)",
         "单卡吞吐",
         "每卡吞吐(tok/s)",
+        "Tput/GPU",
     ] {
         assert_eq!(field(text), Some(Field::OutputPerCard), "{text}");
     }
@@ -130,11 +131,35 @@ fn changes_and_percentages_are_no_measurements() {
         "TTFT %",
         "throughput vs baseline",
         "QPS (%)",
+        "TTFT P95 ≤ 2s 时 QPS",
     ] {
         assert_eq!(field(text), None, "{text}");
     }
     assert_eq!(field("成功率(%)"), Some(Field::OkShare));
     assert_eq!(field("Success rate %"), Some(Field::OkShare));
+}
+
+#[test]
+fn units_behind_a_slash_and_arrows_are_no_part_of_a_name() {
+    for (text, sample, unit) in [
+        ("TTFT/ms", Sample::Ttft, Unit::Millis),
+        ("平均时延/s", Sample::E2e, Unit::Seconds),
+        ("延迟(ms) ↓", Sample::E2e, Unit::Millis),
+    ] {
+        let label = label(text).unwrap_or_else(|| panic!("{text}"));
+        assert!(
+            matches!(label.field, Field::Of(of, _) if of == sample),
+            "{text}"
+        );
+        assert_eq!(label.unit, Some(unit), "{text}");
+    }
+    for text in ["吞吐量/(token/s)", "tokens/s", "Gen/s", "output tok/s ↑"] {
+        assert_eq!(field(text), Some(Field::OutputPerS), "{text}");
+    }
+    assert_eq!(
+        field("Per User Output Speed [1/TPOT] (tps/user)"),
+        Some(Field::Of(Sample::PerUserSpeed, None))
+    );
 }
 
 #[test]

@@ -32,22 +32,28 @@ impl Words<'_> {
         self.text.split(' ').any(|word| words.contains(&word))
     }
 
+    /// Whether it is called a throughput.
+    pub(super) fn throughput(&self) -> bool {
+        let short = |word: &str| word == "tput";
+        self.any(&["throughput", "吞吐"]) || self.text.split([' ', '/']).any(short)
+    }
+
     pub(super) fn per_second(&self) -> bool {
-        matches!(
-            self.unit,
-            Some(Unit::TokensPerSecond | Unit::CharsPerSecond)
-        ) || self.any(&[
-            "/second",
-            "/s",
-            "per second",
-            "/sec",
-            "throughput",
-            "吞吐",
-            "每秒",
-            "速度",
-            "speed",
-            "tps",
-        ])
+        self.throughput()
+            || matches!(
+                self.unit,
+                Some(Unit::TokensPerSecond | Unit::CharsPerSecond)
+            )
+            || self.any(&[
+                "/second",
+                "/s",
+                "per second",
+                "/sec",
+                "每秒",
+                "速度",
+                "speed",
+                "tps",
+            ])
     }
 
     pub(super) fn input(&self) -> bool {

@@ -149,7 +149,10 @@ fn cells(text: &str) -> Vec<String> {
     let inner = inner.strip_suffix(BARS).unwrap_or(inner);
     inner
         .split(BARS)
-        .map(|cell| cell.trim().trim_matches('*').trim().to_owned())
+        .map(|cell| {
+            let cell = cell.replace("<br>", " ").replace("<br/>", " ");
+            cell.trim().trim_matches('*').trim().to_owned()
+        })
         .collect()
 }
 

@@ -63,7 +63,8 @@ fn is_of_results<R: Iterator<Item = Vec<String>>>(
     header: &[String],
     rows: impl Fn(usize) -> R,
 ) -> bool {
-    let numbers = |cells: &[String]| cells.iter().filter(|cell| quantity(cell).is_some()).count();
+    let is_number = |cell: &&String| quantity(&cell.replace(',', ".")).is_some();
+    let numbers = |cells: &[String]| cells.iter().filter(is_number).count();
     let Some(first) = rows(1).next() else {
         return false;
     };
@@ -85,8 +86,7 @@ fn is_of_results<R: Iterator<Item = Vec<String>>>(
     named_in(ROWS_IN_VAIN) > 0 && named_in(ROWS_LOOKED_AT) >= LEAST_NAMES
 }
 
-/// Cells of a line; a separator in quotes is part of a cell. Where semicolons separate, a comma
-/// is a decimal point.
+/// Cells of a line; a separator in quotes is part of a cell.
 fn cells(text: &str, separator: char) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
@@ -97,15 +97,8 @@ fn cells(text: &str, separator: char) -> Vec<String> {
             c => cells.last_mut().expect("one is there").push(c),
         }
     }
-    let is_decimal = |cell: &str| {
-        cell.matches(',').count() == 1 && cell.chars().all(|c| c.is_ascii_digit() || c == ',')
-    };
     for cell in &mut cells {
-        let plain = cell.trim();
-        *cell = match separator == ';' && is_decimal(plain) {
-            true => plain.replace(',', "."),
-            false => plain.to_owned(),
-        };
+        *cell = cell.trim().to_owned();
     }
     cells
 }
@@ -139,7 +132,7 @@ mod tests {
         for text in [
             "并发,QPS,TTFT(s)\n8,1.5,0.25",
             "并发\tQPS\tTTFT(s)\n8\t1.5\t0.25\n\n尾注\t1",
-            "并发;QPS;TTFT(s)\n8;1,5;0,25",
+            "并发;QPS;TTFT(s)\n8;1.5;0.25",
             ",并发,QPS,TTFT(s)\n0,8,1.5,0.25",
         ] {
             assert_eq!(rows(text).unwrap(), expected, "{text}");
