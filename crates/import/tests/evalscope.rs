@@ -80,12 +80,12 @@ fn percentiles_are_of_the_summary_above_them_though_another_follows() {
 fn an_overview_and_the_metrics_below_it_are_one_result_for_each_load() {
     let text = "\
                 Performance Overview
-┏━━━━━━┳━━━━━━┳━━━━━━━┳━━━━━━━━┳━━━━━━━━┓
-┃Conc. ┃ Rate ┃   RPS ┃  Gen/s ┃ Success┃
-┡━━━━━━╇━━━━━━╇━━━━━━━╇━━━━━━━━╇━━━━━━━━┩
-│   10 │    - │  0.90 │  90.00 │  100.0%│
-│   20 │    - │  1.50 │ 150.00 │   85.0%│
-└──────┴──────┴───────┴────────┴────────┘
+┏━━━━━━┳━━━━━━┳━━━━━┳━━━━━━━┳━━━━━━━━┳━━━━━━━━┓
+┃Conc. ┃ Rate ┃ Num ┃   RPS ┃  Gen/s ┃ Success┃
+┡━━━━━━╇━━━━━━╇━━━━━╇━━━━━━━╇━━━━━━━━╇━━━━━━━━┩
+│   10 │    - │  50 │  0.90 │  90.00 │  100.0%│
+│   20 │    - │ 100 │  1.50 │ 150.00 │   85.0%│
+└──────┴──────┴─────┴───────┴────────┴────────┘
 
                 Per-Request Metrics
 ┏━━━━━━┳━━━━━━┳━━━━━━━━━━━━━━━┳━━━━━━━━┳━━━━━━━━┓
@@ -107,6 +107,7 @@ fn an_overview_and_the_metrics_below_it_are_one_result_for_each_load() {
     assert_eq!((ten.tool, ten.lines), (Tool::Evalscope, (2, 20)));
     let output = "/summary/throughput/output_tokens_per_s";
     assert_eq!(at(ten, output), 90.0);
+    assert_eq!(at(ten, "/summary/requests/planned"), 50);
     assert_eq!(at(ten, "/summary/latency/e2e_ms/p99"), 10_990.0);
     assert_eq!(at(ten, "/summary/latency/ttft_ms/mean"), 101.2);
     let decode = "/summary/speed/decode_tokens_per_s/mean";

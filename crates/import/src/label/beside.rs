@@ -58,6 +58,11 @@ pub(crate) fn together(names: &[&str]) -> Together {
                 let field = Field::RequestsPerS;
                 *label = Some(Label { field, unit: None });
             }
+            // EvalScope's number of requests; elsewhere it may be that of the row.
+            None if *name == "Num" && names.contains(&"Gen/s") => {
+                let field = Field::Total;
+                *label = Some(Label { field, unit: None });
+            }
             _ => {}
         }
     }

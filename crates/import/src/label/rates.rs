@@ -71,6 +71,9 @@ pub(super) fn tokens(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
     match words.scope() {
         Scope::Server => of_server(words),
         Scope::User if input => Some(Field::Other),
+        Scope::User if words.any(&["decode", "解码", "tpot"]) => {
+            Some(Field::Of(Sample::DecodeSpeed, stat))
+        }
         Scope::User => Some(Field::Of(Sample::PerUserSpeed, stat)),
         Scope::Card if input || words.total() => None,
         Scope::Card => Some(Field::OutputPerCard),

@@ -158,7 +158,7 @@ fn units_behind_a_slash_and_arrows_are_no_part_of_a_name() {
     }
     assert_eq!(
         field("Per User Output Speed [1/TPOT] (tps/user)"),
-        Some(Field::Of(Sample::PerUserSpeed, None))
+        Some(Field::Of(Sample::DecodeSpeed, None))
     );
 }
 

@@ -5,6 +5,7 @@ use super::Table;
 use crate::label::{Field, label};
 use crate::notes::Notes;
 use crate::quantity::quantity;
+use crate::summary::Stat;
 
 /// Names of metrics that make lines a table of results.
 const LEAST_NAMES: usize = 2;
@@ -63,7 +64,10 @@ fn is_of_results<R: Iterator<Item = Vec<String>>>(
     header: &[String],
     rows: impl Fn(usize) -> R,
 ) -> bool {
-    let is_number = |cell: &&String| quantity(&cell.replace(',', ".")).is_some();
+    // `99%` is a statistic above its numbers.
+    let is_number = |cell: &&String| {
+        Stat::of_word(cell).is_none() && quantity(&cell.replace(',', ".")).is_some()
+    };
     let numbers = |cells: &[String]| cells.iter().filter(is_number).count();
     let Some(first) = rows(1).next() else {
         return false;
@@ -139,6 +143,8 @@ mod tests {
         }
         let quoted = rows("Metric,avg\nLatency,\"1,234.5\"\n").unwrap();
         assert_eq!(quoted[1], ["Latency", "1,234.5"]);
+        let ranked = rows("Name,Average Response Time (ms),50%,99%\nx,3,2,9").unwrap();
+        assert_eq!(ranked[1], ["x", "3", "2", "9"]);
         let turned = rows("metric,c=1,c=8\nQPS,1,6\nTTFT(ms),20,90").unwrap();
         assert_eq!(turned.len(), 3);
     }
