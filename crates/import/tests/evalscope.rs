@@ -1,10 +1,10 @@
 //! EvalScope's console tables of today, whose parts are one result.
 
-use inferometer_import::{Found, Tool, read};
+use inferometer_import::{Found, Tool, measured, read};
 use serde_json::Value;
 
 fn at(found: &Found, pointer: &str) -> Value {
-    let found = serde_json::to_value(found).unwrap();
+    let found = serde_json::to_value(found).expect("a result is JSON");
     found.pointer(pointer).cloned().unwrap_or(Value::Null)
 }
 
@@ -34,6 +34,41 @@ Percentile results:
 │ Decode (tok/s) │  45.00 │  55.00 │
 └────────────────┴────────┴────────┘
 ";
+
+const OVERVIEW: &str = "\
+                Performance Overview
+┏━━━━━━┳━━━━━━┳━━━━━┳━━━━━━━┳━━━━━━━━┳━━━━━━━━┓
+┃Conc. ┃ Rate ┃ Num ┃   RPS ┃  Gen/s ┃ Success┃
+┡━━━━━━╇━━━━━━╇━━━━━╇━━━━━━━╇━━━━━━━━╇━━━━━━━━┩
+│   10 │    - │  50 │  0.90 │  90.00 │  100.0%│
+│   20 │    - │ 100 │  1.50 │ 150.00 │   85.0%│
+└──────┴──────┴─────┴───────┴────────┴────────┘
+
+                Per-Request Metrics
+┏━━━━━━┳━━━━━━┳━━━━━━━━━━━━━━━┳━━━━━━━━┳━━━━━━━━┓
+┃Conc. ┃ Rate ┃ Metric        ┃    avg ┃    p99 ┃
+┡━━━━━━╇━━━━━━╇━━━━━━━━━━━━━━━╇━━━━━━━━╇━━━━━━━━┩
+│   10 │    - │ Latency (s)   │  10.80 │  10.99 │
+│      │      │ TTFT (ms)     │ 101.20 │ 140.00 │
+│      │      │ Decode toks/s │  95.00 │      - │
+├──────┼──────┼───────────────┼────────┼────────┤
+│   20 │    - │ Latency (s)   │  12.80 │  13.99 │
+│      │      │ TPOT (ms)     │  17.66 │  18.36 │
+│      │      │ Output Tokens │ 100.00 │      - │
+└──────┴──────┴───────────────┴────────┴────────┘
+";
+
+#[test]
+fn an_overview_is_no_repeat_of_the_blocks_above_it() {
+    let found = read("log", &format!("{SUMMARY}\n{OVERVIEW}")).results;
+    let measured = measured(&found);
+    let loads: Vec<(Value, usize)> = measured
+        .iter()
+        .map(|(_, it)| (at(it, "/point/concurrency"), it.lines.0 as usize))
+        .collect();
+    assert_eq!(found.len(), 3);
+    assert_eq!(loads, [(20.into(), 1), (10.into(), 27)]);
+}
 
 #[test]
 fn the_percentiles_below_a_summary_are_of_its_load_and_failures_count() {
@@ -78,29 +113,7 @@ fn percentiles_are_of_the_summary_above_them_though_another_follows() {
 
 #[test]
 fn an_overview_and_the_metrics_below_it_are_one_result_for_each_load() {
-    let text = "\
-                Performance Overview
-┏━━━━━━┳━━━━━━┳━━━━━┳━━━━━━━┳━━━━━━━━┳━━━━━━━━┓
-┃Conc. ┃ Rate ┃ Num ┃   RPS ┃  Gen/s ┃ Success┃
-┡━━━━━━╇━━━━━━╇━━━━━╇━━━━━━━╇━━━━━━━━╇━━━━━━━━┩
-│   10 │    - │  50 │  0.90 │  90.00 │  100.0%│
-│   20 │    - │ 100 │  1.50 │ 150.00 │   85.0%│
-└──────┴──────┴─────┴───────┴────────┴────────┘
-
-                Per-Request Metrics
-┏━━━━━━┳━━━━━━┳━━━━━━━━━━━━━━━┳━━━━━━━━┳━━━━━━━━┓
-┃Conc. ┃ Rate ┃ Metric        ┃    avg ┃    p99 ┃
-┡━━━━━━╇━━━━━━╇━━━━━━━━━━━━━━━╇━━━━━━━━╇━━━━━━━━┩
-│   10 │    - │ Latency (s)   │  10.80 │  10.99 │
-│      │      │ TTFT (ms)     │ 101.20 │ 140.00 │
-│      │      │ Decode toks/s │  95.00 │      - │
-├──────┼──────┼───────────────┼────────┼────────┤
-│   20 │    - │ Latency (s)   │  12.80 │  13.99 │
-│      │      │ TPOT (ms)     │  17.66 │  18.36 │
-│      │      │ Output Tokens │ 100.00 │      - │
-└──────┴──────┴───────────────┴────────┴────────┘
-";
-    let found = read("log", text).results;
+    let found = read("log", OVERVIEW).results;
     let [ten, twenty] = found.as_slice() else {
         panic!("{found:?}")
     };

@@ -16,7 +16,7 @@ fn only(text: &str) -> Found {
 
 /// A number of a result's summary, `null` where there is none.
 fn at(found: &Found, pointer: &str) -> Value {
-    let summary = serde_json::to_value(&found.summary).unwrap();
+    let summary = serde_json::to_value(&found.summary).expect("a summary is JSON");
     summary.pointer(pointer).cloned().unwrap_or(Value::Null)
 }
 
