@@ -20,6 +20,11 @@ pub enum Assumption {
         /// As the source calls it.
         name: String,
     },
+    /// A total beside the speed of one user counts output tokens alone.
+    TotalIsOutput {
+        /// As the source calls it.
+        name: String,
+    },
     /// The client's command does not say how many prompts it sends.
     DefaultPrompts {
         /// By its default.
@@ -56,6 +61,9 @@ impl Assumption {
             }
             Assumption::PrefillIsTtft { name } => {
                 Text::PrefillIsTtft.with(lang, &[("name", name.clone())])
+            }
+            Assumption::TotalIsOutput { name } => {
+                Text::TotalIsOutput.with(lang, &[("name", name.clone())])
             }
             Assumption::DefaultPrompts { count } => {
                 Text::DefaultPrompts.with(lang, &[("count", count.to_string())])

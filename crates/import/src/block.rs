@@ -24,8 +24,8 @@ enum Line<'a> {
     Start(Option<Tool>),
     /// A frame that ends one.
     End,
-    /// A title inside one: bare percentiles under it are of this sample.
-    Section(Sample),
+    /// A title inside one: bare percentiles under it are of this sample, if it is known.
+    Section(Option<Sample>),
     Entries(Vec<Entry<'a>>),
     /// A progress bar says how many requests were planned.
     Progress(u64),
@@ -99,8 +99,11 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
                 }
             }
             Line::Section(sample) => {
-                if let Some(open) = &mut open {
-                    open.draft.about = Some(sample);
+                if let Some(open) = open
+                    .as_mut()
+                    .filter(|open| sample.is_some() || open.goes_on())
+                {
+                    open.draft.about = sample;
                     open.last = at;
                 }
             }
@@ -116,6 +119,9 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
             Line::Unknown(name) => {
                 if let Some(open) = open.as_mut().filter(|open| open.draft.results() > 0) {
                     open.passed_over.push((at, name));
+                    if open.goes_on() {
+                        open.last = at;
+                    }
                 }
             }
             Line::Text => {}
@@ -136,6 +142,11 @@ impl<'a> Open<'a> {
             names: String::new(),
             passed_over: Vec::new(),
         }
+    }
+
+    /// Whether what is not known may still be of it: a title's block has a frame that ends it.
+    fn goes_on(&self) -> bool {
+        self.titled == Some(None) && self.draft.results() > 0
     }
 
     /// Whether another result begins with these entries. A title's block goes on to its end,
@@ -239,7 +250,10 @@ fn parse(text: &str) -> Line<'_> {
         }) = label(title)
             && (is_title || text.trim_end().ends_with([':', '：']))
         {
-            return Line::Section(sample);
+            return Line::Section(Some(sample));
+        }
+        if is_title {
+            return Line::Section(None);
         }
     }
     let entries = entries(text);

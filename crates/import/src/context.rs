@@ -1,4 +1,4 @@
-//! What stands around a result in notes: commands, start errors, memory readings, headings.
+//! What stands around a result in notes: commands, start errors, memory readings.
 
 use crate::assumption::Assumption;
 use crate::command::{self, Command};
@@ -128,51 +128,4 @@ fn settle(found: &mut Found, client: &str) {
             .point
             .insert("concurrency".into(), crate::draft::number(streams));
     }
-}
-
-/// Names each result by the heading above it.
-pub(crate) fn name(results: &mut [Found], notes: &Notes<'_>) {
-    let mut floor = 0;
-    let mut last: Option<((u64, u64), Option<String>)> = None;
-    for found in results {
-        let (first, end) = found.span();
-        let heading = match &last {
-            // Columns of one table share its heading.
-            Some((lines, heading)) if *lines == found.lines => heading.clone(),
-            _ => (floor..first).rev().find_map(|line| heading(notes, line)),
-        };
-        last = Some((found.lines, heading.clone()));
-        floor = end + 1;
-        found.label = match (heading, found.label.take()) {
-            (Some(heading), Some(own)) if found.tool == Tool::MarkdownTable => {
-                Some(format!("{heading}: {own}"))
-            }
-            (heading, own) => own.or(heading),
-        };
-    }
-}
-
-fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
-    if notes.is_taken(line) {
-        return None;
-    }
-    let text = notes.lines[line].trim();
-    let title = text.trim_start_matches('#');
-    if title.len() < text.len() && title.starts_with(' ') {
-        return Some(printable(title.trim(), 200));
-    }
-    let above_is_blank = line == 0 || notes.lines[line - 1].trim().is_empty();
-    let is_bullet = text.starts_with(['-', '*', '•']);
-    let plain = bare(text).trim_end_matches([':', '：']);
-    let is_title = above_is_blank
-        && !plain.is_empty()
-        && text.chars().count() <= 60
-        && !text.starts_with(['|', '`', '!', '{', '}', '[', '=', '+', '<', '"', '│', '┌'])
-        && !text.ends_with(['.', '。', ',', '，', '\\'])
-        && !plain.contains(" --")
-        && !plain.starts_with("Namespace(")
-        && crate::block::entries(plain).is_empty()
-        && command::memory_gib(text).is_none()
-        && (!is_bullet || plain.contains(|c: char| c.is_ascii_digit()));
-    is_title.then(|| printable(plain, 200))
 }

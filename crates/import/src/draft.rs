@@ -1,13 +1,14 @@
 //! A result while its numbers are being collected.
 
+mod finish;
+
 use crate::assumption::Assumption;
-use crate::found::{Found, Tool, Twice};
+use crate::found::Twice;
 use crate::label::{Field, Label, Sample};
 use crate::quantity::{Quantity, Unit, convert};
 use crate::summary::{ImportedSlo, ImportedSummary, Spread, Stat};
 use inferometer_core::hostile::printable;
 use serde_json::{Value, json};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Longer names are cut.
@@ -33,6 +34,10 @@ pub(crate) struct Draft {
     twice: Vec<Twice>,
     /// The sample that bare percentiles belong to.
     pub(crate) about: Option<Sample>,
+    /// Output throughput of one card, under its name.
+    per_card: Option<(String, f64)>,
+    /// How many cards there are.
+    cards: Option<f64>,
     /// Unit of times that have none.
     pub(crate) time_unit: Option<Unit>,
     /// The last concurrency was a bare one, the mean where a configured one is known too.
@@ -88,6 +93,16 @@ impl Draft {
         results.count()
     }
 
+    /// Whether it has samples, and the mean of none.
+    pub(crate) fn lacks_means(&self) -> bool {
+        let stat = |seen: &Seen| match seen.field {
+            Field::Of(_, stat) => stat,
+            _ => Some(Stat::Mean),
+        };
+        let mut stats = self.seen.iter().map(stat);
+        !self.seen.is_empty() && stats.all(|stat| stat != Some(Stat::Mean))
+    }
+
     /// How many numbers it holds.
     pub(crate) fn numbers(&self) -> usize {
         self.seen.len()
@@ -112,11 +127,14 @@ impl Draft {
         }
         let Some(new) = self.settle(label, quantity) else {
             // A rate that is none is EvalScope's "no limit".
-            if !matches!(label.field, Field::Rate | Field::Bare(_)) {
+            if label.field != Field::Rate {
                 self.pass_over(name);
             }
             return;
         };
+        if new.field == Field::OutputPerCard {
+            self.per_card = Some((name.trim().to_owned(), new.value));
+        }
         if let Field::Of(sample, _) = new.field {
             self.about = Some(sample);
             if sample == Sample::Ttft && Label::is_prefill(name) {
@@ -146,8 +164,10 @@ impl Draft {
     /// What a number is and how large, in the units of a summary; `None` if that is not sure.
     fn settle(&self, label: Label, quantity: Quantity) -> Option<Seen> {
         let unit = quantity.unit.or(label.unit);
-        let field = match (stated(label.field), unit) {
-            (Field::OutputPerS, Some(Unit::RequestsPerSecond)) => Field::RequestsPerS,
+        let served = || self.has(Field::OutputPerS) || self.has(Field::TotalPerS);
+        let field = match (stated(label.field).with_unit(unit), unit) {
+            (Field::Speed(sample), _) if served() => Field::Of(sample, Some(Stat::Mean)),
+            (Field::Speed(_), _) => Field::OutputPerS,
             (Field::Ok, Some(Unit::Percent)) => Field::OkShare,
             (Field::Failed, Some(Unit::Percent)) => Field::FailedShare,
             (Field::Bare(stat), _) => Field::Of(self.about?, Some(stat)),
@@ -160,6 +180,9 @@ impl Draft {
             }
             (field, _) => field,
         };
+        if unit.is_some_and(|unit| !field.takes(unit)) || quantity.value < 0.0 {
+            return None;
+        }
         let in_ms = unit.and_then(Unit::in_ms);
         let factor = match field {
             Field::Of(sample, _) if sample.is_time() => {
@@ -173,8 +196,6 @@ impl Draft {
             Field::OkShare => 0.01,
             Field::FailedShare if quantity.value == 0.0 => 1.0,
             Field::FailedShare => return None,
-            // No count has a percent sign.
-            Field::Total | Field::Planned if unit == Some(Unit::Percent) => return None,
             Field::Rate if quantity.value <= 0.0 => return None,
             _ => 1.0,
         };
@@ -242,10 +263,11 @@ impl Draft {
                 self.point.insert("output_tokens".into(), number(value));
             }
             Field::OutputCap => summary.tokens.output_asked = Some(value),
+            Field::Cards => self.cards = Some(value),
             Field::Of(sample, stat) => {
                 self.spread(sample).set(stat.unwrap_or(Stat::Mean), value);
             }
-            Field::Bare(_) | Field::Other => {}
+            Field::Bare(_) | Field::Speed(_) | Field::OutputPerCard | Field::Other => {}
         }
     }
 
@@ -284,99 +306,6 @@ impl Draft {
             self.spread(sample).fill(spread);
         }
     }
-
-    /// Everything is in: settles what the tool means and divides where only totals are given.
-    pub(crate) fn finish(mut self, tool: Tool, lines: (usize, usize)) -> Found {
-        let mut found = Found::new(tool, lines);
-        let mut summary = self.summary;
-        match (self.bare_concurrency, summary.concurrency.configured) {
-            (Some(mean), Some(_)) => summary.concurrency.mean = Some(mean),
-            (Some(mean), None) if tool == Tool::Sglang => summary.concurrency.mean = Some(mean),
-            (Some(configured), None) => {
-                summary.concurrency.configured = count(configured);
-                self.point.insert("concurrency".into(), number(configured));
-            }
-            (None, _) => {}
-        }
-        let requests = &mut summary.requests;
-        if requests.planned.is_none() {
-            requests.planned = self.total;
-        } else if let (Some(total), None, None) = (self.total, requests.ok, requests.failed) {
-            requests.ok = Some(total);
-        }
-        let tokens = &mut summary.tokens;
-        tokens.input_mean = tokens.input_spread.as_ref().and_then(|spread| spread.mean);
-        tokens.output_mean = tokens.output_spread.as_ref().and_then(|spread| spread.mean);
-        // A mean alone is no distribution.
-        for spread in [&mut tokens.input_spread, &mut tokens.output_spread] {
-            if spread
-                .as_ref()
-                .is_some_and(|s| s.percentiles().is_empty() && s.max.is_none())
-            {
-                *spread = None;
-            }
-        }
-        let ok = requests.ok;
-        let mut derive = |name, place: &mut Option<f64>, total: Option<u64>, by: Option<f64>| {
-            if let (None, Some(total), Some(by)) = (*place, total, by.filter(|by| *by > 0.0)) {
-                *place = Some(total as f64 / by);
-                found.derived.push(Cow::Borrowed(name));
-            }
-        };
-        let requests_made = ok.map(|ok| ok as f64);
-        derive(
-            "tokens.input_mean",
-            &mut tokens.input_mean,
-            tokens.input,
-            requests_made,
-        );
-        derive(
-            "tokens.output_mean",
-            &mut tokens.output_mean,
-            tokens.output,
-            requests_made,
-        );
-        let (throughput, window) = (&mut summary.throughput, summary.window_s);
-        derive(
-            "throughput.requests_per_s",
-            &mut throughput.requests_per_s,
-            ok,
-            window,
-        );
-        derive(
-            "throughput.input_tokens_per_s",
-            &mut throughput.input_tokens_per_s,
-            tokens.input,
-            window,
-        );
-        derive(
-            "throughput.output_tokens_per_s",
-            &mut throughput.output_tokens_per_s,
-            tokens.output,
-            window,
-        );
-        for spread in latencies(&mut summary) {
-            spread.n = spread.n.or(ok);
-        }
-        found.point = self.point;
-        found.assumed = self.assumed;
-        found.unread = self.unread;
-        found.twice = self.twice;
-        found.summary = Some(summary);
-        found
-    }
-}
-
-/// Samples with one value for each request.
-fn latencies(summary: &mut ImportedSummary) -> impl Iterator<Item = &mut Spread> {
-    let latency = &mut summary.latency;
-    [
-        &mut latency.ttft_ms,
-        &mut latency.tpot_ms,
-        &mut latency.e2e_ms,
-    ]
-    .into_iter()
-    .flatten()
 }
 
 /// The field with the statistic that it has where none is named.

@@ -172,6 +172,7 @@ fn labelled(object: &Map<String, Value>, lines: (usize, usize)) -> Option<Found>
                     Field::Of(sample, _) => sample,
                     // Percentiles of tokens a second are of single requests.
                     Field::OutputPerS => Sample::PerUserSpeed,
+                    Field::Speed(sample) => sample,
                     _ => continue,
                 };
                 let factor = if sample.is_time() {
@@ -268,14 +269,7 @@ pub(crate) fn percentiles(objects: &[Map<String, Value>], lines: (usize, usize))
 /// One number of EvalScope's percentiles.
 pub(crate) fn percentile(draft: &mut Draft, rank: Stat, column: &str, value: f64) {
     let label = label(column);
-    let sample = match label.and_then(|label| label.field.sample()) {
-        // Speeds behind the first token, beside those of whole requests.
-        Some(Sample::PerUserSpeed) if column.to_lowercase().contains("decode") => {
-            Some(Sample::DecodeSpeed)
-        }
-        sample => sample,
-    };
-    let Some(sample) = sample else {
+    let Some(sample) = label.and_then(|label| label.field.sample()) else {
         return match column {
             "Percentiles" => (),
             column => draft.pass_over(column),

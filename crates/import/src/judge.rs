@@ -225,6 +225,10 @@ pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<Doubt> {
         .zip(throughput.output_tokens_per_s)
         .map(|(a, b)| a + b);
     let output = throughput.output_tokens_per_s;
+    // All tokens are at least those of the answers.
+    let least_total = throughput
+        .total_tokens_per_s
+        .filter(|total| output.is_some_and(|output| output > *total));
     let [of_output, of_input] = [tokens.output, tokens.input].map(per_second);
     [
         (
@@ -253,6 +257,13 @@ pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<Doubt> {
             throughput.total_tokens_per_s,
             Text::SumOfBoth,
             sum,
+            0.0,
+        ),
+        (
+            Text::OutputThroughput,
+            output,
+            Text::TotalThroughput,
+            least_total,
             0.0,
         ),
         (

@@ -1,9 +1,16 @@
 //! Names of metrics as tools and people write them, in English and Chinese.
 
+mod beside;
 mod naming;
+mod rates;
+mod statistic;
+mod words;
+
+pub(crate) use beside::together;
 
 use crate::quantity::Unit;
 use crate::summary::Stat;
+use words::Words;
 
 /// A sample that numbers may describe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +60,12 @@ pub(crate) enum Field {
     InputPerS,
     OutputPerS,
     TotalPerS,
+    /// A speed of this sample beside the server's throughput, and else that throughput.
+    Speed(Sample),
+    /// Output throughput over the number of cards.
+    OutputPerCard,
+    /// How many cards the server has.
+    Cards,
     InputCharsPerS,
     OutputCharsPerS,
     Goodput,
@@ -81,9 +94,16 @@ impl Field {
                 | Field::TotalPerS
                 | Field::InputPerS
                 | Field::OutputCharsPerS
+                | Field::Speed(_)
+                | Field::OutputPerCard
                 | Field::Of(_, _)
                 | Field::Ok
         )
+    }
+
+    /// Whether it is the length of every prompt or answer.
+    pub(crate) fn is_length(self) -> bool {
+        matches!(self, Field::InputSize | Field::OutputSize)
     }
 
     /// The sample that it is about where its numbers are statistics of single requests.
@@ -93,7 +113,44 @@ impl Field {
             Field::InputTokens | Field::InputSize => Some(Sample::InputLength),
             Field::OutputTokens | Field::OutputSize => Some(Sample::OutputLength),
             Field::OutputPerS => Some(Sample::PerUserSpeed),
+            Field::Speed(sample) => Some(sample),
             _ => None,
+        }
+    }
+
+    /// `Throughput: 3 requests/s` is decided by the unit.
+    pub(crate) fn with_unit(self, unit: Option<Unit>) -> Field {
+        match (self, unit) {
+            (Field::OutputPerS | Field::TotalPerS, Some(Unit::RequestsPerSecond)) => {
+                Field::RequestsPerS
+            }
+            (Field::OutputPerS, Some(Unit::CharsPerSecond)) => Field::OutputCharsPerS,
+            (field, _) => field,
+        }
+    }
+
+    /// Whether its numbers can have this unit.
+    pub(crate) fn takes(self, unit: Unit) -> bool {
+        match self {
+            Field::Of(sample, _) if sample.is_time() => unit.in_ms().is_some(),
+            Field::Of(Sample::PerUserSpeed | Sample::DecodeSpeed, _)
+            | Field::InputPerS
+            | Field::OutputPerS
+            | Field::TotalPerS
+            | Field::Speed(_)
+            | Field::OutputPerCard => matches!(unit, Unit::TokensPerSecond | Unit::Count),
+            Field::InputCharsPerS | Field::OutputCharsPerS => {
+                matches!(unit, Unit::CharsPerSecond | Unit::Count)
+            }
+            Field::RequestsPerS | Field::Rate | Field::Goodput => {
+                matches!(unit, Unit::RequestsPerSecond | Unit::Count)
+            }
+            Field::Window => unit.in_ms().is_some(),
+            Field::Ok | Field::Failed | Field::OkShare | Field::FailedShare => {
+                matches!(unit, Unit::Percent | Unit::Count)
+            }
+            Field::Bare(_) | Field::Other => true,
+            _ => unit == Unit::Count,
         }
     }
 }
@@ -114,6 +171,12 @@ impl Label {
     }
 }
 
+/// Whether a name tells by how much something is better or worse than something else.
+pub(crate) fn is_change(text: &str) -> bool {
+    let (words, unit) = normalise(text);
+    naming::is_change(&Words { text: &words, unit })
+}
+
 /// Longer texts are prose.
 const LONGEST: usize = 80;
 
@@ -129,13 +192,21 @@ pub(crate) fn label(text: &str) -> Option<Label> {
     let spelled = text.strip_suffix("_per_s");
     let spelled = spelled.map(|what| format!("{what} per second"));
     let (words, unit) = normalise(spelled.as_deref().unwrap_or(text));
-    let field = naming::field(&words, unit, statistic(&words))?;
-    // `Throughput: 3 requests/s` is decided by the unit.
-    let field = match (field, unit) {
-        (Field::OutputPerS, Some(Unit::RequestsPerSecond)) => Field::RequestsPerS,
-        (field, _) => field,
-    };
-    Some(Label { field, unit })
+    let (stat, text) = statistic::statistic(&words);
+    let field = naming::field(&Words { text: &text, unit }, stat)?.with_unit(unit);
+    let fits = unit.is_none_or(|unit| field.takes(unit));
+    fits.then_some(Label { field, unit })
+}
+
+/// Whether a name ends with what is counted by the second: `/s` behind it is no unit of time.
+fn is_rated(name: &str) -> bool {
+    let begin = name
+        .trim_end_matches(|c: char| c.is_ascii_alphabetic())
+        .len();
+    let noun = &name[begin..];
+    name.ends_with(['字', '元', '次', '个', '条', '求'])
+        || Unit::of_word(noun) == Some(Unit::Count)
+        || matches!(noun, "tok" | "toks" | "t" | "req" | "gen" | "it" | "char")
 }
 
 /// Lower case, one space between words, and the unit taken off its end or brackets.
@@ -159,8 +230,20 @@ fn normalise(text: &str) -> (String, Option<Unit>) {
         rest = inner[close..].trim_start_matches([')', '）', ']']);
     }
     words.push_str(rest);
-    let words = words.to_lowercase().replace(['_', '-', '\u{a0}'], " ");
+    // Arrows only tell whether more is better.
+    let words = (words.to_lowercase()).replace(['_', '-', '\u{a0}', '↑', '↓'], " ");
     let mut parts: Vec<&str> = words.split_whitespace().collect();
+    // `时延/ms`, but not `tokens/s`.
+    if let (None, Some(last)) = (unit, parts.last_mut())
+        && let Some((name, behind)) = last.rsplit_once('/')
+        && let Some(found) = Unit::of_word(behind).filter(|unit| unit.in_ms().is_some())
+        && Unit::of_word(last).is_none()
+        && !name.is_empty()
+        && !is_rated(name)
+    {
+        unit = Some(found);
+        *last = name;
+    }
     if unit.is_none()
         && let Some((last, front)) = parts.split_last()
         && !front.is_empty()
@@ -172,42 +255,6 @@ fn normalise(text: &str) -> (String, Option<Unit>) {
         parts.pop();
     }
     (parts.join(" "), unit)
-}
-
-/// The statistic that a label names.
-fn statistic(words: &str) -> Option<Stat> {
-    for word in words.split(' ') {
-        if let Some(stat) = Stat::of_word(word) {
-            return Some(stat);
-        }
-    }
-    // Chinese has no spaces: the percentile or the word stands inside.
-    for (part, stat) in [
-        ("平均", Stat::Mean),
-        ("中位", Stat::Percentile(50.0)),
-        ("最大", Stat::Max),
-        ("最小", Stat::Min),
-        ("标准差", Stat::Std),
-    ] {
-        if words.contains(part) {
-            return Some(stat);
-        }
-    }
-    words.match_indices('p').find_map(|(at, _)| {
-        let digits: String = words[at + 1..]
-            .chars()
-            .take_while(|c| c.is_ascii_digit() || *c == '.')
-            .collect();
-        let before_is_word = words[..at]
-            .chars()
-            .next_back()
-            .is_some_and(|c| c.is_ascii_alphanumeric());
-        if digits.is_empty() || before_is_word {
-            None
-        } else {
-            Stat::of_word(&format!("p{digits}"))
-        }
-    })
 }
 
 #[cfg(test)]

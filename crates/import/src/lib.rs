@@ -17,6 +17,7 @@ mod evalscope;
 mod evalscope_database;
 mod exports;
 mod found;
+mod heading;
 mod json;
 mod json_result;
 mod judge;
@@ -55,7 +56,7 @@ use notes::{Notes, plain_width};
 pub const LOOKED_FOR: &str = "vLLM or SGLang serving benchmark (text, JSON), EvalScope summary \
     (2024 text, today's tables, JSON and benchmark_data.db), MindIE or AISBench tables, MindIE CSV, \
     GuideLLM benchmarks.json, AIPerf or GenAI-Perf export (JSON, CSV) or table, length-grid log, \
-    trial log, Markdown table by concurrency, rate, length or statistic";
+    trial log, table by concurrency, rate, length or statistic (Markdown, CSV, TSV, HTML)";
 
 /// Finds every result in `text`; `name` is the file it is from.
 pub fn read(name: &str, text: &str) -> Imported {
@@ -66,7 +67,7 @@ pub fn read(name: &str, text: &str) -> Imported {
     results.extend(block::find(&mut notes));
     results.sort_by_key(|found| found.lines);
     let fruitless = context::attach(&mut results, &mut notes);
-    context::name(&mut results, &notes);
+    heading::read(&mut results, &notes);
     conclude(name, &mut results);
     let unread = unread(&notes, fruitless);
     Imported { results, unread }
@@ -138,6 +139,9 @@ pub fn complete(summary: &mut Found, percentiles: &Found) {
             &mut summary.speed.decode_tokens_per_s,
             &more.speed.decode_tokens_per_s,
         );
+        let (tokens, more_tokens) = (&mut summary.tokens, &more.tokens);
+        tokens.input_mean = tokens.input_mean.or(more_tokens.input_mean);
+        tokens.output_mean = tokens.output_mean.or(more_tokens.output_mean);
         fill(&mut summary.tokens.input_spread, &more.tokens.input_spread);
         fill(
             &mut summary.tokens.output_spread,

@@ -4,7 +4,7 @@ use crate::assumption::{Assumption, TimeUnit};
 use crate::block;
 use crate::draft::{Draft, count, number};
 use crate::found::{Found, Tool};
-use crate::label::{Field, Sample, label};
+use crate::label::{Field, Sample, is_change, label, together};
 use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, leading_number, quantity, rate};
 use crate::table::Table;
@@ -45,20 +45,28 @@ pub(crate) fn read(table: &Table, notes: &mut Notes<'_>) -> Vec<Found> {
     };
     let loads = grid.loads();
     let units = time_unit::units(&grid.metrics, &loads);
+    let names = grid.metrics.iter().map(|(name, _)| *name);
+    let meant = together(&names.chain(grid.counts.name()).collect::<Vec<_>>());
     let mut drafts: Vec<Draft> = grid.heads.iter().map(|_| Draft::default()).collect();
     let mut names: Vec<Vec<String>> = vec![Vec::new(); drafts.len()];
     for ((draft, head), names) in drafts.iter_mut().zip(&grid.heads).zip(&mut names) {
         grid.counts.set(draft, head, names);
     }
-    for ((name, cells), unit) in grid.metrics.iter().zip(&units) {
-        let known = label(name);
+    for (((name, cells), unit), known) in grid.metrics.iter().zip(&units).zip(meant.labels) {
         for ((draft, cell), names) in drafts.iter_mut().zip(cells).zip(&mut names) {
             let number = match known.map(|label| label.field) {
                 Some(Field::Rate) => rate(cell),
                 _ => quantity(cell),
             };
             match (known, number) {
+                // `4k` tokens may be 4000 or 4096: it tells rows apart.
+                (Some(label), Some(_)) if label.field.is_length() && cell.contains(['k', 'K']) => {
+                    names.push(printable(&format!("{name} {cell}"), 80));
+                }
                 (Some(label), Some(mut quantity)) => {
+                    if label.field == Field::Cards && cells.iter().any(|other| other != cell) {
+                        names.push(printable(&format!("{name} {cell}"), 80));
+                    }
                     quantity.unit = quantity.unit.or(*unit);
                     draft.set(name, label, quantity);
                 }
@@ -72,6 +80,7 @@ pub(crate) fn read(table: &Table, notes: &mut Notes<'_>) -> Vec<Found> {
                         draft.pass_over(name);
                     }
                 }
+                (None, None) if is_change(name) && !is_blank(cell) => draft.pass_over(name),
                 // A model, an engine, a remark: it tells rows apart.
                 (None, None) if !is_blank(cell) && names.len() < MOST_NAMES => {
                     names.push(printable(cell, 80));
@@ -81,18 +90,15 @@ pub(crate) fn read(table: &Table, notes: &mut Notes<'_>) -> Vec<Found> {
         }
     }
     let last = foot(table, notes, &mut drafts);
-    // EvalScope's table over several loads.
-    let is_evalscope = grid.metrics.iter().any(|(name, _)| *name == "Gen. toks/s");
-    let tool = match is_evalscope {
-        true => Tool::Evalscope,
-        false => Tool::MarkdownTable,
-    };
+    let tool = tool(table);
     let mut found = Vec::new();
-    for (mut draft, names) in drafts.into_iter().zip(names) {
-        if draft.results() == 0 {
+    for ((mut draft, names), head) in drafts.into_iter().zip(names).zip(&grid.heads) {
+        // The column of a comparison is no result.
+        if draft.results() == 0 || is_comparison(head) {
             continue;
         }
         draft.assumed.splice(0..0, assumed(&grid, &units));
+        draft.assumed.extend(meant.assumed.iter().cloned());
         let mut result = draft.finish(tool, (table.first, last));
         if !names.is_empty() {
             result.label = Some(printable(&names.join(", "), 200));
@@ -103,6 +109,18 @@ pub(crate) fn read(table: &Table, notes: &mut Notes<'_>) -> Vec<Found> {
         notes.take((table.first, last));
     }
     found
+}
+
+/// Tools that print one table over several loads.
+fn tool(table: &Table) -> Tool {
+    let has = |name: &str| table.rows[0].iter().any(|cell| cell == name);
+    if has("Gen. (toks/s)") || has("Gen/s") {
+        Tool::Evalscope
+    } else if has("Benchmark Strategy") {
+        Tool::Guidellm
+    } else {
+        Tool::MarkdownTable
+    }
 }
 
 /// Takes what the lines under a table say of all its results. Returns the last line.
@@ -147,11 +165,19 @@ fn foot(table: &Table, notes: &Notes<'_>, drafts: &mut [Draft]) -> usize {
 fn is_blank(cell: &str) -> bool {
     matches!(
         cell.to_lowercase().as_str(),
-        "" | "-" | "--" | "—" | "/" | "n/a" | "na" | "none" | "nan"
+        "" | "-" | "--" | "–" | "—" | "/" | "n/a" | "na" | "none" | "nan"
     )
 }
 
-impl Heads<'_> {
+impl<'a> Heads<'a> {
+    /// The name of what the heads count.
+    fn name(&self) -> Option<&'a str> {
+        match self {
+            Heads::Named(name) => Some(name),
+            _ => None,
+        }
+    }
+
     /// Takes the head of a result: its load, or its name.
     fn set(&self, draft: &mut Draft, head: &str, names: &mut Vec<String>) {
         let named = match self {
@@ -261,6 +287,33 @@ fn grid(table: &Table) -> Option<Grid<'_>> {
         metrics,
         counts,
     })
+}
+
+/// A column between others that says how far they are apart, and nothing else.
+fn is_comparison(head: &str) -> bool {
+    let end = head.find(['(', '（', '%']).unwrap_or(head.len());
+    matches!(
+        head[..end].trim().to_lowercase().as_str(),
+        "change"
+            | "delta"
+            | "δ"
+            | "diff"
+            | "difference"
+            | "gain"
+            | "improvement"
+            | "speedup"
+            | "变化"
+            | "变化率"
+            | "变化幅度"
+            | "提升"
+            | "提升率"
+            | "提升幅度"
+            | "增幅"
+            | "降幅"
+            | "差异"
+            | "对比"
+            | "加速比"
+    )
 }
 
 /// A column that only counts its rows.

@@ -12,10 +12,19 @@ use inferometer_core::summary::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The results that were measured, each with a load that tells it from the others where they
-/// differ in more than load. A table of the blocks below it says nothing new and is left out.
+/// differ in more than load. A table of blocks beside it says nothing new and is left out.
 pub fn measured(results: &[Found]) -> Vec<(Point, &Found)> {
     let with_numbers = || results.iter().filter(|found| found.summary.is_some());
-    let is_table = |found: &&Found| found.tool == Tool::MarkdownTable;
+    let mut rows = BTreeMap::<_, usize>::new();
+    for found in with_numbers() {
+        *rows.entry((found.file.as_str(), found.lines)).or_default() += 1;
+    }
+    // Tools print a table over all loads behind the block of each.
+    let is_table = |found: &&Found| match found.tool {
+        Tool::MarkdownTable => true,
+        Tool::Evalscope | Tool::Guidellm => rows[&(found.file.as_str(), found.lines)] > 1,
+        _ => false,
+    };
     let blocks: BTreeSet<String> = with_numbers()
         .filter(|found| !is_table(found))
         .map(key)
@@ -75,7 +84,7 @@ fn points(results: &[&Found]) -> Vec<Point> {
 fn with_rows(results: &[&Found], mut points: Vec<Point>) -> Vec<Point> {
     let mut by_point = BTreeMap::<_, Vec<usize>>::new();
     for (at, (found, point)) in results.iter().zip(&points).enumerate() {
-        if found.tool == Tool::MarkdownTable {
+        if matches!(found.tool, Tool::MarkdownTable | Tool::Guidellm) {
             let key = (found.file.as_str(), found.lines, point.key());
             by_point.entry(key).or_default().push(at);
         }

@@ -11,6 +11,10 @@ pub(crate) enum Unit {
     Nanos,
     RequestsPerSecond,
     TokensPerSecond,
+    CharsPerSecond,
+    Bytes,
+    /// How many times something else.
+    Times,
     Percent,
     /// Tokens, requests, pieces: a count with a word behind it.
     Count,
@@ -46,11 +50,16 @@ impl Unit {
                 Unit::RequestsPerSecond
             }
             "tok/s" | "toks/s" | "token/s" | "tokens/s" | "tokens/sec" | "tokens/second"
-            | "tps" | "词元/秒" | "token/秒" | "tokens/秒" | "t/s" | "tok/sec"
-            | "tokens/sec/user" => Unit::TokensPerSecond,
+            | "tps" | "词元/秒" | "token/秒" | "tokens/秒" | "t/s" | "tok/sec" | "tok/秒" => {
+                Unit::TokensPerSecond
+            }
+            "chars/s" | "char/s" | "chars/sec" | "characters/s" | "字/秒" | "字/s" | "字符/秒"
+            | "字符/s" => Unit::CharsPerSecond,
+            "g" | "gb" | "gib" | "mb" | "mib" | "tb" | "tib" => Unit::Bytes,
+            "x" | "×" | "倍" => Unit::Times,
             "%" => Unit::Percent,
             "tokens" | "token" | "requests" | "request" | "reqs" | "个" | "次" | "条" | "路"
-            | "词元" | "字" | "字符" | "chars" => Unit::Count,
+            | "卡" | "张" | "词元" | "字" | "字符" | "chars" => Unit::Count,
             _ => return None,
         })
     }
@@ -93,21 +102,27 @@ pub(crate) fn convert(value: f64, factor: f64) -> f64 {
 pub(crate) fn quantity(text: &str) -> Option<Quantity> {
     let text = text
         .trim()
-        .trim_matches(|c| matches!(c, '*' | '`' | '"' | ',' | ' ' | '_'))
+        .trim_matches(|c| matches!(c, '*' | '`' | '"' | ',' | ' ' | '_' | '↑' | '↓'))
         .trim_start_matches(['≈', '~', '约']);
     let (value, rounding, rest) = leading_number(text)?;
-    let rest = rest.trim();
+    let (factor, rest) = thousands(rest);
+    let rest = without_deviation(rest.trim());
     let mut quantity = Quantity {
-        value,
+        value: convert(value, factor),
         unit: None,
         share: None,
-        rounding,
+        rounding: rounding * factor,
     };
     if rest.is_empty() {
         return Some(quantity);
     }
     if let Some(unit) = Unit::of_word(rest) {
         quantity.unit = Some(unit);
+        return Some(quantity);
+    }
+    if let Some(seconds) = seconds_behind_minutes(rest) {
+        quantity.value = 60.0 * value + seconds;
+        quantity.unit = Some(Unit::Seconds);
         return Some(quantity);
     }
     let inner = rest
@@ -123,6 +138,36 @@ pub(crate) fn quantity(text: &str) -> Option<Quantity> {
     }
     quantity.unit = Some(Unit::of_word(inner)?);
     Some(quantity)
+}
+
+/// `m12s` behind the minutes.
+fn seconds_behind_minutes(rest: &str) -> Option<f64> {
+    let marks = ["min", "m", "分"];
+    let rest = marks.iter().find_map(|mark| rest.strip_prefix(mark))?;
+    let (seconds, _, rest) = leading_number(rest.trim())?;
+    let is_second = Unit::of_word(rest) == Some(Unit::Seconds);
+    (is_second && (0.0..60.0).contains(&seconds)).then_some(seconds)
+}
+
+/// `1.2k tok/s`, `1.5万`.
+fn thousands(rest: &str) -> (f64, &str) {
+    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric());
+    let scaled = [("k", 1e3), ("K", 1e3), ("万", 1e4)];
+    let mut scaled = scaled.into_iter();
+    let found = scaled.find_map(|(sign, factor)| {
+        let rest = rest.strip_prefix(sign).filter(|rest| ends(rest))?;
+        Some((factor, rest))
+    });
+    found.unwrap_or((1.0, rest))
+}
+
+/// `±0.1 s` is only a unit here.
+fn without_deviation(rest: &str) -> &str {
+    let deviation = rest.strip_prefix('±').or(rest.strip_prefix("+/-"));
+    match deviation.and_then(|text| leading_number(text.trim())) {
+        Some((_, _, rest)) => rest.trim(),
+        None => rest,
+    }
 }
 
 /// Reads a rate, which may have no limit: `inf`.
@@ -151,9 +196,10 @@ pub(crate) fn leading_number(text: &str) -> Option<(f64, f64, &str)> {
                 dot = true;
                 plain.push('.');
             }
-            // A comma is a thousands separator only in front of three digits.
+            // A comma is a thousands separator only in front of three digits, and behind 0 none.
             b',' if digits > 0
                 && !dot
+                && !plain.starts_with('0')
                 && bytes
                     .get(end + 1..end + 4)
                     .is_some_and(|b| b.iter().all(u8::is_ascii_digit))
@@ -210,6 +256,19 @@ mod tests {
     }
 
     #[test]
+    fn thousands_deviations_and_arrows_are_read() {
+        let rate = Some(Unit::TokensPerSecond);
+        assert_eq!(value("0.74k token/s"), Some((740.0, rate)));
+        assert_eq!(value("1.21K"), Some((1210.0, None)));
+        assert_eq!(value("1.5万"), Some((15_000.0, None)));
+        assert_eq!(value("1.2±0.1 s"), Some((1.2, Some(Unit::Seconds))));
+        assert_eq!(value("150↑"), Some((150.0, None)));
+        assert_eq!(value("1m12s"), Some((72.0, Some(Unit::Seconds))));
+        assert_eq!(value("2分30秒"), Some((150.0, Some(Unit::Seconds))));
+        assert_eq!(value("62G"), Some((62.0, Some(Unit::Bytes))));
+    }
+
+    #[test]
     fn prose_and_blanks_are_no_numbers() {
         for text in [
             "",
@@ -220,6 +279,9 @@ mod tests {
             "nan",
             "v2",
             "12:30:01",
+            "0,021",
+            ">100",
+            "5 km",
         ] {
             assert_eq!(quantity(text), None, "{text}");
         }

@@ -14,7 +14,9 @@ const DEEPEST: usize = 4;
 /// Files of a folder that are looked at.
 const MOST_FILES: usize = 2000;
 /// Ends of names in a folder that may hold results.
-const ENDS: [&str; 8] = ["json", "jsonl", "txt", "md", "log", "csv", "out", "db"];
+const ENDS: [&str; 9] = [
+    "json", "jsonl", "txt", "md", "log", "csv", "tsv", "out", "db",
+];
 
 /// Why a path gives no results.
 #[derive(Debug, thiserror::Error)]

@@ -3,8 +3,8 @@
 
 use crate::draft::{Draft, count};
 use crate::found::{Found, Tool};
-use crate::label::{Field, Label, label};
-use crate::quantity::{Quantity, quantity};
+use crate::label::{Field, Label, Sample, label};
+use crate::quantity::{Quantity, quantity, rate};
 use crate::summary::Stat;
 use crate::table::Table;
 
@@ -40,6 +40,50 @@ pub(crate) fn begin(table: &Table) -> Option<Pending> {
     (pending.draft.results() > 0).then_some(pending)
 }
 
+/// The results of a table that has a column of metrics behind those of the load: one for each
+/// load, which a row leaves out where it is that of the row above.
+pub(crate) fn by_load(table: &Table) -> Option<Vec<Found>> {
+    let (header, rows) = table.rows.split_first()?;
+    let is_metric =
+        |name: &String| matches!(name.to_lowercase().as_str(), "metric" | "metrics" | "指标");
+    let at_metric = header.iter().position(is_metric).filter(|at| *at > 0)?;
+    let statistics = header[at_metric..]
+        .iter()
+        .filter_map(|name| Stat::of_word(name));
+    if statistics.count() < 2 {
+        return None;
+    }
+    let mut groups: Vec<(&[String], Vec<&[String]>)> = Vec::new();
+    for row in rows.iter().filter(|row| row.len() > at_metric) {
+        let (load, metric) = row.split_at(at_metric);
+        let is_new = |above: &[String]| load != above && load.iter().any(|cell| !cell.is_empty());
+        match groups.last_mut() {
+            Some((above, metrics)) if !is_new(above) => metrics.push(metric),
+            _ => groups.push((load, vec![metric])),
+        }
+    }
+    let mut found = Vec::new();
+    for (load, metrics) in groups {
+        let mut pending = Pending {
+            draft: Draft::default(),
+            tool: Tool::MarkdownTable,
+            lines: (table.first, table.last),
+        };
+        for (name, cell) in header.iter().zip(load) {
+            if let (Some(label), Some(number)) = (label(name), rate(cell)) {
+                pending.draft.set(name, label, number);
+            }
+        }
+        for metric in metrics {
+            pending.metric(&header[at_metric..], metric);
+        }
+        if pending.draft.results() > 0 {
+            found.push(pending.finish());
+        }
+    }
+    (!found.is_empty()).then_some(found)
+}
+
 /// Names of metrics in the first column, statistics above the others.
 fn is_upright(rows: &[Vec<String>]) -> bool {
     let Some((header, rows)) = rows.split_first() else {
@@ -49,6 +93,10 @@ fn is_upright(rows: &[Vec<String>]) -> bool {
     let names = rows.iter().filter_map(|row| label(row.first()?));
     let samples = names.filter_map(|label| label.field.sample());
     statistics.count() >= 2 && samples.count() >= 1
+}
+
+fn is_total(name: &str) -> bool {
+    name.to_lowercase().contains("total")
 }
 
 fn turn(rows: &[Vec<String>]) -> Vec<Vec<String>> {
@@ -94,7 +142,10 @@ impl Pending {
         // `Request count | 40 | N/A | N/A`: one value, which is no mean of any sample.
         let single = matches!(numbers.as_slice(), [(Stat::Mean, _)]);
         let sample = match (field, single) {
-            (Field::Of(sample, _), _) => sample,
+            (Field::Of(sample, _) | Field::Speed(sample), _) => sample,
+            // Tokens of which there is a mean are those of a request.
+            (Field::InputTokens, _) if !is_total(name) => Sample::InputLength,
+            (Field::OutputTokens, _) if !is_total(name) => Sample::OutputLength,
             (_, true) => return self.single(name, numbers[0].1),
             (field, false) => match field.sample() {
                 Some(sample) => sample,
@@ -157,6 +208,11 @@ impl Pending {
         }
         self.lines.1 = table.last;
         true
+    }
+
+    /// Whether it only completes a result that has the means.
+    pub(crate) fn lacks_means(&self) -> bool {
+        self.draft.lacks_means()
     }
 
     /// The lines so far.

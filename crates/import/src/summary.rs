@@ -249,9 +249,14 @@ impl Stat {
             "std" | "stddev" | "std_dev" | "stdev" | "标准差" => Stat::Std,
             "min" | "minimum" | "最小" | "最小值" => Stat::Min,
             "max" | "maximum" | "最大" | "最大值" => Stat::Max,
-            "median" | "中位数" | "中位" => Stat::Percentile(50.0),
+            "median" | "mdn" | "med" | "中位数" | "中位" => Stat::Percentile(50.0),
             _ => {
-                let digits = match word.strip_prefix('p') {
+                // As operators write it; below that it is tensor parallelism.
+                let top = word.strip_prefix("tp").filter(|rank| {
+                    let rank: Option<f64> = rank.parse().ok();
+                    rank.is_some_and(|rank| rank == 50.0 || rank >= 75.0)
+                });
+                let digits = match top.or(word.strip_prefix('p')) {
                     Some(digits) => digits,
                     None => word.strip_suffix(['%', '分'])?,
                 };

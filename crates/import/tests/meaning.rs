@@ -210,8 +210,16 @@ fn rows_of_other_lengths_or_of_one_table_are_no_repeats() {
         .iter()
         .map(|it| it.0.to_string())
         .collect();
+    assert_ne!(points[0], points[1], "another column tells them apart");
+    assert_eq!(results[0].label.as_deref(), Some("卡数 1"), "by its name");
+    let text = text.replace("卡数", "批大小");
+    let results = read("notes", &text).results;
+    let points: Vec<String> = measured(&results)
+        .iter()
+        .map(|it| it.0.to_string())
+        .collect();
     assert_ne!(points[0], points[1], "an unknown column tells them apart");
-    assert_eq!(results[0].unread, ["卡数"], "and is named");
+    assert_eq!(results[0].unread, ["批大小"], "and is named");
 }
 
 #[test]

@@ -235,6 +235,37 @@ fn mindie_tables_are_one_result_and_a_slash_is_unknown() {
 }
 
 #[test]
+fn mindie_tables_need_no_line_between_them() {
+    let path = format!(
+        "{}/../../fixtures/import/mindie.txt",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let text = std::fs::read_to_string(path).unwrap();
+    let lines = text
+        .lines()
+        .filter(|line| line.starts_with(['┌', '├', '│', '└']));
+    let glued: Vec<&str> = lines.collect();
+    let found = inferometer_import::read("log", &glued.join("\n")).results;
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].summary, fixture("mindie.txt").results[0].summary);
+    assert!(found[0].point.contains_key("concurrency"));
+}
+
+#[test]
+fn a_section_that_is_not_known_stays_in_its_block() {
+    let text = "============ Serving Benchmark Result ============\n\
+                Successful requests: 500\nBenchmark duration (s): 100\nMean TTFT (ms): 40\n\
+                ---------------Speculative Decoding---------------\n\
+                Acceptance rate (%): 61.20\nAcceptance length: 2.84\nDrafts: 28123\n\
+                Per-position acceptance (%):\n  Position 0: 78.1\n  Position 1: 60.0\n\
+                ==================================================\n";
+    let found = inferometer_import::read("log", text).results;
+    assert_eq!((found.len(), found[0].lines), (1, (1, 12)));
+    assert_eq!(at(&found[0], "/summary/other/Acceptance length"), 2.84);
+    assert_eq!(found[0].unread, ["Position 0", "Position 1"]);
+}
+
+#[test]
 fn mindie_csv_has_the_same_rows() {
     let imported = fixture("mindie.csv");
     let [result] = imported.results.as_slice() else {
@@ -265,6 +296,9 @@ fn aiperf_is_read_and_its_key_is_not_kept() {
     };
     assert_eq!(result.tool, Tool::Aiperf);
     assert_eq!(at(result, "/summary/latency/e2e_ms/p1"), 910.0);
+    let tpot = at(result, "/summary/latency/tpot_ms/mean");
+    assert!(tpot.is_number(), "the mean gap of each request is its TPOT");
+    assert_eq!(tpot, at(result, "/summary/latency/itl_ms/mean"));
     assert_eq!(at(result, "/summary/window_s"), 20.0);
     assert!(!imported.to_json().to_string().contains("hidden"));
 }

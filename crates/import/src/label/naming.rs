@@ -1,78 +1,64 @@
 //! What a name in plain words stands for: rules in order, the more special before the more
 //! general. What no rule is sure of is not read.
 
+use super::rates;
+use super::words::Words;
 use super::{Field, Sample};
-use crate::quantity::Unit;
 use crate::summary::Stat;
 
-/// The words of a label, in lower case.
-struct Words<'a>(&'a str);
-
-impl Words<'_> {
-    fn any(&self, parts: &[&str]) -> bool {
-        parts.iter().any(|part| self.0.contains(part))
+/// What normalised words name.
+pub(super) fn field(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
+    if words.text.is_empty() {
+        return stat.map(Field::Bare);
     }
-
-    fn is(&self, names: &[&str]) -> bool {
-        names.contains(&self.0)
+    // `P95 TTFT ≤ 2 s` is a condition for something else.
+    if is_change(words) || words.any(&["≤", "≥", "<=", ">=", " < ", " > "]) {
+        return None;
     }
-
-    fn has_word(&self, words: &[&str]) -> bool {
-        self.0.split(' ').any(|word| words.contains(&word))
+    let share = share(words);
+    // A percentage of anything else is no measurement of it.
+    if share.is_none() && words.has_word(&["%"]) {
+        return None;
     }
-
-    fn per_second(&self, unit: Option<Unit>) -> bool {
-        unit == Some(Unit::TokensPerSecond)
-            || self.any(&[
-                "/second",
-                "/s",
-                "per second",
-                "/sec",
-                "throughput",
-                "吞吐",
-                "每秒",
-                "速度",
-                "speed",
-                "tps",
-            ])
-    }
-
-    fn input(&self) -> bool {
-        self.any(&["input", "prompt", "prefill", "输入"]) || self.has_word(&["isl"])
-    }
-
-    fn output(&self) -> bool {
-        self.any(&["output", "generat", "completion", "decode", "输出", "生成"])
-            || self.has_word(&["osl", "gen."])
-    }
-
-    fn total(&self) -> bool {
-        self.any(&["total", "总"])
-    }
-
-    fn token(&self, unit: Option<Unit>) -> bool {
-        self.any(&["token", "tok", "词元", "tps"]) || unit == Some(Unit::TokensPerSecond)
-    }
-
-    /// Whether it names a time, by a word or by its unit.
-    fn is_time(&self, unit: Option<Unit>) -> bool {
-        unit.is_some_and(|unit| unit.in_ms().is_some())
-            || self.any(&["latency", "time", "时延", "延迟", "耗时", "时间"])
-    }
+    share
+        .or_else(|| aside(words))
+        .or_else(|| latency_part(words).map(|sample| Field::Of(sample, stat)))
+        .or_else(|| rates::requests(words))
+        .or_else(|| whole_latency(words, stat))
+        .or_else(|| rates::tokens(words, stat))
+        .or_else(|| requests(words))
+        .or_else(|| load_and_lengths(words, stat))
+        .or_else(|| Stat::of_word(words.text).map(Field::Bare))
 }
 
-/// What normalised words name.
-pub(super) fn field(words: &str, unit: Option<Unit>, stat: Option<Stat>) -> Option<Field> {
-    let words = Words(words);
-    share(&words)
-        .or_else(|| aside(&words))
-        .or_else(|| latency_part(&words, unit).map(|sample| Field::Of(sample, stat)))
-        .or_else(|| speed(&words, unit, stat))
-        .or_else(|| whole_latency(&words, stat))
-        .or_else(|| rate(&words, unit))
-        .or_else(|| requests(&words))
-        .or_else(|| load_and_lengths(&words, unit, stat))
-        .or_else(|| Stat::of_word(words.0).map(Field::Bare))
+/// By how much something is better or worse than something else.
+pub(super) fn is_change(words: &Words<'_>) -> bool {
+    words.any(&[
+        "提升",
+        "提高",
+        "改善",
+        "变化",
+        "降低",
+        "下降",
+        "增幅",
+        "涨幅",
+        "降幅",
+        "增长",
+        "相比",
+        "较基线",
+        "加速比",
+        "倍数",
+        "对比",
+        "差异",
+        "change",
+        "gain",
+        "improv",
+        "uplift",
+        "speedup",
+        "speed up",
+        "reduc",
+        "δ",
+    ]) || words.has_word(&["delta", "diff", "vs", "vs.", "increase", "decrease"])
 }
 
 /// Shares of requests, which are no counts of them.
@@ -108,6 +94,9 @@ fn aside(words: &Words<'_>) -> Option<Field> {
             "retokenized",
             "accept length",
             "accept rate",
+            "acceptance",
+            "accepted tokens",
+            "draft",
             "per token latency",
             "latency per",
         ])
@@ -124,19 +113,24 @@ fn aside(words: &Words<'_>) -> Option<Field> {
 }
 
 /// Times of a part of a request.
-fn latency_part(words: &Words<'_>, unit: Option<Unit>) -> Option<Sample> {
-    let is_rate = words.per_second(unit);
+fn latency_part(words: &Words<'_>) -> Option<Sample> {
+    let is_rate = words.per_second();
+    let timed = words.unit.is_some_and(|unit| unit.in_ms().is_some());
     // `非首token` holds `首token`.
     if words.any(&["非首", "subsequent token", "后续token", "后续 token"]) {
         return (!is_rate).then_some(Sample::Tpot);
     }
-    if words.is_time(unit) && !is_rate && !words.total() {
+    if words.is_time() && !is_rate && !words.total() {
         if words.any(&["增量", "decode", "解码"]) {
             return Some(Sample::Tpot);
         }
         if words.any(&["全量", "prefill"]) {
             return Some(Sample::Ttft);
         }
+    }
+    // `speed [1/TPOT]`.
+    if words.any(&["speed", "速度", "tps", "tok/s", "tokens/s"]) && !timed {
+        return None;
     }
     if words.any(&[
         "ttft",
@@ -163,7 +157,7 @@ fn latency_part(words: &Words<'_>, unit: Option<Unit>) -> Option<Sample> {
         "每 token",
     ]) {
         Some(Sample::Tpot)
-    } else if words.0 == "itl"
+    } else if words.text == "itl"
         || words.any(&[
             "itl ",
             " itl",
@@ -179,39 +173,6 @@ fn latency_part(words: &Words<'_>, unit: Option<Unit>) -> Option<Sample> {
     } else {
         None
     }
-}
-
-/// What one user gets, and requests a second.
-fn speed(words: &Words<'_>, unit: Option<Unit>, stat: Option<Stat>) -> Option<Field> {
-    if words.any(&[
-        "终端用户",
-        "speed per request",
-        "per client",
-        "per user",
-        "单用户",
-        "单请求",
-        "每用户",
-        "generatedtokenspeed",
-    ]) && words.per_second(unit)
-    {
-        return match words.input() {
-            true => Some(Field::Other),
-            false => Some(Field::Of(Sample::PerUserSpeed, stat)),
-        };
-    }
-    let requests = words.any(&[
-        "qps",
-        "rps",
-        "req/s",
-        "requests/s",
-        "requests per second",
-        "request per second",
-        "request throughput",
-        "请求吞吐",
-        "每秒请求",
-        "每秒处理请求",
-    ]) || (unit == Some(Unit::RequestsPerSecond) && !words.any(&["rate"]));
-    requests.then_some(Field::RequestsPerS)
 }
 
 /// The latency of whole requests. Only words that say no more than that are taken: a latency
@@ -270,50 +231,18 @@ fn whole_latency(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
     if !named {
         return None;
     }
-    let mut rest = words.0.replace('的', "");
+    let mut rest = words.text.replace('的', "");
     for phrase in CHINESE {
         rest = rest.replace(phrase, " ");
+    }
+    // Of one request, or of all of them after each other.
+    if words.is(&["total latency"]) {
+        return None;
     }
     let plain = rest
         .split([' ', '/', ':', '：', ','])
         .all(|word| word.is_empty() || ENGLISH.contains(&word) || Stat::of_word(word).is_some());
     plain.then_some(Field::Of(Sample::E2e, stat))
-}
-
-/// Arrival rates, and characters or tokens a second.
-fn rate(words: &Words<'_>, unit: Option<Unit>) -> Option<Field> {
-    if words.any(&[
-        "request rate",
-        "arrival rate",
-        "请求速率",
-        "到达率",
-        "到达速率",
-    ]) || words.is(&["rate", "速率"])
-    {
-        return Some(Field::Rate);
-    }
-    if !words.per_second(unit) {
-        return None;
-    }
-    let (input, output) = (words.input(), words.output());
-    if words.any(&["char", "字符"]) {
-        return match (input, output) {
-            (true, _) => Some(Field::InputCharsPerS),
-            (_, true) => Some(Field::OutputCharsPerS),
-            _ => None,
-        };
-    }
-    let known = words.token(unit) || input || output || words.any(&["throughput", "吞吐"]);
-    if !known || words.any(&["cpu", "network", "disk", "显存"]) {
-        return None;
-    }
-    match (input, output) {
-        (true, false) => Some(Field::InputPerS),
-        (false, true) => Some(Field::OutputPerS),
-        _ if words.total() => Some(Field::TotalPerS),
-        (true, true) => None,
-        _ => Some(Field::OutputPerS),
-    }
 }
 
 /// Counts of requests.
@@ -352,7 +281,7 @@ fn requests(words: &Words<'_>) -> Option<Field> {
 }
 
 /// Concurrency, duration and lengths.
-fn load_and_lengths(words: &Words<'_>, unit: Option<Unit>, stat: Option<Stat>) -> Option<Field> {
+fn load_and_lengths(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
     let (input, output) = (words.input(), words.output());
     if words.any(&[
         "max request concurrency",
@@ -387,6 +316,29 @@ fn load_and_lengths(words: &Words<'_>, unit: Option<Unit>, stat: Option<Stat>) -
     ]) {
         return Some(Field::Window);
     }
+    if words.is(&[
+        "gpus",
+        "npus",
+        "cards",
+        "gpu count",
+        "npu count",
+        "num gpus",
+        "num cards",
+        "#gpus",
+        "# gpus",
+        "number of gpus",
+        "卡数",
+        "卡数量",
+        "显卡数",
+        "加速卡数",
+        "gpu数",
+        "gpu数量",
+        "gpu 数",
+        "npu数",
+        "npu数量",
+    ]) {
+        return Some(Field::Cards);
+    }
     if words.any(&["chunk size", "文本块长度"]) {
         return Some(Field::InputChars);
     }
@@ -409,7 +361,7 @@ fn load_and_lengths(words: &Words<'_>, unit: Option<Unit>, stat: Option<Stat>) -
         true => Sample::InputLength,
         false => Sample::OutputLength,
     };
-    let token = words.token(unit);
+    let token = words.token();
     if token
         && words.any(&[
             "per request",
@@ -433,7 +385,7 @@ fn load_and_lengths(words: &Words<'_>, unit: Option<Unit>, stat: Option<Stat>) -
             (None, false) => Some(Field::OutputSize),
         };
     }
-    let counted = token && (words.total() || unit.is_none());
+    let counted = token && (words.total() || words.unit.is_none());
     if counted && words.any(&["tokens", "token 数", "token数", "词元"]) {
         return Some(match input {
             true => Field::InputTokens,

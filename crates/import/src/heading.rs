@@ -1,0 +1,329 @@
+//! What stands above a result: its name, and the load that only a heading gives.
+
+use crate::block::{Entry, entries};
+use crate::command;
+use crate::draft::{count, number};
+use crate::found::{Found, Tool};
+use crate::label::Field;
+use crate::notes::{Notes, bare};
+use crate::quantity::leading_number;
+use inferometer_core::hostile::printable;
+use std::collections::BTreeMap;
+
+/// Lines right above a result in which its load may be announced.
+const LARGEST_ANNOUNCEMENT: usize = 4;
+
+/// Names each result by the heading above it, and takes the load from there that the result
+/// itself does not give.
+pub(crate) fn read(results: &mut [Found], notes: &Notes<'_>) {
+    let sections = sections(notes);
+    let mut floor = 0;
+    let mut last: Option<((u64, u64), Option<String>)> = None;
+    for found in results {
+        let (first, end) = found.span();
+        let heading = match &last {
+            // Columns of one table share its heading.
+            Some((lines, heading)) if *lines == found.lines => heading.clone(),
+            _ => (floor..first).rev().find_map(|line| heading(notes, line)),
+        };
+        let mut load = announced(notes, floor.min(first), first);
+        if let Some(heading) = &heading {
+            load.fill(of_heading(heading));
+        }
+        for title in titles_above(&sections, first) {
+            load.fill(of_heading(title));
+        }
+        load.settle(found);
+        last = Some((found.lines, heading.clone()));
+        floor = end + 1;
+        found.label = match (heading, found.label.take()) {
+            (Some(heading), Some(own)) if found.tool == Tool::MarkdownTable => {
+                Some(format!("{heading}: {own}"))
+            }
+            (heading, own) => own.or(heading),
+        };
+    }
+}
+
+/// A load, by its key in a point.
+#[derive(Debug, Default, PartialEq)]
+struct Load(BTreeMap<&'static str, f64>);
+
+impl Load {
+    /// Takes what `further` knows and this does not.
+    fn fill(&mut self, further: Load) {
+        for (key, value) in further.0 {
+            self.0.entry(key).or_insert(value);
+        }
+    }
+
+    fn settle(self, found: &mut Found) {
+        let Some(summary) = &mut found.summary else {
+            return;
+        };
+        for (key, value) in self.0 {
+            if found.point.contains_key(key) {
+                continue;
+            }
+            if key == "concurrency" {
+                // A mean that the tool measured, or a setting of its own, says more.
+                if summary.concurrency.configured.is_some() {
+                    continue;
+                }
+                summary.concurrency.configured = count(value);
+            }
+            found.point.insert(key.to_owned(), number(value));
+        }
+    }
+}
+
+/// `concurrency=8` on a line of its own above a result.
+fn announced(notes: &Notes<'_>, floor: usize, first: usize) -> Load {
+    let above = (floor..first)
+        .rev()
+        .take(LARGEST_ANNOUNCEMENT)
+        .filter(|line| !notes.is_taken(*line));
+    let key = |entry: &Entry<'_>| match entry.label.field {
+        Field::Concurrency | Field::BareConcurrency => Some("concurrency"),
+        Field::Rate => Some("rate"),
+        Field::InputSize => Some("input_tokens"),
+        Field::OutputSize => Some("output_tokens"),
+        _ => None,
+    };
+    let mut load = Load::default();
+    for line in above {
+        let entries = entries(notes.bare(line));
+        if entries.iter().all(|entry| key(entry).is_some()) {
+            let keyed = entries
+                .iter()
+                .filter_map(|entry| Some((key(entry)?, entry.quantity.value)));
+            load.fill(Load(keyed.collect()));
+        }
+    }
+    load
+}
+
+/// A heading of Markdown.
+struct Section<'a> {
+    line: usize,
+    depth: usize,
+    title: &'a str,
+}
+
+fn sections<'a>(notes: &Notes<'a>) -> Vec<Section<'a>> {
+    let section = |(line, text): (usize, &&'a str)| {
+        let text = text.trim();
+        let title = text.trim_start_matches('#');
+        let depth = text.len() - title.len();
+        let title = title.strip_prefix(' ').filter(|_| depth > 0)?.trim();
+        Some(Section { line, depth, title })
+    };
+    notes.lines.iter().enumerate().filter_map(section).collect()
+}
+
+/// Titles of the sections that a line lies in, the nearest first.
+fn titles_above<'a>(sections: &[Section<'a>], line: usize) -> Vec<&'a str> {
+    let above = sections.partition_point(|section| section.line < line);
+    let mut least = usize::MAX;
+    let mut titles = Vec::new();
+    for section in sections[..above].iter().rev() {
+        if section.depth < least {
+            least = section.depth;
+            titles.push(section.title);
+        }
+        if least == 1 {
+            break;
+        }
+    }
+    titles
+}
+
+/// Words before a number, and behind it, by what they count.
+const NAMES: [(&str, &[&str], &[&str]); 4] = [
+    (
+        "concurrency",
+        &["并发数", "并发量", "并发", "concurrency", "parallel"],
+        &[
+            "并发",
+            "路",
+            "concurrent",
+            "concurrency",
+            "users",
+            "streams",
+        ],
+    ),
+    (
+        "rate",
+        &[
+            "request-rate",
+            "request_rate",
+            "request rate",
+            "请求速率",
+            "到达率",
+        ],
+        &[],
+    ),
+    (
+        "input_tokens",
+        &[
+            "input length",
+            "input len",
+            "input_len",
+            "input",
+            "输入长度",
+            "输入",
+            "isl",
+        ],
+        &[],
+    ),
+    (
+        "output_tokens",
+        &[
+            "output length",
+            "output len",
+            "output_len",
+            "output",
+            "输出长度",
+            "输出",
+            "osl",
+        ],
+        &[],
+    ),
+];
+
+/// The load that a heading names: `并发 16`, `concurrency = 64, input 2048`, `8路`.
+fn of_heading(text: &str) -> Load {
+    let text = text.to_lowercase();
+    let mut load = Load::default();
+    for (key, before, behind) in NAMES {
+        let named = before.iter().flat_map(|word| number_behind(&text, word));
+        let counted = behind.iter().flat_map(|word| number_before(&text, word));
+        let mut numbers: Vec<f64> = named.chain(counted).collect();
+        numbers.sort_by(f64::total_cmp);
+        numbers.dedup();
+        // Of several nobody knows which is meant.
+        if let [value] = numbers.as_slice() {
+            load.0.insert(key, *value);
+        }
+    }
+    load
+}
+
+fn number_behind(text: &str, word: &str) -> Vec<f64> {
+    let numbers = text.match_indices(word).filter_map(|(at, _)| {
+        let of_the_server = ["tensor", "pipeline", "data", "expert"];
+        let before = text[..at].trim_end_matches([' ', '-', '_']);
+        if of_the_server.iter().any(|kind| before.ends_with(kind)) {
+            return None;
+        }
+        let rest =
+            text[at + word.len()..].trim_start_matches([' ', '=', ':', '：', '-', '_', '*', '`']);
+        let (value, _, rest) = leading_number(rest)?;
+        // `1k` is not sure, and `1-64`, `1/8/32` or `100 条` are something else.
+        let mut following = rest.chars();
+        let is_one = match following.next() {
+            Some('-' | '~' | '/' | '、' | ',' | '+' | '～' | '–') => {
+                !following.next().is_some_and(|c| c.is_ascii_digit())
+            }
+            Some(c) => !c.is_ascii_alphanumeric() && c != '%',
+            None => true,
+        };
+        let counts_others = rest
+            .trim_start()
+            .starts_with(['条', '个', '次', '轮', '倍']);
+        (is_one && !counts_others && value > 0.0).then_some(value)
+    });
+    numbers.collect()
+}
+
+fn number_before(text: &str, word: &str) -> Vec<f64> {
+    let numbers = text.match_indices(word).filter_map(|(at, _)| {
+        let before = text[..at].trim_end();
+        let begin = before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let joined = before[..begin].ends_with(['-', '~', '/', '、', '.', '–', '～'])
+            || before[..begin].ends_with(|c: char| c.is_ascii_alphanumeric());
+        let value: f64 = before[begin..].parse().ok()?;
+        (!joined && value > 0.0).then_some(value)
+    });
+    numbers.collect()
+}
+
+/// `<h3>Title</h3>`.
+fn of_html(text: &str) -> Option<&str> {
+    let (tag, rest) = text.strip_prefix("<h")?.split_once('>')?;
+    let title = rest.split('<').next()?.trim();
+    let is_heading = tag.starts_with(|c: char| ('1'..='6').contains(&c));
+    (is_heading && !title.is_empty()).then_some(title)
+}
+
+fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
+    if notes.is_taken(line) {
+        return None;
+    }
+    let text = notes.lines[line].trim();
+    let title = text.trim_start_matches('#');
+    if title.len() < text.len() && title.starts_with(' ') {
+        return Some(printable(title.trim(), 200));
+    }
+    if let Some(title) = of_html(text) {
+        return Some(printable(title, 200));
+    }
+    let above_is_blank = line == 0 || notes.lines[line - 1].trim().is_empty();
+    let is_bullet = text.starts_with(['-', '*', '•']);
+    let plain = bare(text).trim_end_matches([':', '：']);
+    let is_title = above_is_blank
+        && !plain.is_empty()
+        && text.chars().count() <= 60
+        && !text.starts_with(['|', '`', '!', '{', '}', '[', '=', '+', '<', '"', '│', '┌'])
+        && !text.ends_with(['.', '。', ',', '，', '\\'])
+        && !plain.contains(" --")
+        && !plain.starts_with("Namespace(")
+        && entries(plain).is_empty()
+        && command::memory_gib(text).is_none()
+        && (!is_bullet || plain.contains(|c: char| c.is_ascii_digit()));
+    is_title.then(|| printable(plain, 200))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str) -> Vec<(&'static str, f64)> {
+        of_heading(text).0.into_iter().collect()
+    }
+
+    #[test]
+    fn headings_name_loads_in_both_languages() {
+        let all = [
+            ("concurrency", 64.0),
+            ("input_tokens", 2048.0),
+            ("output_tokens", 512.0),
+        ];
+        for text in [
+            "concurrency = 64, input 2048, output 512",
+            "Concurrency: 64 (input 2048 / output 512)",
+            "并发 64，输入 2048，输出 512",
+            "64 并发、输入2048/输出512",
+            "ISL 2048 OSL 512 parallel 64",
+        ] {
+            assert_eq!(load(text), all, "{text}");
+        }
+        assert_eq!(load("request rate 4.5"), [("rate", 4.5)]);
+        assert_eq!(load("8路压测"), [("concurrency", 8.0)]);
+    }
+
+    #[test]
+    fn what_a_heading_leaves_open_is_not_read() {
+        for text in [
+            "并发 1-64",
+            "并发 1/8/32 对比",
+            "8并发与16并发",
+            "输入 4k",
+            "tensor parallel 4",
+            "tensor-parallel-size 4",
+            "并发测试",
+        ] {
+            assert_eq!(load(text), [], "{text}");
+        }
+    }
+}

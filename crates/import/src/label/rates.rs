@@ -1,0 +1,100 @@
+//! Names of what happens in a second: requests, tokens and characters, of the server, of one
+//! user or of one card.
+
+use super::words::{Scope, Words};
+use super::{Field, Sample};
+use crate::quantity::Unit;
+use crate::summary::Stat;
+
+/// Requests a second, as they were offered or as they were answered.
+pub(super) fn requests(words: &Words<'_>) -> Option<Field> {
+    let arrivals = words.any(&[
+        "request rate",
+        "arrival rate",
+        "请求速率",
+        "到达率",
+        "到达速率",
+    ]) || words.is(&["rate", "速率"]);
+    let answers = words.any(&[
+        "qps",
+        "rps",
+        "req/s",
+        "requests/s",
+        "requests per second",
+        "request per second",
+        "request throughput",
+        "请求吞吐",
+        "每秒请求",
+        "每秒处理请求",
+    ]) || words.unit == Some(Unit::RequestsPerSecond);
+    if !arrivals && !answers {
+        return None;
+    }
+    // One user's or one card's share of them has no place.
+    if words.scope() != Scope::Server {
+        return Some(Field::Other);
+    }
+    let asked_for = words.any(&[
+        "target",
+        "offered",
+        "configured",
+        "injected",
+        "目标",
+        "设定",
+        "设置",
+        "配置",
+        "发压",
+        "注入",
+        "施压",
+    ]);
+    let came_out = words.any(&["achieved", "actual", "measured", "实际", "实测"]);
+    match arrivals && !came_out || asked_for {
+        true => Some(Field::Rate),
+        false => Some(Field::RequestsPerS),
+    }
+}
+
+/// Tokens or characters a second.
+pub(super) fn tokens(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
+    if !words.per_second() || words.any(&["cpu", "network", "disk", "显存"]) {
+        return None;
+    }
+    let (input, output) = (words.input(), words.output());
+    if words.any(&["char", "字符"]) || words.unit == Some(Unit::CharsPerSecond) {
+        return match (input, output) {
+            (true, _) => Some(Field::InputCharsPerS),
+            (_, true) => Some(Field::OutputCharsPerS),
+            _ if words.unit.is_some() => Some(Field::OutputCharsPerS),
+            _ => None,
+        };
+    }
+    match words.scope() {
+        Scope::Server => of_server(words),
+        Scope::User if input => Some(Field::Other),
+        Scope::User if words.any(&["decode", "解码", "tpot"]) => {
+            Some(Field::Of(Sample::DecodeSpeed, stat))
+        }
+        Scope::User => Some(Field::Of(Sample::PerUserSpeed, stat)),
+        Scope::Card if input || words.total() => None,
+        Scope::Card => Some(Field::OutputPerCard),
+    }
+}
+
+fn of_server(words: &Words<'_>) -> Option<Field> {
+    let (input, output) = (words.input(), words.output());
+    let throughput = words.throughput();
+    if !words.token() && !input && !output && !throughput {
+        return None;
+    }
+    let speed = !throughput && words.any(&["速度", "speed"]);
+    match (input, output) {
+        (true, false) => Some(Field::InputPerS),
+        (false, _) if words.total() && !output => Some(Field::TotalPerS),
+        (false, true) if words.any(&["decode", "解码"]) && !throughput => {
+            Some(Field::Speed(Sample::DecodeSpeed))
+        }
+        (false, _) if speed => Some(Field::Speed(Sample::PerUserSpeed)),
+        (false, _) => Some(Field::OutputPerS),
+        (true, true) => words.total().then_some(Field::TotalPerS),
+    }
+}

@@ -1,0 +1,217 @@
+//! Tables that people make by hand: whose speed it is, what is only a comparison, what a heading
+//! says, and forms other than Markdown.
+
+use inferometer_import::{Assumption, Found, read};
+use serde_json::{Value, json};
+
+fn results(text: &str) -> Vec<Found> {
+    read("notes", text).results
+}
+
+fn only(text: &str) -> Found {
+    let mut found = results(text);
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+/// A number of a result's summary, `null` where there is none.
+fn at(found: &Found, pointer: &str) -> Value {
+    let summary = serde_json::to_value(&found.summary).expect("a summary is JSON");
+    summary.pointer(pointer).cloned().unwrap_or(Value::Null)
+}
+
+/// A table with one result, of names and cells.
+fn table(columns: &[(&str, &str)]) -> String {
+    let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
+    line(columns.iter().map(|column| column.0).collect())
+        + &line(columns.iter().map(|_| "---").collect())
+        + &line(columns.iter().map(|column| column.1).collect())
+}
+
+const OUTPUT: &str = "/throughput/output_tokens_per_s";
+const ONE_USER: &str = "/speed/per_user_tokens_per_s/mean";
+
+#[test]
+fn the_total_beside_one_users_speed_is_the_servers_output() {
+    for speed in ["单路速度(tokens/s)", "生成速度", "tok/s/user"] {
+        let found = only(&table(&[
+            ("并发", "10"),
+            (speed, "39.2"),
+            ("总吞吐(tokens/s)", "388"),
+        ]));
+        assert_eq!(at(&found, ONE_USER), 39.2, "{speed}");
+        assert_eq!(at(&found, OUTPUT), 388.0, "{speed}");
+        assert_eq!(at(&found, "/throughput/total_tokens_per_s"), Value::Null);
+        let name = "总吞吐(tokens/s)".to_owned();
+        assert_eq!(found.assumed, [Assumption::TotalIsOutput { name }]);
+    }
+    let found = only(&table(&[
+        ("并发", "10"),
+        ("单路速度(tokens/s)", "39.2"),
+        ("输出吞吐(tokens/s)", "388"),
+        ("总吞吐(tokens/s)", "1200"),
+    ]));
+    assert_eq!(at(&found, OUTPUT), 388.0);
+    assert_eq!(at(&found, "/throughput/total_tokens_per_s"), 1200.0);
+}
+
+#[test]
+fn the_throughput_of_one_card_needs_the_number_of_cards() {
+    let found = only(&table(&[("并发", "8"), ("QPS", "2"), ("tok/s/GPU", "200")]));
+    assert_eq!(at(&found, OUTPUT), Value::Null);
+    assert_eq!(found.unread, ["tok/s/GPU"]);
+    let found = only(&table(&[
+        ("并发", "8"),
+        ("单卡吞吐(tok/s)", "200"),
+        ("卡数", "4"),
+    ]));
+    assert_eq!(at(&found, OUTPUT), 800.0);
+    assert_eq!(found.derived, ["throughput.output_tokens_per_s"]);
+    assert!(found.unread.is_empty());
+}
+
+#[test]
+fn more_output_than_tokens_in_all_is_doubted() {
+    let found = only(&table(&[
+        ("并发", "8"),
+        ("输出吞吐(tok/s)", "500"),
+        ("总吞吐(tok/s)", "400"),
+    ]));
+    let texts: Vec<&str> = found.doubts.iter().map(|it| it.text.as_str()).collect();
+    assert!(
+        texts
+            .iter()
+            .any(|text| text.contains("total throughput is 400")),
+        "{texts:?}"
+    );
+}
+
+#[test]
+fn changes_percentages_and_negative_times_are_named_and_not_read() {
+    for (name, cell) in [
+        ("TTFT change (%)", "-8.5"),
+        ("吞吐提升", "12.5"),
+        ("加速比", "1.8"),
+        ("TTFT", "-8.5"),
+        ("TTFT", "8.5%"),
+        ("吞吐(tok/s)", "12.5%"),
+    ] {
+        let found = only(&table(&[("并发", "8"), ("QPS", "2"), (name, cell)]));
+        assert_eq!(at(&found, "/latency/ttft_ms"), Value::Null, "{name} {cell}");
+        assert_eq!(at(&found, OUTPUT), Value::Null, "{name} {cell}");
+        assert_eq!(found.unread, [name], "{cell}");
+    }
+}
+
+#[test]
+fn a_target_is_the_load_and_what_was_achieved_the_result() {
+    for name in ["RPS target", "目标QPS", "offered load (req/s)"] {
+        let found = only(&table(&[
+            (name, "4"),
+            ("achieved", "3.9"),
+            ("median TTFT", "120ms"),
+        ]));
+        assert_eq!(found.point["rate"], 4, "{name}");
+        assert_eq!(at(&found, "/throughput/requests_per_s"), 3.9, "{name}");
+    }
+}
+
+#[test]
+fn percentiles_of_operators_are_of_the_latency_before_them() {
+    let found = only(&table(&[
+        ("并发数", "50"),
+        ("平均耗时(ms)", "4100"),
+        ("TP50(ms)", "4000"),
+        ("99线(ms)", "6100"),
+        ("首字TP99(ms)", "900"),
+    ]));
+    assert_eq!(at(&found, "/latency/e2e_ms/p50"), 4000.0);
+    assert_eq!(at(&found, "/latency/e2e_ms/p99"), 6100.0);
+    assert_eq!(at(&found, "/latency/ttft_ms/p99"), 900.0);
+    assert_eq!(at(&found, "/latency/ttft_ms/mean"), Value::Null);
+}
+
+#[test]
+fn a_heading_gives_the_load_that_a_result_leaves_out() {
+    let block = "============ Serving Benchmark Result ============\n\
+                 Successful requests: 500\nBenchmark duration (s): 100\nMean TTFT (ms): 40\n\
+                 ==================================================\n";
+    let text = format!(
+        "# 输入 1024，输出 128\n## 并发 16\n```\n{block}```\n## 并发 32\n```\n{block}```\n\nconcurrency=64\nas measured:\n{block}"
+    );
+    let loads: Vec<Value> = results(&text).iter().map(|it| json!(it.point)).collect();
+    let load =
+        |streams: u64| json!({"concurrency": streams, "input_tokens": 1024, "output_tokens": 128});
+    assert_eq!(loads, [load(16), load(32), load(64)]);
+    let own = only(&format!(
+        "## 并发 16\n\n{}",
+        table(&[("并发", "8"), ("QPS", "2")])
+    ));
+    assert_eq!(own.point["concurrency"], 8, "the table knows better");
+}
+
+#[test]
+fn separated_values_and_html_are_read_as_tables_are() {
+    let expected = results(&table(&[
+        ("模型", "m1"),
+        ("并发", "20"),
+        ("QPS", "1.9"),
+        ("平均时延（秒）", "10.2"),
+    ]));
+    for text in [
+        "模型,并发,QPS,平均时延（秒）\nm1,20,1.9,10.2\n",
+        "模型\t并发\tQPS\t平均时延（秒）\nm1\t20\t1.9\t10.2\n",
+        "<table><tr><th>模型</th><th>并发</th><th>QPS</th><th>平均时延（秒）</th></tr>\n<tr><td>m1</td><td>20</td><td>1.9</td><td>10.2</td></tr></table>\n",
+    ] {
+        let found = only(text);
+        assert_eq!(found.summary, expected[0].summary, "{text}");
+        assert_eq!(found.point, expected[0].point, "{text}");
+        assert_eq!(found.label, expected[0].label, "{text}");
+    }
+}
+
+#[test]
+fn decimal_commas_are_read_where_the_whole_table_has_them() {
+    let found = only(&table(&[
+        ("并发", "4"),
+        ("TTFT P50(s)", "0,25"),
+        ("吞吐(tok/s)", "1.210,5"),
+    ]));
+    assert_eq!(at(&found, "/latency/ttft_ms/p50"), 250.0);
+    assert_eq!(at(&found, OUTPUT), 1210.5);
+}
+
+#[test]
+fn characters_a_second_are_no_tokens() {
+    let found =
+        only("| 并发 | 吞吐（字/秒） | 吞吐（token/秒） |\n|--|--|--|\n| 20 | 1010 | 620 |\n");
+    assert_eq!(at(&found, "/throughput/output_chars_per_s"), 1010.0);
+    assert_eq!(at(&found, OUTPUT), 620.0);
+    assert!(found.twice.is_empty());
+}
+
+#[test]
+fn memory_names_no_result_and_joined_cells_are_two_numbers() {
+    let found = only(&table(&[
+        ("Concurrency", "16"),
+        ("TTFT p50 / p99 (ms)", "92 / 1,310"),
+        ("GPU mem", "71 GiB"),
+    ]));
+    assert_eq!(found.label, None);
+    assert_eq!(found.unread, ["GPU mem"]);
+    assert_eq!(at(&found, "/latency/ttft_ms/p50"), 92.0);
+    assert_eq!(at(&found, "/latency/ttft_ms/p99"), 1310.0);
+}
+
+#[test]
+fn a_unit_below_a_name_is_the_names() {
+    let found = only(
+        "|=====|=====|=====|=====|=====|\n| Benchmark | Request Latency || TTFT ||\n| Strategy | Sec || ms ||\n| | Mdn | p95 | Mdn | p95 |\n|-----|-----|-----|-----|-----|\n| concurrent | 2.1 | 2.3 | 35.2 | 41.0 |\n|=====|=====|=====|=====|=====|\n",
+    );
+    assert_eq!(found.tool.name(), "guidellm");
+    assert_eq!(at(&found, "/latency/e2e_ms/p50"), 2100.0);
+    assert_eq!(at(&found, "/latency/e2e_ms/p95"), 2300.0);
+    assert_eq!(at(&found, "/latency/ttft_ms/p50"), 35.2);
+    assert_eq!(at(&found, "/latency/ttft_ms/mean"), Value::Null);
+    assert!(found.assumed.is_empty(), "{:?}", found.assumed);
+}
