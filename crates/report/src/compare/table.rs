@@ -112,6 +112,9 @@ fn footnotes(report: &CompareReport<'_>, rows: &[&Row]) -> Vec<String> {
     if any(Basis::FewSamples) {
         notes.push(CompareText::FewSamples.text(lang).to_owned());
     }
+    if any(Basis::FewWaves) {
+        notes.push(CompareText::FewWaves.text(lang).to_owned());
+    }
     if any(Basis::Nothing) {
         notes.push(CompareText::FiguresAlone.text(lang).to_owned());
     }

@@ -70,9 +70,14 @@ pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: 
     let footnotes = more.into_iter().chain(reasons).collect();
     // What the user named goes in last, so that braces in it are no places.
     let baseline = [("baseline", label(&comparison.baseline))];
+    let title = Text::Ratios.with(lang, &baseline);
     Figure {
         id: "ratios".to_owned(),
-        title: Text::Ratios.with(lang, &baseline),
+        // Of several sides each stands over its own panels.
+        title: match groups.as_slice() {
+            [alone] => format!("{}: {title}", label(alone)),
+            _ => title,
+        },
         panels,
         footnotes,
         ..Figure::default()

@@ -39,7 +39,9 @@ pub(super) fn least(axes: &[String], rows: &[Row<'_>], lang: Lang) -> Option<Fin
         })
         .collect();
     cells.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
-    let (lowest, highest) = (cells.first()?, cells.last()?);
+    let (lowest, last) = (cells.first()?, cells.last()?);
+    // Of equals, the first.
+    let highest = cells.iter().find(|cell| cell.1.value == last.1.value)?;
     if cells.len() < LEAST_CELLS || !lowest.1.separate(&highest.1) {
         return None;
     }

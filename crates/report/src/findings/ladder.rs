@@ -9,6 +9,8 @@ use inferometer_core::message::Lang;
 use inferometer_core::message::findings::FindingText as Text;
 use inferometer_core::message::punctuation::PunctuationText;
 
+/// Chance of telling a start of failures that is none.
+const RISK: f64 = 0.05;
 /// Loads whose failures are told.
 const MOST_LOADS: usize = 4;
 
@@ -48,7 +50,7 @@ pub(super) fn saturation(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
     };
     let (peak_load, peak) = (rates.iter())
         .map(|(load, rates)| (*load, mean(rates)))
-        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+        .reduce(|best, next| if next.1 > best.1 { next } else { best })?;
     let basis = match found.basis {
         KneeBasis::Repeats(count) => Text::OverRepeats.with(lang, &[("count", count.to_string())]),
         KneeBasis::Fits => Text::ByFits.text(lang).to_owned(),
@@ -59,7 +61,7 @@ pub(super) fn saturation(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
             ("axis", ladder.axis.clone()),
             ("low", level(found.low)),
             ("high", level(found.high)),
-            ("load", level(found.load.round())),
+            ("load", level(found.about())),
         ],
     );
     let evidence = Text::KneeEvidence.with(
@@ -113,6 +115,21 @@ fn ended((load, row): (f64, &Row<'_>)) -> Ended {
     known
 }
 
+/// The chance that none of so many requests below fails where they fail as often as these:
+/// Fisher's exact test, in which all failures fall to one side.
+fn by_chance(below: u64, failing: &Ended) -> f64 {
+    let all = below + failing.ended;
+    let share = |nth: u64| (failing.ended - nth) as f64 / (all - nth) as f64;
+    let mut chance = 1.0;
+    for nth in 0..failing.failed.min(failing.ended) {
+        chance *= share(nth);
+        if chance < RISK {
+            break;
+        }
+    }
+    chance
+}
+
 /// From which load on requests fail, and how.
 pub(super) fn failures(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
     let rungs: Vec<Ended> = climbed(ladder)
@@ -128,7 +145,9 @@ pub(super) fn failures(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
     let failing: Vec<&Ended> = above.iter().filter(|rung| rung.failed > 0).collect();
     let always = failing.len() == above.len();
     let loads: Vec<String> = failing.iter().map(|rung| level(rung.load)).collect();
+    let sent_below: u64 = below.iter().map(|rung| rung.ended).sum();
     let text = match (always, below.is_empty()) {
+        (true, false) if by_chance(sent_below, &above[0]) > RISK => Text::FailuresSeen,
         (true, false) => Text::FailuresFrom,
         (true, true) => Text::FailuresEverywhere,
         (false, _) => Text::FailuresScattered,
@@ -155,8 +174,7 @@ pub(super) fn failures(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
     };
     let mut pieces: Vec<String> = Vec::new();
     if always && !below.is_empty() {
-        let sent = below.iter().map(|rung| rung.ended).sum();
-        pieces.push(Text::NoneBelow.with(lang, &[("ended", number::count(sent))]));
+        pieces.push(Text::NoneBelow.with(lang, &[("ended", number::count(sent_below))]));
     }
     pieces.extend(failing.iter().map(count));
     Some(Finding {

@@ -55,7 +55,7 @@ pub(super) fn sections(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Sectio
             .map(|title| Column::right(title.text(lang)))
             .to_vec(),
             rows: rows.iter().map(cells).collect(),
-            footnotes: Vec::new(),
+            footnotes: vec![PageText::CompletionSpeedIs.text(lang).to_owned()],
         };
         Section::headed(&heading, vec![Block::Table(table)])
     };
