@@ -149,10 +149,17 @@ fn a_ladder_tells_where_throughput_stops_rising_with_its_numbers() {
 
 #[test]
 fn no_knee_is_told_of_a_ladder_that_rises_or_is_invalid() {
-    assert!(
-        ladder(&[100.0, 200.0, 400.0, 790.0, 1500.0])
-            .of(FindingKind::Knee)
-            .is_empty()
+    let [rising] = ladder(&[100.0, 200.0, 400.0, 790.0, 1500.0])
+        .of(FindingKind::Knee)
+        .try_into()
+        .unwrap();
+    assert_eq!(
+        rising.text,
+        "none up to concurrency 16, where output throughput still rises"
+    );
+    assert_eq!(
+        rising.evidence,
+        "790.0 tok/s at 8, 1,500.0 tok/s at 16: +89.9 %"
     );
     assert!(
         ladder(&[100.0, 200.0, 200.0])

@@ -31,6 +31,10 @@ crate::texts! {
         OverRepeats => "95 % interval over {count} repeats, widened to measured loads", "区间由 {count} 次重复得出（95 %），并扩展到实测负载";
         /// The interval comes from the fit.
         ByFits => "interval: all knees that fit about as well, widened to measured loads; no repeats", "区间为拟合程度相近的全部拐点，并扩展到实测负载；无重复测量";
+        /// No knee: the ladder ends too early.
+        StillRising => "none up to {axis} {load}, where output throughput still rises", "至 {axis} {load} 仍未饱和，输出吞吐量还在上升";
+        /// The last two loads.
+        RisingEvidence => "{before} tok/s at {low}, {after} tok/s at {high}: {change}", "{low} 时 {before} tok/s，{high} 时 {after} tok/s：{change}";
         /// Failures begin at a load.
         FailuresFrom => "failures start at {axis} {load}", "失败从 {axis} {load} 开始出现";
         /// Failures that might as well be at lower loads.

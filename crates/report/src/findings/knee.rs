@@ -1,6 +1,6 @@
 //! Where throughput hardly rises any more, and between which measured loads that is.
 
-use super::turn::{Turn, turn};
+use super::turn::{Turn, still_rises, turn};
 use inferometer_core::statistics::batch_means;
 
 /// Fewest repeats whose spread is an interval.
@@ -38,17 +38,37 @@ impl Knee {
     }
 }
 
-/// The knee of a ladder: loads, each with the throughput of its repeats. Absent with fewer than
-/// four loads, where throughput still rises at the last ones, and where it never rose.
-pub fn knee(ladder: &[(f64, Vec<f64>)]) -> Option<Knee> {
+/// The last two loads of a ladder whose throughput still rises between them, with the means of
+/// their throughput; it has no knee that could be seen.
+pub(super) fn still_rising(ladder: &[(f64, Vec<f64>)]) -> Option<[(f64, f64); 2]> {
+    let means = means(&climbed(ladder));
+    match means.as_slice() {
+        [.., before, last] if still_rises(&means) => Some([*before, *last]),
+        _ => None,
+    }
+}
+
+/// Loads that have a place on a scale of ratios, in ascending order.
+fn climbed(ladder: &[(f64, Vec<f64>)]) -> Vec<&(f64, Vec<f64>)> {
     let mut ladder: Vec<&(f64, Vec<f64>)> = (ladder.iter())
         .filter(|(load, rates)| *load > 0.0 && !rates.is_empty())
         .collect();
     ladder.sort_by(|a, b| a.0.total_cmp(&b.0));
     ladder.dedup_by(|later, kept| later.0 == kept.0);
-    let means: Vec<(f64, f64)> = (ladder.iter())
+    ladder
+}
+
+fn means(ladder: &[&(f64, Vec<f64>)]) -> Vec<(f64, f64)> {
+    (ladder.iter())
         .map(|(load, rates)| (*load, rates.iter().sum::<f64>() / rates.len() as f64))
-        .collect();
+        .collect()
+}
+
+/// The knee of a ladder: loads, each with the throughput of its repeats. Absent with fewer than
+/// four loads, where throughput still rises at the last ones, and where it never rose.
+pub fn knee(ladder: &[(f64, Vec<f64>)]) -> Option<Knee> {
+    let ladder = climbed(ladder);
+    let means = means(&ladder);
     let Turn { load, low, high } = turn(&means)?;
     let repeats = ladder.iter().map(|(_, rates)| rates.len()).min()?;
     if repeats < LEAST_REPEATS {

@@ -1,6 +1,6 @@
 //! What a ladder shows: where it saturates, and from where on requests fail.
 
-use super::knee::{KneeBasis, knee};
+use super::knee::{KneeBasis, knee, still_rising};
 use super::{Finding, FindingKind, some};
 use crate::number;
 use crate::sweep::Row;
@@ -42,7 +42,9 @@ fn climbed<'a, 'b>(ladder: &'b Ladder<'a>) -> Vec<(f64, &'b Row<'a>)> {
 /// Where output throughput hardly rises any more, by the valid runs.
 pub(super) fn saturation(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
     let rates = rates(ladder.axis, &ladder.rows);
-    let found = knee(&rates)?;
+    let Some(found) = knee(&rates) else {
+        return rising(ladder, still_rising(&rates)?, lang);
+    };
     let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
     let at = |load: f64| {
         let rung = rates.iter().find(|(known, _)| *known == load)?;
@@ -80,6 +82,24 @@ pub(super) fn saturation(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
         kind: FindingKind::Knee,
         text: named(text, ladder, lang),
         evidence,
+    })
+}
+
+/// No load is high enough: throughput rises into the last.
+fn rising(ladder: &Ladder<'_>, [before, last]: [(f64, f64); 2], lang: Lang) -> Option<Finding> {
+    let text = [("axis", ladder.axis.clone()), ("load", level(last.0))];
+    let change = (last.1 / before.1 - 1.0) * 100.0;
+    let evidence = [
+        ("before", number::grouped(before.1, 1)),
+        ("low", level(before.0)),
+        ("after", number::grouped(last.1, 1)),
+        ("high", level(last.0)),
+        ("change", format!("{change:+.1} %")),
+    ];
+    Some(Finding {
+        kind: FindingKind::Knee,
+        text: named(Text::StillRising.with(lang, &text), ladder, lang),
+        evidence: Text::RisingEvidence.with(lang, &evidence),
     })
 }
 

@@ -38,9 +38,26 @@ pub(super) struct Turn {
     pub(super) high: usize,
 }
 
+/// The power of the load by which throughput hardly rises.
+fn hardly() -> f64 {
+    HARDLY.ln_1p() / LN_2
+}
+
+/// Enough loads, each with a throughput.
+fn is_ladder(points: &[(f64, f64)]) -> bool {
+    points.len() >= LEAST_LOADS && points.iter().all(|(_, rate)| *rate > 0.0)
+}
+
+/// Whether throughput still rises into the last load.
+pub(super) fn still_rises(points: &[(f64, f64)]) -> bool {
+    let logs = |&(load, rate): &(f64, f64)| (load.ln(), rate.ln());
+    is_ladder(points)
+        && Climb::new(points.iter().map(logs).collect()).rises(points.len() - 2, hardly())
+}
+
 /// The end of the rise of a ladder whose loads ascend.
 pub(super) fn turn(points: &[(f64, f64)]) -> Option<Turn> {
-    if points.len() < LEAST_LOADS || !points.iter().all(|(_, rate)| *rate > 0.0) {
+    if !is_ladder(points) {
         return None;
     }
     let peak = points.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
@@ -54,7 +71,7 @@ pub(super) fn turn(points: &[(f64, f64)]) -> Option<Turn> {
         .rposition(|(_, rate)| *rate >= FALLEN * peak)?;
     let fallen = points.get(kept).map(|(load, _)| (load.ln(), 0.0));
     let climb = Climb::new(points[..kept].iter().map(logs).collect());
-    let hardly = HARDLY.ln_1p() / LN_2;
+    let hardly = hardly();
 
     let low = (0..kept - 1).rfind(|&at| climb.rises(at, hardly))?;
     let twice_lower = |at: &usize| climb.x(*at) <= climb.x(low) - LN_2 + ROUNDING;
