@@ -2,7 +2,7 @@
 
 mod dependence;
 mod figures;
-mod grid;
+pub(crate) mod grid;
 mod head;
 pub(crate) mod ladder;
 mod notes;

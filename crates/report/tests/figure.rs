@@ -447,7 +447,7 @@ fn a_run_without_an_answer_has_only_its_course_of_time() {
 #[test]
 fn levels_that_were_noted_out_of_order_are_joined_by_size() {
     let runs: Vec<Summary> = [8, 1, 4]
-        .map(|streams| made_up::run(&VLLM, load(streams, 200)))
+        .map(|streams| made_up::run(&VLLM, load(streams, 500)))
         .into();
     let levels = [8.0, 1.0, 4.0].map(Level::Number);
     let noted = ladder("notes", levels.into_iter().zip(&runs).collect());

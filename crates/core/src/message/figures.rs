@@ -127,6 +127,8 @@ crate::texts! {
         Grid => "Input length × output length", "输入长度 × 输出长度";
         /// Title: ratios to `{baseline}`.
         Ratios => "Compared with {baseline}", "与 {baseline} 对比";
+        /// Title: ratios of `{side}` to `{baseline}`.
+        RatiosOf => "{side} compared with {baseline}", "{side} 与 {baseline} 对比";
         /// Panel: `{metric}` at every load.
         OverLoads => "{metric}, by load", "{metric}（按负载）";
         /// Footnote: `{count}` loads have no panel.

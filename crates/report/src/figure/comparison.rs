@@ -69,14 +69,13 @@ pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: 
     let reasons = comparison.reasons.iter().map(|reason| reason.text(lang));
     let footnotes = more.into_iter().chain(reasons).collect();
     // What the user named goes in last, so that braces in it are no places.
-    let baseline = [("baseline", label(&comparison.baseline))];
-    let title = Text::Ratios.with(lang, &baseline);
+    let baseline = ("baseline", label(&comparison.baseline));
     Figure {
         id: "ratios".to_owned(),
         // Of several sides each stands over its own panels.
         title: match groups.as_slice() {
-            [alone] => format!("{}: {title}", label(alone)),
-            _ => title,
+            [alone] => Text::RatiosOf.with(lang, &[baseline, ("side", label(alone))]),
+            _ => Text::Ratios.with(lang, &[baseline]),
         },
         panels,
         footnotes,

@@ -1,10 +1,10 @@
 //! What settings show against each other: which is better, and where no difference is seen.
 
 use super::estimate::{Compared, Estimate};
-use super::grid::is_length;
 use super::{Finding, FindingKind, some};
 use crate::number;
 use crate::sweep::Row;
+use crate::sweep::grid::is_length;
 use crate::sweep::ladder::{groups, is_load};
 use inferometer_core::compare::Settings;
 use inferometer_core::message::Lang;

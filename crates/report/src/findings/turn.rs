@@ -79,7 +79,7 @@ pub(super) fn turn(points: &[(f64, f64)]) -> Option<Turn> {
     let (end, latest) = climb.fitted(first, low, fallen)?;
     let mut high = (low..kept).find(|&at| climb.x(at) >= latest - ROUNDING)?;
     // A rise that fades out ends nowhere sharply.
-    while high + 2 < kept && climb.rises(high, 0.0) && climb.slope(high) > hardly {
+    while high + 2 < kept && climb.rises(high, hardly / 2.0) && climb.slope(high) > hardly {
         high += 1;
     }
     let is_level = fallen.is_some() || {

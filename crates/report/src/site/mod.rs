@@ -262,8 +262,8 @@ fn data(entries: &[Entry]) -> Value {
 /// Whether its load is held as streams or as a rate, where that is known.
 fn climbs(entry: &Entry) -> Option<&'static str> {
     let named = |text: &str| {
-        let known = ["concurrency", "rate"].into_iter();
-        known.into_iter().find(|axis| text.contains(axis))
+        let mut known = ["concurrency", "rate"].into_iter();
+        known.find(|axis| text.contains(axis))
     };
     match &entry.what {
         Listed::Run(shape) => match shape.as_ref()? {
@@ -370,6 +370,18 @@ mod tests {
         let values = data["entries"][0]["values"].as_array().unwrap();
         assert!(values.len() == metrics && values.iter().all(Value::is_null));
         assert!(page.contains("data-lang=\"zh\""));
+    }
+
+    #[test]
+    fn what_has_no_figures_cannot_be_chosen_and_what_was_computed_says_so() {
+        let mut import = entry("notes", &mut HashSet::new());
+        import.what = Listed::Import { results: 3 };
+        let page = index(&[import.clone()], Lang::En);
+        assert!(!page.contains("type=\"checkbox\""), "{page}");
+        assert!(!page.contains("class=\"tag\">"), "{page}");
+        import.computed = true;
+        let page = index(&[import], Lang::En);
+        assert!(page.contains("class=\"tag\"><span lang=\"en\">computed, not measured"));
     }
 
     #[test]

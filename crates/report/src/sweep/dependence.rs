@@ -1,6 +1,7 @@
 //! Axes that follow others: one that has a single value for each value of another.
 
 use super::LOAD;
+use super::grid::is_length;
 use inferometer_core::compare::Point;
 use inferometer_core::sweep_dir::SweepPlan;
 use std::cmp::Reverse;
@@ -30,8 +31,8 @@ pub(super) fn confounded(plan: &SweepPlan) -> Vec<(&str, &str)> {
     found
 }
 
-/// The axes but for those that follow another. Of two that follow each other the load stays, or
-/// else the first.
+/// The axes but for those that follow another. Of two that follow each other the length stays,
+/// else the load, else the first.
 pub(crate) fn independent(plan: &SweepPlan) -> Vec<&String> {
     let varies = |axis: &String| {
         let values = plan.points.iter().map(|it| it.point.0.get(axis));
@@ -41,7 +42,8 @@ pub(crate) fn independent(plan: &SweepPlan) -> Vec<&String> {
     };
     let rank = |axis: &String| {
         let place = plan.axes.iter().position(|it| it == axis);
-        (Reverse(LOAD.contains(&axis.as_str())), place)
+        let [length, load] = [is_length(axis), LOAD.contains(&axis.as_str())].map(Reverse);
+        (length, load, place)
     };
     let follows = |b: &&String| {
         let mut others = plan.axes.iter().filter(|a| a != b);

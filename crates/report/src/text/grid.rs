@@ -434,6 +434,40 @@ mod tests {
     }
 
     #[test]
+    fn rows_whose_names_are_too_long_to_repeat_have_numbers_in_every_part() {
+        let titles = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"];
+        let mut columns = ["enable-chunked-prefill", "max-num-batched-tokens"]
+            .map(Column::left)
+            .to_vec();
+        columns.extend(titles.map(Column::right));
+        let row = |value: &str| {
+            let mut cells = vec![Cell::text("true"), Cell::text(value)];
+            cells.extend(titles.map(|title| Cell::text(format!("{title}{value}"))));
+            cells
+        };
+        let table = Table {
+            columns,
+            rows: vec![row("2048"), row("4096")],
+            footnotes: Vec::new(),
+        };
+        let style = TextStyle {
+            width: 60,
+            ..TextStyle::default()
+        };
+        let lines = lines(&table, None, style);
+        let of = |row: &str| (lines.iter()).filter(move |line| line.contains(row));
+        assert!(of("2048").count() > 1, "{lines:#?}");
+        assert!(
+            of("2048").all(|line| line.starts_with("  1  ")),
+            "{lines:#?}"
+        );
+        assert!(
+            of("4096").all(|line| line.starts_with("  2  ")),
+            "{lines:#?}"
+        );
+    }
+
+    #[test]
     fn long_titles_over_short_cells_are_broken_so_that_the_table_fits() {
         let names = [
             "enable-chunked-prefill",
