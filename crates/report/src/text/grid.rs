@@ -455,7 +455,7 @@ mod tests {
             ..TextStyle::default()
         };
         let lines = lines(&table, None, style);
-        let of = |row: &str| (lines.iter()).filter(move |line| line.contains(row));
+        let of = |row: &'static str| (lines.iter()).filter(move |line| line.contains(row));
         assert!(of("2048").count() > 1, "{lines:#?}");
         assert!(
             of("2048").all(|line| line.starts_with("  1  ")),
