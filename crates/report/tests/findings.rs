@@ -281,6 +281,11 @@ fn a_load_that_follows_the_length_makes_no_ladder_and_leaves_one_heat_map_in_cha
     let panel = &figures[0].panels[0];
     assert_eq!(panel.x.caption(), "Input length (characters)");
     assert_eq!(panel.y.caption(), "Output length (characters)");
+    let notes = figures[0].footnotes.join("\n");
+    assert!(
+        notes.contains("concurrency changes only together with input-chars"),
+        "{notes}"
+    );
 }
 
 fn grid(rates: [f64; 4]) -> MadeUp {

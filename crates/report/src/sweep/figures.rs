@@ -1,6 +1,7 @@
 //! What is drawn of a sweep: ladders where load is climbed, heat maps where lengths are
 //! crossed, bars or lines over everything else.
 
+use super::dependence::confounded;
 use super::ladder::rates;
 use super::table::mark;
 use super::{LOAD, Row, SweepReport, grid, grouped, independent, named, rows, shown};
@@ -14,6 +15,7 @@ use crate::number;
 use inferometer_core::compare::Metric;
 use inferometer_core::message::figures::FigureText;
 use inferometer_core::message::page::PageText;
+use inferometer_core::message::sweep::SweepText;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_core::summary::Summary;
 use std::collections::BTreeSet;
@@ -56,6 +58,7 @@ pub(crate) fn figures_of(report: &SweepReport<'_>, which: Shown) -> Vec<Figure> 
     let computed = (report.is_virtual()).then(|| FigureText::Computed.text(report.lang));
     let repeated = (report.plan.repeat > 1).then(|| PageText::MedianRepeat.text(report.lang));
     let notes = computed.into_iter().chain(repeated).map(str::to_owned);
+    let notes = notes.chain(following(report));
     let notes = notes.chain(without_numbers(report, &unmeasured));
     for note in notes {
         for figure in &mut figures {
@@ -63,6 +66,16 @@ pub(crate) fn figures_of(report: &SweepReport<'_>, which: Shown) -> Vec<Figure> 
         }
     }
     figures
+}
+
+/// Axes that follow others and have no place in a chart of their own.
+fn following(report: &SweepReport<'_>) -> Vec<String> {
+    let pairs = confounded(report.plan).into_iter();
+    let note = |(a, b): (&str, &str)| {
+        let values = [("a", a.to_owned()), ("b", b.to_owned())];
+        SweepText::ChangesWith.with(report.lang, &values)
+    };
+    pairs.map(note).collect()
 }
 
 /// The points that were skipped or failed to run, so that no chart hides them.

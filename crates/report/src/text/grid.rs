@@ -89,7 +89,7 @@ struct Layout {
 enum Names {
     /// All, or the table is not broken.
     Whole,
-    /// Not all: they leave no room for numbers.
+    /// The first alone: all would leave no room for numbers.
     Cut,
 }
 
@@ -123,12 +123,10 @@ impl Layout {
         }
         // Names that leave no room for numbers stand once.
         let named: Vec<usize> = all[..names.min(all.len())].to_vec();
-        let fits = |names: &&[usize]| total(&widths, names, GAP) <= page / 2;
-        let most = (0..=named.len()).map(|count| &named[..count]);
-        let repeated: Vec<usize> = most.rev().find(fits).unwrap_or_default().to_vec();
-        let repeats = match repeated.len() == named.len() {
-            true => Names::Whole,
-            false => Names::Cut,
+        let fits = total(&widths, &named, GAP) <= page / 2;
+        let (repeats, repeated) = match fits {
+            true => (Names::Whole, named.clone()),
+            false => (Names::Cut, named[..1].to_vec()),
         };
         let (marks, figures): (Vec<usize>, Vec<usize>) = (all.iter().skip(named.len()))
             .partition(|at| table.columns[**at].place == Place::Everywhere);
