@@ -199,7 +199,7 @@ fn results_without_a_page_get_one_made() {
     assert_eq!(made.code, Some(0), "{made:?}");
     assert!(made.stderr.contains("notes.txt is passed over"), "{made:?}");
     let index = std::fs::read_to_string(place.path("site/index.html")).unwrap();
-    let marked = index.matches("class=\"tag\"><span lang=\"en\">computed, not measured");
+    let marked = index.matches("class=\"tag faint\"><span lang=\"en\">computed, not measured");
     assert_eq!(marked.count(), 2, "{index}");
     for (name, figure) in [("one", "distributions"), ("grid", "ladder")] {
         let page = place.path(&format!("site/pages/{name}.html"));

@@ -104,8 +104,8 @@ pub fn index(entries: &[Entry], lang: Lang) -> String {
          <button id=\"theme\" type=\"button\">{theme}</button></div>\n\
          <div class=\"scroll\"><table><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n\
          <h2>{comparison}</h2>\n<p class=\"faint\" id=\"choose-two\">{choose}</p>\n\
-         <div class=\"scroll\"><table id=\"ratios\"></table></div>\n\
          <p class=\"invalid\" id=\"unlike\" hidden>{unlike}</p>\n\
+         <div class=\"scroll\"><table id=\"ratios\"></table></div>\n\
          <p class=\"faint\" id=\"not-a-test\" hidden>{not_a_test}</p>\n\
          <script type=\"application/json\" id=\"data\">{data}</script>\n\
          <script>{SCRIPT}</script>\n",
@@ -171,7 +171,10 @@ fn row((at, entry): (usize, &Entry)) -> String {
         None => String::new(),
     };
     let computed = match entry.computed {
-        true => format!(" <span class=\"tag\">{}</span>", both(SiteText::Computed)),
+        true => format!(
+            " <span class=\"tag faint\">{}</span>",
+            both(SiteText::Computed)
+        ),
         false => String::new(),
     };
     format!(
@@ -378,10 +381,10 @@ mod tests {
         import.what = Listed::Import { results: 3 };
         let page = index(&[import.clone()], Lang::En);
         assert!(!page.contains("type=\"checkbox\""), "{page}");
-        assert!(!page.contains("class=\"tag\">"), "{page}");
+        assert!(!page.contains("class=\"tag faint\">"), "{page}");
         import.computed = true;
         let page = index(&[import], Lang::En);
-        assert!(page.contains("class=\"tag\"><span lang=\"en\">computed, not measured"));
+        assert!(page.contains("class=\"tag faint\"><span lang=\"en\">computed, not measured"));
     }
 
     #[test]
