@@ -445,6 +445,20 @@ fn a_run_without_an_answer_has_only_its_course_of_time() {
 }
 
 #[test]
+fn mean_lengths_of_a_ladder_count_every_request_once() {
+    let mut runs = [1, 2].map(|streams| made_up::run(&VLLM, load(streams, 50)));
+    for (run, (ok, length)) in runs.iter_mut().zip([(10, 100.0), (30, 200.0)]) {
+        run.requests.ok = ok;
+        run.tokens.input_mean = Some(length);
+        run.tokens.output_mean = Some(length);
+    }
+    let levels = [1.0, 2.0].map(Level::Number);
+    let weighed = ladder("a", levels.into_iter().zip(&runs).collect());
+    let notes = ladder::sheet(&weighed, Lang::En).footnotes.join("\n");
+    assert!(notes.contains("input 175, output 175"), "{notes}");
+}
+
+#[test]
 fn levels_that_were_noted_out_of_order_are_joined_by_size() {
     let runs: Vec<Summary> = [8, 1, 4]
         .map(|streams| made_up::run(&VLLM, load(streams, 500)))
