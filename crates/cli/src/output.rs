@@ -279,7 +279,8 @@ pub fn page_of(run: &Shown<'_>, lang: Lang) -> anyhow::Result<String> {
 
 fn figures_of(run: &Shown<'_>, lang: Lang) -> anyhow::Result<Vec<Figure>> {
     with_drawn(run, lang, |drawn| {
-        figure::run::all(&drawn.summary(lang), &drawn.course, lang)
+        let clock = run.scenario.connection.sim_clock;
+        figure::run::all(&drawn.summary(lang), &drawn.course, clock, lang)
     })
 }
 

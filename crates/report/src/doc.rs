@@ -281,6 +281,11 @@ impl Cell {
         }
     }
 
+    /// A number in about three digits, whose unit the titles say.
+    pub fn brief(value: Option<f64>) -> Self {
+        Cell::number(value, Unit::Count, value.map_or(0, number::decimals))
+    }
+
     /// A count.
     pub fn count(value: u64) -> Self {
         Cell::number(Some(value as f64), Unit::Count, 0)

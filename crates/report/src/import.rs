@@ -214,10 +214,6 @@ fn overview(report: &ImportReport, lang: Lang) -> Table {
         Column::left(ImportText::Doubts.text(lang)),
     ];
     let rows = report.results.iter().enumerate().map(|(place, result)| {
-        let brief = |value: Option<f64>| match value {
-            Some(value) => Cell::text(number::brief(value)),
-            None => Cell::Absent,
-        };
         let time = |value: Option<f64>| match value {
             Some(value) => Cell::text(number::whole_millis(value)),
             None => Cell::Absent,
@@ -236,8 +232,8 @@ fn overview(report: &ImportReport, lang: Lang) -> Table {
                     .unwrap_or_default(),
             ),
             Cell::text(result.load()),
-            brief(result.requests_per_s),
-            brief(result.output_tokens_per_s),
+            Cell::brief(result.requests_per_s),
+            Cell::brief(result.output_tokens_per_s),
             time(result.mean("TTFT")),
             time(result.mean("E2E")),
             Cell::Toned(doubts, tone),
@@ -368,7 +364,7 @@ fn latencies(result: &ResultLine, lang: Lang) -> Table {
     columns.extend([mean, "p50", "p90", "p95", "p99", max].map(Column::right));
     let rows = result.latencies.iter().map(|latency| {
         let values = latency.values.iter().map(|value| match value {
-            Some(value) => Cell::text(number::brief(*value)),
+            Some(value) => Cell::brief(Some(*value)),
             None => Cell::blank(),
         });
         std::iter::once(Cell::text(latency.name))

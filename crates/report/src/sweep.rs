@@ -1,15 +1,17 @@
 //! A sweep as a document: a table a ladder, and what the marks in it mean.
 
+mod dependence;
 mod figures;
-mod grid;
+pub(crate) mod grid;
 mod head;
 pub(crate) mod ladder;
 mod notes;
 mod repeat;
 mod table;
 
+pub(crate) use dependence::independent;
 pub use figures::figures;
-pub(crate) use figures::tradeoff;
+pub(crate) use figures::{figures_of, tradeoff};
 pub use notes::compose_for_notes;
 use table::table;
 
@@ -274,7 +276,7 @@ fn best(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<String> {
     };
     let top = |rows: &mut dyn Iterator<Item = &Row<'_>>| {
         rows.filter_map(|row| Some((row.tokens_per_s()?, row.point.to_string())))
-            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .reduce(|best, next| if next.0 > best.0 { next } else { best })
     };
     let say = |text: SweepText, (value, point): (f64, String)| {
         let value = format!("{} tok/s", number::grouped(value, 1));

@@ -12,6 +12,7 @@ use inferometer_core::compare::{
 };
 use inferometer_core::message::Lang;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record};
+use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::{
     Latencies, ObjectiveResult, SloResult, Speed, Summary, Throughput,
 };
@@ -128,7 +129,7 @@ fn table_figures(rows: Vec<(String, &Summary)>, lang: Lang) -> Vec<Figure> {
 }
 
 fn every_figure(label: &str, summary: &Summary, records: &[Record], lang: Lang) -> Vec<Figure> {
-    let mut figures = run::all(summary, &made_up::course(records), lang);
+    let mut figures = run::all(summary, &made_up::course(records), SimClock::Real, lang);
     let points = vec![(Level::Number(1.0), summary)];
     figures.extend(ladder_figures(&ladder(label, points), lang));
     let named = vec![
@@ -146,6 +147,7 @@ fn every_figure(label: &str, summary: &Summary, records: &[Record], lang: Lang) 
         let grid = Grid {
             cells,
             shown: Shown::All,
+            counts: Default::default(),
         };
         figures.push(grid::heat_maps(&grid, &grid::USUAL, lang));
     }
@@ -392,7 +394,7 @@ fn a_run_of_very_many_requests_is_drawn_with_few_points() {
             course.add(record);
         }
     }
-    for figure in run::all(&small(), &course, Lang::En) {
+    for figure in run::all(&small(), &course, SimClock::Real, Lang::En) {
         let text = svg::render(&figure, Theme::Light);
         assert!(text.len() < 500_000, "{}: {}", figure.id, text.len());
         let said = figure.footnotes.iter().any(|note| note.contains("100,020"));
@@ -428,7 +430,12 @@ fn a_run_without_an_answer_has_only_its_course_of_time() {
         record.usage = None;
     }
     let summary = made_up::summary(&VLLM, load(2, 24), &records);
-    let figures = run::all(&summary, &made_up::course(&records), Lang::En);
+    let figures = run::all(
+        &summary,
+        &made_up::course(&records),
+        SimClock::Real,
+        Lang::En,
+    );
     let ids: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
     assert_eq!(ids, ["timeline"]);
     let titles: Vec<&str> = (figures[0].panels.iter())
@@ -460,6 +467,20 @@ fn a_p99_of_too_few_requests_is_starred_and_said() {
             assert_eq!(said, !star.is_empty(), "{:?}", figure.footnotes);
         }
     }
+}
+
+#[test]
+fn mean_lengths_of_a_ladder_count_every_request_once() {
+    let mut runs = [1, 2].map(|streams| made_up::run(&VLLM, load(streams, 50)));
+    for (run, (ok, length)) in runs.iter_mut().zip([(10, 100.0), (30, 200.0)]) {
+        run.requests.ok = ok;
+        run.tokens.input_mean = Some(length);
+        run.tokens.output_mean = Some(length);
+    }
+    let levels = [1.0, 2.0].map(Level::Number);
+    let weighed = ladder("a", levels.into_iter().zip(&runs).collect());
+    let notes = ladder::sheet(&weighed, Lang::En).footnotes.join("\n");
+    assert!(notes.contains("input 175, output 175"), "{notes}");
 }
 
 #[test]

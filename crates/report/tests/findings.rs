@@ -149,10 +149,17 @@ fn a_ladder_tells_where_throughput_stops_rising_with_its_numbers() {
 
 #[test]
 fn no_knee_is_told_of_a_ladder_that_rises_or_is_invalid() {
-    assert!(
-        ladder(&[100.0, 200.0, 400.0, 790.0, 1500.0])
-            .of(FindingKind::Knee)
-            .is_empty()
+    let [rising] = ladder(&[100.0, 200.0, 400.0, 790.0, 1500.0])
+        .of(FindingKind::Knee)
+        .try_into()
+        .unwrap();
+    assert_eq!(
+        rising.text,
+        "none up to concurrency 16, where output throughput still rises"
+    );
+    assert_eq!(
+        rising.evidence,
+        "790.0 tok/s at 8, 1,500.0 tok/s at 16: +89.9 %"
     );
     assert!(
         ladder(&[100.0, 200.0, 200.0])
@@ -185,6 +192,100 @@ fn failures_are_told_from_the_load_at_which_they_start_and_by_class() {
     let [told] = found.of(FindingKind::FailuresFrom).try_into().unwrap();
     assert!(!told.text.contains("start"), "{}", told.text);
     assert!(ladder(&[1.0, 2.0]).of(FindingKind::FailuresFrom).is_empty());
+}
+
+#[test]
+fn failures_start_nowhere_where_too_few_requests_ended_below() {
+    let requests = |ended: u64, failed: u64| {
+        let mut summary = run(100.0);
+        summary.requests.planned = ended;
+        summary.requests.ok = ended;
+        failing(summary, failed)
+    };
+    let ladder = |below: u64| {
+        MadeUp::new(
+            &["concurrency"],
+            vec![
+                (json!({"concurrency": 1}), vec![requests(below, 0)]),
+                (json!({"concurrency": 2}), vec![requests(24, 3)]),
+            ],
+        )
+    };
+    let [few] = ladder(12).of(FindingKind::FailuresFrom).try_into().unwrap();
+    assert!(
+        few.text.contains("too few requests ended at lower loads"),
+        "{}",
+        few.text
+    );
+    assert!(few.evidence.starts_with("none of 12"), "{}", few.evidence);
+    let [many] = ladder(100)
+        .of(FindingKind::FailuresFrom)
+        .try_into()
+        .unwrap();
+    assert_eq!(many.text, "failures start at concurrency 2");
+}
+
+#[test]
+fn a_flag_wins_beside_one_that_does_nothing_and_that_one_is_said_to_do_nothing() {
+    let point = |seqs: u32, inert: u32| json!({"max-num-seqs": seqs, "inert": inert});
+    let sweep = MadeUp::new(
+        &["max-num-seqs", "inert"],
+        vec![
+            (point(64, 0), vec![run(1000.0)]),
+            (point(64, 1), vec![run(1003.0)]),
+            (point(128, 0), vec![run(1500.0)]),
+            (point(128, 1), vec![run(1497.0)]),
+        ],
+    );
+    let [winner] = sweep.of(FindingKind::Winner).try_into().unwrap();
+    assert_eq!(
+        winner.text,
+        "output throughput is better with max-num-seqs=128 at all 2 compared points"
+    );
+    let [same] = sweep.of(FindingKind::NoDifference).try_into().unwrap();
+    assert_eq!(
+        same.text,
+        "output throughput: none between inert=0; inert=1 at 2 compared points"
+    );
+}
+
+#[test]
+fn of_equal_points_the_first_is_called_the_best() {
+    let sweep = ladder(&[100.0, 200.0, 300.0, 300.0, 300.0, 300.0]);
+    let shown = text::render(
+        &compose(&sweep.report(Lang::En)),
+        text::TextStyle::default(),
+    );
+    assert!(shown.contains("300.0 tok/s at concurrency=4"), "{shown}");
+    let [knee] = sweep.of(FindingKind::Knee).try_into().unwrap();
+    assert!(
+        knee.evidence.contains("highest 300.0 tok/s at 4"),
+        "{}",
+        knee.evidence
+    );
+}
+
+#[test]
+fn a_load_that_follows_the_length_makes_no_ladder_and_leaves_one_heat_map_in_characters() {
+    let mut points = Vec::new();
+    for (chars, streams) in [(500, 32), (2000, 16), (8000, 8)] {
+        for asked in [100, 500] {
+            let point = json!({"input-chars": chars, "ask-chars": asked, "concurrency": streams});
+            points.push((point, vec![run(f64::from(100_000 / chars + asked))]));
+        }
+    }
+    let sweep = MadeUp::new(&["input-chars", "ask-chars", "concurrency"], points);
+    let figures = figures(&sweep.report(Lang::En));
+    let ids: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
+    assert_eq!(ids, ["grid"]);
+    let panel = &figures[0].panels[0];
+    assert_eq!(panel.x.caption(), "Input length (characters)");
+    assert_eq!(panel.y.caption(), "Output length (characters)");
+    let notes = figures[0].footnotes.join("\n");
+    assert!(
+        notes.contains("concurrency changes only together with input-chars"),
+        "{notes}"
+    );
 }
 
 fn grid(rates: [f64; 4]) -> MadeUp {
@@ -247,7 +348,7 @@ fn a_setting_wins_only_where_the_intervals_separate() {
     };
     assert_eq!(
         ttft.text,
-        "TTFT is better with url=a at all 2 compared points"
+        "mean TTFT is better with url=a at all 2 compared points"
     );
     assert!(
         ttft.evidence
@@ -263,7 +364,7 @@ fn a_setting_wins_only_where_the_intervals_separate() {
     let [itl] = sweep.of(FindingKind::NoDifference).try_into().unwrap();
     assert_eq!(
         itl.text,
-        "ITL: none between url=a; url=b at 2 compared points"
+        "mean ITL: none between url=a; url=b at 2 compared points"
     );
     assert!(itl.evidence.contains("1 % at most"), "{}", itl.evidence);
 }

@@ -7,7 +7,7 @@ use crate::output::{language, print, style};
 use inferometer_campaign::study::Finding;
 use inferometer_core::doubt::Severity;
 use inferometer_core::run_dir::RunDir;
-use inferometer_core::scenario::Tag;
+use inferometer_core::scenario::{SimClock, Tag};
 use inferometer_core::stored::{Kind, Stored, list};
 use inferometer_core::summary::Summary;
 use inferometer_core::sweep_dir::{SweepDir, TrialState};
@@ -64,6 +64,8 @@ pub struct Known {
     pub point: Option<String>,
     /// Its figures: of a sweep its best point's, of a search the confirmed run's.
     pub figures: Option<Summary>,
+    /// Whether the simulated engine was computed in virtual time, and nothing measured.
+    pub computed: bool,
 }
 
 impl Known {
@@ -106,6 +108,7 @@ fn study_of(stored: &Stored) -> Known {
         },
         point: None,
         figures,
+        computed: tune::is_virtual(&stored.path),
     }
 }
 
@@ -127,6 +130,7 @@ fn import_of(stored: &Stored) -> Known {
         },
         point: None,
         figures: None,
+        computed: false,
     }
 }
 
@@ -143,6 +147,7 @@ fn run_of(stored: &Stored) -> Known {
             Some(_) => RunState::Invalid,
             None => RunState::Unfinished,
         },
+        computed: asked.is_some_and(|it| it.connection.sim_clock == SimClock::Virtual),
         what: Listed::Run(scenario.map(|scenario| scenario.load.shape)),
         point: None,
         figures: summary,
@@ -170,6 +175,8 @@ fn sweep_of(stored: &Stored) -> Known {
         },
         point,
         figures: best.map(|(_, summary)| summary),
+        computed: (plan.and_then(|plan| plan.points.first()))
+            .is_some_and(|it| it.options.connection.sim_clock == Some(SimClock::Virtual)),
     }
 }
 
@@ -194,7 +201,10 @@ fn best(visited: Vec<Visited>) -> Option<(String, Summary)> {
     (visited.into_iter())
         .filter_map(|visited| Some((visited.trial.id, visited.summary?)))
         .filter(|(_, summary)| summary.valid)
-        .max_by(|(_, a), (_, b)| rate(a).total_cmp(&rate(b)))
+        .reduce(|best, next| match rate(&next.1) > rate(&best.1) {
+            true => next,
+            false => best,
+        })
 }
 
 fn capacity_of(stored: &Stored) -> Known {
@@ -215,6 +225,7 @@ fn capacity_of(stored: &Stored) -> Known {
             value: known.and_then(|found| found.answer.value),
         },
         point: None,
+        computed: known.is_some_and(|found| found.sim_clock == SimClock::Virtual),
         figures: found.and_then(|found| found.confirmed),
     }
 }

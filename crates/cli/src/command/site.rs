@@ -58,6 +58,7 @@ pub fn publish(arguments: &ReportArguments) -> anyhow::Result<Exit> {
             what: known.what,
             point: known.point,
             figures: known.figures,
+            computed: known.computed,
         });
     }
     write(&site.join("index.html"), &index(&entries, lang))?;
@@ -71,18 +72,29 @@ pub fn publish(arguments: &ReportArguments) -> anyhow::Result<Exit> {
 
 /// The results that paths name: themselves, or what their folders hold. None comes twice.
 fn collect(paths: &[PathBuf]) -> anyhow::Result<Vec<Stored>> {
-    let mut found = Vec::new();
+    let (mut found, mut stray) = (Vec::new(), Vec::new());
     for path in paths {
         match Stored::at(path) {
             Some(stored) => found.push(stored),
             None => {
-                let held = list(path)?;
+                // One stray file among many results is no reason to publish none.
+                let held = if path.is_dir() {
+                    list(path)?
+                } else {
+                    Vec::new()
+                };
                 if held.is_empty() {
-                    bail!("{} holds no run, sweep or search", path.display());
+                    stray.push(path.display().to_string());
                 }
                 found.extend(held);
             }
         }
+    }
+    if found.is_empty() {
+        bail!("{}: no run, sweep or search there", stray.join(", "));
+    }
+    for path in &stray {
+        eprintln!("warning: {path} is passed over: it holds no run, sweep or search");
     }
     let mut known = HashSet::new();
     found.retain(|stored| {

@@ -194,8 +194,13 @@ fn results_without_a_page_get_one_made() {
     measure("run", &["--requests", "20", "--out", "runs/one"]);
     let levels = ["--concurrency", "1,2", "--requests", "20"];
     measure("sweep", &[&levels[..], &["--out", "runs/grid"]].concat());
-    let made = place.run(&["report", "runs", "-o", "site", "--lang", "zh"]);
+    std::fs::write(place.path("notes.txt"), "not a result").unwrap();
+    let made = place.run(&["report", "runs", "notes.txt", "-o", "site", "--lang", "zh"]);
     assert_eq!(made.code, Some(0), "{made:?}");
+    assert!(made.stderr.contains("notes.txt is passed over"), "{made:?}");
+    let index = std::fs::read_to_string(place.path("site/index.html")).unwrap();
+    let marked = index.matches("class=\"tag faint\"><span lang=\"en\">computed, not measured");
+    assert_eq!(marked.count(), 2, "{index}");
     for (name, figure) in [("one", "distributions"), ("grid", "ladder")] {
         let page = place.path(&format!("site/pages/{name}.html"));
         let page = std::fs::read_to_string(page).unwrap();

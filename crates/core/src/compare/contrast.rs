@@ -43,6 +43,8 @@ pub(crate) struct Contrast {
     per_run: f64,
     /// A percentile without its least sample supports no verdict.
     pub(crate) few_samples: bool,
+    /// Every run has its requests.
+    pub(crate) recorded: bool,
     pub(crate) runs: [usize; 2],
 }
 
@@ -119,6 +121,7 @@ impl Contrast {
             paired: false,
             per_run: 0.0,
             few_samples: a.iter().chain(b).any(|run| lacks_samples(run, metric)),
+            recorded: a.iter().chain(b).all(|run| run.series.is_some()),
             runs: [n, m],
         };
         let (Some(mean_a), Some(mean_b)) = (side_a.mean(), side_b.mean()) else {

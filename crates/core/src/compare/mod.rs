@@ -157,6 +157,8 @@ pub enum Basis {
     OneRunEach,
     /// A percentile without its least sample.
     FewSamples,
+    /// Requests of one run each, too few to show its own noise.
+    FewWaves,
     /// Figures alone.
     Nothing,
 }
@@ -167,6 +169,7 @@ words!(Basis {
     Pairs => "pairs",
     OneRunEach => "one-run-each",
     FewSamples => "few-samples",
+    FewWaves => "few-waves",
     Nothing => "nothing",
 });
 
@@ -445,6 +448,7 @@ impl<'a> Compared<'a> {
             };
             let permuted = || self.permuted(*metric, contrast, loads, settings);
             let basis = match contrast.difference {
+                None if contrast.recorded => Basis::FewWaves,
                 None => Basis::Nothing,
                 Some(_) if contrast.few_samples => Basis::FewSamples,
                 Some(_) if contrast.paired => Basis::Pairs,

@@ -135,6 +135,19 @@ fn single_runs_need_a_difference_beyond_what_runs_usually_vary() {
 }
 
 #[test]
+fn runs_of_too_few_requests_are_not_figures_alone() {
+    let short = [
+        group("a", vec![run(8, 100.0, 0.0, 1)]),
+        group("b", vec![run(8, 50.0, 0.0, 2)]),
+    ];
+    let row = primary(&short);
+    assert_eq!(
+        (row.verdict, row.low, row.basis),
+        (Verdict::Unknown, None, Basis::FewWaves)
+    );
+}
+
+#[test]
 fn figures_alone_decide_nothing_unless_they_are_repeated() {
     let import = |latency, seed| {
         let summary = run(2000, latency, 0.0, seed).summary;

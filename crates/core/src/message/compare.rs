@@ -75,6 +75,8 @@ crate::texts! {
         FewSamples => "*: too few requests for this percentile, so there is no verdict on it", "*：请求数不足以支撑该百分位，不下结论";
         /// Under a table: no noise is known.
         FiguresAlone => "figures alone: nothing says how much the next run would differ", "只有汇总数值：无从得知下一次运行会相差多少";
+        /// Under a table: runs too short to show their own noise.
+        FewWaves => "too few requests for an interval: nothing says how much the next run would differ; give each stream more requests, or repeat the runs", "请求太少，得不出区间：无从得知下一次运行会相差多少；请增加每路并发的请求数，或重复运行";
         /// Under a table: figures of a tool.
         AsDefined => "numbers as {tool} defines them", "数值按 {tool} 的定义";
         /// After a side that is no measurement.

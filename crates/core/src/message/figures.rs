@@ -88,6 +88,8 @@ crate::texts! {
         OutputLength => "Output length", "输出长度";
         /// Unit: tokens.
         Tokens => "tokens", "tokens";
+        /// Unit: characters.
+        Characters => "characters", "字符";
         /// Axis of a ladder: streams.
         Concurrency => "Concurrency", "并发数";
         /// Axis of a ladder: requests a second.
@@ -125,6 +127,8 @@ crate::texts! {
         Grid => "Input length × output length", "输入长度 × 输出长度";
         /// Title: ratios to `{baseline}`.
         Ratios => "Compared with {baseline}", "与 {baseline} 对比";
+        /// Title: ratios of `{side}` to `{baseline}`.
+        RatiosOf => "{side} compared with {baseline}", "{side} 与 {baseline} 对比";
         /// Panel: `{metric}` at every load.
         OverLoads => "{metric}, by load", "{metric}（按负载）";
         /// Footnote: `{count}` loads have no panel.
@@ -138,7 +142,7 @@ crate::texts! {
         /// Legend: no difference.
         Same => "same", "无差异";
         /// Legend: the data cannot tell.
-        Unknown => "undecided", "无法判定";
+        Unknown => "undecided", "无法判断";
         /// Shade: within `{margin}`.
         WithinMargin => "within ±{margin}", "±{margin} 以内";
 
@@ -183,6 +187,10 @@ crate::texts! {
         NotMeasured => "Not measured: {points}.", "没有测量结果：{points}。";
         /// Footnote: points `{points}` that are drawn and doubtful.
         Doubtful => "Drawn though INVALID: {points}.", "虽无效（INVALID）仍绘出：{points}。";
+        /// Title of a figure that has nothing but invalid points.
+        InvalidTitle => "{title} – INVALID", "{title} – 无效（INVALID）";
+        /// Footnote to it.
+        AllInvalid => "Every point of this chart is INVALID; the report says why.", "本图全部测点均为无效（INVALID），原因见报告。";
         /// Footnote: repeats in one distribution.
         Pooled => "Requests of repeated runs are taken together.", "重复运行的请求合并统计。";
         /// Footnote: `{shown}` of `{count}` loads.

@@ -31,8 +31,14 @@ crate::texts! {
         OverRepeats => "95 % interval over {count} repeats, widened to measured loads", "区间由 {count} 次重复得出（95 %），并扩展到实测负载";
         /// The interval comes from the fit.
         ByFits => "interval: all knees that fit about as well, widened to measured loads; no repeats", "区间为拟合程度相近的全部拐点，并扩展到实测负载；无重复测量";
+        /// No knee: the ladder ends too early.
+        StillRising => "none up to {axis} {load}, where output throughput still rises", "至 {axis} {load} 仍未饱和，输出吞吐量还在上升";
+        /// The last two loads.
+        RisingEvidence => "{before} tok/s at {low}, {after} tok/s at {high}: {change}", "{low} 时 {before} tok/s，{high} 时 {after} tok/s：{change}";
         /// Failures begin at a load.
         FailuresFrom => "failures start at {axis} {load}", "失败从 {axis} {load} 开始出现";
+        /// Failures that might as well be at lower loads.
+        FailuresSeen => "failures are seen from {axis} {load} on; too few requests ended at lower loads to say that none fail there", "自 {axis} {load} 起出现失败；更低负载下完成的请求太少，无法断定那里没有失败";
         /// Every load has failures.
         FailuresEverywhere => "requests fail at every load, from {axis} {load} on", "所有负载下均有请求失败（自 {axis} {load} 起）";
         /// Some loads have failures, and some higher ones none.
@@ -67,6 +73,10 @@ crate::texts! {
         SameEvidence => "their 95 % intervals overlap, or they lie within {margin}; means differ by {share} at most", "95 % 区间相互重叠或相差不超过 {margin}；均值相差至多 {share}";
         /// More of the same kind.
         More => "and {count} more", "另有 {count} 项";
+        /// Name of a metric.
+        MeanTtft => "mean TTFT", "TTFT 均值";
+        /// Name of a metric.
+        MeanItl => "mean ITL", "ITL 均值";
         /// Name of a metric.
         Throughput => "output throughput", "输出吞吐量";
         /// Some answers paused.

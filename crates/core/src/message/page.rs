@@ -80,7 +80,9 @@ crate::texts! {
         /// Column: actual output length.
         ActualOutput => "actual output length", "实际输出长度";
         /// Column: output tokens a second of one answer.
-        CompletionSpeed => "completion tokens/s", "生成速度 tokens/s";
+        CompletionSpeed => "tok/s of one answer", "单请求 tok/s";
+        /// Footnote to it.
+        CompletionSpeedIs => "tok/s of one answer: mean over the answers of output tokens by end-to-end latency; not the output throughput of all streams", "单请求 tok/s：各回答的输出 token 数除以其端到端时延，再取均值；并非全部并发的输出吞吐量";
         /// Column: the output length that was asked for.
         AskedOutput => "asked output length", "要求输出长度";
         /// Footnote of a figure: which of the repeats is drawn.

@@ -8,6 +8,7 @@ mod made_up;
 use inferometer_core::compare::{Comparison, Group, Metric, RunSample, Settings, compare};
 use inferometer_core::message::Lang;
 use inferometer_core::record::Record;
+use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::Summary;
 use inferometer_report::figure::configurations::{self, Configurations, Style};
 use inferometer_report::figure::curve::{self, Latency, Tradeoff};
@@ -162,7 +163,7 @@ impl Data {
 
     fn figures(&self, lang: Lang) -> Vec<Figure> {
         let course = made_up::course(&self.records);
-        let mut figures = run::all(&self.run, &course, lang);
+        let mut figures = run::all(&self.run, &course, SimClock::Real, lang);
         let one = Ladder {
             capacity: Some(38.0),
             ..self.ladder(&[1])
@@ -204,6 +205,7 @@ impl Data {
         let grid = Grid {
             cells: cells.collect(),
             shown: Shown::All,
+            counts: Default::default(),
         };
         figures.push(grid::heat_maps(&grid, &grid::USUAL, lang));
         figures.push(comparison::ratios(

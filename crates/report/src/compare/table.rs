@@ -33,10 +33,6 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[&Row]) -> Section {
         Column::right(CompareText::Repeats.text(lang)),
     ];
     let cells = rows.iter().map(|row| {
-        let value = |value: Option<f64>| match value {
-            Some(value) => Cell::text(number::brief(value)),
-            None => Cell::Absent,
-        };
         let interval = match row.low.zip(row.high) {
             Some((low, high)) => format!("{} … {}", percent(low), percent(high)),
             None => String::new(),
@@ -50,8 +46,8 @@ pub(super) fn section(report: &CompareReport<'_>, rows: &[&Row]) -> Section {
         let mark = if row.primary { "> " } else { "  " };
         vec![
             Cell::text(format!("{mark}{}", metric(row.metric, lang))),
-            value(row.a),
-            value(row.b),
+            Cell::brief(row.a),
+            Cell::brief(row.b),
             match row.ratio {
                 Some(ratio) => Cell::text(percent(ratio)),
                 None => Cell::Absent,
@@ -111,6 +107,9 @@ fn footnotes(report: &CompareReport<'_>, rows: &[&Row]) -> Vec<String> {
     }
     if any(Basis::FewSamples) {
         notes.push(CompareText::FewSamples.text(lang).to_owned());
+    }
+    if any(Basis::FewWaves) {
+        notes.push(CompareText::FewWaves.text(lang).to_owned());
     }
     if any(Basis::Nothing) {
         notes.push(CompareText::FiguresAlone.text(lang).to_owned());

@@ -69,10 +69,14 @@ pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: 
     let reasons = comparison.reasons.iter().map(|reason| reason.text(lang));
     let footnotes = more.into_iter().chain(reasons).collect();
     // What the user named goes in last, so that braces in it are no places.
-    let baseline = [("baseline", label(&comparison.baseline))];
+    let baseline = ("baseline", label(&comparison.baseline));
     Figure {
         id: "ratios".to_owned(),
-        title: Text::Ratios.with(lang, &baseline),
+        // Of several sides each stands over its own panels.
+        title: match groups.as_slice() {
+            [alone] => Text::RatiosOf.with(lang, &[baseline, ("side", label(alone))]),
+            _ => Text::Ratios.with(lang, &[baseline]),
+        },
         panels,
         footnotes,
         ..Figure::default()

@@ -17,6 +17,28 @@ pub struct Grid<'a> {
     pub cells: Vec<(Level, Level, &'a Summary)>,
     /// Which cells are drawn.
     pub shown: Shown,
+    /// What input and output lengths count.
+    pub counts: [Counted; 2],
+}
+
+/// What a length counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counted {
+    /// Tokens.
+    #[default]
+    Tokens,
+    /// Characters.
+    Characters,
+}
+
+impl Counted {
+    fn sign(self, lang: Lang) -> String {
+        let text = match self {
+            Counted::Tokens => Text::Tokens,
+            Counted::Characters => Text::Characters,
+        };
+        text.text(lang).to_owned()
+    }
 }
 
 /// Heat maps of a grid: output throughput, TTFT, TPOT and latency, or others.
@@ -112,11 +134,11 @@ fn panel(
     Panel {
         title: format!("{} ({sign})", metric_name(metric, lang)),
         x: Axis {
-            unit: Text::Tokens.text(lang).to_owned(),
+            unit: grid.counts[0].sign(lang),
             ..Axis::of_names(Text::InputLength.text(lang), columns.to_vec())
         },
         y: Axis {
-            unit: Text::Tokens.text(lang).to_owned(),
+            unit: grid.counts[1].sign(lang),
             ..Axis::of_names(Text::OutputLength.text(lang), rows.to_vec())
         },
         series: vec![Series {

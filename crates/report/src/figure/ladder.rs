@@ -333,7 +333,11 @@ fn marks(ladder: &Ladder<'_>, places: &Places, lang: Lang) -> Vec<Mark> {
             kind,
         })
     };
-    let knee = mark(lone_knee(ladder).map(near), Text::Knee, MarkKind::Knee);
+    let knee = mark(
+        lone_knee(ladder).map(|knee| knee.about()),
+        Text::Knee,
+        MarkKind::Knee,
+    );
     let capacity = mark(ladder.capacity, Text::Capacity, MarkKind::Capacity);
     knee.into_iter().chain(capacity).collect()
 }
@@ -357,14 +361,6 @@ fn lone_knee(ladder: &Ladder<'_>) -> Option<Knee> {
     }
 }
 
-/// A knee is no finer than the levels beside it.
-fn near(knee: Knee) -> f64 {
-    match knee.load >= 10.0 {
-        true => knee.load.round(),
-        false => (10.0 * knee.load).round() / 10.0,
-    }
-}
-
 /// What is to be known of the knees.
 fn knees(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
     if lone_knee(ladder).is_some() {
@@ -374,7 +370,7 @@ fn knees(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
     let known = ladder.series.iter().filter_map(|series| {
         let knee = series.knee?;
         let values = [
-            ("value", text(near(knee))),
+            ("value", text(knee.about())),
             ("low", text(knee.low)),
             ("high", text(knee.high)),
             ("name", series.label.clone()),
@@ -414,25 +410,24 @@ fn footnotes(ladder: &Ladder<'_>, places: &Places, panels: &[Panel], lang: Lang)
 /// Lengths of series that differ by more than this share are not those of one work.
 const SAME_LENGTH: f64 = 0.05;
 
-/// Mean lengths over all points of all series that know them; absent where series differ.
+/// Mean lengths over all requests of all series that know them, as tables have them; absent
+/// where series differ.
 fn mean_lengths(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
     let mean = |of: fn(&Summary) -> Option<f64>| {
-        let of_series = |series: &LadderSeries<'_>| -> Vec<f64> {
+        let of_series = |series: &LadderSeries<'_>| -> Vec<(f64, f64)> {
             (series.points.iter())
                 .filter(|(_, summary)| ladder.shown.takes(summary))
-                .filter_map(|(_, summary)| of(summary))
-                .filter(|value| value.is_finite())
+                .filter_map(|(_, summary)| Some((of(summary)?, summary.requests.ok as f64)))
+                .filter(|(length, _)| length.is_finite())
                 .collect()
         };
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let known: Vec<Vec<f64>> = ladder.series.iter().map(of_series).collect();
-        let means = known.iter().filter(|values| !values.is_empty());
-        let means: Vec<f64> = means.map(|values| mean(values)).collect();
+        let known: Vec<Vec<(f64, f64)>> = ladder.series.iter().map(of_series).collect();
+        let means: Vec<f64> = known.iter().filter_map(|known| weighted(known)).collect();
         let (least, most) = (means.iter()).fold((f64::INFINITY, 0.0), |(least, most), &mean| {
             (mean.min(least), mean.max(most))
         });
         let alike = !means.is_empty() && least >= (1.0 - SAME_LENGTH) * most;
-        alike.then(|| mean(&known.concat()))
+        weighted(&known.concat()).filter(|_| alike)
     };
     let values = [
         (
@@ -445,4 +440,15 @@ fn mean_lengths(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
         ),
     ];
     Some(Text::MeanLengths.with(lang, &values))
+}
+
+/// The mean of values by their weights; of values whose weights nobody knows, their mean.
+fn weighted(values: &[(f64, f64)]) -> Option<f64> {
+    let weights: f64 = values.iter().map(|(_, weight)| weight).sum();
+    let sum: f64 = values.iter().map(|(value, weight)| value * weight).sum();
+    match weights > 0.0 {
+        true => Some(sum / weights),
+        false => (!values.is_empty())
+            .then(|| values.iter().map(|(value, _)| value).sum::<f64>() / values.len() as f64),
+    }
 }

@@ -12,6 +12,7 @@ use crate::number;
 use inferometer_core::message::Lang;
 use inferometer_core::message::figures::FigureText as Text;
 use inferometer_core::quantile::least_samples;
+use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::{Distribution, Summary};
 
 /// From this ratio of the largest to the least value on, a distribution is drawn by ratio.
@@ -22,7 +23,7 @@ const WIDEST: f64 = 1e4;
 const TIMELINE: &str = "timeline";
 
 /// Every figure of a run, in reading order.
-pub fn all(summary: &Summary, course: &Course, lang: Lang) -> Vec<Figure> {
+pub fn all(summary: &Summary, course: &Course, clock: SimClock, lang: Lang) -> Vec<Figure> {
     let mut figures = vec![
         distributions(summary, course, lang),
         timeline(summary, course, lang),
@@ -31,6 +32,11 @@ pub fn all(summary: &Summary, course: &Course, lang: Lang) -> Vec<Figure> {
     ];
     // Without a single answer only time has something to show.
     figures.retain(|figure| figure.id == TIMELINE || !figure.panels.iter().all(Panel::is_empty));
+    if clock == SimClock::Virtual {
+        for figure in &mut figures {
+            (figure.footnotes).push(Text::Computed.text(lang).to_owned());
+        }
+    }
     figures
 }
 

@@ -1,10 +1,10 @@
 //! What settings show against each other: which is better, and where no difference is seen.
 
 use super::estimate::{Compared, Estimate};
-use super::grid::is_length;
 use super::{Finding, FindingKind, some};
 use crate::number;
 use crate::sweep::Row;
+use crate::sweep::grid::is_length;
 use crate::sweep::ladder::{groups, is_load};
 use inferometer_core::compare::Settings;
 use inferometer_core::message::Lang;
@@ -54,21 +54,62 @@ impl Contest {
 }
 
 /// Winners and ties for TTFT, ITL and throughput.
-pub(super) fn settings(axes: &[String], rows: &[Row<'_>], lang: Lang) -> Vec<Finding> {
+pub(super) fn settings<'a>(axes: &'a [String], rows: &[Row<'a>], lang: Lang) -> Vec<Finding> {
     let (fixed, varied): (Vec<&String>, Vec<&String>) = (axes.iter())
         .filter(|axis| !EXTENT.contains(&axis.as_str()))
         .partition(|axis| is_load(axis) || is_length(axis));
     if varied.is_empty() {
         return Vec::new();
     }
-    let fields = groups(rows, |row| row.name(&fixed));
-    let contest = |compared: Compared, (point, rows): &(String, Vec<Row<'_>>)| {
+    let all = Contests::of(rows, &fixed, &varied);
+    // Where settings as a whole show nothing, one flag may still: each by itself, the others held.
+    let each: Vec<Contests<'_>> = match varied.as_slice() {
+        [_] => Vec::new(),
+        several => (several.iter())
+            .map(|&axis| {
+                let held = several.iter().filter(|other| **other != axis);
+                let held: Vec<&String> = fixed.iter().chain(held).copied().collect();
+                Contests::of(rows, &held, &[axis])
+            })
+            .collect(),
+    };
+    (Compared::ALL.into_iter())
+        .flat_map(|compared| match all.finding(compared, lang) {
+            Some(finding) => vec![finding],
+            None => (each.iter())
+                .filter_map(|axis| axis.finding(compared, lang))
+                .collect(),
+        })
+        .collect()
+}
+
+/// Settings against each other at every load and length.
+struct Contests<'a> {
+    /// The rows that are compared with each other, by what they have in common.
+    fields: Vec<(String, Vec<Row<'a>>)>,
+    /// What tells them apart.
+    varied: Vec<&'a String>,
+}
+
+impl<'a> Contests<'a> {
+    fn of(rows: &[Row<'a>], held: &[&String], varied: &[&'a String]) -> Self {
+        Contests {
+            fields: groups(rows, |row| row.name(held)),
+            varied: varied.to_vec(),
+        }
+    }
+
+    fn contest(
+        &self,
+        compared: Compared,
+        (point, rows): &(String, Vec<Row<'_>>),
+    ) -> Option<Contest> {
         // In an open loop throughput follows the plan of arrivals.
         let given =
             compared == Compared::Throughput && rows.iter().any(|row| row.point.is_open_loop());
         let mut ranked: Vec<(String, Estimate)> = (rows.iter())
             .filter_map(|row| {
-                let name = row.name(&varied);
+                let name = row.name(&self.varied);
                 Some((name, Estimate::of(row, compared)?))
             })
             .collect();
@@ -77,24 +118,25 @@ pub(super) fn settings(axes: &[String], rows: &[Row<'_>], lang: Lang) -> Vec<Fin
             point: point.clone(),
             ranked,
         })
-    };
-    (Compared::ALL.into_iter())
-        .filter_map(|compared| {
-            let contests: Vec<Contest> = fields
-                .iter()
-                .filter_map(|field| contest(compared, field))
-                .collect();
-            won(compared, &contests, lang).or_else(|| level(compared, &contests, lang))
-        })
-        .collect()
+    }
+
+    /// A winner, or that there is none.
+    fn finding(&self, compared: Compared, lang: Lang) -> Option<Finding> {
+        let contests: Vec<Contest> = (self.fields.iter())
+            .filter_map(|field| self.contest(compared, field))
+            .collect();
+        won(compared, &contests, lang).or_else(|| level(compared, &contests, lang))
+    }
 }
 
 fn metric(compared: Compared, lang: Lang) -> String {
     match compared {
-        Compared::Ttft => "TTFT".to_owned(),
-        Compared::Itl => "ITL".to_owned(),
-        Compared::Throughput => Text::Throughput.text(lang).to_owned(),
+        Compared::Ttft => Text::MeanTtft,
+        Compared::Itl => Text::MeanItl,
+        Compared::Throughput => Text::Throughput,
     }
+    .text(lang)
+    .to_owned()
 }
 
 fn value(compared: Compared, estimate: &Estimate) -> String {

@@ -4,30 +4,21 @@ use super::estimate::{Compared, Estimate};
 use super::{Finding, FindingKind};
 use crate::number;
 use crate::sweep::Row;
+use crate::sweep::grid::lengths;
 use crate::sweep::ladder::groups;
 use inferometer_core::message::Lang;
 use inferometer_core::message::findings::FindingText as Text;
 use inferometer_core::message::punctuation::PunctuationText;
-
-/// Axes of lengths that a grid has, one of each side.
-const INPUT: [&str; 2] = ["input-tokens", "input-chars"];
-const OUTPUT: [&str; 3] = ["output-tokens", "ask-chars", "max-tokens"];
 
 /// Fewest cells that are called a grid.
 const LEAST_CELLS: usize = 4;
 /// Cells that cannot be told apart from the lowest and are still named.
 const MOST_NAMED: usize = 3;
 
-/// Whether an axis is a length of prompts or answers.
-pub(super) fn is_length(axis: &str) -> bool {
-    INPUT.contains(&axis) || OUTPUT.contains(&axis)
-}
-
 /// The cell with the lowest output throughput, each cell by its best load, and how far it is
 /// below the highest. Silent unless the two are clearly apart.
 pub(super) fn least(axes: &[String], rows: &[Row<'_>], lang: Lang) -> Option<Finding> {
-    let side = |known: &[&str]| axes.iter().find(|axis| known.contains(&axis.as_str()));
-    let sides = [side(&INPUT)?, side(&OUTPUT)?];
+    let sides = lengths(axes)?;
     let mut cells: Vec<(String, Estimate)> = groups(rows, |row| row.name(&sides))
         .into_iter()
         .filter_map(|(name, rows)| {
@@ -39,7 +30,9 @@ pub(super) fn least(axes: &[String], rows: &[Row<'_>], lang: Lang) -> Option<Fin
         })
         .collect();
     cells.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
-    let (lowest, highest) = (cells.first()?, cells.last()?);
+    let (lowest, last) = (cells.first()?, cells.last()?);
+    // Of equals, the first.
+    let highest = cells.iter().find(|cell| cell.1.value == last.1.value)?;
     if cells.len() < LEAST_CELLS || !lowest.1.separate(&highest.1) {
         return None;
     }

@@ -1,31 +1,15 @@
-//! Where throughput hardly rises any more: a line over the logarithm of load that turns flat.
+//! Where throughput hardly rises any more, and between which measured loads that is.
 
-use inferometer_core::statistics::{batch_means, student_quantile};
+use super::turn::{Turn, still_rises, turn};
+use inferometer_core::statistics::batch_means;
 
-/// Fewest loads of a ladder that can show a knee.
-const LEAST_LOADS: usize = 4;
-/// Fewest loads on the flat part: one could be noise.
-const LEAST_FLAT: usize = 2;
 /// Fewest repeats whose spread is an interval.
 const LEAST_REPEATS: usize = 3;
-/// Throughput still rises where it grows by more than this power of the load: 7 % when the load
-/// doubles.
-const RISING: f64 = 0.1;
-/// The flat part is at least so many times the lowest load's throughput; else nothing rose.
-const LEAST_RISE: f64 = 1.2;
-/// A last load below this share of the peak has fallen behind it.
-const FALLEN: f64 = 0.95;
-/// Places of the knee that are tried between two loads.
-const STEPS: u32 = 16;
-
-/// Most that a fit may be worse than the best to be about as good, as a ratio of variances: with
-/// few loads Student's t would allow anything.
-const ABOUT_AS_GOOD: f64 = 10.0;
 
 /// Where throughput hardly rises any more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knee {
-    /// The load at which the fitted line turns flat.
+    /// The load at which the fitted rise ends.
     pub load: f64,
     /// A measured load that is surely not above it.
     pub low: f64,
@@ -44,139 +28,75 @@ pub enum KneeBasis {
     Fits,
 }
 
-/// The knee of a ladder: loads, each with the throughput of its repeats. Absent with fewer than
-/// four loads, where throughput still rises at the last ones, and where it never rose.
-pub fn knee(ladder: &[(f64, Vec<f64>)]) -> Option<Knee> {
+impl Knee {
+    /// About where it is: no finer than the loads beside it.
+    pub fn about(&self) -> f64 {
+        match self.load >= 10.0 {
+            true => self.load.round(),
+            false => (10.0 * self.load).round() / 10.0,
+        }
+    }
+}
+
+/// The last two loads of a ladder whose throughput still rises between them, with the means of
+/// their throughput; it has no knee that could be seen.
+pub(super) fn still_rising(ladder: &[(f64, Vec<f64>)]) -> Option<[(f64, f64); 2]> {
+    let means = means(&climbed(ladder));
+    match means.as_slice() {
+        [.., before, last] if still_rises(&means) => Some([*before, *last]),
+        _ => None,
+    }
+}
+
+/// Loads that have a place on a scale of ratios, in ascending order.
+fn climbed(ladder: &[(f64, Vec<f64>)]) -> Vec<&(f64, Vec<f64>)> {
     let mut ladder: Vec<&(f64, Vec<f64>)> = (ladder.iter())
         .filter(|(load, rates)| *load > 0.0 && !rates.is_empty())
         .collect();
     ladder.sort_by(|a, b| a.0.total_cmp(&b.0));
     ladder.dedup_by(|later, kept| later.0 == kept.0);
-    let means: Vec<(f64, f64)> = (ladder.iter())
+    ladder
+}
+
+fn means(ladder: &[&(f64, Vec<f64>)]) -> Vec<(f64, f64)> {
+    (ladder.iter())
         .map(|(load, rates)| (*load, rates.iter().sum::<f64>() / rates.len() as f64))
-        .collect();
+        .collect()
+}
+
+/// The knee of a ladder: loads, each with the throughput of its repeats. Absent with fewer than
+/// four loads, where throughput still rises at the last ones, and where it never rose.
+pub fn knee(ladder: &[(f64, Vec<f64>)]) -> Option<Knee> {
+    let ladder = climbed(ladder);
+    let means = means(&ladder);
     let Turn { load, low, high } = turn(&means)?;
     let repeats = ladder.iter().map(|(_, rates)| rates.len()).min()?;
+    if repeats < LEAST_REPEATS {
+        return Some(Knee {
+            load,
+            low: means[low].0,
+            high: means[high].0,
+            basis: KneeBasis::Fits,
+        });
+    }
+    // A repeat that shows no knee by itself says that its place is not known so well.
     let each: Option<Vec<f64>> = (0..repeats)
         .map(|at| {
             let one: Vec<(f64, f64)> = ladder.iter().map(|(load, r)| (*load, r[at])).collect();
             turn(&one).map(|turn| turn.load.ln())
         })
         .collect();
-    let spread = match each {
-        Some(logs) if repeats >= LEAST_REPEATS => batch_means(&logs, repeats),
-        // A repeat that shows no knee by itself says that its place is not known so well.
-        None if repeats >= LEAST_REPEATS => return None,
-        _ => None,
-    };
-    let (basis, [low, high]) = match spread {
-        Some(known) => (KneeBasis::Repeats(repeats), known.interval.map(f64::exp)),
-        None => (KneeBasis::Fits, [low, high]),
-    };
+    let [least, most] = batch_means(&each?, repeats)?.interval.map(f64::exp);
     // A knee is known no finer than the loads that were measured.
-    let loads = || means.iter().map(|(load, _)| *load);
     let near = 1.0 + 1e-9;
-    let below = loads().rfind(|&measured| measured < low.min(load) / near);
-    let above = loads().find(|&measured| measured * near >= high.max(load));
+    let below = means.iter().rposition(|(load, _)| load * near <= least);
+    let above = means.iter().position(|(load, _)| load * near >= most);
     Some(Knee {
         load,
-        low: below.or_else(|| loads().next())?,
-        high: above.or_else(|| loads().next_back())?,
-        basis,
+        low: means[low.min(below.unwrap_or(0))].0,
+        high: means[high.max(above.unwrap_or(means.len() - 1))].0,
+        basis: KneeBasis::Repeats(repeats),
     })
-}
-
-/// Where a line turns flat, and between which loads it might as well.
-#[derive(Clone, Copy)]
-struct Turn {
-    load: f64,
-    low: f64,
-    high: f64,
-}
-
-/// The load at which the line turns flat; loads ascend.
-fn turn(points: &[(f64, f64)]) -> Option<Turn> {
-    if points.len() < LEAST_LOADS || !points.iter().all(|(_, rate)| *rate > 0.0) {
-        return None;
-    }
-    // Throughput that falls again under too much load has still stopped rising.
-    let mut highest = 0.0_f64;
-    let risen: Vec<(f64, f64)> = (points.iter())
-        .map(|&(load, rate)| {
-            highest = highest.max(rate);
-            (load.ln(), highest)
-        })
-        .collect();
-    let [mut turn, low, mut high] = fitted(&risen)?;
-    // Where it clearly falls in the end, it rose no further than to its peak, whatever a
-    // straight line says of the rise.
-    let has_fallen = points
-        .last()
-        .is_some_and(|(_, rate)| *rate < FALLEN * highest);
-    if let Some((peak, _)) = risen.iter().find(|(_, rate)| *rate == highest)
-        && has_fallen
-    {
-        turn = turn.min(*peak);
-        high = high.min(*peak);
-    }
-    let flat: Vec<&(f64, f64)> = risen.iter().filter(|(x, _)| *x >= turn - 1e-9).collect();
-    let [first, .., last] = flat.as_slice() else {
-        return None;
-    };
-    let growth = (last.1 / first.1).ln() / (last.0 - first.0);
-    let before = &risen[risen.len() - 2];
-    let last_step = (last.1 / before.1).ln() / (last.0 - before.0);
-    let rose = last.1 >= LEAST_RISE * risen[0].1;
-    (flat.len() >= LEAST_FLAT && rose && growth < RISING && last_step < RISING).then(|| Turn {
-        load: turn.exp(),
-        low: low.min(turn).exp(),
-        high: high.max(turn).exp(),
-    })
-}
-
-/// Sums over the first points: count, x, x², y, xy.
-type Sums = [f64; 5];
-
-/// The break of y = level + slope · min(0, x − break) with the least squares, of equally good
-/// ones the highest; then the lowest and the highest of those that are about as good.
-fn fitted(points: &[(f64, f64)]) -> Option<[f64; 3]> {
-    let n = points.len() as f64;
-    let all: f64 = points.iter().map(|(_, y)| y).sum();
-    let squares: f64 = points.iter().map(|(_, y)| y * y).sum();
-    let mut left: Sums = [0.0; 5];
-    let mut best: Option<(f64, f64)> = None;
-    let mut tried: Vec<(f64, f64)> = Vec::new();
-    for pair in points.windows(2) {
-        let [(x, y), (next, _)] = [pair[0], pair[1]];
-        let add = [1.0, x, x * x, y, x * y];
-        left = std::array::from_fn(|at| left[at] + add[at]);
-        for step in 1..=STEPS {
-            let at = x + (next - x) * f64::from(step) / f64::from(STEPS);
-            let [count, sum_x, sum_xx, sum_y, sum_xy] = left;
-            let z = sum_x - count * at;
-            let zz = sum_xx - 2.0 * at * sum_x + count * at * at;
-            let zy = sum_xy - at * sum_y;
-            let slope = (n * zy - z * all) / (n * zz - z * z);
-            let level = (all - slope * z) / n;
-            let error = (squares - level * all - slope * zy).max(0.0);
-            let as_good = |least: f64| error <= least + 1e-9 * squares;
-            if slope > 0.0 {
-                tried.push((error, at));
-            }
-            if slope > 0.0 && best.is_none_or(|(least, _)| as_good(least)) {
-                best = Some((error, at));
-            }
-        }
-    }
-    let (least, best) = best?;
-    // Level, slope and break are fitted.
-    let free = (n - 3.0).max(1.0);
-    let ratio = student_quantile(0.975, free).powi(2).min(ABOUT_AS_GOOD);
-    let allowed = least * (1.0 + ratio / free) + 1e-9 * squares;
-    let about = || tried.iter().filter(|(error, _)| *error <= allowed);
-    let low = about().map(|(_, at)| *at).fold(best, f64::min);
-    let high = about().map(|(_, at)| *at).fold(best, f64::max);
-    Some([best, low, high])
 }
 
 #[cfg(test)]
@@ -261,6 +181,113 @@ mod tests {
             once(&[(f64::NAN, 1.0), (1.0, f64::NAN), (2.0, 0.0), (4.0, 1.0)]),
             None
         );
+    }
+
+    /// Ladders as people measure them.
+    fn loads() -> [Vec<f64>; 4] {
+        [
+            (0..10).map(|step| 2f64.powi(step)).collect(),
+            [1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128]
+                .map(f64::from)
+                .to_vec(),
+            (1..=60).map(f64::from).collect(),
+            (1..=30).map(|step| 10.0 * f64::from(step)).collect(),
+        ]
+    }
+
+    /// Numbers that look normal, the same in every run.
+    fn deviates(seed: u64) -> impl FnMut() -> f64 {
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        move || {
+            let mut sum = -6.0;
+            for _ in 0..12 {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                sum += (state >> 11) as f64 / (1u64 << 53) as f64;
+            }
+            sum
+        }
+    }
+
+    #[test]
+    fn throughput_in_proportion_to_load_up_to_a_limit_has_its_knee_between_the_loads_beside_it() {
+        for loads in loads() {
+            for limit in [12.0, 24.0, 32.0, 33.0, 48.0, 70.0, 100.0, 105.0_f64] {
+                if limit >= loads[loads.len() - 2] {
+                    continue;
+                }
+                let rate = |load: &f64| (*load, 50.0 * load.min(limit));
+                let found = once(&loads.iter().map(rate).collect::<Vec<_>>()).unwrap();
+                let below = *loads.iter().rfind(|load| **load < limit).unwrap();
+                let above = *loads.iter().find(|load| **load >= limit).unwrap();
+                assert_eq!(
+                    (found.low, found.high),
+                    (below, above),
+                    "{limit}: {found:?}"
+                );
+                assert!(
+                    (found.load / limit - 1.0).abs() < 1e-6,
+                    "{limit}: {found:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn with_noise_the_interval_still_holds_the_limit_and_not_the_whole_ladder() {
+        for loads in loads() {
+            for limit in [24.0_f64, 33.0, 48.0] {
+                let (mut found, mut held, mut widest) = (0, 0, 1.0_f64);
+                for seed in 0..60 {
+                    let mut deviate = deviates(seed);
+                    let share = [0.02, 0.03][seed as usize % 2];
+                    let mut rate =
+                        |load: &f64| (*load, 50.0 * load.min(limit) * (1.0 + share * deviate()));
+                    let ladder: Vec<(f64, f64)> = loads.iter().map(&mut rate).collect();
+                    let Some(knee) = once(&ladder) else { continue };
+                    found += 1;
+                    held += usize::from((knee.low..=knee.high).contains(&limit));
+                    widest = widest.max(knee.high / knee.low);
+                }
+                assert!(found >= 50, "{limit}: {found} of 60");
+                assert!(10 * held >= 9 * found, "{limit}: {held} of {found}");
+                assert!(widest <= 16.0, "{limit}: {widest}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_rise_that_fades_out_ends_where_doubling_the_load_adds_three_percent() {
+        for half in [1.0, 2.0, 4.0, 8.0] {
+            let rate = |load: &f64| (*load, 1000.0 * load / (load + half));
+            let ladder: Vec<(f64, f64)> = loads()[0].iter().map(rate).collect();
+            let found = once(&ladder).unwrap();
+            let end = half * (2f64.ln() / 1.03f64.ln() - 1.0);
+            assert!((found.low..=found.high).contains(&end), "{half}: {found:?}");
+            assert!(found.high / found.low <= 8.0, "{half}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_load_that_adds_five_percent_is_below_the_knee_and_flat_loads_behind_it_are_not_in_it() {
+        let ladder = [
+            (1.0, 106.3),
+            (2.0, 201.3),
+            (4.0, 373.1),
+            (8.0, 706.1),
+            (16.0, 1212.8),
+            (32.0, 1928.0),
+            (64.0, 2602.6),
+            (128.0, 3052.7),
+            (256.0, 3222.3),
+            (512.0, 3241.6),
+            (1024.0, 3241.8),
+        ];
+        let found = once(&ladder).unwrap();
+        assert_eq!((found.low, found.high), (128.0, 256.0));
+        // Without the loads behind, it still rises.
+        assert_eq!(once(&ladder[..8]), None);
     }
 
     #[test]

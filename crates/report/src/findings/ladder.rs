@@ -1,6 +1,6 @@
 //! What a ladder shows: where it saturates, and from where on requests fail.
 
-use super::knee::{KneeBasis, knee};
+use super::knee::{KneeBasis, knee, still_rising};
 use super::{Finding, FindingKind, some};
 use crate::number;
 use crate::sweep::Row;
@@ -9,6 +9,8 @@ use inferometer_core::message::Lang;
 use inferometer_core::message::findings::FindingText as Text;
 use inferometer_core::message::punctuation::PunctuationText;
 
+/// Chance of telling a start of failures that is none.
+const RISK: f64 = 0.05;
 /// Loads whose failures are told.
 const MOST_LOADS: usize = 4;
 
@@ -40,7 +42,9 @@ fn climbed<'a, 'b>(ladder: &'b Ladder<'a>) -> Vec<(f64, &'b Row<'a>)> {
 /// Where output throughput hardly rises any more, by the valid runs.
 pub(super) fn saturation(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
     let rates = rates(ladder.axis, &ladder.rows);
-    let found = knee(&rates)?;
+    let Some(found) = knee(&rates) else {
+        return rising(ladder, still_rising(&rates)?, lang);
+    };
     let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
     let at = |load: f64| {
         let rung = rates.iter().find(|(known, _)| *known == load)?;
@@ -48,7 +52,7 @@ pub(super) fn saturation(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
     };
     let (peak_load, peak) = (rates.iter())
         .map(|(load, rates)| (*load, mean(rates)))
-        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+        .reduce(|best, next| if next.1 > best.1 { next } else { best })?;
     let basis = match found.basis {
         KneeBasis::Repeats(count) => Text::OverRepeats.with(lang, &[("count", count.to_string())]),
         KneeBasis::Fits => Text::ByFits.text(lang).to_owned(),
@@ -59,7 +63,7 @@ pub(super) fn saturation(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
             ("axis", ladder.axis.clone()),
             ("low", level(found.low)),
             ("high", level(found.high)),
-            ("load", level(found.load.round())),
+            ("load", level(found.about())),
         ],
     );
     let evidence = Text::KneeEvidence.with(
@@ -78,6 +82,24 @@ pub(super) fn saturation(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
         kind: FindingKind::Knee,
         text: named(text, ladder, lang),
         evidence,
+    })
+}
+
+/// No load is high enough: throughput rises into the last.
+fn rising(ladder: &Ladder<'_>, [before, last]: [(f64, f64); 2], lang: Lang) -> Option<Finding> {
+    let text = [("axis", ladder.axis.clone()), ("load", level(last.0))];
+    let change = (last.1 / before.1 - 1.0) * 100.0;
+    let evidence = [
+        ("before", number::grouped(before.1, 1)),
+        ("low", level(before.0)),
+        ("after", number::grouped(last.1, 1)),
+        ("high", level(last.0)),
+        ("change", format!("{change:+.1} %")),
+    ];
+    Some(Finding {
+        kind: FindingKind::Knee,
+        text: named(Text::StillRising.with(lang, &text), ladder, lang),
+        evidence: Text::RisingEvidence.with(lang, &evidence),
     })
 }
 
@@ -113,6 +135,21 @@ fn ended((load, row): (f64, &Row<'_>)) -> Ended {
     known
 }
 
+/// The chance that none of so many requests below fails where they fail as often as these:
+/// Fisher's exact test, in which all failures fall to one side.
+fn by_chance(below: u64, failing: &Ended) -> f64 {
+    let all = below + failing.ended;
+    let share = |nth: u64| (failing.ended - nth) as f64 / (all - nth) as f64;
+    let mut chance = 1.0;
+    for nth in 0..failing.failed.min(failing.ended) {
+        chance *= share(nth);
+        if chance < RISK {
+            break;
+        }
+    }
+    chance
+}
+
 /// From which load on requests fail, and how.
 pub(super) fn failures(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
     let rungs: Vec<Ended> = climbed(ladder)
@@ -128,7 +165,9 @@ pub(super) fn failures(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
     let failing: Vec<&Ended> = above.iter().filter(|rung| rung.failed > 0).collect();
     let always = failing.len() == above.len();
     let loads: Vec<String> = failing.iter().map(|rung| level(rung.load)).collect();
+    let sent_below: u64 = below.iter().map(|rung| rung.ended).sum();
     let text = match (always, below.is_empty()) {
+        (true, false) if by_chance(sent_below, &above[0]) > RISK => Text::FailuresSeen,
         (true, false) => Text::FailuresFrom,
         (true, true) => Text::FailuresEverywhere,
         (false, _) => Text::FailuresScattered,
@@ -155,8 +194,7 @@ pub(super) fn failures(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
     };
     let mut pieces: Vec<String> = Vec::new();
     if always && !below.is_empty() {
-        let sent = below.iter().map(|rung| rung.ended).sum();
-        pieces.push(Text::NoneBelow.with(lang, &[("ended", number::count(sent))]));
+        pieces.push(Text::NoneBelow.with(lang, &[("ended", number::count(sent_below))]));
     }
     pieces.extend(failing.iter().map(count));
     Some(Finding {

@@ -7,6 +7,7 @@ mod grid;
 mod knee;
 mod ladder;
 mod run;
+mod turn;
 
 pub use knee::{Knee, KneeBasis, knee};
 

@@ -160,11 +160,12 @@ fn histogram(bars: &[Bar]) -> String {
 }
 
 fn table(table: &Table, glossary: &Glossary, lang: Lang) -> String {
-    let head: String = (table.columns.iter())
-        .map(|column| {
+    let head: String = (table.columns.iter().enumerate())
+        .map(|(place, column)| {
             format!(
-                "<th{} aria-sort=\"none\" tabindex=\"0\">{}</th>",
+                "<th{}{} aria-sort=\"none\" tabindex=\"0\">{}</th>",
                 side(column),
+                unit(table, place),
                 glossary.explained(&column.title)
             )
         })
@@ -191,6 +192,23 @@ fn table(table: &Table, glossary: &Glossary, lang: Lang) -> String {
     )
 }
 
+/// The unit of a column's numbers, for whoever copies them bare.
+fn unit(table: &Table, place: usize) -> String {
+    let units = table.rows.iter().filter_map(|row| match row.get(place)? {
+        Cell::Number(number) | Cell::Range(number, _) => Some(match number.unit {
+            Unit::Seconds => Unit::Milliseconds,
+            unit => unit,
+        }),
+        _ => None,
+    });
+    let mut units = units.map(Unit::sign);
+    let first = units.next().unwrap_or_default();
+    match !first.is_empty() && units.all(|unit| unit == first) {
+        true => format!(" data-unit=\"{first}\""),
+        false => String::new(),
+    }
+}
+
 fn side(column: &Column) -> &'static str {
     match column.align {
         Align::Left => "",
@@ -208,15 +226,17 @@ fn cell(cell: &Cell, column: &Column, place: usize, glossary: &Glossary) -> Stri
         cell => escaped(&cell.shown()),
     };
     // Times sort by one unit, whatever they are shown in.
-    let value = |number: &Number| {
-        let scale = match number.unit {
-            Unit::Seconds => 1e3,
-            _ => 1.0,
-        };
-        format!(" data-value=\"{}\"", number.value * scale)
+    let value = |number: &Number| match number.unit {
+        Unit::Seconds => 1e3 * number.value,
+        _ => number.value,
     };
     let value = match cell {
-        Cell::Number(number) | Cell::Range(number, _) => value(number),
+        Cell::Number(number) => format!(" data-value=\"{}\"", value(number)),
+        Cell::Range(low, high) => format!(
+            " data-value=\"{}\" data-high=\"{}\"",
+            value(low),
+            value(high)
+        ),
         _ => String::new(),
     };
     format!("<td{}{value}>{shown}</td>", side(column))

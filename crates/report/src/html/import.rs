@@ -28,7 +28,12 @@ pub fn compose_page(numbers: Value, lang: Lang, report: impl Fn(Lang) -> ImportR
 }
 
 fn headlines(report: &ImportReport, lang: Lang) -> Vec<Headline> {
-    let measured = || (report.results.iter()).filter(|line| line.measured.is_some());
+    // A figure that is INVALID is none to be proud of.
+    let valid = |line: &&ResultLine| {
+        let measured = line.measured.as_ref();
+        measured.is_some_and(|(_, summary)| summary.valid)
+    };
+    let measured = || report.results.iter().filter(valid);
     let best = |values: Vec<f64>, sign: f64| {
         let values = values.into_iter().filter(|value| value.is_finite());
         values.max_by(|a, b| (sign * a).total_cmp(&(sign * b)))

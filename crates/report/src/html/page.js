@@ -189,6 +189,10 @@
   // Labels of upright lines stand on several heights, those of neighbours never on one.
   function marks(panel, look, shapes, annotations) {
     const logs = {x: panel.x.scale === 'log', y: panel.y.scale === 'log'};
+    const place = (at) => logs.x ? Math.log10(at) : at;
+    const known = panel.series.flatMap((series) => series.x || []).concat(panel.x.bounds || [])
+      .filter((at) => typeof at === 'number' && (!logs.x || at > 0)).map(place);
+    const [least, most] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
     let height = 0;
     for (const mark of panel.marks) {
       const colour = look[mark.colour];
@@ -199,7 +203,9 @@
       if (mark.on === 'x') {
         shapes.push({type: 'line', xref: 'x', yref: 'paper', x0: mark.at, x1: mark.at, y0: 0, y1: 1, line});
         annotations.push({...word, xref: 'x', yref: 'paper', x: at, y: 0.08 + 0.13 * (height++ % 6),
-          xanchor: 'left', yanchor: 'bottom', xshift: 3});
+          // To the side that has room: a label beyond the last value would be cut.
+          ...(at > least + 0.6 * (most - least) ? {xanchor: 'right', xshift: -3} : {xanchor: 'left', xshift: 3}),
+          yanchor: 'bottom'});
       } else {
         shapes.push({type: 'line', xref: 'paper', yref: 'y', x0: 0, x1: 1, y0: mark.at, y1: mark.at, line});
         annotations.push({...word, xref: 'paper', yref: 'y', x: 0, y: at, xanchor: 'left', yanchor: 'bottom', xshift: 3});
@@ -359,9 +365,17 @@
   }
 
   const cells = (table) => [...table.rows].map((row) => [...row.cells].map(shown));
+  // For a spreadsheet: numbers unrounded and in one unit, which the head of the column says.
+  const bare = (cell) => {
+    const { value, high, unit } = cell.dataset;
+    if (value !== undefined) return high === undefined ? value : `${value} – ${high}`;
+    if (cell.querySelector('.absent')) return '';
+    const text = shown(cell);
+    return unit && !text.includes(unit) ? `${text} (${unit})` : text;
+  };
   const formats = {
     command: (box) => box.querySelector('pre').textContent,
-    csv: (box) => cells(box.querySelector('table')).map((row) => row.map((text) =>
+    csv: (box) => [...box.querySelector('table').rows].map((row) => [...row.cells].map(bare).map((text) =>
       /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text).join(',')).join('\n') + '\n',
     markdown: (box) => {
       const table = box.querySelector('table');

@@ -61,7 +61,12 @@ fn edition(run: &RunPage<'_>, lang: Lang) -> Edition {
         lang,
         title: title(summary.label.as_deref(), PageText::Run, lang),
         headlines: headlines(&summary, lang),
-        figures: figure::run::all(&summary, run.course, lang),
+        figures: figure::run::all(
+            &summary,
+            run.course,
+            run.scenario.connection.sim_clock,
+            lang,
+        ),
         doc,
     }
 }

@@ -2,7 +2,7 @@
 //! the same charts are drawn of them and the same rules look at them.
 
 use super::{ImportReport, ResultLine};
-use crate::figure::Figure;
+use crate::figure::{Figure, Shown};
 use crate::findings::{self, Finding, FindingKind};
 use crate::number;
 use crate::sweep::{self, SweepReport, Visited};
@@ -13,7 +13,6 @@ use inferometer_core::message::findings::FindingText;
 use inferometer_core::message::import::ImportText;
 use inferometer_core::message::punctuation::PunctuationText;
 use inferometer_core::options::Options;
-use inferometer_core::summary::Summary;
 use inferometer_core::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan, Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -32,7 +31,7 @@ struct AsSweep {
 }
 
 impl AsSweep {
-    fn of(report: &ImportReport, prepare: impl Fn(Summary) -> Summary) -> Self {
+    fn of(report: &ImportReport) -> Self {
         let mut points: Vec<PlannedPoint> = Vec::new();
         let mut visited = Vec::new();
         let mut repeats: BTreeMap<String, u32> = BTreeMap::new();
@@ -58,7 +57,7 @@ impl AsSweep {
                     class: None,
                     ended: String::new(),
                 },
-                summary: Some(prepare(summary.clone())),
+                summary: Some(summary.clone()),
             });
             *repeat += 1;
             if *repeat == 1 {
@@ -169,46 +168,33 @@ fn axes(points: &[PlannedPoint]) -> Vec<String> {
     axes
 }
 
-/// Every figure of an import. Nobody can measure it again, so that even what is doubtful is
-/// drawn, and named below.
+/// Every figure of an import. Invalid results are left out and named, unless there are no
+/// others: nobody can measure them again, so that they are drawn, and marked.
 pub fn figures(report: &ImportReport, lang: Lang) -> Vec<Figure> {
-    let sweep = AsSweep::of(report, |summary| Summary {
-        valid: true,
-        ..summary
-    });
-    let mut figures = sweep::figures(&sweep.report(lang));
-    // What a tool does not print has no chart.
-    for figure in &mut figures {
-        figure.panels.retain(|panel| !panel.is_empty());
-    }
-    figures.retain(|figure| !figure.panels.is_empty());
-    let names = Names::of_results(report);
-    let invalid = |(place, line): (usize, &ResultLine)| {
-        let (told_apart, summary) = line.measured.as_ref().filter(|(_, it)| !it.valid)?;
-        let code = summary.doubts.first().map(|doubt| doubt.code.to_string());
-        let name = names.of(place, line, told_apart);
-        let name = name.unwrap_or_else(|| with_our_names(&line.point).to_string());
-        Some(format!("{name} ({})", code.unwrap_or_default()))
+    let measured = || (report.results.iter()).filter_map(|line| line.measured.as_ref());
+    let shown = match measured().any(|(_, summary)| summary.valid) {
+        true => Shown::Valid,
+        false => Shown::All,
     };
-    let named: Vec<String> = report
-        .results
-        .iter()
-        .enumerate()
-        .filter_map(invalid)
-        .collect();
-    if !named.is_empty() {
-        let points = [("points", some(&named, PunctuationText::Comma, lang))];
-        let note = FigureText::Doubtful.with(lang, &points);
-        for figure in &mut figures {
-            figure.footnotes.push(note.clone());
+    let sweep = AsSweep::of(report);
+    let mut figures = sweep::figures_of(&sweep.report(lang), shown);
+    for figure in &mut figures {
+        // What a tool does not print has no chart.
+        figure.panels.retain(|panel| !panel.is_empty());
+        if shown == Shown::All {
+            let title = [("title", std::mem::take(&mut figure.title))];
+            figure.title = FigureText::InvalidTitle.with(lang, &title);
+            let note = FigureText::AllInvalid.text(lang);
+            figure.footnotes.push(note.to_owned());
         }
     }
+    figures.retain(|figure| !figure.panels.is_empty());
     figures
 }
 
 /// What the results show.
 pub fn findings(report: &ImportReport, lang: Lang) -> Vec<Finding> {
-    let sweep = AsSweep::of(report, |summary| summary);
+    let sweep = AsSweep::of(report);
     let mut findings = findings::of_sweep(&sweep.report(lang));
     // A table that does not report its failures loses requests all the same.
     findings.retain(|finding| finding.kind != FindingKind::LostRequests);

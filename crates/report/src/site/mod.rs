@@ -15,6 +15,7 @@ use inferometer_core::message::runs::RunsText;
 use inferometer_core::message::site::SiteText;
 use inferometer_core::message::verdict::VerdictText;
 use inferometer_core::message::{Lang, Text};
+use inferometer_core::scenario::Shape;
 use inferometer_core::summary::Summary;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -46,6 +47,8 @@ pub struct Entry {
     pub point: Option<String>,
     /// Its figures: of a sweep, those of its best point.
     pub figures: Option<Summary>,
+    /// Whether the simulated engine was computed in virtual time, and nothing measured.
+    pub computed: bool,
 }
 
 /// A file name for a result: letters, digits and `._-` only, and none twice.
@@ -101,6 +104,7 @@ pub fn index(entries: &[Entry], lang: Lang) -> String {
          <button id=\"theme\" type=\"button\">{theme}</button></div>\n\
          <div class=\"scroll\"><table><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n\
          <h2>{comparison}</h2>\n<p class=\"faint\" id=\"choose-two\">{choose}</p>\n\
+         <p class=\"invalid\" id=\"unlike\" hidden>{unlike}</p>\n\
          <div class=\"scroll\"><table id=\"ratios\"></table></div>\n\
          <p class=\"faint\" id=\"not-a-test\" hidden>{not_a_test}</p>\n\
          <script type=\"application/json\" id=\"data\">{data}</script>\n\
@@ -113,6 +117,7 @@ pub fn index(entries: &[Entry], lang: Lang) -> String {
         comparison = both(SiteText::Comparison),
         choose = both(SiteText::ChooseTwo),
         not_a_test = both(SiteText::NotATest),
+        unlike = both(SiteText::Unlike),
         data = embedded(&data(entries)),
     );
     document(SiteText::Title.text(lang), &body, lang)
@@ -157,10 +162,25 @@ fn row((at, entry): (usize, &Entry)) -> String {
     let ttft = figures.and_then(|summary| summary.latency.ttft_ms);
     let ttft = ttft.map_or_else(String::new, |ttft| number::whole_millis(ttft.p50));
     let load = [Lang::En, Lang::Zh].map(|lang| entry.what.load(lang));
+    // What has no figures can be compared with nothing.
+    let chosen = match figures {
+        Some(_) => format!(
+            "<input type=\"checkbox\" aria-label=\"{}\">",
+            shown(&entry.name)
+        ),
+        None => String::new(),
+    };
+    let computed = match entry.computed {
+        true => format!(
+            " <span class=\"tag faint\">{}</span>",
+            both(SiteText::Computed)
+        ),
+        false => String::new(),
+    };
     format!(
-        "<tr data-at=\"{at}\"><td class=\"choose\"><input type=\"checkbox\" aria-label=\"{name}\"></td>\
+        "<tr data-at=\"{at}\"><td class=\"choose\">{chosen}</td>\
          <td><a href=\"{page}\">{name}</a></td><td class=\"aside\">{kind}</td><td class=\"aside\">{label}</td>\
-         <td class=\"aside tags\">{tags}</td><td class=\"aside\">{when}</td><td class=\"{class}\">{state}</td><td class=\"number\">{load}</td>\
+         <td class=\"aside tags\">{tags}</td><td class=\"aside\">{when}</td><td class=\"{class}\">{state}{computed}</td><td class=\"number\">{load}</td>\
          <td class=\"number\">{requests}</td><td class=\"number\">{tokens}</td>\
          <td class=\"number\">{ttft}</td></tr>\n",
         name = shown(&entry.name),
@@ -225,6 +245,9 @@ fn data(entries: &[Entry]) -> Value {
                 "kind": entry.what.kind().text(Lang::En),
                 "point": entry.point.as_deref().map(clean),
                 "state": languages(&|lang| state.text(lang).to_owned()),
+                "computed": entry.computed,
+                "climbs": climbs(entry),
+                "lengths": figures.map(|summary| [summary.tokens.input_mean, summary.tokens.output_mean]),
                 "words": format!("{name} {label} {}", tags.join(" ")).to_lowercase(),
                 "tags": tags,
                 "values": values,
@@ -233,9 +256,26 @@ fn data(entries: &[Entry]) -> Value {
         .collect();
     json!({
         "metric": languages(&|lang| SiteText::Metric.text(lang).to_owned()),
+        "computed": languages(&|lang| SiteText::Computed.text(lang).to_owned()),
         "metrics": metrics,
         "entries": entries,
     })
+}
+
+/// Whether its load is held as streams or as a rate, where that is known.
+fn climbs(entry: &Entry) -> Option<&'static str> {
+    let named = |text: &str| {
+        let mut known = ["concurrency", "rate"].into_iter();
+        known.find(|axis| text.contains(axis))
+    };
+    match &entry.what {
+        Listed::Run(shape) => match shape.as_ref()? {
+            Shape::Closed { .. } => Some("concurrency"),
+            _ => Some("rate"),
+        },
+        Listed::Capacity { over, .. } => named(over),
+        _ => named(entry.point.as_deref()?),
+    }
 }
 
 /// JSON inside a script element: no text in it can end the element.
@@ -302,6 +342,7 @@ mod tests {
             what: Listed::Run(None),
             point: None,
             figures: None,
+            computed: false,
         }
     }
 
@@ -332,6 +373,18 @@ mod tests {
         let values = data["entries"][0]["values"].as_array().unwrap();
         assert!(values.len() == metrics && values.iter().all(Value::is_null));
         assert!(page.contains("data-lang=\"zh\""));
+    }
+
+    #[test]
+    fn what_has_no_figures_cannot_be_chosen_and_what_was_computed_says_so() {
+        let mut import = entry("notes", &mut HashSet::new());
+        import.what = Listed::Import { results: 3 };
+        let page = index(&[import.clone()], Lang::En);
+        assert!(!page.contains("type=\"checkbox\""), "{page}");
+        assert!(!page.contains("class=\"tag faint\">"), "{page}");
+        import.computed = true;
+        let page = index(&[import], Lang::En);
+        assert!(page.contains("class=\"tag faint\"><span lang=\"en\">computed, not measured"));
     }
 
     #[test]

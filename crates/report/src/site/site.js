@@ -32,7 +32,7 @@
   };
 
   const chosen = () => rows
-    .filter((row) => row.querySelector("input").checked)
+    .filter((row) => row.querySelector("input")?.checked)
     .map((row) => data.entries[row.dataset.at]);
 
   const cell = (kind, text, title) => {
@@ -48,19 +48,32 @@
     return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   };
 
+  /** Whether two results are of one kind of load and of about the same lengths. */
+  const alike = (a, b) => {
+    if (a.climbs && b.climbs && a.climbs !== b.climbs) return false;
+    const lengths = (entry) => entry.lengths ?? [null, null];
+    return lengths(a).every((own, at) => {
+      const other = lengths(b)[at];
+      return own === null || other === null || Math.abs(own - other) <= 0.05 * Math.max(own, other);
+    });
+  };
+
   const compare = () => {
     const entries = chosen();
     const table = byId("ratios");
     table.replaceChildren();
     byId("choose-two").hidden = entries.length >= 2;
     byId("not-a-test").hidden = entries.length < 2;
+    byId("unlike").hidden = entries.length < 2 || entries.every((entry) => alike(entries[0], entry));
     const names = entries.map((entry) => encodeURIComponent(entry.page)).join(",");
     history.replaceState(null, "", names ? `#compare=${names}` : location.pathname + location.search);
     if (entries.length < 2) return;
     const head = document.createElement("tr");
     head.append(cell("th", data.metric[language()]));
     for (const entry of entries) {
-      const title = cell("th", [entry.title, entry.point, entry.state[language()]].filter(Boolean).join(" · "), "number");
+      const facts = [entry.title, entry.point, entry.state[language()], entry.computed && data.computed[language()]];
+      const mark = alike(entries[0], entry) ? "" : " ≠";
+      const title = cell("th", facts.filter(Boolean).join(" · ") + mark, "number");
       head.append(title);
     }
     table.append(head);
@@ -83,6 +96,7 @@
   }));
   for (const row of rows) {
     const box = row.querySelector("input");
+    if (!box) continue;
     box.checked = asked.has(data.entries[row.dataset.at].page);
     box.addEventListener("change", compare);
   }

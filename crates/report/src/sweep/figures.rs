@@ -1,12 +1,13 @@
 //! What is drawn of a sweep: ladders where load is climbed, heat maps where lengths are
 //! crossed, bars or lines over everything else.
 
+use super::dependence::confounded;
 use super::ladder::rates;
 use super::table::mark;
-use super::{LOAD, Row, SweepReport, grid, grouped, named, rows, shown};
+use super::{LOAD, Row, SweepReport, grid, grouped, independent, named, rows, shown};
 use crate::figure::configurations::{self, Configurations, Style};
 use crate::figure::curve::{self, Latency, Tradeoff};
-use crate::figure::grid::{Grid, USUAL, heat_maps};
+use crate::figure::grid::{Counted, Grid, USUAL, heat_maps};
 use crate::figure::ladder::{self, Ladder, LadderSeries, legend};
 use crate::figure::{Figure, Level, Shape, Shown, left_out};
 use crate::findings::knee;
@@ -14,6 +15,7 @@ use crate::number;
 use inferometer_core::compare::Metric;
 use inferometer_core::message::figures::FigureText;
 use inferometer_core::message::page::PageText;
+use inferometer_core::message::sweep::SweepText;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_core::summary::Summary;
 use std::collections::BTreeSet;
@@ -26,31 +28,37 @@ const MOST_GRIDS: usize = 6;
 const MANY: usize = 10;
 const MOST_CONFIGURATIONS: usize = 400;
 
-/// Every figure of a sweep, in reading order.
+/// Every figure of a sweep, in reading order, without its invalid points.
 pub fn figures(report: &SweepReport<'_>) -> Vec<Figure> {
+    figures_of(report, Shown::Valid)
+}
+
+/// The same, of the points that are to be shown.
+pub(crate) fn figures_of(report: &SweepReport<'_>, which: Shown) -> Vec<Figure> {
     let (rows, unmeasured): (Vec<Row<'_>>, Vec<Row<'_>>) =
         (rows(report).into_iter()).partition(|row| typical(row).is_some());
     if rows.is_empty() {
         return Vec::new();
     }
-    let axes = &report.plan.axes;
-    let climbed = axes.iter().find(|axis| LOAD.contains(&axis.as_str()));
-    let lengths = grid::lengths(axes);
+    let axes = independent(report.plan);
+    let climbed = (axes.iter().copied()).find(|axis| LOAD.contains(&axis.as_str()));
+    let lengths = grid::lengths(&report.plan.axes);
     let mut figures = match (climbed, axes.as_slice()) {
-        (Some(climbed), _) => ladders(report, climbed, &rows),
+        (Some(climbed), _) => ladders(report, climbed, &rows, which),
         (None, [axis]) if rows.iter().all(|row| is_number(row, axis)) => {
-            ladders(report, axis, &rows)
+            ladders(report, axis, &rows, which)
         }
         (None, _) => Vec::new(),
     };
     match (lengths, climbed) {
-        (Some(lengths), _) => figures.extend(grids(report, lengths, &rows)),
-        (None, None) => figures.extend(settings(report, &rows)),
+        (Some(lengths), _) => figures.extend(grids(report, lengths, &rows, which)),
+        (None, None) => figures.extend(settings(report, &rows, which)),
         (None, Some(_)) => {}
     }
     let computed = (report.is_virtual()).then(|| FigureText::Computed.text(report.lang));
     let repeated = (report.plan.repeat > 1).then(|| PageText::MedianRepeat.text(report.lang));
     let notes = computed.into_iter().chain(repeated).map(str::to_owned);
+    let notes = notes.chain(following(report));
     let notes = notes.chain(without_numbers(report, &unmeasured));
     for note in notes {
         for figure in &mut figures {
@@ -58,6 +66,16 @@ pub fn figures(report: &SweepReport<'_>) -> Vec<Figure> {
         }
     }
     figures
+}
+
+/// Axes that follow others and have no place in a chart of their own.
+fn following(report: &SweepReport<'_>) -> Vec<String> {
+    let pairs = confounded(report.plan).into_iter();
+    let note = |(a, b): (&str, &str)| {
+        let values = [("a", a.to_owned()), ("b", b.to_owned())];
+        SweepText::ChangesWith.with(report.lang, &values)
+    };
+    pairs.map(note).collect()
 }
 
 /// The points that were skipped or failed to run, so that no chart hides them.
@@ -94,11 +112,11 @@ fn level(row: &Row<'_>, axis: &str) -> Level {
 }
 
 /// The name of a point on the axes other than some: values of servers without their scheme.
-fn label(report: &SweepReport<'_>, row: &Row<'_>, without: &[&String]) -> String {
-    let others = (report.plan.axes.iter()).filter(|axis| !without.contains(axis));
+fn label(axes: &[&String], row: &Row<'_>, without: &[&String]) -> String {
+    let others = axes.iter().filter(|axis| !without.contains(axis));
     let values: Vec<String> = others
         .map(|axis| {
-            let value = shown(row.point.0.get(axis));
+            let value = shown(row.point.0.get(*axis));
             match axis.as_str() {
                 "url" | "result" => value.split("://").last().unwrap_or_default().to_owned(),
                 axis => format!("{axis} {value}"),
@@ -108,9 +126,10 @@ fn label(report: &SweepReport<'_>, row: &Row<'_>, without: &[&String]) -> String
     values.join(", ")
 }
 
-fn ladders(report: &SweepReport<'_>, axis: &String, rows: &[Row<'_>]) -> Vec<Figure> {
+fn ladders(report: &SweepReport<'_>, axis: &String, rows: &[Row<'_>], which: Shown) -> Vec<Figure> {
     let lang = report.lang;
-    let groups = grouped(rows.iter(), |row| label(report, row, &[axis]));
+    let axes = independent(report.plan);
+    let groups = grouped(rows.iter(), |row| label(&axes, row, &[axis]));
     let left = groups.len().saturating_sub(MOST_SERIES);
     let series = spread(groups, MOST_SERIES).map(|(label, rows)| {
         let knee = match LOAD.contains(&axis.as_str()) {
@@ -121,10 +140,9 @@ fn ladders(report: &SweepReport<'_>, axis: &String, rows: &[Row<'_>]) -> Vec<Fig
         let points: Vec<(Level, &Summary)> = points
             .filter_map(|row| Some((level(row, axis), typical(row)?)))
             .collect();
-        let tagged = points.first().map(|(_, summary)| legend(summary));
         LadderSeries {
             label: match label.is_empty() {
-                true => tagged.unwrap_or_default(),
+                true => common_legend(&points),
                 false => label,
             },
             points,
@@ -134,6 +152,7 @@ fn ladders(report: &SweepReport<'_>, axis: &String, rows: &[Row<'_>]) -> Vec<Fig
     let mut ladder = Ladder {
         axis: axis.clone(),
         series: series.collect(),
+        shown: which,
         ..Ladder::default()
     };
     ladder.capacity = within_objectives(&ladder);
@@ -155,6 +174,16 @@ fn ladders(report: &SweepReport<'_>, axis: &String, rows: &[Row<'_>]) -> Vec<Fig
     }
     left_over(report, left, &mut figures);
     figures
+}
+
+/// What all points are called; empty where each has a name of its own.
+fn common_legend(points: &[(Level, &Summary)]) -> String {
+    let mut names = points.iter().map(|(_, summary)| legend(summary));
+    let first = names.next().unwrap_or_default();
+    match names.all(|name| name == first) {
+        true => first,
+        false => String::new(),
+    }
 }
 
 /// Of many, some that lie evenly between the first and the last.
@@ -265,8 +294,14 @@ fn of_mean(metric: SloMetric) -> Option<Metric> {
 }
 
 /// Heat maps over input and output lengths, one for each value of the other axes.
-fn grids(report: &SweepReport<'_>, [input, output]: [&String; 2], rows: &[Row<'_>]) -> Vec<Figure> {
-    let groups = grouped(rows.iter(), |row| label(report, row, &[input, output]));
+fn grids(
+    report: &SweepReport<'_>,
+    [input, output]: [&String; 2],
+    rows: &[Row<'_>],
+    which: Shown,
+) -> Vec<Figure> {
+    let axes = independent(report.plan);
+    let groups = grouped(rows.iter(), |row| label(&axes, row, &[input, output]));
     let left = groups.len().saturating_sub(MOST_GRIDS);
     let alone = groups.len() == 1;
     let groups = spread(groups, MOST_GRIDS).enumerate();
@@ -278,7 +313,11 @@ fn grids(report: &SweepReport<'_>, [input, output]: [&String; 2], rows: &[Row<'_
             });
             let grid = Grid {
                 cells: cells.collect(),
-                shown: Shown::Valid,
+                shown: which,
+                counts: [input, output].map(|axis| match axis.ends_with("-chars") {
+                    true => Counted::Characters,
+                    false => Counted::Tokens,
+                }),
             };
             let mut figure = heat_maps(&grid, &USUAL, report.lang);
             if !label.is_empty() {
@@ -295,7 +334,7 @@ fn grids(report: &SweepReport<'_>, [input, output]: [&String; 2], rows: &[Row<'_
 }
 
 /// Settings side by side, by short names: `0-enable-64`.
-fn settings(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Figure> {
+fn settings(report: &SweepReport<'_>, rows: &[Row<'_>], which: Shown) -> Vec<Figure> {
     let name = |row: &Row<'_>| {
         let axes = report.plan.axes.iter();
         let values: Vec<String> = axes.map(|axis| shown(row.point.0.get(axis))).collect();
@@ -313,7 +352,7 @@ fn settings(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Figure> {
             0..=MANY => Style::Bars,
             _ => Style::Lines,
         },
-        shown: Shown::Valid,
+        shown: which,
         named_by: match report.plan.axes.as_slice() {
             [alone] if alone == "result" => String::new(),
             axes => axes.join(", "),

@@ -10,8 +10,13 @@ const INPUT: [&str; 2] = ["input-tokens", "input-chars"];
 /// Axes of output lengths.
 const OUTPUT: [&str; 3] = ["output-tokens", "max-tokens", "ask-chars"];
 
+/// Whether an axis is a length of prompts or answers.
+pub(crate) fn is_length(axis: &str) -> bool {
+    INPUT.contains(&axis) || OUTPUT.contains(&axis)
+}
+
 /// The axes of input and output lengths, where a sweep has both.
-pub(super) fn lengths(axes: &[String]) -> Option<[&String; 2]> {
+pub(crate) fn lengths(axes: &[String]) -> Option<[&String; 2]> {
     let of = |names: &[&str]| axes.iter().find(|axis| names.contains(&axis.as_str()));
     Some([of(&INPUT)?, of(&OUTPUT)?])
 }
@@ -55,7 +60,7 @@ pub(super) fn sections(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Sectio
             .map(|title| Column::right(title.text(lang)))
             .to_vec(),
             rows: rows.iter().map(cells).collect(),
-            footnotes: Vec::new(),
+            footnotes: vec![PageText::CompletionSpeedIs.text(lang).to_owned()],
         };
         Section::headed(&heading, vec![Block::Table(table)])
     };

@@ -1,12 +1,12 @@
 //! What stands above the tables of a sweep: verdict, what was varied on what, doubts.
 
+use super::dependence::confounded;
 use super::{Row, SweepReport, Visited, count, named, unfinished};
 use crate::doc::{Block, Follow, Note, Pair, Section, Tone, Verdict};
 use crate::number;
 use crate::run::setup;
 use crate::run::{Detail, RunReport};
 use crate::severity;
-use inferometer_core::compare::Point;
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::message::doubt_meanings::DoubtMeaning;
@@ -17,8 +17,7 @@ use inferometer_core::message::setup::SetupText;
 use inferometer_core::message::sweep::SweepText;
 use inferometer_core::message::verdict::VerdictText;
 use inferometer_core::summary::StatedDoubt;
-use inferometer_core::sweep_dir::{SweepPlan, TrialState};
-use std::collections::BTreeMap;
+use inferometer_core::sweep_dir::TrialState;
 
 /// Points that a doubt names, at most.
 const MOST_POINTS: usize = 8;
@@ -186,28 +185,6 @@ fn setting(report: &SweepReport<'_>) -> Vec<Pair> {
         .filter(|(_, value)| !value.is_empty())
         .map(|(label, value)| Pair::new(label.text(report.lang), value))
         .collect()
-}
-
-/// Axes of which the second has one value for each value of the first.
-fn confounded(plan: &SweepPlan) -> Vec<(&str, &str)> {
-    let value = |point: &Point, axis: &str| point.0.get(axis).map(ToString::to_string);
-    let is_determined = |a: &str, b: &str| {
-        let mut seen = BTreeMap::new();
-        (plan.points.iter()).all(|planned| {
-            let (a, b) = (value(&planned.point, a), value(&planned.point, b));
-            *seen.entry(a).or_insert_with(|| b.clone()) == b
-        })
-    };
-    let axes = plan.axes.iter().map(String::as_str);
-    let mut found: Vec<(&str, &str)> = Vec::new();
-    for a in axes.clone() {
-        for b in axes.clone().filter(|b| *b != a) {
-            if is_determined(a, b) && !found.contains(&(b, a)) {
-                found.push((a, b));
-            }
-        }
-    }
-    found
 }
 
 fn is_valid(visited: &Visited) -> bool {

@@ -1,6 +1,6 @@
 //! Points of a sweep in groups, and the ladders that they form.
 
-use super::{LOAD, Row, SweepReport, shown};
+use super::{LOAD, Row, SweepReport, independent, shown};
 use inferometer_core::summary::Summary;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -17,11 +17,11 @@ pub(crate) struct Ladder<'a> {
 
 /// The ladders of a sweep; none where load is not climbed.
 pub(crate) fn ladders<'a>(report: &SweepReport<'a>, rows: &[Row<'a>]) -> Vec<Ladder<'a>> {
-    let axes = &report.plan.axes;
-    let Some(climbed) = axes.iter().find(|axis| is_load(axis)) else {
+    let axes = independent(report.plan);
+    let Some(climbed) = axes.iter().copied().find(|axis| is_load(axis)) else {
         return Vec::new();
     };
-    let others: Vec<&String> = axes.iter().filter(|axis| *axis != climbed).collect();
+    let others: Vec<&String> = axes.into_iter().filter(|axis| *axis != climbed).collect();
     groups(rows, |row| row.name(&others))
         .into_iter()
         .map(|(name, rows)| Ladder {

@@ -17,8 +17,40 @@ const NARROWEST_TEXT: usize = 8;
 /// The table as lines; a heading stands before the titles of the columns. What is too wide for
 /// the page goes below, with the names of the rows again.
 pub(super) fn lines(table: &Table, heading: Option<&str>, style: TextStyle) -> Vec<String> {
-    let cells: Vec<Vec<String>> = (table.rows.iter()).map(|row| shown(table, row)).collect();
+    let cells = all_shown(table);
     let layout = Layout::of(table, &cells, heading, style.width);
+    match layout.repeats {
+        Names::Whole => set(table, &cells, &layout, heading, style),
+        Names::Cut => {
+            let table = numbered(table);
+            let cells = all_shown(&table);
+            let layout = Layout::of(&table, &cells, heading, style.width);
+            set(&table, &cells, &layout, heading, style)
+        }
+    }
+}
+
+fn all_shown(table: &Table) -> Vec<Vec<String>> {
+    table.rows.iter().map(|row| shown(table, row)).collect()
+}
+
+/// The same with the numbers of the rows before their names.
+fn numbered(table: &Table) -> Table {
+    let mut table = table.clone();
+    table.columns.insert(0, Column::key("#"));
+    for (place, row) in table.rows.iter_mut().enumerate() {
+        row.insert(0, Cell::count(place as u64 + 1));
+    }
+    table
+}
+
+fn set(
+    table: &Table,
+    cells: &[Vec<String>],
+    layout: &Layout,
+    heading: Option<&str>,
+    style: TextStyle,
+) -> Vec<String> {
     let mut lines = Vec::new();
     for (place, band) in layout.bands.iter().enumerate() {
         let heading = heading.filter(|_| place == 0);
@@ -27,12 +59,12 @@ pub(super) fn lines(table: &Table, heading: Option<&str>, style: TextStyle) -> V
         }
         // A column that is wider than the page runs over it with its title.
         let room = style.width.max(total(&layout.widths, band, layout.gap));
-        for titles in titles(table, heading, &layout, band) {
+        for titles in titles(table, heading, layout, band) {
             let titles = shorten(titles.trim_end(), room);
             lines.push(paint(style.paint, "1", &titles));
         }
-        for (row, texts) in table.rows.iter().zip(&cells) {
-            lines.extend(row_lines(table, row, texts, &layout, band, style));
+        for (row, texts) in table.rows.iter().zip(cells) {
+            lines.extend(row_lines(table, row, texts, layout, band, style));
         }
     }
     for footnote in &table.footnotes {
@@ -49,6 +81,16 @@ struct Layout {
     gap: usize,
     /// Columns that stand side by side.
     bands: Vec<Vec<usize>>,
+    /// What the bands below the first repeat.
+    repeats: Names,
+}
+
+/// What is repeated of the names of rows.
+enum Names {
+    /// All, or the table is not broken.
+    Whole,
+    /// The first alone: all would leave no room for numbers.
+    Cut,
 }
 
 impl Layout {
@@ -63,7 +105,12 @@ impl Layout {
         };
         if total(&widths, counted, gap) <= page {
             let bands = vec![all];
-            return Layout { widths, gap, bands };
+            return Layout {
+                widths,
+                gap,
+                bands,
+                repeats: Names::Whole,
+            };
         }
         let mut widths = natural;
         let tells_apart =
@@ -76,9 +123,10 @@ impl Layout {
         }
         // Names that leave no room for numbers stand once.
         let named: Vec<usize> = all[..names.min(all.len())].to_vec();
-        let repeated = match total(&widths, &named, GAP) <= page / 2 {
-            true => named.clone(),
-            false => Vec::new(),
+        let fits = total(&widths, &named, GAP) <= page / 2;
+        let (repeats, repeated) = match fits {
+            true => (Names::Whole, named.clone()),
+            false => (Names::Cut, named[..1].to_vec()),
         };
         let (marks, figures): (Vec<usize>, Vec<usize>) = (all.iter().skip(named.len()))
             .partition(|at| table.columns[**at].place == Place::Everywhere);
@@ -99,6 +147,7 @@ impl Layout {
             widths,
             gap: GAP,
             bands,
+            repeats,
         }
     }
 }
@@ -380,6 +429,40 @@ mod tests {
         assert!(parts > 1, "{lines:#?}");
         let marked = |line: &&String| line.contains("512   77") && line.contains("INVALID");
         assert_eq!(lines.iter().filter(marked).count(), parts, "{lines:#?}");
+    }
+
+    #[test]
+    fn rows_whose_names_are_too_long_to_repeat_have_numbers_in_every_part() {
+        let titles = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"];
+        let mut columns = ["enable-chunked-prefill", "max-num-batched-tokens"]
+            .map(Column::left)
+            .to_vec();
+        columns.extend(titles.map(Column::right));
+        let row = |value: &str| {
+            let mut cells = vec![Cell::text("true"), Cell::text(value)];
+            cells.extend(titles.map(|title| Cell::text(format!("{title}{value}"))));
+            cells
+        };
+        let table = Table {
+            columns,
+            rows: vec![row("2048"), row("4096")],
+            footnotes: Vec::new(),
+        };
+        let style = TextStyle {
+            width: 60,
+            ..TextStyle::default()
+        };
+        let lines = lines(&table, None, style);
+        let of = |row: &'static str| (lines.iter()).filter(move |line| line.contains(row));
+        assert!(of("2048").count() > 1, "{lines:#?}");
+        assert!(
+            of("2048").all(|line| line.starts_with("  1  ")),
+            "{lines:#?}"
+        );
+        assert!(
+            of("4096").all(|line| line.starts_with("  2  ")),
+            "{lines:#?}"
+        );
     }
 
     #[test]

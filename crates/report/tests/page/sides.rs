@@ -249,24 +249,49 @@ fn requests_are_lost_though_no_failures_are_reported() {
     );
 }
 
-#[test]
-fn a_doubtful_point_of_an_import_is_drawn_and_named() {
-    let mut report = imported("notes.md");
-    if let Some((_, summary)) = &mut report.results[2].measured {
-        summary.valid = false;
-    }
-    let figures = import::figures(&report, Lang::En);
+/// How many points the second panel of a ladder has.
+fn drawn(figures: &[inferometer_report::figure::Figure]) -> usize {
     assert_eq!(figures[0].id, "ladder");
-    let notes = figures[0].footnotes.join("\n");
-    assert!(
-        notes.contains("Drawn though INVALID: concurrency="),
-        "{notes}"
-    );
-    let points = match &figures[0].panels[1].series[0].shape {
+    match &figures[0].panels[1].series[0].shape {
         inferometer_report::figure::Shape::Line(samples) => samples.len(),
         other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_invalid_point_of_an_import_is_left_out_and_named_unless_all_are() {
+    let mut report = imported("notes.md");
+    let mut condemn = |at: usize| {
+        let (_, summary) = report.results[at].measured.as_mut().unwrap();
+        summary.valid = false;
+        summary.throughput.output_tokens_per_s = Some(987_654.0);
+        report.results[at].output_tokens_per_s = Some(987_654.0);
+        report.clone()
     };
-    assert_eq!(points, 3);
+    let one = condemn(2);
+    let figures = import::figures(&one, Lang::En);
+    assert_eq!(drawn(&figures), 2);
+    let notes = figures[0].footnotes.join("\n");
+    assert!(
+        notes.contains("Left out because the run is INVALID: 4"),
+        "{notes}"
+    );
+    assert!(!figures[0].title.contains("INVALID"));
+    // Nor is it a figure to begin with.
+    let page = render(&html::import::compose_page(json!({}), Lang::En, |_| {
+        one.clone()
+    }));
+    let tiles = page.split_once("class=\"tiles").unwrap().1;
+    let tiles = tiles.split_once("<section").unwrap().0;
+    assert!(!tiles.contains("987"), "{tiles}");
+
+    condemn(0);
+    let all = condemn(1);
+    let figures = import::figures(&all, Lang::En);
+    assert_eq!(drawn(&figures), 3);
+    assert!(figures[0].title.ends_with("INVALID"));
+    let knees = figures.iter().flat_map(|figure| &figure.panels);
+    assert!(knees.into_iter().all(|panel| panel.shades.is_empty()));
 }
 
 #[test]

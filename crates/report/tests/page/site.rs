@@ -29,6 +29,7 @@ fn entry(name: &str, engine: &str, what: Listed, taken: &mut HashSet<String>) ->
         what,
         point: None,
         figures: Some(made_up::run(&VLLM, load)),
+        computed: false,
     }
 }
 

@@ -10,7 +10,7 @@ mod shown;
 mod table;
 mod trial;
 
-pub use shown::{read_stored, show_stored, stored_page};
+pub use shown::{is_virtual, read_stored, show_stored, stored_page};
 
 use crate::Exit;
 use crate::arguments::{Format, OutputOptions};

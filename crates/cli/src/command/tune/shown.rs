@@ -150,7 +150,7 @@ fn report<'a>(
 }
 
 /// Whether the first trial was computed, by what its run says of itself.
-fn is_virtual(folder: &Path) -> bool {
+pub fn is_virtual(folder: &Path) -> bool {
     let runs = std::fs::read_dir(folder.join("trials/000"));
     let runs = runs.into_iter().flatten().filter_map(Result::ok);
     runs.filter_map(|run| RunDir::open(run.path()).ok()?.environment().ok())
