@@ -119,11 +119,17 @@ fn values(text: Option<&str>) -> anyhow::Result<Vec<Option<String>>> {
     Ok(match text {
         None => vec![None],
         Some(text) if text.trim_start().starts_with(['{', '[']) => vec![Some(text.to_owned())],
-        Some(text) if text.contains(',') || text.contains("..") => {
+        Some(text) if text.contains(',') || is_range(text) => {
             list("--flag", text)?.into_iter().map(Some).collect()
         }
         Some(text) => vec![Some(text.to_owned())],
     })
+}
+
+/// Numbers on both sides, so that a path is none.
+fn is_range(text: &str) -> bool {
+    let ends = text.split_once("..");
+    ends.is_some_and(|(low, _)| low.parse::<f64>().is_ok())
 }
 
 fn sections(answers: &[Answer], format: Format, lang: Lang) -> Vec<Section> {
