@@ -78,6 +78,7 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         }
         None => None,
     };
+    let held = verified.as_ref().is_none_or(Verification::held);
     let json = || {
         let mut all = to_json(&answers);
         all["last_verified"] = before.as_ref().map_or(Value::Null, last_verified);
@@ -92,8 +93,11 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
             .map(|verified| verified.section(&arguments.calibration, lang));
         let told = (before.as_ref().filter(|_| verified.is_none()))
             .map(|record| told_before(record, lang));
-        let all = sections(&answers, &calibration, &arguments.slo, lang).into_iter();
-        verified.into_iter().chain(told).chain(all).collect()
+        let mut all = sections(&answers, &calibration, &arguments.slo, lang);
+        // What refutes the predictions stands before them.
+        let place = if held { all.len() } else { 0 };
+        all.splice(place..place, verified);
+        told.into_iter().chain(all).collect()
     };
     let sheet = Sheet {
         title: &|lang| Text::WhatIf.text(lang).to_owned(),
@@ -102,7 +106,6 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         figures: &|lang| curves(&answers, &arguments.slo, lang),
     };
     sheet.show(&arguments.view)?;
-    let held = verified.as_ref().is_none_or(Verification::held);
     Ok(match answers.recommended {
         Some(_) if held => Exit::Fine,
         _ => Exit::Doubtful,
