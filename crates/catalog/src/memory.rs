@@ -1,8 +1,12 @@
 //! What fits on a card: vLLM's budget for the KV cache, and MindIE's.
 
 mod mindie;
+mod overhead;
+mod spread;
 
 pub use mindie::{MindieMemory, mindie_blocks, mindie_max_batch};
+pub use overhead::{ASCEND_SYSTEM, Activations, Overhead, Sampler, overhead, seen_by_framework};
+pub use spread::{Dealing, ExpertSplit, Spread, Stage, Tile};
 
 use thiserror::Error;
 
@@ -35,6 +39,8 @@ pub struct VllmMemory {
     pub blocks_override: Option<u64>,
     /// Out of what activations come.
     pub reserve: Reserve,
+    /// How tokens are drawn.
+    pub sampler: Sampler,
 }
 
 /// Out of what the activations of a step come.
@@ -46,39 +52,6 @@ pub enum Reserve {
     /// The share is for weights and cache; activations must do with what it leaves (SGLang's
     /// `--mem-fraction-static`).
     Remainder,
-}
-
-/// What a step takes of a card beside weights and cache, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Activations {
-    per_token: f64,
-    per_sequence: f64,
-}
-
-impl Activations {
-    /// Gate, up and their product of one feed-forward layer and a few copies of the residual
-    /// stream for each token; logits in 32 bits for each sequence.
-    pub fn new(model: &Model, parallel: &Parallel) -> Activations {
-        let tensor = f64::from(parallel.tensor.max(1));
-        let width = match model.experts {
-            // Every token is copied once for each expert that it visits.
-            Some(experts) => {
-                let routed = f64::from(experts.active) * f64::from(experts.intermediate);
-                routed.max(f64::from(model.intermediate))
-            }
-            None => f64::from(model.intermediate),
-        };
-        Activations {
-            per_token: (3.0 * width / tensor + 4.0 * f64::from(model.hidden)) * 2.0,
-            per_sequence: f64::from(model.vocabulary) / tensor * 4.0 * 2.0,
-        }
-    }
-
-    /// The peak of a step with so many tokens and sequences.
-    pub fn peak(&self, tokens: u32, sequences: u32) -> f64 {
-        let layer = f64::from(tokens) * self.per_token;
-        layer.max(f64::from(sequences) * self.per_sequence)
-    }
 }
 
 impl Default for VllmMemory {
@@ -93,6 +66,7 @@ impl Default for VllmMemory {
             enforce_eager: false,
             blocks_override: None,
             reserve: Reserve::Profiled,
+            sampler: Sampler::default(),
         }
     }
 }
@@ -190,7 +164,7 @@ pub fn vllm(
     parallel: &Parallel,
     settings: &VllmMemory,
 ) -> Result<KvBudget, MemoryError> {
-    let total = device.memory_bytes();
+    let total = seen_by_framework(device);
     let weights = model.weight_bytes() / parallel.cards();
     if weights > total {
         return Err(MemoryError::Weights {
@@ -198,7 +172,7 @@ pub fn vllm(
             total: total / GIB,
         });
     }
-    let over = overhead(model, parallel, settings);
+    let over = overhead(model, device, parallel, settings);
     let Overhead {
         activations,
         non_torch,
@@ -244,62 +218,6 @@ pub fn vllm(
         });
     }
     Ok(budget)
-}
-
-/// What a card holds beside weights and cache, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Overhead {
-    /// Activations at their peak.
-    pub activations: f64,
-    /// Context and libraries, outside the allocator.
-    pub non_torch: f64,
-    /// CUDA graphs.
-    pub graphs: f64,
-}
-
-impl Overhead {
-    /// What the settings give to the cache beside `weights`; negative where nothing is left.
-    pub fn cache(&self, settings: &VllmMemory, total: f64, weights: f64) -> f64 {
-        let share = settings.utilization * total - weights - self.non_torch;
-        match settings.reserve {
-            Reserve::Profiled => share - self.activations - self.graphs,
-            Reserve::Remainder => share,
-        }
-    }
-
-    /// What the card has for a cache beside `weights` and all else.
-    pub fn room(&self, total: f64, weights: f64) -> f64 {
-        total - weights - self.activations - self.non_torch - self.graphs
-    }
-}
-
-/// Context and libraries on a card that serves alone.
-const ALONE: f64 = 0.15 * GIB;
-/// What communication between cards adds: vLLM's own profile of Llama-3-8B says 3.58 GiB on two
-/// H100 and 1.79 GiB on one.
-const COMMUNICATION: f64 = 1.79 * GIB;
-
-/// What vLLM holds on a card beside weights and cache.
-pub fn overhead(model: &Model, parallel: &Parallel, settings: &VllmMemory) -> Overhead {
-    Overhead {
-        activations: Activations::new(model, parallel)
-            .peak(settings.max_num_batched_tokens, settings.max_num_seqs),
-        non_torch: if parallel.tensor > 1 {
-            ALONE + COMMUNICATION
-        } else {
-            ALONE
-        },
-        graphs: if settings.enforce_eager {
-            0.0
-        } else {
-            graph_bytes(model)
-        },
-    }
-}
-
-/// Graphs keep their workspaces, which grow with the layers.
-fn graph_bytes(model: &Model) -> f64 {
-    f64::from(model.layers) * 6.0e6
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use config_json::{Described, ModelError};
 pub use dtype::Dtype;
 pub use layers::{Layers, Recurrent};
-pub use weights::{Plain, Quantised};
+pub use weights::{LayerBytes, Plain, Quantised};
 
 /// The shape of a decoder-only transformer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -13,6 +13,7 @@ pub use envelope::{Beyond, Envelope};
 pub use file::{Calibration, CalibrationError, FittedPoint, SCHEMA, Verified, Workload};
 pub use held_out::HeldOut;
 pub use roofline::TooFast;
+pub(crate) use trust::USELESS;
 pub use trust::Worst;
 
 use crate::observation::{Load, Observation, Start};
@@ -68,7 +69,7 @@ pub enum CalibrateError {
     },
     /// Two measurements of the same point.
     #[error(
-        "{a} and {b} contradict each other: the same load, and {metric:?} differs by a factor of {factor:.2}; leave one out, or use --force"
+        "{a} and {b} contradict each other: the same load, and {metric} differs by a factor of {factor:.2}; leave one out, or use --force"
     )]
     Contradiction {
         /// One of them.

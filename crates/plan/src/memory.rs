@@ -1,6 +1,8 @@
 //! Will it fit: how an engine divides a card between weights, activations, graphs, the system
 //! and the KV cache, and what that cache holds.
 
+mod counted;
+mod division;
 mod layout;
 mod mindie;
 mod remedy;
@@ -12,15 +14,14 @@ pub use shown::SCHEMA;
 
 use crate::flags::{Flag, command};
 use crate::model::{KnownModel, Weights};
-use inferometer_catalog::device::{Device, Kind, Parallel};
+use inferometer_catalog::device::{Device, Kind};
 use inferometer_catalog::engine::command::CommandError;
 use inferometer_catalog::engine::{
     DeviceClass, DeviceKind, EngineKind, ModelLimits, ResolvedFlags, Version, nearest_names,
     resolve,
 };
-use inferometer_catalog::memory::{GIB, Reserve, VllmMemory, overhead};
+use inferometer_catalog::memory::GIB;
 use inferometer_catalog::model::Dtype;
-use layout::{Budget, Layout};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -39,6 +40,8 @@ pub struct Question<'a> {
     pub version: Option<Version>,
     /// Its flags, under vLLM's names or its own.
     pub flags: Vec<Flag>,
+    /// Those of them that tell this question from others that are asked with it.
+    pub varied: Vec<Flag>,
     /// Lengths at which concurrency is asked for; absent: the longest request.
     pub lengths: Option<Lengths>,
 }
@@ -90,6 +93,17 @@ pub enum Fit {
     Cache(f64),
 }
 
+/// Consecutive layers on one group of cards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ShownStage {
+    /// Which stage, from 1.
+    pub number: u32,
+    /// How many there are.
+    pub of: u32,
+    /// Its layers.
+    pub layers: u32,
+}
+
 /// How a card is divided; all bytes are those of one card.
 #[derive(Clone, Debug)]
 pub struct Answer {
@@ -101,13 +115,22 @@ pub struct Answer {
     pub engine: EngineKind,
     /// Its version.
     pub version: Version,
-    /// Cards that share the model.
+    /// Cards of all replicas.
     pub cards: u32,
+    /// Replicas, each with a cache of its own.
+    pub replicas: u32,
+    /// The stage of layers that the card holds, where there are several: the one whose cache
+    /// holds the fewest tokens.
+    pub stage: Option<ShownStage>,
+    /// Flags that tell it from other answers.
+    pub varied: Vec<Flag>,
+    /// Given flags that change memory in ways which are not counted here.
+    pub not_counted: Vec<String>,
     /// The card's memory.
     pub total: f64,
     /// Its parts; their sum is `total` where it fits.
     pub parts: Vec<(Part, f64)>,
-    /// Weights, and how they are known.
+    /// Weights of the whole model, and how they are known.
     pub weights: Weights,
     /// Encoders of other modalities that the weights leave out, by their keys.
     pub left_out: Vec<&'static str>,
@@ -160,6 +183,18 @@ pub enum MemoryError {
     /// The flags make no command line.
     #[error(transparent)]
     Command(#[from] CommandError),
+    /// More cards than there are.
+    #[error(
+        "these flags need {needed} cards ({how}), and the host has {have}; ask for fewer, or say --cards {needed}"
+    )]
+    Cards {
+        /// Cards that are needed.
+        needed: u64,
+        /// Cards of the host.
+        have: u32,
+        /// Of what they are the product.
+        how: String,
+    },
     /// The weights' size under a method is not known.
     #[error(
         "how large weights are under quantization={0} is not known; give the quantised copy's own config.json, folder or URL, or one of awq, gptq, fp8, int8, mxfp4, nvfp4, bitsandbytes"
@@ -190,24 +225,28 @@ fn divide(question: &Question<'_>) -> Result<Answer, MemoryError> {
         EngineKind::Mindie => mindie::divide(question),
         EngineKind::Vllm | EngineKind::Sglang => {
             let flags = resolved(question)?;
-            by_flags(question, &flags)
+            division::divide(question, &flags)
         }
         other => Err(MemoryError::UnknownEngine(other)),
+    }
+}
+
+fn class_of(device: &Device, count: u32) -> DeviceClass {
+    DeviceClass {
+        kind: match device.kind {
+            Kind::Cuda => DeviceKind::Gpu,
+            Kind::Ascend => DeviceKind::Npu,
+        },
+        name: device.title.clone(),
+        memory_gib: device.memory_bytes() / GIB,
+        count,
     }
 }
 
 fn resolved(question: &Question<'_>) -> Result<ResolvedFlags, MemoryError> {
     let model = &question.model.model;
     let command = command(question.engine, &model.name, &question.flags)?;
-    let class = DeviceClass {
-        kind: match question.device.kind {
-            Kind::Cuda => DeviceKind::Gpu,
-            Kind::Ascend => DeviceKind::Npu,
-        },
-        name: question.device.title.clone(),
-        memory_gib: question.device.memory_bytes() / GIB,
-        count: question.cards,
-    };
+    let class = class_of(question.device, question.cards);
     let limits = ModelLimits {
         max_position: u64::from(model.max_position),
         heads: model.heads,
@@ -222,93 +261,6 @@ fn resolved(question: &Question<'_>) -> Result<ResolvedFlags, MemoryError> {
             names.first().copied()
         }),
     })
-}
-
-/// What the flags make of weights and cache.
-struct Formats {
-    weights: Weights,
-    cache: Dtype,
-}
-
-fn formats(known: &KnownModel, flags: &ResolvedFlags) -> Result<Formats, MemoryError> {
-    let model = &known.model;
-    let asked = match flags.quantization.as_deref() {
-        Some(method) => match Dtype::named(method) {
-            // A method of many formats: the model's own files say which.
-            None if model.is_quantised() => None,
-            None => return Err(MemoryError::Quantisation(method.chars().take(60).collect())),
-            wanted => wanted,
-        },
-        // Quantised weights stay so, whatever they are computed in.
-        None => Dtype::named(&flags.dtype).filter(|_| !model.is_quantised()),
-    };
-    let dtype = asked.unwrap_or(model.dtype);
-    let weights = match dtype.bytes() == model.dtype.bytes() {
-        true => known.weights,
-        false => Weights::Computed(model.stored_as(dtype).weight_bytes()),
-    };
-    Ok(Formats {
-        weights,
-        cache: Dtype::named(&flags.kv_cache_dtype).unwrap_or(dtype.cache()),
-    })
-}
-
-fn by_flags(question: &Question<'_>, flags: &ResolvedFlags) -> Result<Answer, MemoryError> {
-    let known = question.model;
-    let formats = formats(known, flags)?;
-    let parallel = Parallel {
-        tensor: flags.tensor_parallel.max(1),
-        pipeline: flags.pipeline_parallel.max(1),
-    };
-    let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-    let settings = VllmMemory {
-        utilization: flags.gpu_memory_utilization,
-        max_num_batched_tokens: narrow(flags.max_num_batched_tokens),
-        max_num_seqs: narrow(flags.max_num_seqs),
-        max_model_len: narrow(flags.max_model_len),
-        block_size: narrow(flags.block_size).max(1),
-        kv_dtype: formats.cache,
-        enforce_eager: flags.enforce_eager,
-        blocks_override: flags.num_gpu_blocks_override,
-        reserve: match question.engine {
-            EngineKind::Sglang => Reserve::Remainder,
-            _ => Reserve::Profiled,
-        },
-    };
-    let total = question.device.memory_bytes();
-    let weights = formats.weights.bytes() / parallel.cards();
-    let over = overhead(&known.model, &parallel, &settings);
-    let left = over.cache(&settings, total, weights);
-    let layout = Layout {
-        known,
-        parallel,
-        dtype: formats.cache,
-    };
-    let token = layout.per_token();
-    let block_size = settings.block_size;
-    let kv = match (settings.blocks_override, flags.kv_cache_memory_bytes) {
-        // SGLang counts tokens, and never takes more than is left.
-        (Some(tokens), _) if settings.reserve == Reserve::Remainder => {
-            left.min(tokens as f64 * token)
-        }
-        (Some(blocks), _) => blocks as f64 * token * f64::from(block_size),
-        (None, Some(bytes)) => bytes as f64,
-        (None, None) => left,
-    };
-    let budget = Budget {
-        kv,
-        room: over.room(total, weights),
-    };
-    let parts = vec![
-        (Part::Weights, weights),
-        (Part::Activations, over.activations),
-        (Part::Graphs, over.graphs),
-        (Part::System, over.non_torch),
-        (Part::KvCache, kv.max(0.0)),
-        (Part::Unused, budget.unused()),
-    ];
-    let cache = layout.cache(budget, block_size, flags.max_model_len, question.lengths);
-    Ok(cache.answer(question, flags.version, parts, formats.weights, parallel))
 }
 
 #[cfg(test)]

@@ -302,6 +302,18 @@ pub enum Metric {
     E2e,
 }
 
+impl std::fmt::Display for Metric {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str(match self {
+            Metric::Requests => "req/s",
+            Metric::Throughput => "output tok/s",
+            Metric::Ttft => "TTFT",
+            Metric::Tpot => "TPOT",
+            Metric::E2e => "E2E latency",
+        })
+    }
+}
+
 impl Metric {
     /// All.
     pub const ALL: [Metric; 5] = [

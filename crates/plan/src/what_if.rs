@@ -6,8 +6,8 @@ mod setting;
 mod shown;
 mod verify;
 
-pub use objective::Objectives;
-pub use prediction::Prediction;
+pub use objective::{Objectives, Verdict};
+pub use prediction::{Prediction, Replicas};
 pub use setting::Setting;
 pub use shown::{SCHEMA, to_json};
 pub use verify::{VerifyError, on_simulated};
@@ -19,7 +19,7 @@ use crate::observation::Load;
 use crate::predict::{Figures, Sizes, Subject, Work, simulate};
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_sim::engine::virtual_time::Run;
-use prediction::prediction;
+use prediction::{bounds, prediction, worst};
 use setting::settings;
 use std::sync::Arc;
 use thiserror::Error;
@@ -190,18 +190,31 @@ fn outcome(
         let run = simulate(config.clone(), &work, SEED);
         (work, run)
     };
+    let beyond = |work: &Work, run: &Run| {
+        let mut beyond = calibration
+            .envelope
+            .beyond(work, &settled, &Figures::of(run));
+        if elsewhere {
+            beyond.push(Beyond::card(measured_on, &subject.device));
+        }
+        beyond
+    };
+    let judge = |work: &Work, run: &Run| {
+        let bounds = bounds(question, work.load, &beyond(work, run));
+        let objectives = &question.objectives;
+        objectives.verdict(run, &|slo| worst(&bounds, slo))
+    };
     let (work, run) = match setting.load {
         Some(load) => serve(load),
-        None => match capacity(&question.objectives, serve) {
+        // Where no load is certain to meet the objectives, the greatest that is expected to.
+        None => match capacity(Verdict::Met, judge, serve)
+            .or_else(|| capacity(Verdict::Uncertain, judge, serve))
+        {
             Some(found) => found,
             None => return Outcome::NeverMet,
         },
     };
-    let figures = Figures::of(&run);
-    let mut beyond = calibration.envelope.beyond(&work, &settled, &figures);
-    if elsewhere {
-        beyond.push(Beyond::card(measured_on, &subject.device));
-    }
+    let beyond = beyond(&work, &run);
     let watts = question.watts.or(card.watts);
     Outcome::Predicted(Box::new(prediction(
         question, setting, work, &run, beyond, watts,
@@ -216,10 +229,15 @@ fn too_long(work: &Work, most: u32) -> Option<TooLong> {
     (median > u64::from(most)).then_some(TooLong { median, most })
 }
 
-/// The greatest number of streams that meets the objectives, and its run.
-fn capacity(objectives: &Objectives, serve: impl Fn(Load) -> (Work, Run)) -> Option<(Work, Run)> {
-    let tried =
-        |streams: u32| Some(serve(Load::Closed(streams))).filter(|(_, run)| objectives.met(run));
+/// The greatest number of streams of which at least so much can be said, and its run.
+fn capacity(
+    least: Verdict,
+    judge: impl Fn(&Work, &Run) -> Verdict,
+    serve: impl Fn(Load) -> (Work, Run),
+) -> Option<(Work, Run)> {
+    let tried = |streams: u32| {
+        Some(serve(Load::Closed(streams))).filter(|(work, run)| judge(work, run) >= least)
+    };
     let mut best = tried(1)?;
     let (mut low, mut high) = (1, 2);
     while high <= MOST_STREAMS {
@@ -242,7 +260,8 @@ fn capacity(objectives: &Objectives, serve: impl Fn(Load) -> (Work, Run)) -> Opt
 }
 
 /// The best of those that meet the objectives: the cheapest where prices are known, else the
-/// fastest by card; one inside the envelope before one outside.
+/// fastest by card; one that is certain to meet them before one that is not, and one inside the
+/// envelope before one outside.
 fn recommend(settings: &[(Setting, Outcome)]) -> Option<usize> {
     let candidates = settings
         .iter()
@@ -251,12 +270,13 @@ fn recommend(settings: &[(Setting, Outcome)]) -> Option<usize> {
             let Outcome::Predicted(prediction) = outcome else {
                 return None;
             };
-            let met = prediction.met.unwrap_or(true) && prediction.served > 0;
+            let verdict = prediction.verdict.unwrap_or(Verdict::Met);
+            let met = verdict != Verdict::Missed && prediction.served > 0;
             let worth = match prediction.cost_per_million {
                 Some(cost) => 1.0 / cost,
                 None => prediction.output_tokens_per_s / f64::from(prediction.cards),
             };
-            met.then_some((prediction.inside(), worth, index))
+            met.then_some(((verdict, prediction.inside()), worth, index))
         });
     let best = candidates.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     best.map(|(_, _, index)| index)

@@ -10,7 +10,7 @@ use inferometer_plan::calibrate::{CalibrateError, Calibration, Doubtful, calibra
 use inferometer_plan::flags::Flag;
 use inferometer_plan::observation::{Assumed, Load, Observation, Origin, Start, read_sources};
 use inferometer_plan::predict::{Figures, Metric, Subject, Work, simulate};
-use inferometer_plan::what_if::{Objectives, Outcome, Question, ask, to_json};
+use inferometer_plan::what_if::{Objectives, Outcome, Question, Verdict, ask, to_json};
 use inferometer_sim::engine::{Noise, virtual_time::Served};
 use std::fmt::Write as _;
 
@@ -450,10 +450,18 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
     );
     let cost = 3.6 / 3600.0 / few.output_tokens_per_s * 1e6;
     assert!((few.cost_per_million.expect("as set up") / cost - 1.0).abs() < 1e-9);
-    assert_eq!(
-        few.replicas,
-        Some((1000.0 / few.requests_per_s).ceil() as u64)
-    );
+    let [low, high] = few
+        .interval(Metric::Requests, few.requests_per_s, 1.0)
+        .expect("rates were fitted");
+    let replicas = few.replicas.expect("the objective is met");
+    assert_eq!(replicas.least, (1000.0 / high).ceil() as u64);
+    assert_eq!(replicas.most, (1000.0 / low).ceil() as u64);
+    assert!(replicas.least < replicas.most);
+    for index in 0..4 {
+        let prediction = prediction(index);
+        let missed = prediction.verdict == Some(Verdict::Missed);
+        assert_eq!(missed, prediction.replicas.is_none(), "{index}");
+    }
     assert!(!prediction(1).inside(), "512 streams were never measured");
     assert!(matches!(answers.settings[4].1, Outcome::Refused(_)));
     let json = to_json(&answers);
@@ -462,6 +470,46 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
     assert_eq!(json["settings"][0]["flags"]["max-num-seqs"], 8);
     assert!(json["settings"][0]["predicted"]["latency"]["ttft_ms"]["p99"].is_number());
     assert!(json["settings"][4]["error"].is_string());
+
+    let judged = |limit: f64, loads: Vec<Load>| {
+        let objective = format!("ttft.p99={limit:.3}ms");
+        let question = Question {
+            loads,
+            flags: Vec::new(),
+            objectives: Objectives {
+                slos: vec![objective.parse().expect("as set up")],
+                attainment: None,
+            },
+            ..question.clone()
+        };
+        let answers = ask(&question).expect("as set up");
+        match &answers.settings[0].1 {
+            Outcome::Predicted(prediction) => (prediction.clone(), answers.recommended),
+            other => panic!("{other:?}"),
+        }
+    };
+    let closed = || vec![Load::Closed(16)];
+    let ttft = judged(1e6, closed()).0.ttft_ms.expect("as set up").p99;
+    for (limit, verdict) in [
+        (ttft * 20.0, Verdict::Met),
+        (ttft * 1.001, Verdict::Uncertain),
+        (ttft * 0.9, Verdict::Missed),
+    ] {
+        let (prediction, recommended) = judged(limit, closed());
+        assert_eq!(prediction.verdict, Some(verdict), "{limit}");
+        assert_eq!(recommended.is_some(), verdict != Verdict::Missed);
+    }
+    let (offered, _) = judged(1e6, vec![Load::Open(7.0)]);
+    let each = offered.replicas.expect("as set up");
+    assert_eq!(
+        (each.least, each.most),
+        (143, 143),
+        "1000 by what is offered"
+    );
+    assert!(
+        offered.bound(Metric::E2e).is_some(),
+        "a latency has its interval"
+    );
 
     let capacity = Question {
         loads: Vec::new(),

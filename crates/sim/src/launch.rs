@@ -14,7 +14,7 @@ use inferometer_catalog::{
         DeviceClass, DeviceKind, EngineKind, Fact, LaunchCommand, ModelLimits, Refusal,
         ResolvedFlags, Value, Version, log, mindie, resolve, write_line,
     },
-    memory::{self, Activations, GIB, MemoryError, MindieMemory, Reserve, VllmMemory},
+    memory::{self, Activations, GIB, MemoryError, MindieMemory, Reserve, Sampler, VllmMemory},
     model::{Dtype, Model},
     timing::{Launch as Launching, StepTime, Timing},
 };
@@ -202,7 +202,7 @@ impl Launch {
             weights: model.weight_bytes() / GIB,
             cards,
             run_time: 2.0,
-            system: 3.4,
+            system: memory::ASCEND_SYSTEM / GIB,
             fraction: flags.gpu_memory_utilization,
         };
         let gib = match flags.kv_cache_memory_bytes {
@@ -283,6 +283,10 @@ impl Launch {
             reserve: match flags.engine {
                 EngineKind::Sglang => Reserve::Remainder,
                 _ => Reserve::Profiled,
+            },
+            sampler: match flags.engine {
+                EngineKind::Vllm => Sampler::of_vllm(flags.version),
+                _ => Sampler::default(),
             },
         };
         let told = StartLog::new(flags, &model, &parallel, &host.stamp);
@@ -422,7 +426,8 @@ fn in_format(model: &Model, flags: &ResolvedFlags) -> Model {
     let asked = match &flags.quantization {
         Some(method) => Dtype::named(method),
         // Quantised weights stay so, whatever they are computed in.
-        None => Dtype::named(&flags.dtype).filter(|_| !model.is_quantised()),
+        None if model.is_quantised() => None,
+        None => Dtype::named(&flags.dtype).or(Some(model.dtype.by_default())),
     };
     match asked.filter(|&dtype| dtype != model.dtype) {
         Some(dtype) => model.stored_as(dtype),

@@ -158,7 +158,7 @@ impl Config<'_> {
         }))
     }
 
-    fn mla(&self) -> Result<Option<Mla>, ModelError> {
+    fn mla(&self, hidden: u32, heads: u32) -> Result<Option<Mla>, ModelError> {
         let Some(kv_rank) = self.number(&["kv_lora_rank"], 1)? else {
             return Ok(None);
         };
@@ -167,7 +167,11 @@ impl Config<'_> {
             kv_rank,
             nope_dim: self.required(&["qk_nope_head_dim"])?,
             rope_dim: self.required(&["qk_rope_head_dim"])?,
-            value_dim: self.required(&["v_head_dim"])?,
+            // MiniCPM3 leaves it out, and its code takes an even share of the width.
+            value_dim: match self.number(&["v_head_dim"], 1)? {
+                Some(width) => width,
+                None => (hidden / heads).max(1),
+            },
         }))
     }
 
@@ -254,6 +258,8 @@ impl Config<'_> {
             "n_inner",
         ];
         match (self.number(&keys, 1)?, self.feed_forward()) {
+            // The first Qwen counts gate and up together.
+            (Some(width), _) if self.text("model_type") == Some("qwen") => Ok((width / 2).max(1)),
             (Some(width), _) => Ok(width),
             (None, FeedForward::Plain) => Ok(hidden.saturating_mul(4)),
             (None, FeedForward::Gated) => Err(self.missing("intermediate_size")),
@@ -277,7 +283,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Described, ModelError> {
     let layers = ["num_hidden_layers", "num_layers", "n_layer"];
     let layers = config.bounded(&layers, 1, MOST_LAYERS)?;
     let layers = layers.ok_or_else(|| config.missing("num_hidden_layers"))?;
-    let mla = config.mla()?;
+    let mla = config.mla(hidden, heads)?;
     let head_dim = ["head_dim", "attention_head_dim", "kv_channels"];
     let head_dim = match (mla, config.number(&head_dim, 1)?) {
         (Some(mla), _) => mla.nope_dim + mla.rope_dim,
@@ -287,9 +293,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Described, ModelError> {
     let intermediate = config.intermediate(hidden)?;
     let experts = config.experts(intermediate)?;
     let sliding_window = config.window()?;
-    // Only Qwen2 has biases without saying so.
+    // Only the first Qwen and Qwen2 have biases without saying so.
     let kind = config.text("model_type");
-    let qwen2 = kind.is_some_and(|kind| kind.starts_with("qwen2"));
+    let qwen = kind.is_some_and(|kind| kind == "qwen" || kind.starts_with("qwen2"));
     let bias = config.any(&["attention_bias", "add_qkv_bias"]);
     let tied = config.anywhere("tie_word_embeddings");
     let (stored, unknown) = match quantisation::read(&config, layers) {
@@ -309,7 +315,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Described, ModelError> {
         vocabulary: config.required(&["padded_vocab_size", "vocab_size"])?,
         max_position: config.max_position()?,
         tied_embeddings: tied.and_then(Value::as_bool).unwrap_or(false),
-        attention_bias: bias.and_then(Value::as_bool).unwrap_or(qwen2),
+        attention_bias: bias.and_then(Value::as_bool).unwrap_or(qwen),
         dtype: stored
             .as_ref()
             .map_or(config.dtype(), |stored| stored.dtype),

@@ -46,6 +46,15 @@ impl Dtype {
         })
     }
 
+    /// The format that vLLM and SGLang run a checkpoint of this one in where nothing is asked:
+    /// 32 bits are cut to 16.
+    pub fn by_default(self) -> Dtype {
+        match self {
+            Dtype::F32 => Dtype::Bf16,
+            other => other,
+        }
+    }
+
     /// The format of the KV cache that goes with weights of this one: quantised weights are still
     /// attended to in 16 bits.
     pub fn cache(self) -> Dtype {

@@ -56,6 +56,21 @@ impl Model {
         self.mix.unwrap_or_else(|| self.alike())
     }
 
+    /// The same model with every window as wide as the context.
+    pub fn without_windows(&self) -> Model {
+        let kinds = self.kinds();
+        let mix = Layers {
+            full: kinds.attention(),
+            windowed: 0,
+            ..kinds
+        };
+        Model {
+            sliding_window: None,
+            mix: Some(mix),
+            ..self.clone()
+        }
+    }
+
     pub(super) fn alike(&self) -> Layers {
         let (full, windowed) = match self.sliding_window {
             Some(_) => (0, self.layers),

@@ -1,5 +1,7 @@
 //! How many parameters a model has, part by part, and how many bytes they take.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Dtype, FeedForward, Model};
@@ -51,6 +53,15 @@ impl Parameters {
     fn common(&self) -> u128 {
         self.attention + self.recurrent + self.feed_forward + self.shared + self.small
     }
+}
+
+/// Bytes of the weights of some layers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LayerBytes {
+    /// What every token passes.
+    pub common: f64,
+    /// All routed experts.
+    pub experts: f64,
 }
 
 impl Model {
@@ -150,9 +161,43 @@ impl Model {
 
     /// Bytes of all weights.
     pub fn weight_bytes(&self) -> f64 {
-        let count = self.count();
+        let layers = self.layer_bytes(0..self.layers);
+        layers.common + layers.experts + self.embedding_bytes() + self.output_bytes()
+    }
+
+    /// Bytes of the embedding.
+    pub fn embedding_bytes(&self) -> f64 {
+        self.count().embedding as f64 * self.wide()
+    }
+
+    /// Bytes of the output layer; none where it reuses the embedding.
+    pub fn output_bytes(&self) -> f64 {
+        self.count().output as f64 * self.wide()
+    }
+
+    /// Bytes of some consecutive layers. Where kinds of layers alternate, all layers count alike;
+    /// dense ones before the first with experts are told from the rest.
+    pub fn layer_bytes(&self, layers: Range<u32>) -> LayerBytes {
+        let part = |some: u32, all: u32| f64::from(some) / f64::from(all.max(1));
+        let whole = part(layers.len() as u32, self.layers);
+        let kinds = self.kinds();
+        let (dense, sparse) = match self.mix {
+            Some(_) => (whole, whole),
+            None => {
+                let first = layers.start.min(kinds.dense)..layers.end.min(kinds.dense);
+                let dense = first.len() as u32;
+                let sparse = layers.len() as u32 - dense;
+                (part(dense, kinds.dense), part(sparse, kinds.sparse))
+            }
+        };
+        let bytes = self.bytes_by_part(&self.count());
         let experts = self.experts.map_or(0.0, |experts| f64::from(experts.count));
-        self.layer_bytes(&count, experts) + (count.embedding + count.output) as f64 * self.wide()
+        LayerBytes {
+            common: (bytes.attention + bytes.recurrent + bytes.small) * whole
+                + bytes.feed_forward * dense
+                + bytes.shared * sparse,
+            experts: experts * bytes.expert * sparse,
+        }
     }
 
     /// Bytes of weights that a step reads which carries `tokens` tokens: of routed experts only
@@ -164,7 +209,9 @@ impl Model {
             let missed = (1.0 - (f64::from(experts.active) / total).min(1.0)).powf(tokens);
             total * (1.0 - missed)
         });
-        self.layer_bytes(&count, touched) + count.embedding as f64 * self.wide()
+        let bytes = self.bytes_by_part(&count);
+        let layers = bytes.attention + bytes.recurrent + bytes.feed_forward + bytes.shared;
+        layers + bytes.small + touched * bytes.expert + count.embedding as f64 * self.wide()
     }
 
     /// Bytes of what is never quantised.
@@ -172,7 +219,7 @@ impl Model {
         self.dtype.bytes().max(Dtype::Bf16.bytes())
     }
 
-    fn layer_bytes(&self, count: &Parameters, experts: f64) -> f64 {
+    fn bytes_by_part(&self, count: &Parameters) -> PartBytes {
         let Quantised { bytes, plain } = self.quantised.unwrap_or(Quantised {
             bytes: self.dtype.bytes(),
             plain: Plain::default(),
@@ -180,13 +227,26 @@ impl Model {
         let of = |parameters: u128, share: f64| {
             parameters as f64 * (share * self.wide() + (1.0 - share) * bytes)
         };
-        of(count.attention, plain.attention)
-            + of(count.recurrent, plain.recurrent)
-            + of(count.feed_forward, plain.feed_forward)
-            + of(count.shared, plain.shared)
-            + experts * of(count.expert, plain.experts)
-            + count.small as f64 * self.wide()
+        PartBytes {
+            attention: of(count.attention, plain.attention),
+            recurrent: of(count.recurrent, plain.recurrent),
+            feed_forward: of(count.feed_forward, plain.feed_forward),
+            shared: of(count.shared, plain.shared),
+            expert: of(count.expert, plain.experts),
+            small: count.small as f64 * self.wide(),
+        }
     }
+}
+
+/// Bytes of what [`Parameters`] counts.
+struct PartBytes {
+    attention: f64,
+    recurrent: f64,
+    feed_forward: f64,
+    shared: f64,
+    /// One routed expert of every layer.
+    expert: f64,
+    small: f64,
 }
 
 fn narrow(count: u128) -> u64 {

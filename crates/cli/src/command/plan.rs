@@ -4,6 +4,7 @@ mod answers;
 pub mod arguments;
 mod calibration;
 mod curves;
+mod latencies;
 mod memory;
 mod trace;
 mod verify;

@@ -22,6 +22,8 @@ mod launch;
 mod load;
 mod pages;
 mod plan;
+mod plan_memory;
+mod plan_trust;
 mod preflight;
 mod progress;
 mod proxy;

@@ -65,6 +65,16 @@ crate::texts! {
         CardEnd => "end of the card", "显存上限";
         /// It fits.
         Holds => "{engine} on {device} holds {tokens} tokens of KV cache", "{device} 上的 {engine} 可存 {tokens} 个 token 的 KV 缓存";
+        /// It fits, with a cache for each replica.
+        HoldsEach => "{engine} on {device} holds {tokens} tokens of KV cache in each of {replicas} replicas", "{device} 上的 {engine} 每个副本（共 {replicas} 个）可存 {tokens} 个 token 的 KV 缓存";
+        /// Data parallelism.
+        PerReplica => "{n} replicas: KV tokens, blocks and requests at once are those of one replica", "共 {n} 个副本：KV token 数、块数与并发数均为单个副本的值";
+        /// Pipeline parallelism.
+        PoorestStage => "pipeline stage {n} of {all} is shown ({layers} layers): its cache holds the fewest tokens, and the others have no more blocks", "所示为流水线第 {n}/{all} 段（{layers} 层）：其 KV 缓存容量最小，其他段的块数与之相同";
+        /// Flags that change memory and are not counted.
+        FlagsNotCounted => "given, but not counted: {names}; memory will differ by what they take", "已给出但未计入：{names}；实际显存会有相应差异";
+        /// MindIE's size by both ways.
+        NpuMemSize => "{automatic} (-1), {by_hand} (0.8 × rest)", "{automatic}（-1），{by_hand}（剩余显存 × 0.8）";
         /// Remedies.
         WouldFit => "would fit with", "以下做法可行";
         /// No remedy.
@@ -137,6 +147,10 @@ crate::texts! {
         Met => "met", "达标";
         /// No.
         Missed => "missed", "未达标";
+        /// Perhaps.
+        Uncertain => "uncertain", "不确定";
+        /// What that means.
+        UncertainNote => "uncertain: the prediction meets the objectives, and the upper end of an interval does not, or no interval is known", "不确定：预测值达标，但区间上限不达标，或没有区间";
         /// Column: in the envelope.
         Trust => "envelope", "可信范围";
         /// Inside.
@@ -151,6 +165,10 @@ crate::texts! {
         Joule => "tok/J", "tok/J";
         /// The one to take.
         Recommended => "recommended", "推荐";
+        /// The one to take may miss.
+        RecommendedUncertain => "not certain: no setting meets the objectives with its whole interval; measure it (--verify) before relying on it", "尚不确定：没有配置在整个区间内达标；采用前请先实测（--verify）";
+        /// Heading of latencies.
+        Latencies => "Latencies, ms", "时延，ms";
         /// None to take.
         NothingMeets => "no setting meets the objectives", "没有配置满足目标";
         /// The engine refuses.
@@ -179,6 +197,24 @@ crate::texts! {
         IntervalNote => "± is the error of tok/s that 9 of 10 predictions stay below, from points that were held out. Inside the envelope: {bounds}; outside, all grow alike", "± 为 tok/s 的误差上限：按留出点估计，九成预测不超过此值。可信范围内：{bounds}；范围外同比放宽";
         /// Heading: a prediction beside a measurement.
         Verified => "Verified", "验证";
+        /// Heading and verdict: the measurement is another.
+        NotVerified => "NOT VERIFIED", "验证未通过";
+        /// Why, and what to do.
+        FarOff => "{metrics}: measured far outside the interval. Check that the server runs with these flags on this card, that it serves this load alone, and that lengths and prefix cache are those of the calibration; else calibrate again with this run among the points", "{metrics}：实测值远在区间之外。请核对服务的启动参数与设备、是否只承受此负载、长度与前缀缓存是否同标定时一致；若无误，请将此次运行加入负载点重新标定";
+        /// An earlier verification that held.
+        LastHeld => "last verified {at} on {on} ({setting}): {errors}", "上次验证 {at}，{on}（{setting}）：{errors}";
+        /// One that did not.
+        LastFailed => "the last verification of this calibration failed ({at}, {on}; {setting}): {errors}; predictions below may be as wrong", "此标定上次验证未通过（{at}，{on}；{setting}）：{errors}；以下预测可能同样不准";
+        /// A row of a file.
+        FileLine => "{file} line {n}", "{file} 第 {n} 行";
+        /// Range: streams.
+        RangeConcurrency => "concurrency", "并发数";
+        /// Range: requests a second.
+        RangeRate => "rate", "请求速率";
+        /// Range: prompts.
+        RangeInput => "input-tokens", "输入长度";
+        /// Range: answers.
+        RangeOutput => "output-tokens", "输出长度";
         /// Column: the prediction.
         Predicted => "predicted", "预测值";
         /// Column: the measurement.

@@ -117,6 +117,9 @@ pub struct Verified {
     /// that did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
+    /// Whether the figures lay near enough to their intervals; absent in files that did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<bool>,
     /// predicted / measured − 1, by metric.
     pub errors: BTreeMap<String, f64>,
 }

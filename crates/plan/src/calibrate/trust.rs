@@ -1,6 +1,6 @@
 //! Whether a calibration may be trusted at all.
 
-use super::{Calibration, FittedPoint, word};
+use super::{Calibration, FittedPoint, Verified, word};
 use crate::predict::Metric;
 
 /// The point that was missed most when it was left out.
@@ -15,7 +15,7 @@ pub struct Worst<'a> {
 }
 
 /// A prediction that is off by more than this factor says nothing of a setting.
-const USELESS: f64 = 1.5;
+pub(crate) const USELESS: f64 = 1.5;
 
 impl Calibration {
     /// The point that speaks against trusting this calibration: the others predict it so badly
@@ -33,6 +33,16 @@ impl Calibration {
         });
         let worst = missed.max_by(|a, b| a.size().total_cmp(&b.size()))?;
         (worst.size() > USELESS.ln()).then_some(worst)
+    }
+}
+
+impl Verified {
+    /// Whether the prediction held; of records that do not say, whether no error is so large that
+    /// it was of no use.
+    pub fn held(&self) -> bool {
+        let useless = |error: &f64| error.ln_1p().abs() > USELESS.ln();
+        self.held
+            .unwrap_or_else(|| !self.errors.values().any(useless))
     }
 }
 

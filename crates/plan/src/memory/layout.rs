@@ -1,15 +1,17 @@
 //! What a model keeps of requests, and how many of them a budget of bytes holds.
 
 use super::{Answer, Fit, Lengths, Part, Question};
-use crate::model::{KnownModel, Weights};
-use inferometer_catalog::device::Parallel;
+use crate::model::Weights;
 use inferometer_catalog::engine::Version;
-use inferometer_catalog::model::Dtype;
+use inferometer_catalog::model::{Dtype, Model};
 
 /// What a model keeps of a request on one of the cards that share it.
 pub(super) struct Layout<'a> {
-    pub known: &'a KnownModel,
-    pub parallel: Parallel,
+    pub model: &'a Model,
+    /// Cards that share each layer.
+    pub tensor: u32,
+    /// Share of what the layers keep, by the card's stage and by cards that share a sequence.
+    pub share: f64,
     pub dtype: Dtype,
 }
 
@@ -36,33 +38,27 @@ impl Budget {
 }
 
 impl Layout<'_> {
-    fn stages(&self) -> f64 {
-        f64::from(self.parallel.pipeline.max(1))
-    }
-
     pub fn per_token(&self) -> f64 {
-        let model = &self.known.model;
-        model.kv_bytes_per_token(self.parallel.tensor, self.dtype) / self.stages()
+        self.model.kv_bytes_per_token(self.tensor, self.dtype) * self.share
     }
 
     fn request(&self, tokens: u64) -> f64 {
-        let model = &self.known.model;
-        model.request_bytes(self.parallel.tensor, self.dtype, tokens) / self.stages()
+        self.model.request_bytes(self.tensor, self.dtype, tokens) * self.share
     }
 
     /// The same by query heads, as popular posts compute it.
     fn popular_per_token(&self) -> f64 {
-        let model = &self.known.model;
+        let model = self.model;
         let head = match model.mla {
             Some(mla) => f64::from(mla.nope_dim) + f64::from(mla.value_dim),
             None => 2.0 * f64::from(model.head_dim),
         };
-        let heads = f64::from(model.heads) / f64::from(self.parallel.tensor.max(1));
-        f64::from(model.layers) / self.stages() * heads * head * self.dtype.bytes()
+        let heads = f64::from(model.heads) / f64::from(self.tensor.max(1));
+        f64::from(model.layers) * self.share * heads * head * self.dtype.bytes()
     }
 
     fn keeps_everything(&self) -> bool {
-        self.known.model.kinds().keep_everything()
+        self.model.kinds().keep_everything()
     }
 
     /// What a budget of bytes holds.
@@ -133,7 +129,7 @@ impl Layout<'_> {
 
     /// The longest request that the bytes hold and the model takes.
     fn longest(&self, kv: f64) -> Option<u64> {
-        let (mut low, mut high) = (0, u64::from(self.known.model.max_position));
+        let (mut low, mut high) = (0, u64::from(self.model.max_position));
         while low < high {
             let middle = (low + high).div_ceil(2);
             match self.request(middle) <= kv {
@@ -163,21 +159,24 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// With all else that an answer says.
+    /// With all else that an answer says, for one card.
     pub fn answer(
         self,
         question: &Question<'_>,
         version: Version,
         parts: Vec<(Part, f64)>,
         weights: Weights,
-        parallel: Parallel,
     ) -> Answer {
         Answer {
             model: question.model.model.name.clone(),
             device: question.device.name.clone(),
             engine: question.engine,
             version,
-            cards: parallel.tensor.saturating_mul(parallel.pipeline),
+            cards: 1,
+            replicas: 1,
+            stage: None,
+            varied: question.varied.clone(),
+            not_counted: Vec::new(),
             total: question.device.memory_bytes(),
             parts,
             left_out: match weights {

@@ -3,15 +3,15 @@
 use super::layout::{Budget, Layout};
 use super::{Answer, Lengths, MemoryError, Part, Question};
 use crate::mindie::{Configured, configured};
-use inferometer_catalog::device::{Kind, Parallel};
+use inferometer_catalog::device::Kind;
 use inferometer_catalog::engine::mindie::Config;
-use inferometer_catalog::memory::{GIB, MindieMemory, mindie_max_batch};
+use inferometer_catalog::memory::{ASCEND_SYSTEM, GIB, MindieMemory, mindie_max_batch};
 use serde::Serialize;
 
 /// Run-time variables and post-processing, GiB a card.
 const RUN_TIME: f64 = 2.0;
 /// What the system holds at rest, GiB a card.
-const SYSTEM: f64 = 3.4;
+const SYSTEM: f64 = ASCEND_SYSTEM / GIB;
 
 /// The sizes that MindIE's configuration wants.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -68,13 +68,10 @@ pub(super) fn divide(question: &Question<'_>) -> Result<Answer, MemoryError> {
         Some(bytes) => bytes as f64,
         None => device.memory_bytes() * fraction - other,
     };
-    let parallel = Parallel {
-        tensor: cards,
-        pipeline: 1,
-    };
     let layout = Layout {
-        known,
-        parallel,
+        model: &known.model,
+        tensor: cards,
+        share: 1.0,
         dtype: known.model.dtype.cache(),
     };
     let deploy = &config.backend.deploy;
@@ -98,7 +95,10 @@ pub(super) fn divide(question: &Question<'_>) -> Result<Answer, MemoryError> {
         (Part::Unused, budget.unused()),
     ];
     let size = u64::from(block_size);
-    let mut answer = cache.answer(question, version, parts, known.weights, parallel);
+    let mut answer = Answer {
+        cards,
+        ..cache.answer(question, version, parts, known.weights)
+    };
     let batch = answer
         .blocks
         .filter(|_| answer.max_concurrency.is_some())

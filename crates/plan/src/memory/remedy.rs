@@ -1,7 +1,7 @@
 //! What would make a model fit: each remedy is tried, none is guessed.
 
 use super::{Answer, Fit, Part, Question, divide};
-use crate::flags::{Flag, with};
+use crate::flags::{Flag, name_for, value, with};
 use crate::model::KnownModel;
 use inferometer_catalog::device::{Device, Kind};
 use inferometer_catalog::engine::EngineKind;
@@ -69,19 +69,23 @@ pub(super) fn remedies(question: &Question<'_>, answer: &Answer) -> Vec<Remedy> 
             found.push(remedy);
         }
     }
-    let mut cards = answer.cards.max(1).saturating_mul(2);
-    while cards <= MOST_CARDS {
-        let flags = with(&question.flags, "tensor-parallel-size", &cards.to_string());
+    let (mut tensor, mut cards) = (tensor(question), answer.cards.max(1));
+    while cards <= MOST_CARDS / 2 {
+        (tensor, cards) = (tensor * 2, cards * 2);
+        let own = name_for(question.engine, TENSOR);
+        let flags: Vec<Flag> = (question.flags.iter())
+            .filter(|(name, _)| name != own)
+            .cloned()
+            .collect();
         let tried = Question {
-            flags,
+            flags: with(&flags, TENSOR, &tensor.to_string()),
             cards: question.cards.max(cards),
             ..question.clone()
         };
         if fits(&tried) {
-            found.push(Remedy::TensorParallel(cards));
+            found.push(Remedy::TensorParallel(tensor));
             break;
         }
-        cards = cards.saturating_mul(2);
     }
     for dtype in [eight_bits(question.device), Dtype::Int4] {
         if dtype.bytes() >= question.model.model.dtype.bytes() {
@@ -106,6 +110,17 @@ pub(super) fn remedies(question: &Question<'_>, answer: &Answer) -> Vec<Remedy> 
         }
     }
     found
+}
+
+const TENSOR: &str = "tensor-parallel-size";
+
+/// Cards that share each layer, under either name.
+fn tensor(question: &Question<'_>) -> u32 {
+    let given = [TENSOR, name_for(question.engine, TENSOR)]
+        .into_iter()
+        .find_map(|name| value(&question.flags, name));
+    let given = given.and_then(|given| given.parse::<u32>().ok());
+    given.unwrap_or(1).clamp(1, MOST_CARDS)
 }
 
 /// The usual 8 bits: Ascend cards have integers only.

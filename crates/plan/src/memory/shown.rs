@@ -1,6 +1,6 @@
 //! The answer as programs read it.
 
-use super::{Answer, Fit};
+use super::{Answer, Fit, Part};
 use crate::model::Weights;
 use inferometer_catalog::memory::GIB;
 use serde_json::{Value, json};
@@ -34,7 +34,10 @@ impl Answer {
             .iter()
             .map(|remedy| remedy.to_json())
             .collect();
-        let cards = f64::from(self.cards.max(1));
+        let weights = self.parts.iter().find(|(part, _)| *part == Part::Weights);
+        let varied: serde_json::Map<String, Value> = (self.varied.iter())
+            .map(|(name, value)| (name.clone(), json!(value)))
+            .collect();
         json!({
             "schema": SCHEMA,
             "model": self.model,
@@ -42,10 +45,14 @@ impl Answer {
             "engine": self.engine.word(),
             "version": self.version.to_string(),
             "cards": self.cards,
+            "replicas": self.replicas,
+            "stage": self.stage,
+            "varied": varied,
+            "flags_not_counted": self.not_counted,
             "fits": self.fit == Fit::Fits,
             "lacking_gib": self.lacking().map(|bytes| bytes / GIB),
             "total_gib": self.total / GIB,
-            "weights_gib": self.weights.bytes() / cards / GIB,
+            "weights_gib": weights.map(|(_, bytes)| bytes / GIB),
             "weights_from": match self.weights {
                 Weights::Computed(_) => "shape",
                 Weights::Stored(_) => "safetensors",

@@ -25,6 +25,7 @@ fn try_ask(
         engine,
         version: None,
         flags: flags.collect(),
+        varied: Vec::new(),
         lengths: None,
     })
 }
@@ -261,6 +262,7 @@ fn requests_longer_than_the_longest_have_no_concurrency() {
             engine: EngineKind::Vllm,
             version: None,
             flags: Vec::new(),
+            varied: Vec::new(),
             lengths: Some(Lengths { input, output: 100 }),
         };
         answer(&question).unwrap()
@@ -297,6 +299,7 @@ fn mindie_sizes_follow_its_manual() {
             ("worldSize".to_owned(), Some("8".to_owned())),
             ("npuMemSize".to_owned(), Some("34".to_owned())),
         ],
+        varied: Vec::new(),
         lengths: Some(Lengths {
             input: 1024,
             output: 512,
@@ -344,4 +347,313 @@ fn windows_and_states_leave_room_for_more() {
     };
     let (full, window) = (concurrency(""), concurrency(r#","sliding_window":4096"#));
     assert!((window / full - 8.0).abs() < 0.1, "{window} {full}");
+}
+
+mod spread_over_cards {
+    use super::*;
+
+    const EXPERTS_OF_EIGHT: [(&str, &str); 2] = [
+        ("data-parallel-size", "8"),
+        ("enable-expert-parallel", "true"),
+    ];
+
+    fn weights(answer: &Answer) -> f64 {
+        gib(answer.parts[0].1)
+    }
+
+    #[test]
+    fn replicas_of_vllm_share_the_experts_and_have_a_cache_each() {
+        let model = preset("deepseek-v3");
+        let answer = ask(&model, "h200", EngineKind::Vllm, &EXPERTS_OF_EIGHT);
+        assert!(
+            (90.0..101.0).contains(&weights(&answer)),
+            "{}",
+            weights(&answer)
+        );
+        assert_eq!((answer.cards, answer.replicas), (8, 8));
+        assert_eq!(answer.fit, Fit::Fits);
+        assert_eq!(answer.to_json()["replicas"], 8);
+        let two_by_two = [
+            ("tensor-parallel-size", "2"),
+            ("data-parallel-size", "2"),
+            ("enable-expert-parallel", "true"),
+        ];
+        let four = ask(&model, "h200", EngineKind::Vllm, &two_by_two);
+        assert_eq!((four.cards, four.replicas), (4, 2));
+        let alone = ask(
+            &model,
+            "h200",
+            EngineKind::Vllm,
+            &[("tensor-parallel-size", "4")],
+        );
+        assert!(
+            weights(&four) > weights(&alone),
+            "half of the rest, not a quarter"
+        );
+    }
+
+    #[test]
+    fn more_cards_than_the_host_has_are_refused() {
+        let model = preset("deepseek-v3");
+        let question = Question {
+            model: &model,
+            device: Device::named("h200").unwrap(),
+            cards: 4,
+            engine: EngineKind::Vllm,
+            version: None,
+            flags: vec![("data-parallel-size".to_owned(), Some("8".to_owned()))],
+            varied: Vec::new(),
+            lengths: None,
+        };
+        let error = answer(&question).unwrap_err().to_string();
+        assert!(error.contains("need 8 cards"), "{error}");
+        assert!(error.contains("--cards 8"), "{error}");
+    }
+
+    #[test]
+    fn sglang_divides_attention_among_the_replicas_of_one_group() {
+        let model = preset("deepseek-v3");
+        let flags = |attention: bool| {
+            let mut flags = vec![("tp-size", "8"), ("dp-size", "8")];
+            flags.extend(attention.then_some(("enable-dp-attention", "true")));
+            flags
+        };
+        let answer = ask(&model, "h200", EngineKind::Sglang, &flags(true));
+        assert_eq!((answer.cards, answer.replicas), (8, 8));
+        assert!(
+            (90.0..101.0).contains(&weights(&answer)),
+            "{}",
+            weights(&answer)
+        );
+        let apart = try_ask(&model, "h200", EngineKind::Sglang, &flags(false));
+        assert!(apart.unwrap_err().to_string().contains("64 cards"));
+    }
+
+    /// 62 layers on four stages: 15, 16, 16, 15, the last with the output layer.
+    #[test]
+    fn the_stage_with_the_least_room_is_the_one_that_counts() {
+        let mut model = preset("qwen2.5-72b").model;
+        model.layers = 62;
+        let model = KnownModel::of_shape(model);
+        let flags = [("pipeline-parallel-size", "4")];
+        let answer = ask(&model, "h100", EngineKind::Vllm, &flags);
+        let stage = answer.stage.unwrap();
+        assert_eq!((stage.of, stage.layers), (4, 16));
+        let even = gib(model.weights.bytes()) / 4.0;
+        assert!(
+            (weights(&answer) - even).abs() > 0.2,
+            "{}",
+            weights(&answer)
+        );
+        let per_token = model.model.kv_bytes_per_token(1, Dtype::Bf16);
+        assert!((answer.kv_per_token - per_token * 16.0 / 62.0).abs() < 1e-6);
+        assert_eq!(ask(&model, "h100", EngineKind::Vllm, &[]).stage, None);
+    }
+}
+
+/// Two RTX 4090 lose 0.2 GiB to communication, not the 1.8 of two H100.
+#[test]
+fn cards_on_pcie_keep_their_memory() {
+    let model = preset("qwen2.5-7b");
+    let flags = [("tensor-parallel-size", "2"), ("max-model-len", "8192")];
+    let answer = ask(&model, "rtx-4090", EngineKind::Vllm, &flags);
+    let system = answer.parts.iter().find(|(part, _)| *part == Part::System);
+    assert!(gib(system.unwrap().1) < 0.3);
+}
+
+/// A model of 1 B fits on a card of 24 GB without a flag.
+#[test]
+fn sglang_serves_a_small_model_on_a_small_card() {
+    for device in ["rtx-4090", "a10", "t4"] {
+        let answer = ask(&preset("llama-3.2-1b"), device, EngineKind::Sglang, &[]);
+        assert_eq!(answer.fit, Fit::Fits, "{device}");
+        let eager = [("disable-cuda-graph", "true")];
+        let answer = ask(&preset("llama-3.2-1b"), device, EngineKind::Sglang, &eager);
+        assert_eq!(answer.fit, Fit::Fits, "{device} without graphs");
+    }
+}
+
+#[test]
+fn vllm_on_ascend_leaves_the_system_its_share() {
+    let answer = ask(&preset("qwen2.5-7b"), "910b3", EngineKind::Vllm, &[]);
+    let part = |wanted: Part| {
+        answer
+            .parts
+            .iter()
+            .find(|(part, _)| *part == wanted)
+            .unwrap()
+            .1
+    };
+    assert!((3.4..4.2).contains(&gib(part(Part::System))));
+    let sum: f64 = answer.parts.iter().map(|(_, bytes)| bytes).sum();
+    assert!((sum / answer.total - 1.0).abs() < 1e-9);
+    let rest =
+        0.92 * 60.6 - gib(part(Part::Weights) + part(Part::Activations) + part(Part::Graphs));
+    assert!(
+        (gib(answer.kv) - (rest - 0.15)).abs() < 0.01,
+        "{}",
+        gib(answer.kv)
+    );
+}
+
+#[test]
+fn checkpoints_of_32_bits_run_in_16_unless_32_are_asked_for() {
+    let text = r#"{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,
+        "num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,
+        "vocab_size":128256,"max_position_embeddings":8192,"torch_dtype":"float32"}"#;
+    let mut model = KnownModel::of_config("m", text).unwrap();
+    for engine in [EngineKind::Vllm, EngineKind::Sglang] {
+        let auto = ask(&model, "h100", engine, &[]);
+        assert!((auto.weights.bytes() / 16.06e9 - 1.0).abs() < 0.01);
+        assert_eq!(auto.kv_per_token, 131_072.0);
+        let asked = ask(&model, "h100", engine, &[("dtype", "float32")]);
+        assert_eq!(asked.weights.bytes(), 2.0 * auto.weights.bytes());
+        assert_eq!(asked.kv_per_token, 262_144.0);
+    }
+    model.weights = Weights::Stored(32.2e9);
+    let stored = ask(&model, "h100", EngineKind::Vllm, &[]);
+    assert_eq!(stored.weights, Weights::Stored(16.1e9));
+}
+
+mod flags_beside_the_usual {
+    use super::*;
+
+    fn part(answer: &Answer, wanted: Part) -> f64 {
+        answer
+            .parts
+            .iter()
+            .find(|(part, _)| *part == wanted)
+            .unwrap()
+            .1
+    }
+
+    #[test]
+    fn weights_in_the_host_leave_room_for_the_cache() {
+        let model = preset("llama-3.1-8b");
+        let plain = ask(&model, "h100", EngineKind::Vllm, &[]);
+        let less = ask(
+            &model,
+            "h100",
+            EngineKind::Vllm,
+            &[("cpu-offload-gb", "10")],
+        );
+        assert!((gib(less.kv - plain.kv) - 10.0).abs() < 1e-6);
+        let all = ask(
+            &model,
+            "h100",
+            EngineKind::Vllm,
+            &[("cpu-offload-gb", "1000")],
+        );
+        assert_eq!(part(&all, Part::Weights), 0.0);
+    }
+
+    #[test]
+    fn places_for_adapters_grow_with_their_number_and_rank() {
+        let model = preset("llama-3.1-8b");
+        let weights = |flags: &[(&str, &str)]| {
+            part(&ask(&model, "h100", EngineKind::Vllm, flags), Part::Weights)
+        };
+        let plain = weights(&[]);
+        let one = weights(&[("enable-lora", "true")]) - plain;
+        let many = [
+            ("enable-lora", "true"),
+            ("max-loras", "4"),
+            ("max-lora-rank", "64"),
+        ];
+        assert!((weights(&many) - plain - 16.0 * one).abs() < 1.0);
+        // An adapter of rank 16 on all projections of this model has 41.9 M parameters, and the
+        // engine keeps query, key and value, and gate and up, with an input matrix each.
+        assert!((one / 2.0 / 41.9e6 - 1.0).abs() < 0.05, "{one}");
+    }
+
+    #[test]
+    fn sequences_that_cards_share_take_less_of_each() {
+        let model = preset("deepseek-v3");
+        let flags = |cards: &'static str| {
+            [
+                ("tensor-parallel-size", "8"),
+                ("decode-context-parallel-size", cards),
+            ]
+        };
+        let one = ask(&model, "h200", EngineKind::Vllm, &flags("1"));
+        let four = ask(&model, "h200", EngineKind::Vllm, &flags("4"));
+        assert!((four.kv_per_token * 4.0 - one.kv_per_token).abs() < 1e-6);
+    }
+
+    #[test]
+    fn without_the_hybrid_manager_windows_save_nothing() {
+        let text = r#"{"model_type":"gemma3_text","hidden_size":5376,"intermediate_size":21504,
+            "num_hidden_layers":62,"num_attention_heads":32,"num_key_value_heads":16,
+            "head_dim":128,"sliding_window":1024}"#;
+        let model = KnownModel::of_config("gemma-3-27b", text).unwrap();
+        let tokens = |flags: &[(&str, &str)]| {
+            let flags = [&[("max-model-len", "65536")], flags].concat();
+            ask(&model, "h200", EngineKind::Vllm, &flags)
+                .kv_tokens
+                .unwrap()
+        };
+        let switch = [("disable-hybrid-kv-cache-manager", "true")];
+        assert!(tokens(&[]) > 4 * tokens(&switch));
+    }
+
+    #[test]
+    fn what_is_not_counted_is_named() {
+        let model = preset("llama-3.1-8b");
+        let draft = r#"{"method":"eagle3","num_speculative_tokens":3}"#;
+        let flags = [("speculative-config", draft), ("max-num-seqs", "64")];
+        let answer = ask(&model, "h100", EngineKind::Vllm, &flags);
+        assert_eq!(answer.not_counted, ["speculative-config"]);
+        assert_eq!(
+            answer.to_json()["flags_not_counted"][0],
+            "speculative-config"
+        );
+        let experts = ask(
+            &preset("qwen3-30b-a3b"),
+            "h200",
+            EngineKind::Vllm,
+            &[("enable-lora", "true")],
+        );
+        assert_eq!(experts.not_counted, ["enable-lora"]);
+    }
+}
+
+/// gpt-oss-120b on one H100, as its logs say: 65.97 GiB of weights, −2.14 GiB for the cache by
+/// default (issue 23278), 1.71 GiB at a share of 0.95 with 1024 tokens a step (issue 27508).
+#[test]
+fn gpt_oss_has_as_little_left_as_it_logged() {
+    let text = r#"{"model_type":"gpt_oss","hidden_size":2880,"intermediate_size":2880,
+        "num_hidden_layers":36,"num_attention_heads":64,"num_key_value_heads":8,"head_dim":64,
+        "vocab_size":201088,"num_local_experts":128,"num_experts_per_tok":4,
+        "max_position_embeddings":131072,"sliding_window":128,"layer_types":[LAYERS],
+        "quantization_config":{"quant_method":"mxfp4","modules_to_not_convert":[
+        "model.layers.*.self_attn","model.layers.*.mlp.router","model.embed_tokens","lm_head"]}}"#;
+    let pair = r#""sliding_attention","full_attention""#;
+    let text = text.replace("LAYERS", &vec![pair; 18].join(","));
+    let model = KnownModel::of_config("gpt-oss-120b", &text).unwrap();
+    let left = |version: Version, flags: &[(&str, &str)]| {
+        let flags = flags.iter();
+        let answer = answer(&Question {
+            model: &model,
+            device: Device::named("h100").unwrap(),
+            cards: 1,
+            engine: EngineKind::Vllm,
+            version: Some(version),
+            flags: flags
+                .map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())))
+                .collect(),
+            varied: Vec::new(),
+            lengths: None,
+        })
+        .unwrap();
+        (gib(answer.parts[0].1), gib(answer.kv))
+    };
+    let (weights, kv) = left(Version::new(0, 10, 1), &[]);
+    assert!((weights / 65.97 - 1.0).abs() < 0.01, "{weights}");
+    assert!((kv + 2.14).abs() < 0.7, "{kv}");
+    let roomier = [
+        ("gpu-memory-utilization", "0.95"),
+        ("max-num-batched-tokens", "1024"),
+    ];
+    let (_, kv) = left(Version::new(0, 11, 0), &roomier);
+    assert!((kv - 1.71).abs() < 0.7, "{kv}");
 }

@@ -3,6 +3,7 @@
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_sim::engine::virtual_time::{Run, Served};
+use serde::Serialize;
 
 /// What must be met.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,6 +14,18 @@ pub struct Objectives {
     pub attainment: Option<f64>,
 }
 
+/// What a prediction says of its objectives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Some are missed.
+    Missed,
+    /// All are met, but the upper end of an interval misses, or there is none.
+    Uncertain,
+    /// The upper ends of all intervals meet them.
+    Met,
+}
+
 impl Objectives {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
@@ -21,11 +34,32 @@ impl Objectives {
 
     /// Whether a run meets all. A request that was refused misses every one.
     pub fn met(&self, run: &Run) -> bool {
-        self.slos_of_the_run(run) && self.share(run) >= self.attainment.unwrap_or(1.0)
+        self.met_if(run, &|_| 1.0)
+    }
+
+    /// What can be said of a prediction whose figures may be larger by as much as `worst` says of
+    /// each objective; absent where nobody knows.
+    pub fn verdict(&self, run: &Run, worst: &dyn Fn(&Slo) -> Option<f64>) -> Verdict {
+        let largest = |slo: &Slo| worst(slo).unwrap_or(f64::INFINITY);
+        match (self.met(run), self.met_if(run, &largest)) {
+            (false, _) => Verdict::Missed,
+            (true, false) => Verdict::Uncertain,
+            (true, true) => Verdict::Met,
+        }
+    }
+
+    /// Whether a run would meet all if its figures were so many times larger.
+    fn met_if(&self, run: &Run, times: &dyn Fn(&Slo) -> f64) -> bool {
+        let mut of_run = self
+            .slos
+            .iter()
+            .filter(|slo| slo.scope != SloScope::Request);
+        of_run.all(|slo| self.strain(slo, run) * times(slo) <= 1.0)
+            && self.share(run, times) >= self.attainment.unwrap_or(1.0)
     }
 
     /// Share of requests that meet all objectives of a request.
-    fn share(&self, run: &Run) -> f64 {
+    fn share(&self, run: &Run, times: &dyn Fn(&Slo) -> f64) -> f64 {
         let of_request: Vec<&Slo> = self
             .slos
             .iter()
@@ -33,20 +67,14 @@ impl Objectives {
             .collect();
         let meets = |served: &&Served| {
             served.finished.is_some()
-                && of_request
-                    .iter()
-                    .all(|slo| figure(slo.metric, served).is_none_or(|ms| ms <= limit_ms(slo)))
+                && of_request.iter().all(|slo| {
+                    figure(slo.metric, served).is_none_or(|ms| ms * times(slo) <= limit_ms(slo))
+                })
         };
         match run.served.len() {
             0 => 0.0,
             all => run.served.iter().filter(meets).count() as f64 / all as f64,
         }
-    }
-
-    fn slos_of_the_run(&self, run: &Run) -> bool {
-        (self.slos.iter())
-            .filter(|slo| slo.scope != SloScope::Request)
-            .all(|slo| self.strain(slo, run) <= 1.0)
     }
 
     /// For each objective its figure as a share of its limit: above 1 it is missed. One of a

@@ -1,9 +1,11 @@
 //! What is predicted of one setting, and how sure it is.
 
-use super::{Question, SEED, Setting};
+use super::{Question, SEED, Setting, TAIL, Verdict};
 use crate::calibrate::Beyond;
-use crate::flags::value;
+use crate::flags::{name_for, value};
+use crate::observation::Load;
 use crate::predict::{Metric, Work};
+use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_core::summary::Distribution;
 use inferometer_sim::engine::Refusal;
 use inferometer_sim::engine::virtual_time::{Run, Served};
@@ -44,13 +46,84 @@ pub struct Prediction {
     /// What lies outside the envelope; empty inside.
     pub beyond: Vec<Beyond>,
     /// Whether the objectives are met; absent without any.
-    pub met: Option<bool>,
-    /// Replicas for the traffic.
-    pub replicas: Option<u64>,
+    pub verdict: Option<Verdict>,
+    /// Replicas for the traffic; absent where the objectives are missed.
+    pub replicas: Option<Replicas>,
     /// Money for a million output tokens.
     pub cost_per_million: Option<f64>,
     /// Output tokens for a joule of the cards.
     pub tokens_per_joule: Option<f64>,
+}
+
+/// How many servers carry a traffic, by the ends of the interval of what one carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replicas {
+    /// Where one carries the most.
+    pub least: u64,
+    /// Where one carries the least.
+    pub most: u64,
+}
+
+impl Replicas {
+    /// For servers that carry from `low` to `high` requests a second each.
+    fn of(traffic: f64, [low, high]: [f64; 2]) -> Option<Replicas> {
+        let count = |each: f64| (traffic / each).ceil().max(1.0) as u64;
+        (low > 0.0).then(|| Replicas {
+            least: count(high),
+            most: count(low),
+        })
+    }
+}
+
+/// The share by which each metric may be off; absent where none was held out for it.
+pub(super) fn bounds(
+    question: &Question<'_>,
+    load: Load,
+    beyond: &[Beyond],
+) -> Vec<(Metric, Option<f64>)> {
+    let far = widening(beyond);
+    let held_out = |metric: Metric| {
+        let mut known = question.calibration.held_out.iter();
+        let known = known.find(|known| known.metric == metric);
+        known.map(|known| known.bound)
+    };
+    let rate = || held_out(Metric::Requests).or_else(|| held_out(Metric::Throughput));
+    let bound = |metric: Metric| {
+        let known = held_out(metric).or_else(|| match metric {
+            // Requests and tokens of the same work are as sure as each other.
+            Metric::Requests => held_out(Metric::Throughput),
+            Metric::Throughput => held_out(Metric::Requests),
+            // A latency is a first token and the others; in a closed loop, its streams by its
+            // rate.
+            Metric::E2e => {
+                let parts = held_out(Metric::Ttft).zip(held_out(Metric::Tpot));
+                let whole = parts.map(|(first, others)| first.max(others));
+                whole.or_else(|| match load {
+                    Load::Closed(_) => rate(),
+                    Load::Open(_) => None,
+                })
+            }
+            Metric::Ttft | Metric::Tpot => None,
+        });
+        (metric, known.map(|known| known * far))
+    };
+    Metric::ALL.map(bound).to_vec()
+}
+
+/// How many times larger than predicted the figure of an objective may be.
+pub(super) fn worst(bounds: &[(Metric, Option<f64>)], slo: &Slo) -> Option<f64> {
+    let metric = match slo.metric {
+        SloMetric::Ttft | SloMetric::FirstAnswer => Metric::Ttft,
+        SloMetric::Tpot | SloMetric::Itl | SloMetric::MaxGap => Metric::Tpot,
+        SloMetric::E2e => Metric::E2e,
+    };
+    let wider = match slo.scope {
+        SloScope::Mean => 1.0,
+        SloScope::Percentile(percent) if percent <= 50.0 => 1.0,
+        SloScope::Percentile(_) | SloScope::Request => TAIL,
+    };
+    let (_, bound) = bounds.iter().find(|(known, _)| *known == metric)?;
+    Some(1.0 + (*bound)? * wider)
 }
 
 /// What a run says of a setting.
@@ -75,29 +148,19 @@ pub(super) fn prediction(
             .map_or(0, |sizes| u64::from(sizes.input));
         tokens += u64::from(request.tokens);
     }
-    let size = |name: &str| {
-        value(&setting.flags, name)
-            .and_then(|value| value.parse::<u32>().ok())
-            .unwrap_or(1)
-            .max(1)
-    };
-    let cards = size("tensor-parallel-size").saturating_mul(size("pipeline-parallel-size"));
+    let cards = cards(question, setting);
     let (requests_per_s, output_tokens_per_s) =
         (run.requests_per_second(), run.tokens_per_second());
-    let far = widening(&beyond);
-    let held_out = |metric: Metric| {
-        let mut known = question.calibration.held_out.iter();
-        known.find(|known| known.metric == metric)
+    let bounds = bounds(question, work.load, &beyond);
+    let judged = !question.objectives.is_empty();
+    let verdict = judged.then(|| question.objectives.verdict(run, &|slo| worst(&bounds, slo)));
+    let carried = match work.load {
+        // What is offered is carried, if it is carried as it should be; the last answers of a
+        // run that ends are no sign of less.
+        Load::Open(rate) if judged => [rate, rate],
+        _ => interval(&bounds, Metric::Requests, requests_per_s, 1.0)
+            .unwrap_or([requests_per_s, requests_per_s]),
     };
-    let bounds = Metric::ALL.map(|metric| {
-        // Requests and tokens of the same work are as sure as each other.
-        let known = held_out(metric).or_else(|| match metric {
-            Metric::Requests => held_out(Metric::Throughput),
-            Metric::Throughput => held_out(Metric::Requests),
-            Metric::Ttft | Metric::Tpot | Metric::E2e => None,
-        });
-        (metric, known.map(|known| known.bound * far))
-    });
     let refused = |of: fn(&Refusal) -> bool| {
         let refusals = run.served.iter().filter_map(|it| it.refused.as_ref());
         refusals.filter(|why| of(why)).count() as u64
@@ -119,13 +182,13 @@ pub(super) fn prediction(
         max_gap_ms: sample(|served| {
             (served.chunks > 1).then_some(served.longest_gap as f64 * 1e-6)
         }),
-        bounds: bounds.to_vec(),
+        bounds,
         beyond,
-        met: (!question.objectives.is_empty()).then(|| question.objectives.met(run)),
+        verdict,
         replicas: question
             .traffic
-            .filter(|_| requests_per_s > 0.0)
-            .map(|traffic| (traffic / requests_per_s).ceil().max(1.0) as u64),
+            .filter(|_| served > 0 && verdict != Some(Verdict::Missed))
+            .and_then(|traffic| Replicas::of(traffic, carried)),
         cost_per_million: question
             .price_per_hour
             .filter(|_| positive)
@@ -135,6 +198,25 @@ pub(super) fn prediction(
             .map(|watts| output_tokens_per_s / (watts * f64::from(cards))),
         work,
     }
+}
+
+/// Cards of all that one server is: tensor, pipeline and data parallelism, by either name.
+fn cards(question: &Question<'_>, setting: &Setting) -> u32 {
+    let engine = question.calibration.engine;
+    let size = |name: &str| {
+        let names = [name, name_for(engine, name)];
+        let given = names
+            .into_iter()
+            .find_map(|name| value(&setting.flags, name));
+        let given = given.and_then(|given| given.parse::<u32>().ok());
+        given.unwrap_or(1).max(1)
+    };
+    let sizes = [
+        "tensor-parallel-size",
+        "pipeline-parallel-size",
+        "data-parallel-size",
+    ];
+    sizes.into_iter().map(size).fold(1, u32::saturating_mul)
 }
 
 /// How much wider bounds are outside the envelope than inside.
@@ -161,7 +243,17 @@ impl Prediction {
 
     /// The interval of a value of a metric, which may be off by `factor` times its bound.
     pub fn interval(&self, metric: Metric, value: f64, factor: f64) -> Option<[f64; 2]> {
-        let bound = 1.0 + self.bound(metric)? * factor;
-        Some([value / bound, value * bound])
+        interval(&self.bounds, metric, value, factor)
     }
+}
+
+fn interval(
+    bounds: &[(Metric, Option<f64>)],
+    metric: Metric,
+    value: f64,
+    factor: f64,
+) -> Option<[f64; 2]> {
+    let (_, bound) = bounds.iter().find(|(known, _)| *known == metric)?;
+    let bound = 1.0 + (*bound)? * factor;
+    Some([value / bound, value * bound])
 }

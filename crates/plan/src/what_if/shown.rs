@@ -1,6 +1,6 @@
 //! Answers as programs read them.
 
-use super::{Answers, Outcome, Prediction, Setting, TAIL};
+use super::{Answers, Outcome, Prediction, Setting, TAIL, Verdict};
 use crate::observation::Load;
 use crate::predict::Metric;
 use inferometer_core::summary::Distribution;
@@ -90,7 +90,10 @@ fn predicted(prediction: &Prediction) -> Value {
                 "max_gap_ms": prediction.max_gap_ms,
             },
             "tokens": { "input_mean": prediction.input_mean, "output_mean": prediction.output_mean },
-            "slo": prediction.met.map(|met| json!({ "met": met })),
+            "slo": prediction.verdict.map(|verdict| json!({
+                "met": verdict == Verdict::Met,
+                "verdict": verdict,
+            })),
         },
         "work": {
             "input_tokens": prediction.work.input.to_string(),
@@ -103,7 +106,8 @@ fn predicted(prediction: &Prediction) -> Value {
         "inside_envelope": prediction.inside(),
         "outside": prediction.beyond,
         "cards": prediction.cards,
-        "replicas": prediction.replicas,
+        "replicas": prediction.replicas.map(|replicas| replicas.most),
+        "replicas_range": prediction.replicas.map(|replicas| [replicas.least, replicas.most]),
         "cost_per_million_output_tokens": prediction.cost_per_million,
         "output_tokens_per_joule": prediction.tokens_per_joule,
     })

@@ -1,7 +1,7 @@
 //! A prediction beside a measurement of the same setting.
 
 use super::{Prediction, Setting};
-use crate::calibrate::{Calibration, Verified, word};
+use crate::calibrate::{Calibration, USELESS, Verified, word};
 use crate::device::{BadDevice, Card};
 use crate::predict::{Figures, Metric, Subject, Work, simulate};
 use inferometer_sim::engine::Noise;
@@ -39,7 +39,29 @@ pub fn on_simulated(
     Ok(Figures::of(&simulate(config, work, SEED)))
 }
 
+/// A measurement that misses an interval by less than its own width is bad luck; beyond, the
+/// server or its load is not what was predicted.
+const FAR: f64 = 2.0;
+
 impl Prediction {
+    /// The metrics whose measurement lies far outside its interval.
+    pub fn far_off(&self, measured: &Figures) -> Vec<Metric> {
+        let predicted = self.figures();
+        let far = |&metric: &Metric| {
+            let pair = predicted.get(metric).zip(measured.get(metric));
+            let Some((predicted, measured)) = pair else {
+                return false;
+            };
+            let most = match self.bound(metric) {
+                Some(bound) => FAR * bound.ln_1p(),
+                None => FAR * USELESS.ln(),
+            };
+            let off = (predicted / measured).ln().abs();
+            off > most
+        };
+        Metric::ALL.into_iter().filter(far).collect()
+    }
+
     /// The means by which it is compared.
     pub fn figures(&self) -> Figures {
         Figures {
@@ -58,6 +80,19 @@ impl Verified {
         at: String,
         setting: String,
         on: String,
+        prediction: &Prediction,
+        measured: &Figures,
+    ) -> Verified {
+        Verified {
+            held: Some(prediction.far_off(measured).is_empty()),
+            ..Verified::of(at, setting, on, &prediction.figures(), measured)
+        }
+    }
+
+    fn of(
+        at: String,
+        setting: String,
+        on: String,
         predicted: &Figures,
         measured: &Figures,
     ) -> Verified {
@@ -70,6 +105,7 @@ impl Verified {
             at,
             setting,
             on: Some(on),
+            held: None,
             errors: Metric::ALL.into_iter().filter_map(error).collect(),
         }
     }
@@ -92,8 +128,15 @@ mod tests {
             ..Figures::default()
         };
         let [at, setting, on] = ["now", "all", "sim"].map(str::to_owned);
-        let verified = Verified::new(at, setting, on, &predicted, &measured);
+        let verified = Verified::of(at, setting, on, &predicted, &measured);
         assert_eq!(verified.errors.len(), 1);
         assert!((verified.errors["requests"] - 0.1).abs() < 1e-12);
+        assert!(verified.held());
+        let measured = Figures {
+            requests_per_s: Some(1.0),
+            ..measured
+        };
+        let [at, setting, on] = ["now", "all", "sim"].map(str::to_owned);
+        assert!(!Verified::of(at, setting, on, &predicted, &measured).held());
     }
 }

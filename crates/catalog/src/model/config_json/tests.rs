@@ -195,6 +195,13 @@ fn parameters_of_published_configs_are_those_that_publishers_state() {
         "n_routed_experts":128,"n_shared_experts":1,"num_attention_heads":96,
         "num_experts_per_tok":8,"num_hidden_layers":46,"num_key_value_heads":8,
         "tie_word_embeddings":false,"vocab_size":151552}"#;
+    let qwen = r#"{"model_type":"qwen","hidden_size":4096,"intermediate_size":22016,
+        "kv_channels":128,"num_attention_heads":32,"num_hidden_layers":32,"vocab_size":151936,
+        "seq_length":8192,"max_position_embeddings":8192,"no_bias":true}"#;
+    let minicpm3 = r#"{"model_type":"minicpm3","hidden_size":2560,"intermediate_size":6400,
+        "kv_lora_rank":256,"q_lora_rank":768,"qk_nope_head_dim":64,"qk_rope_head_dim":32,
+        "num_attention_heads":40,"num_key_value_heads":40,"num_hidden_layers":62,
+        "vocab_size":73448,"max_position_embeddings":32768,"tie_word_embeddings":true}"#;
     // Billions of parameters, key/value heads, the longest context.
     for (name, text, billions, kv_heads, longest) in [
         ("Jamba mini", jamba, 51.6, 8, 2048),
@@ -208,6 +215,8 @@ fn parameters_of_published_configs_are_those_that_publishers_state() {
         ("Falcon-7B", falcon, 6.92, 1, 2048),
         ("StarCoder", starcoder, 15.5, 1, 8192),
         ("GLM-4.5-Air", glm_air, 106.8, 8, 2048),
+        ("Qwen-7B", qwen, 7.721, 32, 8192),
+        ("MiniCPM3-4B", minicpm3, 4.07, 40, 32768),
     ] {
         let model = model(text);
         let count = model.parameters() as f64 / 1e9;

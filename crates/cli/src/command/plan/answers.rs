@@ -1,22 +1,29 @@
 //! Predictions as people read them: a table, its footnotes, and a recommendation.
 
 use super::calibration::{distrusted, metric_text};
+use super::latencies::latencies;
 use inferometer_core::length::Distribution;
 use inferometer_core::message::Lang;
 use inferometer_core::message::plan::PlanText as Text;
+use inferometer_core::slo::Slo;
 use inferometer_plan::calibrate::Calibration;
 use inferometer_plan::observation::{Load, Start};
 use inferometer_plan::predict::Metric;
-use inferometer_plan::what_if::{Answers, Outcome, Prediction, Setting};
+use inferometer_plan::what_if::{Answers, Outcome, Prediction, Setting, Verdict};
 use inferometer_report::doc::{Block, Cell, Column, Section, Table, Tone};
 use std::collections::BTreeSet;
 
 /// The table of predictions and the one to take.
-pub(super) fn sections(answers: &Answers, calibration: &Calibration, lang: Lang) -> Vec<Section> {
+pub(super) fn sections(
+    answers: &Answers,
+    calibration: &Calibration,
+    judged: &[Slo],
+    lang: Lang,
+) -> Vec<Section> {
     let predicted: Vec<&Prediction> = answers.settings.iter().filter_map(of).collect();
     let has = |present: fn(&Prediction) -> bool| predicted.iter().any(|known| present(known));
     let optional = [
-        (Text::Slo, has(|p| p.met.is_some())),
+        (Text::Slo, has(|p| p.verdict.is_some())),
         (Text::Replicas, has(|p| p.replicas.is_some())),
         (Text::Cost, has(|p| p.cost_per_million.is_some())),
         (Text::Joule, has(|p| p.tokens_per_joule.is_some())),
@@ -40,7 +47,6 @@ pub(super) fn sections(answers: &Answers, calibration: &Calibration, lang: Lang)
         Text::Tokens.text(lang),
         "±",
         "TTFT ms",
-        "p99",
         "TPOT ms",
         "E2E ms",
     ] {
@@ -78,10 +84,13 @@ pub(super) fn sections(answers: &Answers, calibration: &Calibration, lang: Lang)
             .chain(footnotes(answers, &predicted, lang))
             .collect(),
     };
-    vec![
-        Section::headed(Text::WhatIf.text(lang), vec![Block::Table(table)]),
-        recommendation(answers, lang),
-    ]
+    let mut sections = vec![Section::headed(
+        Text::WhatIf.text(lang),
+        vec![Block::Table(table)],
+    )];
+    sections.extend(latencies(answers, judged, lang));
+    sections.push(recommendation(answers, lang));
+    sections
 }
 
 /// The prediction of a setting that the engine serves.
@@ -119,15 +128,22 @@ fn load_text(load: Load, lang: Lang) -> String {
     }
 }
 
-fn brief_load(load: Load) -> String {
+pub(super) fn brief_load(load: Load) -> String {
     match load {
         Load::Closed(streams) => streams.to_string(),
         Load::Open(rate) => format!("{}/s", brief(rate)),
     }
 }
 
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
+}
+
+fn range<N: PartialEq + std::fmt::Display>(least: N, most: N) -> String {
+    match least == most {
+        true => least.to_string(),
+        false => format!("{least}–{most}"),
+    }
 }
 
 /// About three digits.
@@ -147,15 +163,20 @@ fn row(prediction: &Prediction, optional: &[(Text, bool); 4], lang: Lang, cells:
     cells.push(plain(Some(prediction.output_tokens_per_s)));
     cells.push(bound.map_or(Cell::Absent, |bound| Cell::text(percent(bound))));
     cells.push(plain(prediction.ttft_ms.map(|ttft| ttft.mean)));
-    cells.push(plain(prediction.ttft_ms.map(|ttft| ttft.p99)));
     cells.push(plain(prediction.tpot_ms.map(|tpot| tpot.mean)));
     cells.push(plain(prediction.e2e_ms.map(|e2e| e2e.mean)));
     let values = [
-        prediction.met.map(|met| match met {
-            true => Cell::Toned(Text::Met.text(lang).to_owned(), Tone::Good),
-            false => Cell::Toned(Text::Missed.text(lang).to_owned(), Tone::Bad),
+        prediction.verdict.map(|verdict| {
+            let (word, tone) = match verdict {
+                Verdict::Met => (Text::Met, Tone::Good),
+                Verdict::Uncertain => (Text::Uncertain, Tone::Caution),
+                Verdict::Missed => (Text::Missed, Tone::Bad),
+            };
+            Cell::Toned(word.text(lang).to_owned(), tone)
         }),
-        prediction.replicas.map(Cell::count),
+        prediction
+            .replicas
+            .map(|replicas| Cell::text(range(replicas.least, replicas.most))),
         prediction
             .cost_per_million
             .map(|cost| Cell::text(brief(cost))),
@@ -176,6 +197,10 @@ fn row(prediction: &Prediction, optional: &[(Text, bool); 4], lang: Lang, cells:
 
 fn footnotes(answers: &Answers, predicted: &[&Prediction], lang: Lang) -> Vec<String> {
     let mut notes: Vec<String> = work_note(predicted, lang).into_iter().collect();
+    let uncertain = |it: &&Prediction| it.verdict == Some(Verdict::Uncertain);
+    if predicted.iter().any(uncertain) {
+        notes.push(Text::UncertainNote.text(lang).to_owned());
+    }
     notes.extend(too_long_note(predicted, lang));
     if let Some(first) = predicted.first() {
         let known = Metric::ALL.into_iter().filter_map(|metric| {
@@ -246,11 +271,7 @@ fn work_note(predicted: &[&Prediction], lang: Lang) -> Option<String> {
         None => lengths.to_string(),
     };
     let counts = || predicted.iter().map(|it| it.work.requests);
-    let (least, most) = (counts().min()?, counts().max()?);
-    let requests = match least == most {
-        true => least.to_string(),
-        false => format!("{least}–{most}"),
-    };
+    let requests = range(counts().min()?, counts().max()?);
     let start = match (first.work.load, first.work.start) {
         (Load::Open(_), _) => Text::RandomArrivals,
         (Load::Closed(_), Start::AtOnce) => Text::StartAtOnce,
@@ -283,13 +304,21 @@ fn too_long_note(predicted: &[&Prediction], lang: Lang) -> Option<String> {
 
 fn recommendation(answers: &Answers, lang: Lang) -> Section {
     let chosen = answers.recommended.map(|index| &answers.settings[index]);
-    let said = match chosen.and_then(|chosen| Some((&chosen.0, of(chosen)?))) {
+    let mut said = Vec::new();
+    match chosen.and_then(|chosen| Some((&chosen.0, of(chosen)?))) {
         Some((setting, prediction)) => {
             let setting = setting_text(setting, prediction.work.load, lang);
             let rate = brief(prediction.output_tokens_per_s);
-            format!("{setting} · {rate} {}", Text::Throughput.text(lang))
+            said.push(format!(
+                "{setting} · {rate} {}",
+                Text::Throughput.text(lang)
+            ));
+            if prediction.verdict == Some(Verdict::Uncertain) {
+                said.push(Text::RecommendedUncertain.text(lang).to_owned());
+            }
         }
-        None => Text::NothingMeets.text(lang).to_owned(),
-    };
-    Section::headed(Text::Recommended.text(lang), vec![Block::Paragraph(said)])
+        None => said.push(Text::NothingMeets.text(lang).to_owned()),
+    }
+    let said = said.into_iter().map(Block::Paragraph);
+    Section::headed(Text::Recommended.text(lang), said.collect())
 }

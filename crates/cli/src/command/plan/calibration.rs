@@ -106,14 +106,18 @@ fn sections(
     }
     let mut footnotes = vec![Text::HeldOutNote.text(lang).to_owned()];
     if let (false, Some(only)) = (several, sources.first()) {
-        footnotes.push(format!("{}: {only}", Text::Source.text(lang)));
+        footnotes.push(format!(
+            "{}: {}",
+            Text::Source.text(lang),
+            source_text(only, lang)
+        ));
     }
     footnotes.extend(left_out(&calibration.points, lang));
     if let Some(tokens) = longest {
         footnotes.push(Text::AssumedLength.with(lang, &[("tokens", tokens.to_string())]));
     }
     let rows = calibration.points.iter().map(|point| {
-        let mut cells = vec![Cell::text(&point.load)];
+        let mut cells = vec![Cell::text(load_text(&point.load, lang))];
         for known in held_out {
             let error = point.errors.get(word(known.metric));
             cells.push(error.map_or(Cell::Absent, |error| {
@@ -121,7 +125,7 @@ fn sections(
             }));
         }
         if several {
-            cells.push(Cell::text(&point.name));
+            cells.push(Cell::text(source_text(&point.name, lang)));
         }
         cells
     });
@@ -152,7 +156,7 @@ fn sections(
         let said = Text::TooFast.with(
             lang,
             &[
-                ("point", broken.point.clone()),
+                ("point", source_text(&broken.point, lang)),
                 ("token", format!("{:.1}", broken.token_ms)),
                 ("weights", format!("{:.1}", broken.weights_ms)),
                 ("device", calibration.device.clone()),
@@ -184,7 +188,7 @@ pub(super) fn distrusted(calibration: &Calibration, lang: Lang) -> Option<String
     let worst = calibration.distrusted()?;
     let shares = [
         ("metric", metric_text(worst.metric).text(lang).to_owned()),
-        ("point", worst.point.load.clone()),
+        ("point", load_text(&worst.point.load, lang)),
         ("error", format!("{:+.0} %", worst.error * 100.0)),
     ];
     Some(Text::Distrusted.with(lang, &shares))
@@ -194,7 +198,7 @@ pub(super) fn distrusted(calibration: &Calibration, lang: Lang) -> Option<String
 fn left_out(points: &[FittedPoint], lang: Lang) -> Vec<String> {
     let named = |of: fn(&FittedPoint) -> Option<Option<f64>>| {
         let named = points.iter().filter_map(|point| {
-            let load = point.load.clone();
+            let load = load_text(&point.load, lang);
             Some(match of(point)? {
                 Some(n) => Text::InFlight.with(lang, &[("load", load), ("n", brief(n))]),
                 None => load,
@@ -221,6 +225,36 @@ fn left_out(points: &[FittedPoint], lang: Lang) -> Vec<String> {
         .collect()
 }
 
+/// A load as files have it, in words: `concurrency 8`, `rate 2.5`.
+fn load_text(load: &str, lang: Lang) -> String {
+    match load.split_once(' ') {
+        Some(("concurrency", n)) => Text::LoadStreams.with(lang, &[("n", n.to_owned())]),
+        Some(("rate", n)) => Text::LoadRate.with(lang, &[("n", n.to_owned())]),
+        _ => load.to_owned(),
+    }
+}
+
+/// Where a point is from, in words: `points.csv line 2`.
+fn source_text(name: &str, lang: Lang) -> String {
+    match name.rsplit_once(" line ") {
+        Some((file, n)) if n.parse::<u32>().is_ok() => {
+            Text::FileLine.with(lang, &[("file", file.to_owned()), ("n", n.to_owned())])
+        }
+        _ => name.to_owned(),
+    }
+}
+
+/// What an envelope is of, in words.
+fn range_text(name: &str, lang: Lang) -> &str {
+    match name {
+        "concurrency" => Text::RangeConcurrency.text(lang),
+        "rate" => Text::RangeRate.text(lang),
+        "input-tokens" => Text::RangeInput.text(lang),
+        "output-tokens" => Text::RangeOutput.text(lang),
+        other => other,
+    }
+}
+
 fn envelope(calibration: &Calibration, lang: Lang) -> Vec<Pair> {
     let envelope = &calibration.envelope;
     let ranges = [
@@ -237,7 +271,7 @@ fn envelope(calibration: &Calibration, lang: Lang) -> Vec<Pair> {
                 true => low.to_string(),
                 false => format!("{low} – {high}"),
             };
-            Some(Pair::new(name, range))
+            Some(Pair::new(range_text(name, lang), range))
         })
         .collect();
     for (name, values) in &envelope.flags {

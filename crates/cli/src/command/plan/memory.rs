@@ -4,14 +4,16 @@ mod picture;
 
 use super::Sheet;
 use super::arguments::MemoryArguments;
+use super::what_if::list;
 use crate::Exit;
 use crate::arguments::Format;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::memory::GIB;
 use inferometer_core::message::Lang;
 use inferometer_core::message::plan::PlanText as Text;
 use inferometer_plan::device::Card;
+use inferometer_plan::flags::Flag;
 use inferometer_plan::memory::{Answer, Fit, Lengths, MemoryError, Part, Question, Remedy, answer};
 use inferometer_plan::model::{KnownModel, Weights};
 use inferometer_report::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit, Verdict};
@@ -21,25 +23,29 @@ use serde_json::json;
 pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
     let model = KnownModel::find(&arguments.model)?;
     let lengths = arguments.input_tokens.zip(arguments.output_tokens);
+    let sets = flag_sets(&arguments.flag)?;
     let mut answers = Vec::new();
     let mut impossible = None;
     for name in arguments.device.iter().flat_map(|names| presets(names)) {
         let card: Card = name.parse().with_context(|| format!("--device {name}"))?;
         for &engine in &arguments.engine {
-            let question = Question {
-                model: &model,
-                device: &card.device,
-                cards: arguments.settings.cards,
-                engine,
-                version: arguments.settings.as_version,
-                flags: arguments.flag.clone(),
-                lengths: lengths.map(|(input, output)| Lengths { input, output }),
-            };
-            match answer(&question) {
-                Ok(answer) => answers.push(answer),
-                // Of several engines and cards, those pairs are compared that exist.
-                Err(error @ MemoryError::NotAscend(_)) => impossible = Some(error),
-                Err(error) => return Err(error.into()),
+            for set in &sets {
+                let question = Question {
+                    model: &model,
+                    device: &card.device,
+                    cards: arguments.settings.cards,
+                    engine,
+                    version: arguments.settings.as_version,
+                    flags: set.flags.clone(),
+                    varied: set.varied.clone(),
+                    lengths: lengths.map(|(input, output)| Lengths { input, output }),
+                };
+                match answer(&question) {
+                    Ok(answer) => answers.push(answer),
+                    // Of several engines and cards, those pairs are compared that exist.
+                    Err(error @ MemoryError::NotAscend(_)) => impossible = Some(error),
+                    Err(error) => return Err(error.into()),
+                }
             }
         }
     }
@@ -74,6 +80,58 @@ fn presets(names: &str) -> Vec<&str> {
     }
 }
 
+/// Flags of one column, and those of them that other columns have otherwise.
+#[derive(Clone, Default)]
+struct FlagSet {
+    flags: Vec<Flag>,
+    varied: Vec<Flag>,
+}
+
+/// The most columns that anyone compares.
+const MOST_SETS: usize = 64;
+
+/// Every combination of the values that flags are given.
+fn flag_sets(given: &[Flag]) -> anyhow::Result<Vec<FlagSet>> {
+    let mut sets = vec![FlagSet::default()];
+    for (name, value) in given {
+        let values = values(value.as_deref())?;
+        if sets.len().saturating_mul(values.len()) > MOST_SETS {
+            bail!("--flag {name}: more than {MOST_SETS} combinations; vary less");
+        }
+        let with = |set: &FlagSet, value: &Option<String>| {
+            let flag = (name.clone(), value.clone());
+            let mut set = set.clone();
+            if values.len() > 1 {
+                set.varied.push(flag.clone());
+            }
+            set.flags.push(flag);
+            set
+        };
+        sets = (sets.iter())
+            .flat_map(|set| values.iter().map(move |value| with(set, value)))
+            .collect();
+    }
+    Ok(sets)
+}
+
+/// A list of values, as `what-if` takes it; JSON has commas of its own.
+fn values(text: Option<&str>) -> anyhow::Result<Vec<Option<String>>> {
+    Ok(match text {
+        None => vec![None],
+        Some(text) if text.trim_start().starts_with(['{', '[']) => vec![Some(text.to_owned())],
+        Some(text) if text.contains(',') || is_range(text) => {
+            list("--flag", text)?.into_iter().map(Some).collect()
+        }
+        Some(text) => vec![Some(text.to_owned())],
+    })
+}
+
+/// Numbers on both sides, so that a path is none.
+fn is_range(text: &str) -> bool {
+    let ends = text.split_once("..");
+    ends.is_some_and(|(low, _)| low.parse::<f64>().is_ok())
+}
+
 fn sections(answers: &[Answer], format: Format, lang: Lang) -> Vec<Section> {
     let verdicts = answers.iter().map(|answer| verdict(answer, lang));
     let mut sections = vec![Section::plain(verdicts.collect())];
@@ -96,16 +154,21 @@ fn verdict(answer: &Answer, lang: Lang) -> Block {
     let values = |gib: f64, tokens: u64| {
         [
             ("engine", answer.engine.to_string()),
-            ("device", answer.device.clone()),
+            ("device", placed(answer)),
             ("gib", format!("{gib:.2}")),
             ("tokens", grouped(tokens)),
+            ("replicas", answer.replicas.to_string()),
         ]
     };
     let (word, tone, reason) = match answer.fit {
         Fit::Fits => (
             Text::Fits,
             Tone::Good,
-            Text::Holds.with(lang, &values(0.0, answer.kv_tokens.unwrap_or(0))),
+            match answer.replicas {
+                1 => Text::Holds,
+                _ => Text::HoldsEach,
+            }
+            .with(lang, &values(0.0, answer.kv_tokens.unwrap_or(0))),
         ),
         Fit::NoCache(bytes) => (
             Text::DoesNotFit,
@@ -163,11 +226,20 @@ const PARTS: [Part; 6] = [
 
 /// An answer by its engine and cards.
 fn name(answer: &Answer) -> String {
+    format!("{} {}", answer.engine, placed(answer))
+}
+
+/// Its cards, and what tells it from others on the same cards.
+fn placed(answer: &Answer) -> String {
     let cards = match answer.cards {
         1 => String::new(),
         cards => format!(" ×{cards}"),
     };
-    format!("{} {}{cards}", answer.engine, answer.device)
+    let varied = answer.varied.iter().map(|(name, value)| match value {
+        Some(value) => format!(" {name}={value}"),
+        None => format!(" {name}"),
+    });
+    format!("{}{cards}{}", answer.device, varied.collect::<String>())
 }
 
 fn gib(answer: &Answer, part: Part) -> Option<f64> {
@@ -238,6 +310,22 @@ fn footnotes(answers: &[Answer], lang: Lang) -> Vec<String> {
             let names = answer.left_out.join(", ");
             notes.push(Text::NotCounted.with(lang, &[("names", names)]));
         }
+        if answer.replicas > 1 {
+            let values = [("n", answer.replicas.to_string())];
+            notes.push(Text::PerReplica.with(lang, &values));
+        }
+        if let Some(stage) = answer.stage {
+            let values = [
+                ("n", stage.number.to_string()),
+                ("all", stage.of.to_string()),
+                ("layers", stage.layers.to_string()),
+            ];
+            notes.push(Text::PoorestStage.with(lang, &values));
+        }
+        if !answer.not_counted.is_empty() {
+            let names = answer.not_counted.join(", ");
+            notes.push(Text::FlagsNotCounted.with(lang, &[("names", names)]));
+        }
         if answer.request_tokens > answer.max_model_len {
             let values = [
                 ("tokens", grouped(answer.request_tokens)),
@@ -278,7 +366,7 @@ fn remedies(answer: &Answer, lang: Lang) -> Section {
     let heading = format!(
         "{} {}: {}",
         answer.engine,
-        answer.device,
+        placed(answer),
         Text::WouldFit.text(lang)
     );
     let block = match lines.is_empty() {
@@ -302,9 +390,12 @@ fn mindie(answer: &Answer, lang: Lang) -> Option<Section> {
     let pairs = vec![
         pair(
             "npuMemSize",
-            format!(
-                "{:.1} (-1), {:.0} (0.8 × rest)",
-                sizes.npu_mem_size, sizes.npu_mem_size_by_hand
+            Text::NpuMemSize.with(
+                lang,
+                &[
+                    ("automatic", format!("{:.1}", sizes.npu_mem_size)),
+                    ("by_hand", format!("{:.0}", sizes.npu_mem_size_by_hand)),
+                ],
             ),
         ),
         pair("maxBatchSize", size(sizes.max_batch_size)),

@@ -17,11 +17,11 @@ use inferometer_core::options::{Count, Options, OutputSpec};
 use inferometer_core::scenario::{Rate, Stagger};
 use inferometer_core::units::Span;
 use inferometer_load::instrument::Control;
-use inferometer_plan::calibrate::{Calibration, Verified};
+use inferometer_plan::calibrate::{Calibration, Verified, word};
 use inferometer_plan::observation::{Assumed, Load, Start, read_sources};
 use inferometer_plan::predict::{Figures, Metric, Work};
 use inferometer_plan::what_if::{Answers, Outcome, Prediction, on_simulated};
-use inferometer_report::doc::{Block, Cell, Column, Section, Table, Tone};
+use inferometer_report::doc::{Block, Cell, Column, Section, Table, Tone, Verdict};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -96,7 +96,7 @@ pub fn verify(
     };
     let said = setting_text(setting, predicted.work.load, Lang::En);
     let on = bench.recorded();
-    let record = Verified::new(host::now(), said, on, &predicted.figures(), &measured);
+    let record = Verified::new(host::now(), said, on, predicted, &measured);
     calibration.verified.push(record.clone());
     write(file, calibration).with_context(|| format!("cannot write {}", file.display()))?;
     Ok(Verification {
@@ -154,7 +154,52 @@ fn figures(folder: &Path) -> anyhow::Result<Figures> {
     Ok(point.figures)
 }
 
+/// An earlier verification, for programs.
+pub fn last_verified(record: &Verified) -> Value {
+    json!({
+        "at": record.at,
+        "setting": record.setting,
+        "on": record.on,
+        "held": record.held(),
+        "errors": record.errors,
+    })
+}
+
+/// An earlier verification, for people.
+pub fn told_before(record: &Verified, lang: Lang) -> Section {
+    let errors = Metric::ALL.into_iter().filter_map(|metric| {
+        let error = record.errors.get(word(metric))?;
+        let metric = metric_text(metric).text(lang);
+        Some(format!("{metric} {:+.0} %", error * 100.0))
+    });
+    let values = [
+        ("at", record.at.clone()),
+        ("on", record.on.clone().unwrap_or_else(|| "?".to_owned())),
+        ("setting", record.setting.clone()),
+        ("errors", errors.collect::<Vec<_>>().join(", ")),
+    ];
+    let block = match record.held() {
+        true => Block::Paragraph(Text::LastHeld.with(lang, &values)),
+        false => not_verified(Text::LastFailed.with(lang, &values), lang),
+    };
+    Section::plain(vec![block])
+}
+
+fn not_verified(reason: String, lang: Lang) -> Block {
+    Block::Verdict(Verdict {
+        word: Text::NotVerified.text(lang).to_owned(),
+        tone: Tone::Bad,
+        reason,
+        rest: String::new(),
+    })
+}
+
 impl Verification {
+    /// Whether the figures lie near enough to where they were predicted.
+    pub fn held(&self) -> bool {
+        self.record.held()
+    }
+
     /// For programs.
     pub fn json(&self) -> Value {
         let errors = &self.record.errors;
@@ -163,6 +208,7 @@ impl Verification {
             "setting": self.record.setting,
             "on": self.record.on,
             "run": self.run,
+            "held": self.held(),
             "errors": errors,
         })
     }
@@ -209,6 +255,14 @@ impl Verification {
             None => Text::VerifiedSimulated.text(lang).to_owned(),
         };
         blocks.push(Block::Paragraph(how));
+        if !self.held() {
+            let far = self.predicted.far_off(&self.measured).into_iter();
+            let far = far.map(|metric| metric_text(metric).text(lang));
+            let far = far.collect::<Vec<_>>().join(", ");
+            let reason = Text::FarOff.with(lang, &[("metrics", far)]);
+            blocks.insert(0, not_verified(reason, lang));
+            return Section::headed(Text::NotVerified.text(lang), blocks);
+        }
         Section::headed(Text::Verified.text(lang), blocks)
     }
 }

@@ -5,7 +5,7 @@ use super::answers::sections;
 use super::arguments::WhatIfArguments;
 use super::curves::curves;
 use super::trace::Trace;
-use super::verify::verify;
+use super::verify::{Verification, last_verified, told_before, verify};
 use crate::Exit;
 use crate::arguments::Format;
 use crate::output::language;
@@ -20,6 +20,7 @@ use inferometer_plan::flags::name_for;
 use inferometer_plan::observation::Load;
 use inferometer_plan::what_if::{Objectives, Question, ask, to_json};
 use inferometer_report::doc::Section;
+use serde_json::Value;
 
 /// Predicts all combinations.
 pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
@@ -69,6 +70,7 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         watts: arguments.watts,
     };
     let answers = ask(&question)?;
+    let before = calibration.verified.last().cloned();
     let verified = match &arguments.verify {
         Some(bench) => {
             let file = &arguments.calibration;
@@ -76,8 +78,10 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         }
         None => None,
     };
+    let held = verified.as_ref().is_none_or(Verification::held);
     let json = || {
         let mut all = to_json(&answers);
+        all["last_verified"] = before.as_ref().map_or(Value::Null, last_verified);
         if let Some(verified) = &verified {
             all["verified"] = verified.json();
         }
@@ -87,10 +91,13 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         let verified = verified
             .as_ref()
             .map(|verified| verified.section(&arguments.calibration, lang));
-        let all = sections(&answers, &calibration, lang)
-            .into_iter()
-            .chain(verified);
-        all.collect()
+        let told = (before.as_ref().filter(|_| verified.is_none()))
+            .map(|record| told_before(record, lang));
+        let mut all = sections(&answers, &calibration, &arguments.slo, lang);
+        // What refutes the predictions stands before them.
+        let place = if held { all.len() } else { 0 };
+        all.splice(place..place, verified);
+        told.into_iter().chain(all).collect()
     };
     let sheet = Sheet {
         title: &|lang| Text::WhatIf.text(lang).to_owned(),
@@ -100,8 +107,8 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
     };
     sheet.show(&arguments.view)?;
     Ok(match answers.recommended {
-        Some(_) => Exit::Fine,
-        None => Exit::Doubtful,
+        Some(_) if held => Exit::Fine,
+        _ => Exit::Doubtful,
     })
 }
 
@@ -116,7 +123,7 @@ fn lengths(asked: Option<Distribution>, known: &LengthSpec) -> anyhow::Result<Di
     }
 }
 
-fn list(option: &str, text: &str) -> anyhow::Result<Vec<String>> {
+pub(super) fn list(option: &str, text: &str) -> anyhow::Result<Vec<String>> {
     let values: Values = text.parse().with_context(|| format!("{option} {text}"))?;
     match values {
         Values::List(values) => Ok(values),

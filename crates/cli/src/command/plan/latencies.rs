@@ -1,0 +1,87 @@
+//! Percentiles of latencies with their intervals, a row for each metric.
+
+use super::answers::{brief, brief_load, flags, of, percent};
+use inferometer_core::message::Lang;
+use inferometer_core::message::plan::PlanText as Text;
+use inferometer_core::slo::{Slo, SloMetric};
+use inferometer_core::summary::Distribution;
+use inferometer_plan::predict::Metric;
+use inferometer_plan::what_if::{Answers, Prediction, TAIL};
+use inferometer_report::doc::{Block, Cell, Column, Section, Table};
+use std::collections::BTreeSet;
+
+/// The latencies that the objectives judge, or all where there are none.
+pub(super) fn latencies(answers: &Answers, judged: &[Slo], lang: Lang) -> Option<Section> {
+    let shown = [Metric::Ttft, Metric::Tpot, Metric::E2e]
+        .into_iter()
+        .filter(|&metric| judged.is_empty() || judged.iter().any(|slo| of_slo(slo) == metric));
+    let shown: Vec<Metric> = shown.collect();
+    let settings = || answers.settings.iter();
+    let devices: BTreeSet<&str> = settings().map(|(s, _)| s.device.as_str()).collect();
+    let several = devices.len() > 1;
+    let varied = settings().any(|(setting, _)| !setting.varied.is_empty());
+    let mut columns = Vec::new();
+    if several {
+        columns.push(Column::left(Text::Device.text(lang)));
+    }
+    if varied {
+        columns.push(Column::wrapped(Text::Flags.text(lang)));
+    }
+    columns.push(Column::right(Text::Load.text(lang)));
+    columns.push(Column::left(""));
+    columns.extend(["p50", "±", "p90", "p99", "±"].map(Column::right));
+    let rows = settings().filter_map(|known| Some((&known.0, of(known)?)));
+    let rows = rows.flat_map(|(setting, prediction)| {
+        let before = move || {
+            let mut cells = Vec::new();
+            cells.extend(several.then(|| Cell::text(&setting.device)));
+            cells.extend(varied.then(|| Cell::text(flags(setting))));
+            cells.push(Cell::text(brief_load(prediction.work.load)));
+            cells
+        };
+        let shown = shown.iter().filter_map(move |&metric| {
+            let mut cells = before();
+            cells.extend(row(prediction, metric)?);
+            Some(cells)
+        });
+        shown.collect::<Vec<_>>()
+    });
+    let rows: Vec<Vec<Cell>> = rows.collect();
+    let table = Table {
+        columns,
+        rows,
+        footnotes: Vec::new(),
+    };
+    let heading = Text::Latencies.text(lang);
+    (!table.rows.is_empty()).then(|| Section::headed(heading, vec![Block::Table(table)]))
+}
+
+fn of_slo(slo: &Slo) -> Metric {
+    match slo.metric {
+        SloMetric::Ttft | SloMetric::FirstAnswer => Metric::Ttft,
+        SloMetric::Tpot | SloMetric::Itl | SloMetric::MaxGap => Metric::Tpot,
+        SloMetric::E2e => Metric::E2e,
+    }
+}
+
+fn row(prediction: &Prediction, metric: Metric) -> Option<Vec<Cell>> {
+    let (name, sample): (&str, Option<Distribution>) = match metric {
+        Metric::Ttft => ("TTFT", prediction.ttft_ms),
+        Metric::Tpot => ("TPOT", prediction.tpot_ms),
+        Metric::E2e => ("E2E", prediction.e2e_ms),
+        Metric::Requests | Metric::Throughput => return None,
+    };
+    let sample = sample?;
+    let bound = |wider: f64| {
+        let bound = prediction.bound(metric);
+        bound.map_or(Cell::Absent, |bound| Cell::text(percent(bound * wider)))
+    };
+    Some(vec![
+        Cell::text(name),
+        Cell::text(brief(sample.p50)),
+        bound(1.0),
+        Cell::text(brief(sample.p90)),
+        Cell::text(brief(sample.p99)),
+        bound(TAIL),
+    ])
+}
