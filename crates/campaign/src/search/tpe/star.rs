@@ -14,14 +14,18 @@ const MOST: usize = 8;
 /// Values of a flag that are drawn until one is legal.
 const DRAWS: usize = 16;
 
-/// The first point that was measured with another value of a flag that was not varied by itself
-/// yet. Absent once every flag was, or if the engine refuses all such changes.
+/// The first measured point whose place is known, with another value of a flag that was not varied
+/// by itself yet; of an engine whose defaults are not known, that is the middle of the space.
+/// Absent once every flag was varied, or if the engine refuses all such changes.
 pub(super) fn one_change(ask: &Ask<'_>) -> Option<Point> {
     if ask.past.len() + ask.pending.len() > MOST {
         return None;
     }
-    let measured = (ask.past.iter()).find(|it| matches!(it.outcome, Outcome::Measured { .. }))?;
-    let centre = inside(ask.space, &measured.point)?;
+    let mut measured = ask
+        .past
+        .iter()
+        .filter(|it| matches!(it.outcome, Outcome::Measured { .. }));
+    let centre = measured.find_map(|it| inside(ask.space, &it.point))?;
     let tried = ask.past.iter().map(|it| &it.point).chain(ask.pending);
     let varied: BTreeSet<String> = (tried.filter_map(|point| inside(ask.space, point)))
         .filter_map(|point| only_difference(&centre, &point))
@@ -41,6 +45,17 @@ pub(super) fn one_change(ask: &Ask<'_>) -> Option<Point> {
             (other && !taken.contains(&point.to_string()) && ask.is_legal(&point)).then_some(point)
         })
     })
+}
+
+/// The middle of a space in which nothing was tried yet.
+pub(super) fn middle(ask: &Ask<'_>) -> Option<Point> {
+    let tried = ask.past.iter().map(|it| &it.point).chain(ask.pending);
+    let is_untouched = tried
+        .into_iter()
+        .all(|point| ask.space.coordinates(point).is_none());
+    let shares = ask.space.dimensions().iter().map(|_| 0.5);
+    let middle = is_untouched.then(|| ask.space.at(shares))?;
+    ask.fresh(middle, &ask.taken())
 }
 
 /// The point with every value that is not of the space moved to the nearest that is.
@@ -75,7 +90,7 @@ pub(super) fn shuffle<T>(things: &mut [T], random: &mut impl Rng) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::Observation;
+    use super::super::super::{Observation, Searcher};
     use super::*;
     use crate::space::{Dimension, Domain, NoRules, Spacing};
 
@@ -136,6 +151,29 @@ mod tests {
             }
             assert_eq!((past.len(), changed.len()), (4, 3));
         }
+    }
+
+    #[test]
+    fn where_no_default_is_known_the_search_begins_in_the_middle_and_changes_one_flag_each() {
+        let space = space();
+        let mut past = vec![measured(Point::default())];
+        for _ in 0..4 {
+            let ask = Ask {
+                space: &space,
+                rules: &NoRules,
+                past: &past,
+                pending: &[],
+                seed: 1,
+            };
+            let point = super::super::Tpe.next(&ask).unwrap();
+            past.push(measured(point));
+        }
+        let middle = &past[1].point;
+        assert_eq!(middle.get("seqs"), Some(&Value::Int(64)));
+        let changed: BTreeSet<String> = (past[2..].iter())
+            .map(|trial| only_difference(middle, &trial.point).expect("one flag"))
+            .collect();
+        assert_eq!(changed.len(), 3);
     }
 
     #[test]
