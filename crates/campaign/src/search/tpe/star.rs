@@ -4,7 +4,7 @@
 //! flag alone, so a few trials tell which flags matter; points by chance change all at once, and
 //! most of them for the worse.
 
-use super::super::{Ask, Outcome};
+use super::super::{Ask, Observation, Outcome};
 use crate::space::{Coordinate, Point, Space, Value};
 use rand::{Rng, RngExt};
 use std::collections::BTreeSet;
@@ -14,18 +14,17 @@ const MOST: usize = 8;
 /// Values of a flag that are drawn until one is legal.
 const DRAWS: usize = 16;
 
-/// The first measured point whose place is known, with another value of a flag that was not varied
-/// by itself yet; of an engine whose defaults are not known, that is the middle of the space.
-/// Absent once every flag was varied, or if the engine refuses all such changes.
+/// The first point that was measured with another value of a flag that was not varied by itself
+/// yet; of an engine whose defaults are not known at all, that is the middle of the space. Absent
+/// once every flag was varied, or if the engine refuses all such changes.
 pub(super) fn one_change(ask: &Ask<'_>) -> Option<Point> {
     if ask.past.len() + ask.pending.len() > MOST {
         return None;
     }
-    let mut measured = ask
-        .past
-        .iter()
-        .filter(|it| matches!(it.outcome, Outcome::Measured { .. }));
-    let centre = measured.find_map(|it| inside(ask.space, &it.point))?;
+    let is_centre = |it: &&Observation| {
+        matches!(it.outcome, Outcome::Measured { .. }) && !it.point.0.is_empty()
+    };
+    let centre = inside(ask.space, &ask.past.iter().find(is_centre)?.point)?;
     let tried = ask.past.iter().map(|it| &it.point).chain(ask.pending);
     let varied: BTreeSet<String> = (tried.filter_map(|point| inside(ask.space, point)))
         .filter_map(|point| only_difference(&centre, &point))
@@ -49,10 +48,8 @@ pub(super) fn one_change(ask: &Ask<'_>) -> Option<Point> {
 
 /// The middle of a space in which nothing was tried yet.
 pub(super) fn middle(ask: &Ask<'_>) -> Option<Point> {
-    let tried = ask.past.iter().map(|it| &it.point).chain(ask.pending);
-    let is_untouched = tried
-        .into_iter()
-        .all(|point| ask.space.coordinates(point).is_none());
+    let mut tried = ask.past.iter().map(|it| &it.point).chain(ask.pending);
+    let is_untouched = tried.all(|point| ask.space.coordinates(point).is_none());
     let shares = ask.space.dimensions().iter().map(|_| 0.5);
     let middle = is_untouched.then(|| ask.space.at(shares))?;
     ask.fresh(middle, &ask.taken())
@@ -90,7 +87,7 @@ pub(super) fn shuffle<T>(things: &mut [T], random: &mut impl Rng) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::{Observation, Searcher};
+    use super::super::super::Searcher;
     use super::*;
     use crate::space::{Dimension, Domain, NoRules, Spacing};
 
