@@ -79,7 +79,7 @@ impl Servers {
                 let device = device(connection.sim_device.as_deref())?;
                 Some(Launcher::of_computed(arguments, device)?)
             }
-            (true, _) => Some(Launcher::new(arguments, None, flags, progress)?),
+            (true, _) => Some(Launcher::new(arguments, flags, progress)?),
         };
         let told = arguments.engine_log.as_deref().map(told_by_log);
         Ok(Servers {

@@ -8,6 +8,7 @@ pub mod concurrency;
 pub mod content;
 pub mod doubt;
 pub mod environment;
+pub mod figures;
 pub mod fold;
 pub mod guard;
 pub mod hostile;

@@ -48,6 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         engine = engine.with_readiness(Readiness {
             probes: Vec::new(),
             line: Some(line),
+            instead: Vec::new(),
         });
     }
     let supervisor = Supervisor {

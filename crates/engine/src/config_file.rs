@@ -2,7 +2,9 @@
 //! original is never touched.
 
 use inferometer_catalog::engine::mindie::{Config, ConfigError, LARGEST_FILE};
+use inferometer_catalog::engine::value::switch;
 use inferometer_catalog::engine::{EngineKind, flag, nearest};
+use inferometer_core::hostile::printable;
 use serde_json::Value;
 use std::fs;
 use std::io::{self, Write};
@@ -32,6 +34,14 @@ pub enum ConfigCopyError {
         key: String,
         /// Keys that were perhaps meant.
         nearest: Vec<String>,
+    },
+    /// A word that says neither on nor off.
+    #[error("{key} is on or off, and '{word}' says neither; write true or false")]
+    NoSwitch {
+        /// The key.
+        key: String,
+        /// The word.
+        word: String,
     },
 }
 
@@ -104,9 +114,31 @@ pub fn changed_config(
     let mut tree: Value = serde_json::from_str(&text).map_err(ConfigError::from)?;
     for (key, value) in changes {
         let key = whole_key(key, &tree)?;
-        set(&mut tree, &key, value);
+        let value = as_switch(&key, value)?;
+        set(&mut tree, &key, &value);
     }
     Ok(serde_json::to_string_pretty(&tree).map_err(ConfigError::from)?)
+}
+
+/// The value for its key: on and off as JSON writes them, where the key is a switch.
+fn as_switch(key: &str, value: &Value) -> Result<Value, ConfigCopyError> {
+    let is_switch = flag::table(EngineKind::Mindie)
+        .iter()
+        .any(|flag| flag.name == key && !flag.kind.takes_value());
+    if !is_switch {
+        return Ok(value.clone());
+    }
+    let word = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match switch(&word) {
+        Some(on) => Ok(Value::Bool(on)),
+        None => Err(ConfigCopyError::NoSwitch {
+            key: key.to_owned(),
+            word: printable(&word, 80),
+        }),
+    }
 }
 
 fn failed(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ConfigCopyError {
@@ -203,6 +235,19 @@ mod tests {
         assert_eq!(made.config.backend.deploy.models[0].npu_mem_size, -1);
         assert_eq!(made.config.backend.deploy.models[0].world_size, 2);
         assert_eq!(made.environment[0].0, "MIES_CONFIG_JSON_PATH");
+    }
+
+    #[test]
+    fn a_switch_is_written_as_true_or_false() {
+        for (word, on) in [(json!("on"), true), (json!(0), false), (json!(true), true)] {
+            let made = copy(&[("httpsEnabled", word)]).unwrap();
+            assert_eq!(made.config.server.https_enabled, on);
+        }
+        let error = copy(&[("httpsEnabled", json!("maybe"))]).unwrap_err();
+        assert!(
+            error.to_string().contains("'maybe' says neither"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::readiness::Readiness;
 use crate::rule::FlagRule;
 use crate::supervisor::StopSignal;
 use inferometer_catalog::engine::command::CommandError;
+use inferometer_catalog::engine::flag::versions;
 use inferometer_catalog::engine::{
     DeviceClass, EngineKind, GivenFlag, LaunchCommand, ModelLimits, Refusal, Repaired, Rule,
     Version, nearest, nearest_names, repair, resolve,
@@ -65,6 +66,12 @@ impl Engine {
     /// The same installed engine, started by another command.
     pub fn with_command(mut self, command: LaunchCommand) -> Self {
         self.command = command;
+        self
+    }
+
+    /// In this version, by the user's word, without asking anybody.
+    pub fn of_version(mut self, version: Option<Version>) -> Self {
+        self.installed.version = version;
         self
     }
 
@@ -214,16 +221,51 @@ impl Engine {
         if matches!(self.kind(), EngineKind::Custom | EngineKind::Mindie) {
             return objections;
         }
-        let refusal = self.refusal(device, model);
-        objections.extend(refusal.map(|refusal| Objection {
+        let refusal = self.refusal(self.version(), device, model);
+        // Of an unknown version only that is certain which every version refuses.
+        let is_certain = || self.accepting_version(device, model).is_none();
+        let refusal = refusal.filter(|_| is_certain());
+        objections.extend(refusal.map(|refusal| self.objection(refusal)));
+        objections
+    }
+
+    /// What the newest version would refuse, and the newest that would not; absent where the
+    /// version is known, or where nothing depends on it.
+    pub fn doubt(
+        &self,
+        device: &DeviceClass,
+        model: Option<&ModelLimits>,
+    ) -> Option<(Objection, Version)> {
+        let accepting = self.accepting_version(device, model)?;
+        let refusal = self.refusal(self.version(), device, model)?;
+        Some((self.objection(refusal), accepting))
+    }
+
+    /// The newest version that would start, where the installed one is not known.
+    fn accepting_version(
+        &self,
+        device: &DeviceClass,
+        model: Option<&ModelLimits>,
+    ) -> Option<Version> {
+        if self.installed.version.is_some()
+            || matches!(self.kind(), EngineKind::Custom | EngineKind::Mindie)
+        {
+            return None;
+        }
+        versions(self.kind())
+            .into_iter()
+            .find(|version| self.refusal(*version, device, model).is_none())
+    }
+
+    fn objection(&self, refusal: Refusal) -> Objection {
+        Objection {
             nearest: match refusal.rule {
                 Rule::UnknownFlag => self.nearest(&refusal.flag),
                 _ => Vec::new(),
             },
+            message: refusal.with_flag(),
             flag: refusal.flag,
-            message: refusal.message,
-        }));
-        objections
+        }
     }
 
     /// The nearest command that passes, with what was changed.
@@ -255,7 +297,12 @@ impl Engine {
         Ok(repaired)
     }
 
-    fn refusal(&self, device: &DeviceClass, model: Option<&ModelLimits>) -> Option<Refusal> {
+    fn refusal(
+        &self,
+        version: Version,
+        device: &DeviceClass,
+        model: Option<&ModelLimits>,
+    ) -> Option<Refusal> {
         let mut command = self.without(&self.known_only_to_help());
         let help = self.installed.help.as_ref();
         // What the engine itself does not know is named already.
@@ -263,7 +310,7 @@ impl Engine {
             .flags
             .retain(|given| help.is_none_or(|help| help.knows(base(&given.spelled))));
         match model {
-            Some(model) => resolve(&command, self.version(), device, model).err(),
+            Some(model) => resolve(&command, version, device, model).err(),
             None => {
                 let given = command
                     .flag("max-model-len")
@@ -274,7 +321,7 @@ impl Engine {
                     heads: 0,
                     multimodal: false,
                 };
-                let refusal = resolve(&command, self.version(), device, &guess).err()?;
+                let refusal = resolve(&command, version, device, &guess).err()?;
                 let about_model = matches!(
                     refusal.rule,
                     Rule::BatchedTokensBelowModelLen

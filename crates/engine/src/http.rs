@@ -115,6 +115,16 @@ impl Client {
         Self::read(url, request.send_empty())
     }
 
+    /// POST of a JSON text.
+    pub fn post_json(&self, url: &str, body: &str) -> Result<Reply, HttpError> {
+        let mut request = self.agent.post(url);
+        for (name, value) in &self.access.headers {
+            request = request.header(name, value);
+        }
+        let request = request.header("content-type", "application/json");
+        Self::read(url, request.send(body))
+    }
+
     fn read(
         url: &str,
         answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>,

@@ -41,6 +41,7 @@ pub(crate) fn inquire(
         signal: StopSignal::Terminate,
         grace: GRACE,
         stop: None,
+        answers_at: Vec::new(),
         registry: None,
     };
     let Ok(mut leash) = Leash::new(supervisor, &charge) else {

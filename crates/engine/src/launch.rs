@@ -6,7 +6,7 @@ use crate::facts::StartFacts;
 use crate::failure::Failure;
 use crate::http::{Access, Client, HttpError, host_and_port};
 use crate::log::LogFollower;
-use crate::readiness::Readiness;
+use crate::readiness::{Proven, Readiness};
 use crate::running::Running;
 use crate::supervisor::{Charge, Event, StopSignal};
 use inferometer_catalog::engine::{EngineKind, Fact, FailureClass, read_line};
@@ -217,6 +217,7 @@ impl Launch {
             grew: began,
             last_line: None,
             line_seen: self.ready.line.is_none(),
+            proven: Proven::default(),
             is_detached: false,
         };
         match watch.wait(&mut running, progress) {
@@ -241,6 +242,7 @@ impl Launch {
             signal: self.signal,
             grace: self.patience.stop,
             stop: self.stop.clone(),
+            answers_at: self.ready.addresses(&self.url),
             registry: self.registry.clone(),
         }
     }
@@ -261,6 +263,8 @@ struct Start<'a> {
     grew: Instant,
     last_line: Option<String>,
     line_seen: bool,
+    /// What stands for the line.
+    proven: Proven,
     is_detached: bool,
 }
 
@@ -298,8 +302,10 @@ impl Start<'_> {
                 return Err(StartError::Failed(Box::new(failure)));
             }
             self.read_log();
-            let is_up = running.pid.is_some() && (self.line_seen || self.is_detached);
-            if is_up && self.launch.ready.answers(&self.client, &self.launch.url) {
+            if running.pid.is_some()
+                && self.is_warm()
+                && self.launch.ready.answers(&self.client, &self.launch.url)
+            {
                 // The last lines of a start come with the first answer.
                 self.read_log();
                 let after = self.began.elapsed();
@@ -316,6 +322,17 @@ impl Start<'_> {
             }
             self.check_time()?;
         }
+    }
+
+    /// Has it warmed up, by its log or by what stands for it? One that runs elsewhere, and of
+    /// which nothing else is known, need only answer.
+    fn is_warm(&mut self) -> bool {
+        let ready = &self.launch.ready;
+        self.line_seen
+            || match ready.instead.is_empty() {
+                true => self.is_detached,
+                false => self.proven.ask(ready, &self.client, &self.launch.url),
+            }
     }
 
     fn read_log(&mut self) {
@@ -350,7 +367,8 @@ impl Start<'_> {
             Some(_) => format!("last grew {:.0} s ago", self.grew.elapsed().as_secs_f64()),
         };
         let limit = limit.as_secs_f64();
-        let what = format!("not ready within {limit:.0} s; its log {log}");
+        let open = self.launch.ready.open(self.line_seen || self.is_detached);
+        let what = format!("not ready within {limit:.0} s: {open}; its log {log}");
         let failure = Failure::observed(class, what, &self.launch.log, elapsed);
         Err(StartError::Failed(Box::new(failure)))
     }

@@ -44,7 +44,7 @@ pub use log::{LogFollower, excerpt};
 pub use metrics::{discover, engine_state};
 pub use probe::{Help, Installed, Interview, probe};
 pub use profiler::{ProfileError, Profiler};
-pub use readiness::Readiness;
+pub use readiness::{Proof, Readiness};
 pub use registry::{Leftover, LeftoverState, leftovers, without_secrets};
 pub use rule::{BadRule, FlagRule};
 pub use running::{MemoryAfter, Running, Stopped};

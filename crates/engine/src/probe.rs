@@ -167,6 +167,10 @@ fn find_version(text: &str) -> Option<Version> {
 /// Our table may be wrong about a version that is newer than it, and about flags that it does
 /// not know.
 fn needs_help(command: &LaunchCommand, version: Option<Version>) -> bool {
+    // MindIE's flags are keys of a file, and its daemon may start whatever it is asked.
+    if command.engine == EngineKind::Mindie {
+        return false;
+    }
     let newest = command.engine.newest();
     let is_known = |spelled: &str| {
         let base = spelled.split('.').next().unwrap_or(spelled);
@@ -216,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_in_a_container_is_known_by_its_tag_and_not_started() {
+    fn an_engine_that_a_question_might_start_is_not_asked() {
         let command =
             LaunchCommand::parse_line("docker run -p 1:8000 vllm/vllm-openai:v0.10.1 --model m")
                 .unwrap();
@@ -233,6 +237,8 @@ mod tests {
         assert_eq!(installed.version, "0.10.1".parse().ok());
         let remote = LaunchCommand::parse_line("ssh host vllm serve m").unwrap();
         assert_eq!(probe(&remote, &[], &mut interview), Installed::default());
+        let mindie = LaunchCommand::parse_line("./mindieservice_daemon --maxBatchSize 8").unwrap();
+        assert_eq!(probe(&mindie, &[], &mut interview), Installed::default());
         interview.version = "0.9.2".parse().ok();
         let told = probe(&remote, &[], &mut interview);
         assert_eq!(told.version, interview.version);

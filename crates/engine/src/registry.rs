@@ -2,12 +2,16 @@
 //! engine's supervisor. What stays behind tells the next start of an engine that was left over.
 
 use crate::processes::{self, Process};
+use crate::readiness::still_answers;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Longest wait for one answer of an engine of an earlier run.
+const ANSWER: Duration = Duration::from_secs(2);
 
 /// Larger files were not written by us.
 const LARGEST_ENTRY: u64 = 1 << 20;
@@ -31,6 +35,9 @@ pub(crate) struct Entry {
     pub log: PathBuf,
     /// The stop command was tried and failed.
     pub unreached: bool,
+    /// Where it answered after its stop; empty if it did not.
+    #[serde(default)]
+    pub answers_at: Vec<String>,
 }
 
 impl Entry {
@@ -87,6 +94,8 @@ pub enum LeftoverState {
     Orphaned,
     /// It runs elsewhere (in a container, on another host) and could not be told to stop.
     Unreached,
+    /// It was stopped, and answers nevertheless.
+    Answers,
 }
 
 /// An engine that an earlier run started and that is not known to be gone.
@@ -160,6 +169,13 @@ impl std::fmt::Display for Leftover {
                 f,
                 "`{command}` (pid {pid}) was left over by an earlier run; end it with `kill -9 -- -{pid}`"
             ),
+            LeftoverState::Answers => {
+                let place = self.entry.answers_at.first().map_or("", String::as_str);
+                write!(
+                    f,
+                    "`{command}` of an earlier run still answers at {place}, although its stop went well; end it there"
+                )
+            }
             LeftoverState::Unreached => {
                 let stop = self.entry.stop.as_deref().unwrap_or_default().join(" ");
                 let stop = inferometer_core::hostile::printable(&stop, 120);
@@ -220,6 +236,10 @@ fn state(entry: &Entry) -> Option<LeftoverState> {
     if !members(entry).is_empty() {
         return Some(LeftoverState::Orphaned);
     }
+    // Its stop command went well, so that its silence means that it is gone.
+    if !entry.unreached && !entry.answers_at.is_empty() {
+        return still_answers(&entry.answers_at, ANSWER).then_some(LeftoverState::Answers);
+    }
     // A container or a remote engine survives its client, and even a boot of this host.
     (entry.unreached || entry.stop.is_some()).then_some(LeftoverState::Unreached)
 }
@@ -261,6 +281,7 @@ mod tests {
             stop: None,
             log: "engine.log".into(),
             unreached: false,
+            answers_at: Vec::new(),
         }
     }
 

@@ -43,6 +43,8 @@ pub struct Stopped {
     pub remaining: usize,
     /// Its stop command succeeded; true where there is none.
     pub reached: bool,
+    /// It answers nevertheless, so that it runs on elsewhere.
+    pub answers: bool,
     /// The devices' memory.
     pub memory: MemoryAfter,
 }
@@ -157,6 +159,7 @@ impl Running {
             killed: false,
             remaining: usize::from(self.death.is_none() && self.pid.is_some()),
             reached: false,
+            answers: false,
             memory: MemoryAfter::NotAsked,
         });
         stopped.took = began.elapsed();
@@ -201,12 +204,14 @@ impl Running {
                 killed,
                 remaining,
                 reached,
+                answers,
             } => {
                 self.ended = Some(Stopped {
                     took: Duration::ZERO,
                     killed: *killed,
                     remaining: *remaining,
                     reached: *reached,
+                    answers: *answers,
                     memory: MemoryAfter::NotAsked,
                 });
             }

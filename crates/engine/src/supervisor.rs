@@ -4,6 +4,7 @@
 
 use crate::exit::Exit;
 use crate::processes::{self, signal_group, signal_one, wait_until};
+use crate::readiness::still_answers;
 use crate::registry::{Entry, without_secrets};
 use crate::tool;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, set_child_subreaper, waitpid};
@@ -49,6 +50,8 @@ pub(crate) struct Charge {
     pub signal: StopSignal,
     pub grace: Duration,
     pub stop: Option<Vec<String>>,
+    /// Where it is asked whether it is gone.
+    pub answers_at: Vec<String>,
     pub registry: Option<PathBuf>,
 }
 
@@ -71,6 +74,7 @@ pub(crate) enum Event {
         killed: bool,
         remaining: usize,
         reached: bool,
+        answers: bool,
     },
 }
 
@@ -85,6 +89,12 @@ pub(crate) const BURIAL: Duration = Duration::from_secs(2);
 
 /// A stop command that takes longer has failed.
 const STOP_COMMAND_LIMIT: Duration = Duration::from_secs(60);
+
+/// Time for a server elsewhere to be gone after its stop.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Longest wait for one answer of a server that should be gone.
+const ANSWER: Duration = Duration::from_secs(2);
 
 /// Supervises one engine: reads its charge and then orders from `input`, reports on `output`.
 /// Returns when the engine is gone. To be called by the binary with its own standard input and
@@ -220,6 +230,7 @@ impl Ward {
             stop: self.charge.stop.as_deref().map(without_secrets),
             log: self.charge.log.clone().unwrap_or_default(),
             unreached: false,
+            answers_at: Vec::new(),
         };
         let path = Entry::path(folder, own);
         if std::fs::create_dir_all(folder).is_ok() && entry.write(&path).is_ok() {
@@ -249,34 +260,40 @@ impl Ward {
         }
         let (killed, remaining) = self.end_group(HASTY_GRACE);
         let reached = stopper.map(|mut stopper| stopper.finish(STOP_COMMAND_LIMIT));
-        self.note(remaining, reached);
-        Event::Ended {
-            killed,
-            remaining,
-            reached: reached.unwrap_or(true),
-        }
+        self.leave(killed, remaining, reached)
     }
 
     fn close(&mut self, grace: Duration, reached: Option<bool>) -> Event {
         let (killed, remaining) = self.end_group(grace);
-        self.note(remaining, reached);
+        self.leave(killed, remaining, reached)
+    }
+
+    /// Removes the note, or says in it that the engine could not be reached, or that it answers
+    /// although its stop command went well.
+    fn leave(&mut self, killed: bool, remaining: usize, reached: Option<bool>) -> Event {
+        let mut answers = false;
+        if remaining == 0 {
+            wait_until(FAREWELL, || {
+                answers = still_answers(&self.charge.answers_at, ANSWER);
+                !answers
+            });
+        }
+        if let Some((mut entry, path)) = self.entry.take() {
+            entry.unreached = reached == Some(false);
+            if answers {
+                entry.answers_at.clone_from(&self.charge.answers_at);
+            }
+            if entry.unreached || answers {
+                let _ = entry.write(&path);
+            } else if remaining == 0 {
+                let _ = std::fs::remove_file(path);
+            }
+        }
         Event::Ended {
             killed,
             remaining,
             reached: reached.unwrap_or(true),
-        }
-    }
-
-    /// Removes the note, or says in it that the engine could not be reached.
-    fn note(&mut self, remaining: usize, reached: Option<bool>) {
-        let Some((mut entry, path)) = self.entry.take() else {
-            return;
-        };
-        if reached == Some(false) {
-            entry.unreached = true;
-            let _ = entry.write(&path);
-        } else if remaining == 0 {
-            let _ = std::fs::remove_file(path);
+            answers,
         }
     }
 

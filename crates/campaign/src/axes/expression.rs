@@ -181,6 +181,11 @@ impl Reader<'_> {
 }
 
 impl Expression {
+    /// Whether it says more than one name or number.
+    pub fn is_computed(&self) -> bool {
+        !matches!(self.root, Node::Name(_) | Node::Number(_))
+    }
+
     /// The names that it needs.
     pub fn names(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();

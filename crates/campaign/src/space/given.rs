@@ -1,7 +1,8 @@
 //! A flag's values as a study writes them.
 
 use super::{Derived, Dimension, Domain, DomainError, Space, SpaceError, Spacing, Value, preset};
-use inferometer_catalog::engine::{EngineKind, Version, flag, nearest_names};
+use inferometer_catalog::engine::value::switch;
+use inferometer_catalog::engine::{EngineKind, Flag, Version, flag, nearest_names};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -32,7 +33,8 @@ pub struct GivenRange {
 }
 
 impl GivenRange {
-    fn domain(&self, flag: &str) -> Result<Domain, SpaceError> {
+    /// Choices of a switch are on and off, however they are written.
+    fn domain(&self, flag: &str, known: Option<&Flag>) -> Result<Domain, SpaceError> {
         let spacing = match self.log {
             true => Spacing::Log(self.step),
             false => Spacing::Linear(self.step),
@@ -42,7 +44,14 @@ impl GivenRange {
             (Some([low, high]), None, None, None) => Domain::int(low, high, spacing),
             (None, Some([low, high]), None, None) => Domain::float(low, high, spacing),
             (None, None, Some(true), None) if !spaced => Ok(Domain::bool()),
-            (None, None, None, Some(values)) if !spaced => Domain::choice(values.clone()),
+            (None, None, None, Some(values)) if !spaced => {
+                let is_switch = known.is_some_and(|known| !known.kind.takes_value());
+                let read = |value: &Value| match is_switch {
+                    true => switched(flag, value),
+                    false => Ok(value.clone()),
+                };
+                Domain::choice(values.iter().map(read).collect::<Result<_, _>>()?)
+            }
             _ => {
                 return Err(SpaceError::NoRange {
                     flag: flag.to_owned(),
@@ -53,6 +62,17 @@ impl GivenRange {
             flag: flag.to_owned(),
             error,
         })
+    }
+}
+
+fn switched(flag: &str, value: &Value) -> Result<Value, SpaceError> {
+    let word = value.to_string();
+    match switch(&word) {
+        Some(on) => Ok(Value::Bool(on)),
+        None => Err(SpaceError::NoSwitch {
+            flag: flag.to_owned(),
+            word,
+        }),
     }
 }
 
@@ -72,7 +92,7 @@ impl Space {
             }
         }
         for (name, given) in given {
-            known(engine, version, name)?;
+            let known = known(engine, version, name)?;
             match given {
                 GivenDomain::Derived(text) => {
                     let expression = text.parse().map_err(|error| SpaceError::Expression {
@@ -86,7 +106,7 @@ impl Space {
                     });
                 }
                 GivenDomain::Searched(range) => {
-                    searched.insert(name.clone(), range.domain(name)?);
+                    searched.insert(name.clone(), range.domain(name, known)?);
                 }
             }
         }
@@ -100,10 +120,15 @@ impl Space {
     }
 }
 
-/// Whether the engine has the flag; of a custom engine nothing is known.
-fn known(engine: EngineKind, version: Version, name: &str) -> Result<(), SpaceError> {
-    if engine == EngineKind::Custom || flag(engine, version, name).is_some() {
-        return Ok(());
+/// The engine's flag; of a custom engine nothing is known.
+fn known(
+    engine: EngineKind,
+    version: Version,
+    name: &str,
+) -> Result<Option<&'static Flag>, SpaceError> {
+    let found = flag(engine, version, name);
+    if engine == EngineKind::Custom || found.is_some() {
+        return Ok(found);
     }
     let gone = flag::table(engine).iter().any(|flag| flag.name == name);
     let nearest = nearest_names(engine, version, name);
@@ -117,4 +142,36 @@ fn known(engine: EngineKind, version: Version, name: &str) -> Result<(), SpaceEr
         flag: name.to_owned(),
         nearest,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn space(flag: &str, range: &str) -> Result<Space, String> {
+        let given: BTreeMap<String, GivenDomain> =
+            toml::from_str(&format!("{flag} = {range}")).unwrap();
+        let newest = EngineKind::Vllm.newest();
+        Space::of_study(EngineKind::Vllm, newest, &[], &given).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn choices_of_a_switch_are_on_and_off_however_they_are_written() {
+        for words in [
+            r#"["on", "off"]"#,
+            "[1, 0]",
+            r#"["Yes", "no"]"#,
+            "[true, false]",
+        ] {
+            let space = space("enable-prefix-caching", &format!("{{ choice = {words} }}"));
+            let levels = space.unwrap().dimensions()[0].domain.levels();
+            assert_eq!(levels, [Value::Bool(true), Value::Bool(false)], "{words}");
+        }
+        let said = space("enable-prefix-caching", r#"{ choice = ["on", "maybe"] }"#);
+        assert!(said.unwrap_err().contains("'maybe' says neither"));
+        // Words of other flags stay what they are.
+        let space = space("kv-cache-dtype", r#"{ choice = ["auto", "fp8"] }"#).unwrap();
+        let auto = Value::Text("auto".into());
+        assert_eq!(space.dimensions()[0].domain.levels()[0], auto);
+    }
 }

@@ -78,6 +78,14 @@ pub enum SpaceError {
         /// `; did you mean …`, or a remedy.
         nearest: String,
     },
+    /// A choice that says neither on nor off.
+    #[error("'{flag}' is on or off, and '{word}' says neither; write {{ bool = true }}")]
+    NoSwitch {
+        /// The flag.
+        flag: String,
+        /// As given.
+        word: String,
+    },
     /// No such preset.
     #[error("there is no preset '{given}'; there are {known}")]
     UnknownPreset {

@@ -6,7 +6,8 @@ use crate::space::{GivenDomain, Space, SpaceError};
 use crate::trial::Level;
 use inferometer_catalog::engine::command::CommandError;
 use inferometer_catalog::engine::words::split;
-use inferometer_catalog::engine::{LaunchCommand, Version};
+use inferometer_catalog::engine::{LaunchCommand, Version, nearest};
+use inferometer_core::figures;
 use inferometer_core::judge::Thresholds;
 use inferometer_core::options::{ConnectionOptions, LoadOptions, WorkOptions};
 use inferometer_core::scenario::{BadValue, Tag};
@@ -35,6 +36,14 @@ pub enum StudyError {
     /// Nothing to reach.
     #[error("[goal] has no objective; give maximize = \"throughput.output_tokens_per_s\"")]
     NoObjective,
+    /// A place that no summary has.
+    #[error("[goal] there is no figure '{path}'{meant}")]
+    NoFigure {
+        /// As given.
+        path: String,
+        /// `; did you mean …`, or a remedy.
+        meant: String,
+    },
     /// The capacity search needs a limit.
     #[error("[load] capacity = true needs a limit; give [goal] slo = [\"ttft.p99=1s\"]")]
     CapacityWithoutSlo,
@@ -120,11 +129,37 @@ struct GivenSpace {
 #[derive(Deserialize)]
 struct GivenLoad {
     #[serde(default)]
-    concurrency: Vec<u32>,
+    concurrency: Streams,
     #[serde(default)]
     capacity: bool,
     #[serde(flatten)]
     other: toml::Table,
+}
+
+/// One number of streams or several.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "write concurrency = 64, or several as in [16, 64]"
+)]
+enum Streams {
+    One(u32),
+    Several(Vec<u32>),
+}
+
+impl Default for Streams {
+    fn default() -> Self {
+        Streams::Several(Vec::new())
+    }
+}
+
+impl Streams {
+    fn list(&self) -> &[u32] {
+        match self {
+            Streams::One(count) => std::slice::from_ref(count),
+            Streams::Several(counts) => counts,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -239,6 +274,7 @@ impl std::str::FromStr for Study {
         if levels.contains(&Level::Capacity) && goal.slos.is_empty() {
             return Err(StudyError::CapacityWithoutSlo);
         }
+        check_figures(&goal, &levels)?;
         Ok(Study {
             engine,
             space,
@@ -253,6 +289,32 @@ impl std::str::FromStr for Study {
             last_stage: given.last_stage.last_stage()?,
         })
     }
+}
+
+/// A goal that no measurement can have is refused before anything is started for it.
+fn check_figures(goal: &Goal, levels: &[Level]) -> Result<(), StudyError> {
+    let known = match levels.contains(&Level::Capacity) {
+        true => figures::of_capacity(),
+        false => figures::of_summary(),
+    };
+    let mut paths = goal.objectives.iter().map(|objective| &objective.path);
+    let Some(path) = paths.find(|path| !known.contains(path)) else {
+        return Ok(());
+    };
+    // The end of a path alone, or all of it with a slip.
+    let end = format!(".{path}");
+    let whole = known.iter().find(|one| one.ends_with(&end));
+    let dashed: Vec<String> = known.iter().map(|one| one.replace('_', "-")).collect();
+    let near = nearest(dashed.iter().map(String::as_str), path);
+    let near = (near.first()).and_then(|near| dashed.iter().position(|one| one == near));
+    let meant = match whole.or_else(|| known.get(near?)) {
+        Some(meant) => format!("; did you mean {meant}?"),
+        None => "; give a place of summary.json, such as throughput.output_tokens_per_s or latency.ttft_ms.p99".to_owned(),
+    };
+    Err(StudyError::NoFigure {
+        path: path.clone(),
+        meant,
+    })
 }
 
 impl GivenEngine {
@@ -280,7 +342,7 @@ impl GivenEngine {
 
 impl GivenLoad {
     fn load(self) -> Result<(LoadOptions, Vec<Level>), StudyError> {
-        let levels = match (self.concurrency.as_slice(), self.capacity) {
+        let levels = match (self.concurrency.list(), self.capacity) {
             ([], false) => return Err(StudyError::Load("nothing")),
             ([_, ..], true) => return Err(StudyError::Load("both concurrency and capacity")),
             ([], true) => vec![Level::Capacity],

@@ -1,19 +1,19 @@
 //! Which flags matter, and which way: a small forest of regression trees learns the objective
 //! from the trials, and each flag is worth the variance that it explains by itself.
 
+mod forest;
+
 use crate::search::{Observation, Outcome};
 use crate::space::{Coordinate, Space, Value};
-use inferometer_core::seed::{Dimension, rng};
-use rand::{Rng, RngExt};
+use forest::{Forest, Row, partings};
 use serde::{Deserialize, Serialize};
 
-/// Trees of the forest.
-const TREES: u64 = 64;
 /// Trials without which no forest says anything.
 const LEAST_TRIALS: usize = 8;
-/// Fewest trials on each side of a split.
-const LEAST_LEAF: usize = 2;
-const DEEPEST: usize = 8;
+/// A forest that foretells less than this share of trials that it has not seen has learned noise.
+const LEAST_FORESEEN: f64 = 0.25;
+/// Flags whose best splits of the trials correlate by more than this cannot be told apart.
+const TOGETHER: f64 = 0.8;
 /// Flags that explain less than this share do nothing that could be told from chance.
 const NOTHING: f64 = 0.005;
 /// A curve that rises or falls by less than this share of its range is level.
@@ -34,6 +34,9 @@ pub struct Importance {
     pub effect: Effect,
     /// The value at which the objective is best, all else alike; absent without an effect.
     pub best_at: Option<Value>,
+    /// Flags that changed together with it, so that the trials cannot tell which of them matters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_with: Vec<String>,
 }
 
 /// Which way a flag moves the objective, towards better.
@@ -50,6 +53,8 @@ pub enum Effect {
     Choice,
     /// Next to none.
     None,
+    /// It had one value in all trials that count.
+    NotVaried,
 }
 
 /// The flags by importance, the most important first; empty with too few trials. Trials that met
@@ -88,31 +93,41 @@ pub fn importance(
     if rows.len() < LEAST_TRIALS {
         return Vec::new();
     }
-    let forest: Vec<Tree> = (0..TREES)
-        .map(|tree| {
-            let mut random = rng(seed, Dimension::Bootstrap, tree);
-            let drawn: Vec<&Row> = (0..rows.len())
-                .map(|_| &rows[random.random_range(0..rows.len())])
-                .collect();
-            Tree::grow(space, &drawn, DEEPEST, &mut random)
-        })
-        .collect();
+    let forest = Forest::grow(space, &rows, seed);
+    let is_blind = forest.foreseen(&rows) < LEAST_FORESEEN;
     let curves: Vec<(Vec<Value>, Vec<f64>)> = (0..space.dimensions().len())
         .map(|flag| curve(space, &forest, &rows, flag))
         .collect();
     let usual = rows.iter().map(|row| row.value.abs()).sum::<f64>() / rows.len() as f64;
     let unnoticed = NOTICED * noise.unwrap_or(0.0) * usual;
     let variances: Vec<f64> = (curves.iter())
-        .map(|(_, curve)| match range(curve) > unnoticed {
+        .map(|(_, curve)| match range(curve) > unnoticed && !is_blind {
             true => variance(curve),
             false => 0.0,
         })
         .collect();
     let total: f64 = variances.iter().sum();
-    let mut found: Vec<Importance> = (space.dimensions().iter().zip(curves).zip(variances))
-        .map(|((dimension, (values, curve)), variance)| {
-            let share = if total > 0.0 { variance / total } else { 0.0 };
+    let shares: Vec<f64> = (variances.iter())
+        .map(|variance| if total > 0.0 { variance / total } else { 0.0 })
+        .collect();
+    let partings = partings(space, &rows);
+    let changed_with = |flag: usize| -> Vec<String> {
+        let matters = |flag: usize| shares[flag] >= NOTHING;
+        let is_like = |other: usize| match (&partings[flag], &partings[other]) {
+            (Some(own), Some(others)) => correlation(own, others).abs() > TOGETHER,
+            _ => false,
+        };
+        (0..shares.len())
+            .filter(|&other| other != flag && matters(flag) && matters(other) && is_like(other))
+            .map(|other| space.dimensions()[other].name.clone())
+            .collect()
+    };
+    let is_varied = |flag: usize| rows.iter().any(|row| row.at[flag] != rows[0].at[flag]);
+    let mut found: Vec<Importance> = (space.dimensions().iter().zip(curves).enumerate())
+        .map(|(flag, (dimension, (values, curve)))| {
+            let share = shares[flag];
             let (effect, best) = match (share < NOTHING, dimension.domain.is_unordered()) {
+                _ if !is_varied(flag) => (Effect::NotVaried, None),
                 (true, _) => (Effect::None, None),
                 (false, true) => (Effect::Choice, highest(&curve)),
                 (false, false) => direction(&curve),
@@ -122,6 +137,7 @@ pub fn importance(
                 share,
                 effect,
                 best_at: best.map(|best| values[best].clone()),
+                changed_with: changed_with(flag),
             }
         })
         .collect();
@@ -131,11 +147,6 @@ pub fn importance(
             .then_with(|| a.flag.cmp(&b.flag))
     });
     found
-}
-
-struct Row {
-    at: Vec<f64>,
-    value: f64,
 }
 
 fn numbers(coordinates: &[Coordinate]) -> Vec<f64> {
@@ -148,7 +159,7 @@ fn numbers(coordinates: &[Coordinate]) -> Vec<f64> {
 
 /// The mean prediction at each level of a flag that the trials reach to, over the other flags as
 /// they were tried.
-fn curve(space: &Space, forest: &[Tree], rows: &[Row], flag: usize) -> (Vec<Value>, Vec<f64>) {
+fn curve(space: &Space, forest: &Forest, rows: &[Row], flag: usize) -> (Vec<Value>, Vec<f64>) {
     let domain = &space.dimensions()[flag].domain;
     let tried = || rows.iter().map(|row| row.at[flag]);
     let (least, most) = (
@@ -173,12 +184,23 @@ fn curve(space: &Space, forest: &[Tree], rows: &[Row], flag: usize) -> (Vec<Valu
         let predicted = rows.iter().map(|row| {
             let mut at = row.at.clone();
             at[flag] = set;
-            forest.iter().map(|tree| tree.predict(&at)).sum::<f64>() / forest.len() as f64
+            forest.predict(&at)
         });
         predicted.sum::<f64>() / rows.len() as f64
     };
     let curve = levels.iter().map(mean_at).collect();
     (levels, curve)
+}
+
+/// Of two partings of the same trials: 1 for the same, -1 for the same with sides exchanged.
+fn correlation(a: &[bool], b: &[bool]) -> f64 {
+    let share = |holds: &dyn Fn(bool, bool) -> bool| {
+        let count = a.iter().zip(b).filter(|(a, b)| holds(**a, **b)).count();
+        count as f64 / a.len() as f64
+    };
+    let (in_a, in_b) = (share(&|a, _| a), share(&|_, b| b));
+    let both = share(&|a, b| a && b);
+    (both - in_a * in_b) / (in_a * (1.0 - in_a) * in_b * (1.0 - in_b)).sqrt()
 }
 
 fn variance(curve: &[f64]) -> f64 {
@@ -218,103 +240,5 @@ fn direction(curve: &[f64]) -> (Effect, Option<usize>) {
         all if all > 0.0 && up / all >= LEVEL && is_best(last) => (Effect::Rises, Some(last)),
         all if all > 0.0 && down / all >= LEVEL && is_best(0) => (Effect::Falls, Some(0)),
         _ => (Effect::Mixed, best),
-    }
-}
-
-enum Tree {
-    Leaf(f64),
-    Split {
-        flag: usize,
-        test: Test,
-        yes: Box<Tree>,
-        no: Box<Tree>,
-    },
-}
-
-/// What a split asks of one flag.
-#[derive(Clone, Copy)]
-enum Test {
-    AtMost(f64),
-    Is(f64),
-}
-
-impl Test {
-    fn holds(self, value: f64) -> bool {
-        match self {
-            Test::AtMost(limit) => value <= limit,
-            Test::Is(category) => value == category,
-        }
-    }
-}
-
-impl Tree {
-    fn grow(space: &Space, rows: &[&Row], depth: usize, random: &mut impl Rng) -> Tree {
-        let mean = rows.iter().map(|row| row.value).sum::<f64>() / rows.len().max(1) as f64;
-        let spread = |part: &[&Row]| {
-            let mean = part.iter().map(|row| row.value).sum::<f64>() / part.len().max(1) as f64;
-            part.iter()
-                .map(|row| (row.value - mean).powi(2))
-                .sum::<f64>()
-        };
-        let whole = spread(rows);
-        if depth == 0 || rows.len() < 2 * LEAST_LEAF || whole <= 0.0 {
-            return Tree::Leaf(mean);
-        }
-        let mut best: Option<(f64, usize, Test)> = None;
-        for (flag, dimension) in space.dimensions().iter().enumerate() {
-            // Each split sees two flags of three, so that the strongest cannot hide the others.
-            if random.random_range(0..3) == 0 && space.dimensions().len() > 1 {
-                continue;
-            }
-            let mut values: Vec<f64> = rows.iter().map(|row| row.at[flag]).collect();
-            values.sort_unstable_by(f64::total_cmp);
-            values.dedup();
-            let tests = values
-                .windows(2)
-                .map(|pair| match dimension.domain.is_unordered() {
-                    true => Test::Is(pair[1]),
-                    false => Test::AtMost((pair[0] + pair[1]) / 2.0),
-                });
-            for test in tests {
-                let (yes, no): (Vec<&Row>, Vec<&Row>) =
-                    rows.iter().partition(|row| test.holds(row.at[flag]));
-                if yes.len() < LEAST_LEAF || no.len() < LEAST_LEAF {
-                    continue;
-                }
-                let left = spread(&yes) + spread(&no);
-                if best.is_none_or(|(least, ..)| left < least) {
-                    best = Some((left, flag, test));
-                }
-            }
-        }
-        let Some((_, flag, test)) = best.filter(|(left, ..)| *left < whole) else {
-            return Tree::Leaf(mean);
-        };
-        let (yes, no): (Vec<&Row>, Vec<&Row>) =
-            rows.iter().partition(|row| test.holds(row.at[flag]));
-        Tree::Split {
-            flag,
-            test,
-            yes: Box::new(Tree::grow(space, &yes, depth - 1, random)),
-            no: Box::new(Tree::grow(space, &no, depth - 1, random)),
-        }
-    }
-
-    fn predict(&self, at: &[f64]) -> f64 {
-        match self {
-            Tree::Leaf(value) => *value,
-            Tree::Split {
-                flag,
-                test,
-                yes,
-                no,
-            } => {
-                if test.holds(at[*flag]) {
-                    yes.predict(at)
-                } else {
-                    no.predict(at)
-                }
-            }
-        }
     }
 }

@@ -50,7 +50,7 @@ pub fn template(command: &LaunchCommand, version: Version) -> String {
     }
     line("\n[work]\ninput-tokens = \"512\"\noutput-tokens = \"128\"\n# data = \"ShareGPT.json\"");
     line(
-        "\n[load]\nconcurrency = [64]            # several levels are measured on each start: [16, 64, 256]\n# capacity = true             # instead: the highest load that meets the SLOs\nrequests = 256",
+        "\n[load]\nconcurrency = [64]            # several levels are measured on each start: [16, 64, 256]\n# capacity = true             # instead: the highest load that meets the SLOs, with maximize = \"value\"\nrequests = 256",
     );
     line(
         "\n[goal]\nmaximize = \"throughput.output_tokens_per_s\"   # any figure of summary.json; several in brackets\n# minimize = \"latency.ttft_ms.p99\"\n# slo = [\"ttft.p99=1s\", \"tpot.p99=50ms\"]",

@@ -1,5 +1,5 @@
 use super::*;
-use crate::space::{NoRules, Value};
+use crate::space::{Dimension, Domain, NoRules, Spacing, Value};
 use crate::trial::{Ending, Measurement, Proposal};
 use serde_json::json;
 
@@ -148,7 +148,9 @@ fn what_is_wrong_is_named_with_a_remedy() {
             .to_string()
             .contains("the space is empty")
     );
-    let capacity = STUDY.replace("concurrency = [64]", "capacity = true");
+    let capacity = STUDY
+        .replace("concurrency = [64]", "capacity = true")
+        .replace("throughput.output_tokens_per_s", "value");
     assert_eq!(capacity.parse::<Study>().unwrap().levels, [Level::Capacity]);
     let unlimited = capacity.replace(r#"slo = ["ttft.p99=1s", "tpot.p99=50ms"]"#, "");
     assert!(
@@ -450,6 +452,115 @@ fn importance_finds_the_flags_of_a_known_function() {
             .iter()
             .all(|one| one.effect == Effect::None && one.share == 0.0 && one.best_at.is_none())
     );
+}
+
+#[test]
+fn a_misspelt_objective_is_refused_with_its_neighbour_before_anything_starts() {
+    let said = |path: &str| {
+        let text = STUDY.replace("throughput.output_tokens_per_s", path);
+        text.parse::<Study>().map_err(|error| error.to_string())
+    };
+    for slip in ["throughput.output_tok_per_s", "output_tokens_per_s"] {
+        let said = said(slip).unwrap_err();
+        assert!(said.contains(slip), "{said}");
+        assert!(
+            said.contains("did you mean throughput.output_tokens_per_s?"),
+            "{said}"
+        );
+    }
+    assert!(said("nonsense").unwrap_err().contains("summary.json"));
+    for good in [
+        "latency.ttft_ms.p99",
+        "slo.goodput_per_s",
+        "server.kv_use.max",
+    ] {
+        assert!(said(good).is_ok(), "{good}");
+    }
+}
+
+#[test]
+fn one_load_needs_no_brackets() {
+    let text = STUDY
+        .lines()
+        .map(|line| match line.starts_with("concurrency") {
+            true => "concurrency = 96",
+            false => line,
+        });
+    let study: Study = text.collect::<Vec<_>>().join("\n").parse().unwrap();
+    assert_eq!(study.levels, [Level::Concurrency(96)]);
+}
+
+/// Trials of a space of `a`, `b` and `mode` with what each was worth.
+fn tried(trials: &[(i64, i64, &str, f64)]) -> (Space, Vec<Observation>) {
+    let dimension = |name: &str, domain| Dimension {
+        name: name.to_owned(),
+        domain,
+    };
+    let words = ["fast", "exact"].map(|word| Value::Text(word.into()));
+    let dimensions = vec![
+        dimension("a", Domain::int(1, 128, Spacing::Log(None)).unwrap()),
+        dimension("b", Domain::int(1, 64, Spacing::Linear(None)).unwrap()),
+        dimension("mode", Domain::choice(words.to_vec()).unwrap()),
+    ];
+    let past = trials.iter().map(|&(a, b, mode, value)| Observation {
+        point: [
+            ("a", Value::Int(a)),
+            ("b", Value::Int(b)),
+            ("mode", Value::Text(mode.into())),
+        ]
+        .into_iter()
+        .collect(),
+        outcome: Outcome::Measured {
+            objectives: vec![value],
+            violation: 0.0,
+        },
+    });
+    (Space::new(dimensions, Vec::new()).unwrap(), past.collect())
+}
+
+#[test]
+fn flags_that_changed_together_share_what_they_explain_and_are_named() {
+    let (space, past) = tried(&[
+        (11, 33, "exact", 69.7),
+        (11, 32, "exact", 69.6),
+        (13, 52, "exact", 66.9),
+        (2, 31, "fast", 199.9),
+        (1, 30, "fast", 206.7),
+        (1, 15, "fast", 189.7),
+        (1, 36, "fast", 200.9),
+        (1, 34, "fast", 214.5),
+        (1, 38, "fast", 213.3),
+        (1, 43, "fast", 210.0),
+        (1, 44, "fast", 180.8),
+    ]);
+    for seed in 0..5 {
+        let found = importance(&space, &past, Some(0.04), seed);
+        let of = |flag: &str| found.iter().find(|one| one.flag == flag).unwrap();
+        assert!((0.25..0.75).contains(&of("mode").share), "{found:?}");
+        assert!((0.25..0.75).contains(&of("a").share), "{found:?}");
+        assert!(of("b").share < 0.1, "{found:?}");
+        assert_eq!(of("mode").changed_with, ["a"], "{found:?}");
+        assert_eq!(of("a").changed_with, ["mode"], "{found:?}");
+    }
+}
+
+#[test]
+fn a_flag_of_one_value_was_not_varied_and_one_odd_trial_is_no_effect() {
+    let (space, past) = tried(&[
+        (11, 33, "exact", 163.5),
+        (11, 32, "exact", 164.1),
+        (10, 52, "exact", 164.1),
+        (1, 34, "exact", 155.8),
+        (11, 30, "exact", 164.1),
+        (6, 64, "exact", 164.5),
+        (1, 36, "exact", 164.8),
+        (1, 35, "exact", 164.6),
+    ]);
+    let found = importance(&space, &past, Some(0.001), 1);
+    let of = |flag: &str| found.iter().find(|one| one.flag == flag).unwrap().effect;
+    assert_eq!(of("mode"), Effect::NotVaried);
+    assert_eq!(of("a"), Effect::None);
+    assert_eq!(of("b"), Effect::None);
 }
 
 #[test]

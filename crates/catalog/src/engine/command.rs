@@ -259,25 +259,25 @@ impl LaunchCommand {
         self.flags.iter().filter(|given| !given.known)
     }
 
-    /// Puts a flag in, in place of all earlier ones of that name.
+    /// Puts a flag in, in place of all earlier ones of that name. A switch is put in or switched
+    /// off by [`value::switch`]; a word that says neither stays with it, for the engine's rules
+    /// to refuse.
     pub fn set(&mut self, name: &str, value: Option<&str>) {
         let kind = flag::table(self.engine)
             .iter()
             .find(|flag| flag.name == name)
             .map(|f| f.kind);
-        let off = kind == Some(Kind::Switch) && value.and_then(value::boolean) == Some(false);
-        let switch = kind.is_some_and(|kind| !kind.takes_value());
+        let is_switch = kind.is_some_and(|kind| !kind.takes_value());
+        let said = value.filter(|_| is_switch).and_then(value::switch);
+        let off = said == Some(false);
+        let word = value.filter(|_| said.is_none()).map(str::to_owned);
         let given = GivenFlag {
             name: name.to_owned(),
             key: None,
             spelled: format!("--{}{name}", if off { "no-" } else { "" }),
             on: !off,
-            values: value
-                .filter(|_| !switch)
-                .map(str::to_owned)
-                .into_iter()
-                .collect(),
-            joined: false,
+            joined: is_switch && word.is_some(),
+            values: word.into_iter().collect(),
             known: kind.is_some(),
         };
         let place = self
@@ -287,7 +287,7 @@ impl LaunchCommand {
             .unwrap_or(self.flags.len());
         self.remove(name);
         // An `enable` flag has no way to say false but to be absent.
-        let absent = kind == Some(Kind::Enable) && value.and_then(value::boolean) == Some(false);
+        let absent = kind == Some(Kind::Enable) && off;
         if !absent {
             self.flags.insert(place.min(self.flags.len()), given);
         }

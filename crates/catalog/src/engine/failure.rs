@@ -92,7 +92,7 @@ pub fn explain<'a>(
         };
         weights_loaded |= matches!(
             fact,
-            Fact::WeightsLoaded { .. } | Fact::KvCacheMemory { .. }
+            Fact::WeightsLoaded { .. } | Fact::KvCacheMemory { .. } | Fact::NoMemoryForWork
         );
         ready |= fact == Fact::Ready;
         let Some(rank) = rank(&fact) else { continue };
@@ -122,11 +122,18 @@ pub fn explain<'a>(
         FailureClass::OutOfMemory if !weights_loaded => FailureClass::OutOfMemoryLoading,
         class => class,
     };
-    // That a child failed is the echo of an exception further up.
-    let cause = exception.filter(|_| fact == Fact::EngineCoreFailed);
+    let evidence = match fact {
+        // That a child failed is the echo of an exception further up.
+        Fact::EngineCoreFailed => quoted(exception.unwrap_or(line)),
+        Fact::EngineCoreKilled => format!(
+            "a process of the engine was killed, as by the kernel when the host's memory is out: {}",
+            quoted(line)
+        ),
+        _ => quoted(line),
+    };
     Failure {
         class,
-        evidence: Some(quoted(cause.unwrap_or(line))),
+        evidence: Some(evidence),
         fact: Some(fact),
     }
 }
@@ -136,17 +143,22 @@ fn quoted(line: &str) -> String {
 }
 
 /// What parents say of children that failed.
-const ECHOES: [&str; 6] = [
+const ECHOES: [&str; 7] = [
     "Engine core initialization failed",
     "Engine process failed to start",
     "EngineCore failed to start",
     "EngineCore encountered a fatal error",
+    "EngineCore encountered an issue",
     "WorkerProc initialization failed",
     "Received sigquit from a child process",
 ];
 
-/// The last line of a Python traceback: `torch.distributed.DistBackendError: NCCL error in: …`.
+/// The last line of a Python traceback, `torch.distributed.DistBackendError: NCCL error in: …`,
+/// or llama.cpp's word on why a model does not load.
 fn is_exception(line: &str) -> bool {
+    if line.contains("error loading model: ") {
+        return true;
+    }
     let names_one = |word: &str| {
         let name = word.strip_suffix(':');
         name.is_some_and(|name| name.ends_with("Error") || name.ends_with("Exception"))
@@ -165,171 +177,4 @@ fn rank(fact: &Fact) -> Option<u8> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn class(text: &str, code: i32) -> FailureClass {
-        explain(EngineKind::Vllm, text.lines().skip(3), Some(code)).class
-    }
-
-    #[test]
-    fn real_refusals_are_illegal_flags() {
-        for (text, code) in [
-            (
-                include_str!(
-                    "../../../../fixtures/engine/vllm/refused-batched-tokens-below-seqs.txt"
-                ),
-                1,
-            ),
-            (
-                include_str!("../../../../fixtures/engine/vllm/refused-unknown-flag.txt"),
-                2,
-            ),
-            (
-                include_str!("../../../../fixtures/engine/vllm/refused-zero-seqs.txt"),
-                1,
-            ),
-            (
-                include_str!("../../../../fixtures/engine/vllm/refused-bad-block-size.txt"),
-                1,
-            ),
-            (
-                include_str!("../../../../fixtures/engine/vllm/unforeseen-attention-backend.txt"),
-                1,
-            ),
-        ] {
-            assert_eq!(class(text, code), FailureClass::IllegalFlags, "{text}");
-        }
-    }
-
-    #[test]
-    fn the_cause_counts_and_not_its_echo() {
-        let text = include_str!("../../../../fixtures/engine/vllm/refused-kv-cache-too-small.txt");
-        let failure = explain(EngineKind::Vllm, text.lines(), Some(1));
-        assert_eq!(failure.class, FailureClass::NoRoomForKvCache);
-        assert!(matches!(
-            failure.fact,
-            Some(Fact::KvCacheTooSmall {
-                fitting: Some(896),
-                ..
-            })
-        ));
-        let text = include_str!("../../../../fixtures/engine/vllm/refused-port-taken.txt");
-        assert_eq!(class(text, 1), FailureClass::PortTaken);
-    }
-
-    #[test]
-    fn out_of_memory_is_told_apart_by_when_it_came() {
-        let oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.";
-        let at = |before: &str| {
-            explain(
-                EngineKind::Vllm,
-                [
-                    before,
-                    oom,
-                    "Engine core initialization failed. See root cause above.",
-                ],
-                Some(1),
-            )
-            .class
-        };
-        assert_eq!(
-            at("Starting to load model"),
-            FailureClass::OutOfMemoryLoading
-        );
-        assert_eq!(
-            at("Model loading took 12.37 GiB memory and 3.000000 seconds"),
-            FailureClass::OutOfMemory
-        );
-        assert_eq!(
-            at("INFO:     Application startup complete."),
-            FailureClass::OutOfMemoryUnderLoad
-        );
-        assert_eq!(
-            explain(EngineKind::Vllm, [], Some(-9)).class,
-            FailureClass::Crash
-        );
-    }
-
-    fn explained(engine: EngineKind, log: &str) -> (FailureClass, String) {
-        let failure = explain(engine, log.lines(), Some(1));
-        (failure.class, failure.evidence.unwrap_or_default())
-    }
-
-    #[test]
-    fn an_error_of_a_compiler_is_no_complaint_about_flags() {
-        let log = "\
-/tmp/tmpab/main.c:6:10: error: 'CUtensorMap' undeclared (first use in this function)
-/cache/decode.cu(12): error: identifier \"foo\" is undefined
-(EngineCore_DP0 pid=200) ERROR [core.py:708] subprocess.CalledProcessError: Command 'gcc' failed
-(APIServer pid=100) RuntimeError: Engine core initialization failed. See root cause above.";
-        let (class, evidence) = explained(EngineKind::Vllm, log);
-        assert_eq!(class, FailureClass::Crash);
-        assert!(evidence.contains("CalledProcessError"), "{evidence}");
-        let (class, _) = explained(
-            EngineKind::Sglang,
-            "launch_server.py: error: unrecognized arguments: --mem-fraction 0.8",
-        );
-        assert_eq!(class, FailureClass::IllegalFlags);
-    }
-
-    #[test]
-    fn the_cause_is_quoted_and_not_that_a_child_failed() {
-        let log = "\
-(EngineCore_DP0 pid=200) RuntimeError: The NVIDIA driver on your system is too old
-(EngineCore_DP0 pid=200) Exception: WorkerProc initialization failed due to an exception in a background process.
-(APIServer pid=100) RuntimeError: Engine core initialization failed. See root cause above.";
-        let (class, evidence) = explained(EngineKind::Vllm, log);
-        assert_eq!(class, FailureClass::Crash);
-        assert!(evidence.contains("driver on your system"), "{evidence}");
-        let log = "\
-[2026-11-15 10:00:25 TP1] Scheduler hit an exception: Traceback (most recent call last):
-RuntimeError: Ninja build failed. Ninja output:
-[2026-11-15 10:00:25] Received sigquit from a child process. It usually means the child failed.";
-        let failure = explain(EngineKind::Sglang, log.lines(), None);
-        assert!(failure.evidence.unwrap().starts_with("RuntimeError: Ninja"));
-    }
-
-    #[test]
-    fn memory_is_told_apart_by_who_lacked_it() {
-        let at = |engine, log: &str| explained(engine, log).0;
-        let llama = "\
-alloc_buffer: allocating 16384.00 MiB on device 0: cudaMalloc failed: out of memory
-llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache
-srv    load_model: failed to load model, 'x.gguf'";
-        assert_eq!(
-            at(EngineKind::LlamaServer, llama),
-            FailureClass::NoRoomForKvCache
-        );
-        let taken = "ValueError: The memory capacity is unbalanced. Some GPUs may be occupied by other processes. pre_model_load_memory=78.2";
-        assert_eq!(
-            at(EngineKind::Sglang, taken),
-            FailureClass::MemoryTakenAtStart
-        );
-        for line in [
-            "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 448.00 MiB.",
-            "Cuda failure 2 'out of memory'",
-            "RuntimeError: CUDA driver error: out of memory",
-        ] {
-            assert_eq!(
-                at(EngineKind::Vllm, line),
-                FailureClass::OutOfMemoryLoading,
-                "{line}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_model_behind_a_gate_is_missing() {
-        let log = "\
-huggingface_hub.errors.GatedRepoError: 401 Client Error. (Request ID: Root=1-68)
-Cannot access gated repo for url https://huggingface.co/m/resolve/main/config.json.
-OSError: You are trying to access a gated repo.";
-        let (class, evidence) = explained(EngineKind::Vllm, log);
-        assert_eq!(class, FailureClass::MissingModel);
-        assert!(
-            evidence.starts_with("Cannot access gated repo"),
-            "{evidence}"
-        );
-    }
-}
+mod tests;

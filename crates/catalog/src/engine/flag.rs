@@ -192,6 +192,20 @@ pub fn table(engine: EngineKind) -> &'static [Flag] {
     })
 }
 
+/// Versions of an engine at which its flags changed, the newest first.
+pub fn versions(engine: EngineKind) -> Vec<Version> {
+    let newest = engine.newest();
+    let changes = table(engine)
+        .iter()
+        .flat_map(|flag| flag.since.into_iter().chain(flag.until));
+    let mut all: Vec<Version> = changes.chain([newest]).collect();
+    all.retain(|version| *version <= newest);
+    all.sort_unstable();
+    all.dedup();
+    all.reverse();
+    all
+}
+
 /// The flags that this version of an engine knows.
 pub fn flags(engine: EngineKind, version: Version) -> Vec<&'static Flag> {
     table(engine)

@@ -8,6 +8,7 @@ use super::{EngineKind, Version};
 
 mod pattern;
 mod table;
+mod told;
 
 use table::{LINES, Line, Name};
 
@@ -124,7 +125,7 @@ pub enum Fact {
     },
     /// Others hold memory of some of the devices.
     MemoryOccupied,
-    /// Nothing is left for the KV cache.
+    /// Too little is left for the KV cache.
     NoMemoryForKvCache,
     /// What is left does not hold one request of full length.
     KvCacheTooSmall {
@@ -139,7 +140,11 @@ pub enum Fact {
     },
     /// An allocation on the device failed.
     DeviceOutOfMemory,
-    /// The engine behind the API died at the start; the cause stands above.
+    /// The weights are in memory, and nothing is left to compute with.
+    NoMemoryForWork,
+    /// The engine behind the API was killed.
+    EngineCoreKilled,
+    /// The engine behind the API died; the cause stands above.
     EngineCoreFailed,
     /// Somebody else has the port.
     AddressInUse,
@@ -159,8 +164,8 @@ impl Fact {
             Self::NoMemoryForKvCache | Self::KvCacheTooSmall { .. } => {
                 FailureClass::NoRoomForKvCache
             }
-            Self::DeviceOutOfMemory => FailureClass::OutOfMemory,
-            Self::EngineCoreFailed => FailureClass::Crash,
+            Self::DeviceOutOfMemory | Self::NoMemoryForWork => FailureClass::OutOfMemory,
+            Self::EngineCoreKilled | Self::EngineCoreFailed => FailureClass::Crash,
             Self::AddressInUse => FailureClass::PortTaken,
             Self::ModelMissing => FailureClass::MissingModel,
             Self::Refused(_) => FailureClass::IllegalFlags,
@@ -179,7 +184,7 @@ pub fn read_line(engine: EngineKind, line: &str) -> Option<Fact> {
         .filter(|known| known.name != Name::Refused || !is_of_compiler(line))
         .find_map(|known| {
             let slots = pattern::read(known.text, line)?;
-            table::fact(known.name, &slots)
+            told::fact(known.name, &slots)
         })
 }
 
@@ -195,7 +200,7 @@ fn is_of_compiler(line: &str) -> bool {
 /// Writes the line by which this version of an engine tells a fact, without time and process;
 /// `None` where it says nothing of the kind.
 pub fn write_line(engine: EngineKind, version: Version, fact: &Fact) -> Option<String> {
-    let (name, slots) = table::slots(fact);
+    let (name, slots) = told::slots(fact);
     let line = line_of(engine, version, name)?;
     pattern::write(line.text, &slots)
 }
@@ -219,7 +224,7 @@ fn line_of(engine: EngineKind, version: Version, name: Name) -> Option<&'static 
 /// `stamp` is `month-day hour:minute:second`. Lines of its web server have only
 /// `INFO:     ` in front (run: 0.32; the older form without process is of 0.6).
 pub fn vllm_prefix(version: Version, process: &str, pid: u32, stamp: &str, fact: &Fact) -> String {
-    let (name, _) = table::slots(fact);
+    let (name, _) = told::slots(fact);
     let Some(line) = line_of(EngineKind::Vllm, version, name) else {
         return String::new();
     };

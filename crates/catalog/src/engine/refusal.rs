@@ -33,6 +33,10 @@ pub enum Rule {
     HeadsNotDivisible,
     /// More devices asked for than there are.
     TooManyDevices,
+    /// A prompt chunk that is no whole number of KV pages.
+    ChunkNotOfPages,
+    /// Cached values in a format that needs fused attention, which is off.
+    QuantizedWithoutFlash,
     /// A KV block that the attention kernels cannot work with.
     BadBlockSize,
     /// No model was named.
@@ -55,6 +59,18 @@ pub struct Refusal {
     pub printed: String,
     /// Its exit status.
     pub exit_code: i32,
+}
+
+impl Refusal {
+    /// Its words with the flag, which pydantic names in a line of its own.
+    pub fn with_flag(&self) -> String {
+        match self.rule {
+            Rule::OutOfRange if !self.message.contains(&self.flag) => {
+                format!("--{}: {}", self.flag, self.message)
+            }
+            _ => self.message.clone(),
+        }
+    }
 }
 
 /// How a refusal is dressed.
@@ -167,10 +183,29 @@ impl Voice {
         }
     }
 
+    /// A rule whose words, if the engine has any, are not known: status 1.
+    pub fn plain(self, rule: Rule, flag: &str, message: String) -> Refusal {
+        Refusal {
+            rule,
+            flag: flag.into(),
+            printed: message.clone(),
+            message,
+            exit_code: 1,
+        }
+    }
+
     /// Numbers outside their ranges, all of one class: status 1.
     ///
     /// `flag` is the one that the user gave; another may only follow from it.
     pub fn out_of_range(self, flag: &str, class: &str, broken: &[BrokenBound]) -> Refusal {
+        let own = broken
+            .iter()
+            .find(|bound| bound.flag == flag)
+            .or(broken.first());
+        if self.engine != EngineKind::Vllm {
+            let message = own.map(BrokenBound::plainly).unwrap_or_default();
+            return self.plain(Rule::OutOfRange, flag, message);
+        }
         let plural = if broken.len() == 1 { "" } else { "s" };
         let mut printed = format!(
             "pydantic_core._pydantic_core.ValidationError: {} validation error{plural} for {class}",
@@ -183,10 +218,6 @@ impl Voice {
                 bound.message
             ));
         }
-        let own = broken
-            .iter()
-            .find(|bound| bound.flag == flag)
-            .or(broken.first());
         Refusal {
             rule: Rule::OutOfRange,
             flag: flag.into(),
@@ -202,10 +233,18 @@ impl Voice {
 pub(super) struct BrokenBound {
     pub flag: String,
     pub class: String,
+    /// pydantic's words.
     pub message: String,
+    /// `1.2, and must be less than or equal to 1`.
+    plain: String,
 }
 
 impl BrokenBound {
+    /// In our own words.
+    fn plainly(&self) -> String {
+        format!("--{} is out of range: it is {}", self.flag, self.plain)
+    }
+
     /// `bound` is pydantic's words, its name for them, and the limit.
     pub fn new(flag: &str, class: &str, given: &Value, bound: (&str, &str, f64)) -> Self {
         let (words, kind, limit) = bound;
@@ -218,6 +257,7 @@ impl BrokenBound {
         Self {
             flag: flag.into(),
             class: class.into(),
+            plain: format!("{given}, and must be {words} {limit}"),
             message: format!(
                 "Input should be {words} {limit} [type={kind}, input_value={given}, \
                  input_type={given_type}]"

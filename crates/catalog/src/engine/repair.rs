@@ -139,6 +139,13 @@ fn mend(
             (count(command, &name)? > fits).then_some(())?;
             set(command, &name, fits.to_string())
         }
+        Rule::ChunkNotOfPages => {
+            let page = count(command, "page-size").filter(|page| *page > 0)?;
+            let chunk = count(command, &name)?;
+            let whole = (chunk / page).max(1).checked_mul(page)?;
+            set(command, &name, whole.to_string())
+        }
+        Rule::QuantizedWithoutFlash => set(command, &name, "on".into()),
         Rule::BadBlockSize => {
             let unit = block_unit(device)?;
             let asked = count(command, &name).unwrap_or(unit);
@@ -260,6 +267,35 @@ mod tests {
         ] {
             assert_eq!(repaired(bad), good, "{bad}");
         }
+    }
+
+    #[test]
+    fn other_engines_are_mended_by_their_own_rules() {
+        let sglang = "python -m sglang.launch_server --model-path m";
+        let llama = "llama-server -m x.gguf";
+        for (bad, good) in [
+            (format!("{sglang} --tp 3"), format!("{sglang} --tp-size 2")),
+            (
+                format!("{sglang} --chunked-prefill-size 1000 --page-size 64"),
+                format!("{sglang} --chunked-prefill-size 960 --page-size 64"),
+            ),
+            (
+                format!("{llama} -ctv q8_0 -fa off"),
+                format!("{llama} -ctv q8_0 --flash-attn on"),
+            ),
+            (format!("{llama} --cache-type-k q9"), llama.to_owned()),
+        ] {
+            let command = LaunchCommand::parse_line(&bad).unwrap();
+            let version = command.engine.newest();
+            let mended = repair(&command, version, &h100(4), &model()).unwrap();
+            assert_eq!(mended.command.to_string(), good);
+        }
+        // Each group of data-parallel attention has its own heads.
+        let legal = format!("{sglang} --tp 3 --dp 3 --enable-dp-attention");
+        let command = LaunchCommand::parse_line(&legal).unwrap();
+        let version = command.engine.newest();
+        let kept = repair(&command, version, &h100(4), &model()).unwrap();
+        assert_eq!(kept.changes, []);
     }
 
     #[test]

@@ -159,6 +159,15 @@ pub fn read(kind: Kind, text: &str) -> Result<Value, String> {
     }
 }
 
+/// On or off, however people write it in a list of values for a switch.
+pub fn switch(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "true" | "on" | "yes" | "1" => Some(true),
+        "false" | "off" | "no" | "0" => Some(false),
+        _ => None,
+    }
+}
+
 /// `true` and `false` as the flags of 2024 took them.
 pub fn boolean(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {

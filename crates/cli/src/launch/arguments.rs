@@ -4,6 +4,7 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 use anyhow::bail;
+use inferometer_catalog::engine::Version;
 use inferometer_core::options::Options;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::units::Span;
@@ -22,6 +23,10 @@ pub struct EngineArguments {
     /// [docker stop NAME for docker run --name NAME]
     #[arg(long, value_name = "COMMAND")]
     pub engine_stop: Option<String>,
+    /// Version of an engine that cannot be asked for it, as behind docker, ssh or srun; what it
+    /// refuses depends on it
+    #[arg(long, value_name = "VERSION")]
+    pub engine_version: Option<Version>,
     /// How long the engine may take until it answers [30m]
     #[arg(long, value_name = "TIME")]
     pub engine_timeout: Option<Span>,
@@ -52,6 +57,10 @@ impl EngineArguments {
             ("--engine-url", self.engine_url.clone()),
             ("--engine-stop", self.engine_stop.clone()),
             (
+                "--engine-version",
+                self.engine_version.as_ref().map(ToString::to_string),
+            ),
+            (
                 "--engine-timeout",
                 self.engine_timeout.as_ref().map(ToString::to_string),
             ),
@@ -71,6 +80,7 @@ impl EngineArguments {
             let of_engine = [
                 ("--engine-url", self.engine_url.is_some()),
                 ("--engine-stop", self.engine_stop.is_some()),
+                ("--engine-version", self.engine_version.is_some()),
                 ("--engine-timeout", self.engine_timeout.is_some()),
                 ("--mindie-config", self.mindie_config.is_some()),
             ];

@@ -82,6 +82,7 @@ impl LaunchedEngine {
     /// Ends it and waits until the devices are as before; what did not go well is said.
     pub fn stop(self, progress: &Progress) {
         progress.say("stopping the engine");
+        let url = self.running.url().to_owned();
         let stopped = self.running.stop();
         if stopped.remaining > 0 {
             let count = stopped.remaining;
@@ -89,6 +90,11 @@ impl LaunchedEngine {
         }
         if !stopped.reached {
             progress.keep("the engine's stop command failed; it may still run");
+        }
+        if stopped.answers {
+            progress.keep(&format!(
+                "the engine still answers at {url} after its stop; end it there, and give a command that does with --engine-stop"
+            ));
         }
         if let MemoryAfter::Held { mib } = stopped.memory {
             progress.keep(&format!(

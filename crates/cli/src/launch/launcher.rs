@@ -9,14 +9,14 @@ use crate::progress::Progress;
 use anyhow::Context;
 use inferometer_catalog::device::{Device, Kind};
 use inferometer_catalog::engine::flag::{Lookup, lookup};
-use inferometer_catalog::engine::mindie::Config;
+use inferometer_catalog::engine::mindie::{Config, Server};
 use inferometer_catalog::engine::words::split;
 use inferometer_catalog::engine::{DeviceClass, DeviceKind, LaunchCommand, Version};
 use inferometer_core::environment::StartedEngine;
 use inferometer_core::hostile::printable;
 use inferometer_core::server::DeviceState;
 use inferometer_engine::{
-    Access, ConfigCopy, DeviceTool, Engine, Interview, Launch, Patience, Progress as Step,
+    Access, ConfigCopy, DeviceTool, Engine, Interview, Launch, Patience, Progress as Step, Proof,
     SUPERVISOR_WORD, StartFacts, Supervisor, changed_config, device_class, leftovers,
     without_secrets,
 };
@@ -59,7 +59,6 @@ impl Launcher {
     /// is given. `flags` are some that will be chosen, so that it is asked about these, too.
     pub fn new(
         arguments: &EngineArguments,
-        version: Option<Version>,
         flags: &Flags,
         progress: &mut Progress,
     ) -> anyhow::Result<Launcher> {
@@ -71,7 +70,8 @@ impl Launcher {
         }
         let command = LaunchCommand::parse(&arguments.engine)?;
         let engine = Engine::of(with_flags(&command, flags));
-        let engine = probed(engine, version, progress)?.with_command(with_inherited(command));
+        let engine = probed(engine, arguments.engine_version, progress)?
+            .with_command(with_inherited(command));
         let devices = DeviceTool::find();
         let classes = classes(&engine, devices.as_ref());
         Ok(Launcher {
@@ -97,8 +97,10 @@ impl Launcher {
             memory_gib: device.memory_bytes() / GIB,
             count: CARDS,
         };
+        let engine = Engine::new(&arguments.engine)?;
+        let version = arguments.engine_version.unwrap_or(engine.version());
         Ok(Launcher {
-            engine: Engine::new(&arguments.engine)?,
+            engine: engine.of_version(Some(version)),
             flags: Flags::new(),
             arguments: arguments.clone(),
             stop: None,
@@ -160,6 +162,11 @@ impl Launcher {
         &self.engine
     }
 
+    /// Its version by the user's word.
+    pub fn given_version(&self) -> Option<Version> {
+        self.arguments.engine_version
+    }
+
     /// The flags that were chosen.
     pub fn flags(&self) -> &Flags {
         &self.flags
@@ -180,6 +187,17 @@ impl Launcher {
         Some(self.foreseen(&first.to_string()))
     }
 
+    /// What its newest version would refuse, where an older one that it may be would not.
+    fn doubt(&self) -> Option<String> {
+        let limits = self.engine.model_limits();
+        let (objection, older) = self.engine.doubt(self.class(), limits.as_ref())?;
+        let (name, newest) = (self.engine.kind(), self.engine.version());
+        Some(format!(
+            "the version of {name} is not known: {newest} would refuse this command ({}), {older} would not, so that it is tried; name the version with --engine-version",
+            one_line(&objection.to_string())
+        ))
+    }
+
     fn foreseen(&self, message: &str) -> EngineFailure {
         EngineFailure::Foreseen {
             engine: self.engine.kind().to_string(),
@@ -197,6 +215,9 @@ impl Launcher {
     ) -> Result<LaunchedEngine, EngineFailure> {
         if let Some(objection) = self.objection() {
             return Err(objection);
+        }
+        if let Some(doubt) = self.doubt() {
+            progress.keep(&doubt);
         }
         let launch = self.launch(log, access, progress);
         let launch =
@@ -228,11 +249,7 @@ impl Launcher {
         let config = self.config_copy(folder)?;
         let given = self.arguments.engine_url.clone().or_else(|| {
             let server = &config.as_ref()?.config.server;
-            let scheme = if server.https_enabled {
-                "https"
-            } else {
-                "http"
-            };
+            let scheme = scheme(server);
             Some(format!("{scheme}://{}:{}", server.ip_address, server.port))
         });
         let (engine, Address { port, url }) =
@@ -240,6 +257,15 @@ impl Launcher {
                 progress.keep(said);
             })?;
         let mut launch = Launch::new(&engine, Some(port), log, supervisor);
+        if let Some(server) = config.as_ref().map(|copy| &copy.config.server) {
+            // Management has a port of its own, where it may be switched on.
+            let place = format!(
+                "{}:{}",
+                server.management_ip_address, server.management_port
+            );
+            let address = format!("{}://{place}/v2/health/ready", scheme(server));
+            launch.ready.instead.push(Proof::Answer(address));
+        }
         launch.url = url;
         launch.access = access;
         launch.devices.clone_from(&self.devices);
@@ -313,6 +339,13 @@ impl Launcher {
             log: launch.log.clone(),
             ..self.described(&version)
         })
+    }
+}
+
+fn scheme(server: &Server) -> &'static str {
+    match server.https_enabled {
+        true => "https",
+        false => "http",
     }
 }
 

@@ -159,7 +159,8 @@ pub fn simulated_host(name: Option<&str>, version: Option<Version>) -> anyhow::R
 
 /// The engine that `sim` would be with the same command, or without one.
 pub fn computed(connection: &Connection, launcher: Option<&Launcher>) -> anyhow::Result<Launch> {
-    let host = simulated_host(connection.sim_device.as_deref(), None)?;
+    let version = launcher.and_then(Launcher::given_version);
+    let host = simulated_host(connection.sim_device.as_deref(), version)?;
     if let Some(launcher) = launcher {
         let engine = launcher.engine();
         if engine.kind() == EngineKind::Custom {

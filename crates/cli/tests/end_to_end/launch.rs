@@ -317,3 +317,36 @@ fn the_log_of_a_running_server_tells_of_it() {
     measured(&empty, "empty").assert_refused(&["empty.log", "the engine's start"]);
     measured("none.log", "none").assert_refused(&["none.log"]);
 }
+
+/// The commands of all engines that were started for the runs below a folder.
+fn commands(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(commands(&path));
+        } else if path.ends_with("environment.json") {
+            let environment = RunDir::open(folder).unwrap().environment().unwrap();
+            found.push(environment.engine.unwrap().command.join(" "));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_switch_is_swept_on_and_off_and_nothing_between() {
+    let place = Place::new();
+    let sweep = |values: &str| {
+        let flag = format!("enable-prefix-caching={values}");
+        let options = ["4", "--requests", "4", "--engine-flag", &flag];
+        place.run(&words("sweep", &options, &engine(&[], &[])))
+    };
+    sweep("on,maybe").assert_refused(&["'maybe' says neither"]);
+    assert!(!place.path("out").exists());
+    let ended = sweep("on,off");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let started = commands(&place.path("out"));
+    let with = |flag: &str| started.iter().filter(|one| one.contains(flag)).count();
+    assert_eq!(with(" --enable-prefix-caching"), 1, "{started:?}");
+    assert_eq!(with(" --no-enable-prefix-caching"), 1, "{started:?}");
+}

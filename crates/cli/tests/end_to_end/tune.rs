@@ -317,6 +317,11 @@ fn bad_studies_are_refused_in_one_line() {
         "",
         &["maximize"],
     );
+    refused(
+        "throughput.output_tokens_per_s",
+        "throughput.output_tok_per_s",
+        &["[goal]", "did you mean throughput.output_tokens_per_s?"],
+    );
     refused("trials = 12", "trials = 0", &["[budget] trials"]);
     refused(
         "[budget]",

@@ -79,6 +79,12 @@ texts! {
         Choice => "one is better", "某一取值更优";
         /// Effect.
         NoEffect => "none seen", "未见影响";
+        /// Effect.
+        NotVaried => "not varied", "未改变取值";
+        /// Footnote: the objective that the shares are of.
+        ImportanceOf => "What moves {path}, the first of the objectives", "针对第一个目标 {path}";
+        /// Footnote: flags that cannot be told apart.
+        ChangedTogether => "{flags} changed together in these trials, so that it cannot be told which of them matters", "{flags} 在这些试验中同时改变，无法区分究竟是哪一个起作用";
         /// Heading: failures.
         Failures => "Failed trials by class", "失败试验分类";
         /// Column: class.

@@ -92,3 +92,37 @@ fn assignments_become_environment_and_a_container_has_its_stop_command() {
         ["sudo", "docker", "stop", "bench"]
     );
 }
+
+#[test]
+fn of_an_unknown_version_only_what_every_version_refuses_is_certain() {
+    // Newer versions have no swap space; a container without a tag may be an older one.
+    let old = engine("docker run -p 1:8000 vllm/vllm-openai --model m --swap-space 4");
+    assert_eq!(old.check(&gpu(), None), []);
+    let (objection, older) = old.doubt(&gpu(), None).unwrap();
+    assert!(objection.message.contains("--swap-space"), "{objection}");
+    assert!(older < old.version(), "{older}");
+    let newest = old.clone().of_version(Some(EngineKind::Vllm.newest()));
+    assert!(
+        newest.check(&gpu(), None)[0]
+            .message
+            .contains("--swap-space")
+    );
+    assert_eq!(newest.doubt(&gpu(), None), None);
+    // What none of them takes is refused without knowing which it is.
+    let bad = engine("docker run -p 1:8000 vllm/vllm-openai --model m --max-num-sqs 4");
+    assert_eq!(bad.check(&gpu(), None)[0].flag, "max-num-sqs");
+    assert_eq!(bad.doubt(&gpu(), None), None);
+}
+
+#[test]
+fn a_value_out_of_range_is_told_with_its_flag() {
+    let said = |line: &str| engine(line).check(&gpu(), None)[0].to_string();
+    let vllm = said("vllm serve m --gpu-memory-utilization 1.2");
+    assert!(vllm.starts_with("--gpu-memory-utilization: Input should be less"));
+    // SGLang's own words are not known.
+    let sglang = said("python -m sglang.launch_server --model-path m --tp 0");
+    assert_eq!(
+        sglang,
+        "--tp-size is out of range: it is 0, and must be greater than or equal to 1"
+    );
+}

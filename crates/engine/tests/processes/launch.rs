@@ -1,10 +1,10 @@
 //! Starting and stopping, on shell scripts that behave as engines do.
 
 use crate::stand_in::{eventually, lives, pids, script, serve};
-use inferometer_catalog::engine::FailureClass;
+use inferometer_catalog::engine::{EngineKind, FailureClass};
 use inferometer_engine::{
-    DeviceTool, Failure, Launch, LeftoverState, MemoryAfter, Progress, Running, StartError,
-    Wrapper, leftovers,
+    DeviceTool, Failure, Launch, LeftoverState, MemoryAfter, Progress, Readiness, Running,
+    StartError, Wrapper, leftovers,
 };
 use std::net::TcpListener;
 use std::ops::ControlFlow;
@@ -229,7 +229,8 @@ fn an_engine_is_ready_when_its_server_answers_200() {
     assert!(!running.stop().killed);
 }
 
-/// A start command that ends at once, as `docker run -d` does.
+/// A start command that ends at once, as `docker run -d` does. What it started answers until
+/// there is a file `stopped`.
 fn detached(folder: &std::path::Path, stop: &str) -> (Launch, Running) {
     let launch = script(folder, "true");
     let mut launch = launch.wrapped(&Wrapper {
@@ -241,11 +242,13 @@ fn detached(folder: &std::path::Path, stop: &str) -> (Launch, Running) {
     launch.ready.line = None;
     launch.ready.probes = vec!["/health".into()];
     let address = launch.url.trim_start_matches("http://").to_owned();
+    let mark = folder.join("stopped");
     let running = launch
         .start(&mut |progress| {
             if matches!(progress, Progress::Spawned { .. }) {
-                serve(TcpListener::bind(&address).unwrap(), |_| {
-                    (200, String::new())
+                let mark = mark.clone();
+                serve(TcpListener::bind(&address).unwrap(), move |_| {
+                    (if mark.exists() { 503 } else { 200 }, String::new())
                 });
             }
             ControlFlow::Continue(())
@@ -262,7 +265,58 @@ fn a_wrapped_engine_outlives_its_client_and_is_stopped_by_its_own_command() {
     assert_eq!(running.died(), None);
     let stopped = running.stop();
     assert!(stopped.reached && mark.exists(), "{stopped:?}");
+    assert!(!stopped.answers, "{stopped:?}");
     assert!(leftovers(launch.registry.as_ref().unwrap()).is_empty());
+}
+
+#[test]
+fn a_wrapped_engine_that_survives_its_stop_command_is_noticed_and_named_while_it_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let (launch, running) = detached(folder.path(), "true");
+    let stopped = running.stop();
+    assert!(stopped.reached && stopped.answers, "{stopped:?}");
+    let registry = launch.registry.as_ref().unwrap();
+    let found = leftovers(registry);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].state, LeftoverState::Answers);
+    assert!(found[0].to_string().contains(&launch.url), "{}", found[0]);
+    std::fs::write(folder.path().join("stopped"), "").unwrap();
+    assert!(leftovers(registry).is_empty());
+}
+
+/// An engine whose log says nothing, and whose server answers `ready` on the paths that only a
+/// warm one answers.
+fn silent_sglang(folder: &std::path::Path, ready: u16) -> Result<Running, StartError> {
+    let mut launch = script(folder, "exec sleep 600");
+    launch.engine = EngineKind::Sglang;
+    launch.ready = Readiness::of(EngineKind::Sglang);
+    launch.patience.ready = Duration::from_secs(if ready == 200 { 120 } else { 2 });
+    let address = launch.url.trim_start_matches("http://").to_owned();
+    launch.start(&mut |progress| {
+        if matches!(progress, Progress::Spawned { .. }) {
+            let listener = TcpListener::bind(&address).unwrap();
+            serve(listener, move |path| match path {
+                "/health" => (200, String::new()),
+                _ => (ready, String::new()),
+            });
+        }
+        ControlFlow::Continue(())
+    })
+}
+
+#[test]
+fn an_engine_with_a_silent_log_is_ready_when_it_generates() {
+    let folder = tempfile::tempdir().unwrap();
+    let running = silent_sglang(folder.path(), 200).unwrap();
+    assert!(!running.stop().killed);
+    // That it is there is not enough; the message says what was waited for.
+    let Err(StartError::Failed(failed)) = silent_sglang(folder.path(), 503) else {
+        panic!("it answered nothing but /health");
+    };
+    assert_eq!(failed.class, FailureClass::Timeout);
+    let said = failed.to_string();
+    assert!(said.contains("/health_generate"), "{said}");
+    assert!(said.contains("fired up and ready to roll"), "{said}");
 }
 
 #[test]

@@ -36,6 +36,7 @@ pub fn script(folder: &Path, script: &str) -> Launch {
         ready: Readiness {
             probes: Vec::new(),
             line: Some("Application startup complete.".into()),
+            instead: Vec::new(),
         },
         patience: Patience {
             ready: Duration::from_secs(120),

@@ -191,6 +191,8 @@ pub struct ImportanceLine {
     pub effect: StudyText,
     /// The value at which the objective is best; absent without an effect.
     pub best_at: Option<String>,
+    /// Flags that changed together with it.
+    pub changed_with: Vec<String>,
 }
 
 /// The study as a document.
@@ -455,8 +457,34 @@ fn importance(report: &StudyReport<'_>) -> Table {
             Column::left(StudyText::BestAt.text(lang)),
         ],
         rows: report.importance.iter().map(row).collect(),
-        footnotes: Vec::new(),
+        footnotes: importance_notes(report),
     }
+}
+
+/// Which objective the shares are of, where there are several, and which flags cannot be told
+/// apart.
+fn importance_notes(report: &StudyReport<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let [first, _, ..] = report.objectives.as_slice() {
+        let text = StudyText::ImportanceOf.text(report.lang);
+        notes.push(text.replace("{path}", &first.path));
+    }
+    let groups: BTreeSet<Vec<&str>> = (report.importance.iter())
+        .filter(|line| !line.changed_with.is_empty())
+        .map(|line| {
+            let others = line.changed_with.iter().map(String::as_str);
+            let mut group: Vec<&str> = others.chain([line.flag.as_str()]).collect();
+            group.sort_unstable();
+            group
+        })
+        .collect();
+    let text = StudyText::ChangedTogether.text(report.lang);
+    notes.extend(
+        groups
+            .iter()
+            .map(|group| text.replace("{flags}", &group.join(", "))),
+    );
+    notes
 }
 
 fn failures(report: &StudyReport<'_>) -> Table {

@@ -85,6 +85,42 @@ fn the_best_command_and_its_gain_come_first() {
 }
 
 #[test]
+fn the_table_of_flags_names_its_objective_and_what_cannot_be_told_apart() {
+    let mut report = report(Lang::En);
+    let flag = |name: &str, effect, other: Option<&str>| ImportanceLine {
+        flag: name.into(),
+        share: 0.5,
+        effect,
+        best_at: None,
+        changed_with: other.into_iter().map(str::to_owned).collect(),
+    };
+    report.importance = vec![
+        flag("mode", StudyText::Choice, Some("a")),
+        flag("a", StudyText::Falls, Some("mode")),
+        flag("b", StudyText::NotVaried, None),
+    ];
+    let render = |report: &StudyReport| text::render(&compose(report), text::TextStyle::default());
+    let shown = render(&report);
+    assert_eq!(
+        shown.matches("a, mode changed together").count(),
+        1,
+        "{shown}"
+    );
+    assert!(shown.contains("not varied"), "{shown}");
+    // With one objective there is no doubt which is meant.
+    assert!(!shown.contains("first of the objectives"), "{shown}");
+    report.objectives.push(ObjectiveLine {
+        path: "latency.ttft_ms.p99".into(),
+        towards: StudyText::Minimize,
+    });
+    let shown = render(&report);
+    assert!(
+        shown.contains("What moves throughput.output_tokens_per_s"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn every_figure_is_named_with_its_own_change() {
     let mut report = report(Lang::En);
     report.verdict = VerdictLine {

@@ -19,7 +19,7 @@ use super::{Ask, Observation, Outcome, Random, Searcher, ranking};
 use crate::space::{Coordinate, Point};
 use density::{Reach, alike};
 use rand::{Rng, RngExt};
-use star::{one_change, shuffle};
+use star::{middle, one_change, shuffle};
 
 /// A tree-structured Parzen estimator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +62,8 @@ impl Searcher for Tpe {
                 .then(|| best(ask, &known))
                 .flatten()
         };
-        one_change(ask)
+        middle(ask)
+            .or_else(|| one_change(ask))
             .or_else(learned)
             .or_else(|| Random.next(ask))
     }

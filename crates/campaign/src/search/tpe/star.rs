@@ -4,7 +4,7 @@
 //! flag alone, so a few trials tell which flags matter; points by chance change all at once, and
 //! most of them for the worse.
 
-use super::super::{Ask, Outcome};
+use super::super::{Ask, Observation, Outcome};
 use crate::space::{Coordinate, Point, Space, Value};
 use rand::{Rng, RngExt};
 use std::collections::BTreeSet;
@@ -15,13 +15,16 @@ const MOST: usize = 8;
 const DRAWS: usize = 16;
 
 /// The first point that was measured with another value of a flag that was not varied by itself
-/// yet. Absent once every flag was, or if the engine refuses all such changes.
+/// yet; of an engine whose defaults are not known at all, that is the middle of the space. Absent
+/// once every flag was varied, or if the engine refuses all such changes.
 pub(super) fn one_change(ask: &Ask<'_>) -> Option<Point> {
     if ask.past.len() + ask.pending.len() > MOST {
         return None;
     }
-    let measured = (ask.past.iter()).find(|it| matches!(it.outcome, Outcome::Measured { .. }))?;
-    let centre = inside(ask.space, &measured.point)?;
+    let is_centre = |it: &&Observation| {
+        matches!(it.outcome, Outcome::Measured { .. }) && !it.point.0.is_empty()
+    };
+    let centre = inside(ask.space, &ask.past.iter().find(is_centre)?.point)?;
     let tried = ask.past.iter().map(|it| &it.point).chain(ask.pending);
     let varied: BTreeSet<String> = (tried.filter_map(|point| inside(ask.space, point)))
         .filter_map(|point| only_difference(&centre, &point))
@@ -41,6 +44,15 @@ pub(super) fn one_change(ask: &Ask<'_>) -> Option<Point> {
             (other && !taken.contains(&point.to_string()) && ask.is_legal(&point)).then_some(point)
         })
     })
+}
+
+/// The middle of a space in which nothing was tried yet.
+pub(super) fn middle(ask: &Ask<'_>) -> Option<Point> {
+    let mut tried = ask.past.iter().map(|it| &it.point).chain(ask.pending);
+    let is_untouched = tried.all(|point| ask.space.coordinates(point).is_none());
+    let shares = ask.space.dimensions().iter().map(|_| 0.5);
+    let middle = is_untouched.then(|| ask.space.at(shares))?;
+    ask.fresh(middle, &ask.taken())
 }
 
 /// The point with every value that is not of the space moved to the nearest that is.
@@ -75,7 +87,7 @@ pub(super) fn shuffle<T>(things: &mut [T], random: &mut impl Rng) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::Observation;
+    use super::super::super::Searcher;
     use super::*;
     use crate::space::{Dimension, Domain, NoRules, Spacing};
 
@@ -136,6 +148,29 @@ mod tests {
             }
             assert_eq!((past.len(), changed.len()), (4, 3));
         }
+    }
+
+    #[test]
+    fn where_no_default_is_known_the_search_begins_in_the_middle_and_changes_one_flag_each() {
+        let space = space();
+        let mut past = vec![measured(Point::default())];
+        for _ in 0..4 {
+            let ask = Ask {
+                space: &space,
+                rules: &NoRules,
+                past: &past,
+                pending: &[],
+                seed: 1,
+            };
+            let point = super::super::Tpe.next(&ask).unwrap();
+            past.push(measured(point));
+        }
+        let middle = &past[1].point;
+        assert_eq!(middle.get("seqs"), Some(&Value::Int(64)));
+        let changed: BTreeSet<String> = (past[2..].iter())
+            .map(|trial| only_difference(middle, &trial.point).expect("one flag"))
+            .collect();
+        assert_eq!(changed.len(), 3);
     }
 
     #[test]

@@ -126,6 +126,27 @@ fn a_flag_can_be_set_and_the_command_pasted() {
 }
 
 #[test]
+fn a_switch_takes_every_usual_word_for_on_and_off() {
+    let set = |name: &str, word: &str| {
+        let mut command = parse("vllm serve m");
+        command.set(name, Some(word));
+        command.to_string()
+    };
+    for on in ["true", "on", "yes", "1", "ON", "True"] {
+        let said = set("enable-prefix-caching", on);
+        assert_eq!(said, "vllm serve m --enable-prefix-caching", "{on}");
+        assert_eq!(set("enforce-eager", on), "vllm serve m --enforce-eager");
+    }
+    for off in ["false", "off", "no", "0", "Off"] {
+        let said = set("enable-prefix-caching", off);
+        assert_eq!(said, "vllm serve m --no-enable-prefix-caching", "{off}");
+    }
+    // What says neither is not taken for on: the engine would refuse it, and so do its rules.
+    let said = set("enable-prefix-caching", "maybe");
+    assert_eq!(said, "vllm serve m --enable-prefix-caching=maybe");
+}
+
+#[test]
 fn unknown_flags_are_kept_apart() {
     let command = parse("vllm serve m --nonsense 1 --max-num-seqs 4 stray");
     assert_eq!(

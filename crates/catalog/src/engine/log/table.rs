@@ -7,8 +7,6 @@
 
 use super::super::EngineKind::{self, *};
 use super::super::Version;
-use super::Fact;
-use super::pattern::Slot;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Name {
@@ -35,6 +33,8 @@ pub(super) enum Name {
     KvCacheTooSmall,
     KvCacheTooSmallFor,
     DeviceOutOfMemory,
+    NoMemoryForWork,
+    EngineCoreKilled,
     EngineCoreFailed,
     AddressInUse,
     ModelMissing,
@@ -68,6 +68,11 @@ impl Line {
         self
     }
 
+    /// Read, and never written.
+    const fn only_read(self) -> Self {
+        self.since(0, 0, 0).until(0, 0, 0)
+    }
+
     const fn until(mut self, major: u32, minor: u32, patch: u32) -> Self {
         self.until = Some(Version::new(major, minor, patch));
         self
@@ -85,8 +90,8 @@ pub(super) const LINES: &[Line] = &[
     line(Vllm, Name::KvCacheMemory, "gpu_worker.py:760", "Available KV cache memory: {.2} GiB").since(0, 9, 1),
     line(Vllm, Name::KvCacheCapacity, "kv_cache_utils.py:2327", "GPU KV cache size: {,} tokens, Maximum concurrency for {,} tokens per request: {.2}x").since(0, 28, 0),
     line(Vllm, Name::KvCacheCapacity, "kv_cache_utils.py:2327", "CPU KV cache size: {,} tokens, Maximum concurrency for {,} tokens per request: {.2}x").since(0, 28, 0),
-    // Never written: for reading what other devices call it.
-    line(Vllm, Name::KvCacheTokens, "kv_cache_utils.py:634", "KV cache size: {,} tokens").since(0, 8, 0).until(0, 8, 0),
+    // What other devices call it.
+    line(Vllm, Name::KvCacheTokens, "kv_cache_utils.py:634", "KV cache size: {,} tokens").only_read(),
     line(Vllm, Name::KvCacheTokens, "kv_cache_utils.py:634", "GPU KV cache size: {,} tokens").since(0, 8, 0).until(0, 28, 0),
     line(Vllm, Name::KvCacheBlocks, "gpu_executor.py:122", "# GPU blocks: {n}, # CPU blocks: {n}").until(0, 8, 0),
     line(Vllm, Name::MaxConcurrency, "kv_cache_utils.py:637", "Maximum concurrency for {,} tokens per request: {.2}x").since(0, 8, 0).until(0, 28, 0),
@@ -101,19 +106,29 @@ pub(super) const LINES: &[Line] = &[
     line(Vllm, Name::Load, "loggers.py:335", "Avg prompt throughput: {.1} tokens/s, Avg generation throughput: {.1} tokens/s, Running: {n} reqs, Waiting: {n} reqs").since(0, 8, 0),
     line(Vllm, Name::FreeMemoryTooSmall, "", "Free memory on device ({.2}/{.2} GiB) on startup is less than desired GPU memory utilization ({.3}, {.2} GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.").until(0, 12, 0),
     line(Vllm, Name::FreeMemoryTooSmall, "", "Free memory on device cuda:0 ({.2}/{.2} GiB) on startup is less than desired GPU memory utilization ({.3}, {.2} GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.").since(0, 12, 0),
+    // Any device: cuda:1, npu:0.
+    line(Vllm, Name::FreeMemoryTooSmall, "", "Free memory on device {} ({.2}/{.2} GiB) on startup is less than desired {} memory utilization ({.3}, {.2} GiB)").only_read(),
+    line(Vllm, Name::FreeMemoryTooSmall, "", "Free memory on device ({.2}/{.2} GiB) on startup is less than desired {} memory utilization ({.3}, {.2} GiB)").only_read(),
+    line(Vllm, Name::MemoryOccupied, "", "Error in memory profiling. Initial free memory"),
     line(Vllm, Name::NoMemoryForKvCache, "", "No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine."),
     line(Vllm, Name::NoMemoryForKvCache, "", "No available memory for the cache blocks."),
     line(Vllm, Name::KvCacheTooSmallFor, "", "To serve at least one request with the model's max seq len ({n}), ({.2} GiB KV cache is needed, which is larger than the available KV cache memory ({.2} GiB). Based on the available memory, the estimated maximum model length is {n}.").since(0, 22, 0),
     line(Vllm, Name::KvCacheTooSmallFor, "", "To serve at least one request with the models's max seq len ({n}), ({.2} GiB KV cache is needed, which is larger than the available KV cache memory ({.2} GiB). Based on the available memory, the estimated maximum model length is {n}.").since(0, 8, 0).until(0, 22, 0),
     line(Vllm, Name::KvCacheTooSmall, "", "To serve at least one request with the model's max seq len ({n}), ({.2} GiB KV cache is needed, which is larger than the available KV cache memory ({.2} GiB)."),
+    // 0.2 to 0.8.
+    line(Vllm, Name::NoMemoryForKvCache, "", "is larger than the maximum number of tokens that can be stored in KV cache ({n})").only_read(),
+    line(Vllm, Name::NoMemoryForWork, "", "out of memory occurred when warming up sampler"),
     line(Vllm, Name::DeviceOutOfMemory, "", "CUDA out of memory."),
+    line(Vllm, Name::DeviceOutOfMemory, "", "XPU out of memory."),
     line(Vllm, Name::DeviceOutOfMemory, "", "NPU out of memory."),
     line(Vllm, Name::DeviceOutOfMemory, "", "HIP out of memory."),
     line(Vllm, Name::DeviceOutOfMemory, "", "CUDA error: out of memory"),
     line(Vllm, Name::DeviceOutOfMemory, "", "CUDA driver error: out of memory"),
     line(Vllm, Name::DeviceOutOfMemory, "", "Cuda failure 2 'out of memory'"),
+    line(Vllm, Name::EngineCoreKilled, "", "Failed core proc(s): {*}"),
     line(Vllm, Name::EngineCoreFailed, "", "Engine core initialization failed. See root cause above."),
     line(Vllm, Name::EngineCoreFailed, "", "Engine process failed to start"),
+    line(Vllm, Name::EngineCoreFailed, "", "EngineCore encountered an issue. See stack trace"),
     line(Vllm, Name::AddressInUse, "", "[Errno 98] Address already in use"),
     line(Vllm, Name::AddressInUse, "", "error while attempting to bind on address"),
     line(Vllm, Name::ModelMissing, "", "is not a local folder and is not a valid model identifier"),
@@ -122,6 +137,7 @@ pub(super) const LINES: &[Line] = &[
     line(Vllm, Name::ModelMissing, "", "Repository Not Found for url"),
     line(Vllm, Name::ModelMissing, "", "Repo id must be in the form"),
     line(Vllm, Name::ModelMissing, "", "Invalid repository ID or local directory specified"),
+    line(Vllm, Name::ModelMissing, "", "Cannot find any model weights with"),
     line(Vllm, Name::Refused, "", "  Value error, {*}"),
     line(Vllm, Name::Refused, "", ": error: {*}"),
     line(Vllm, Name::Refused, "", "  Input should be {*}"),
@@ -130,6 +146,9 @@ pub(super) const LINES: &[Line] = &[
     line(Vllm, Name::Refused, "", "ValueError: User-specified max_model_len {*}"),
     line(Vllm, Name::Refused, "", "ValueError: No common block size for {*}"),
     line(Vllm, Name::Refused, "", "ValueError: Unknown attention backend: {*}"),
+    line(Vllm, Name::Refused, "", "ValueError: Bfloat16 is only supported on GPUs {*}"),
+    line(Vllm, Name::Refused, "", "The quantization method {*} is not supported for the current GPU"),
+    line(Vllm, Name::Refused, "", "Quantization scheme is not supported for {*}"),
     line(Sglang, Name::WeightsLoaded, "", "avail mem={*} GB, mem usage={.2} GB."),
     line(Sglang, Name::PoolSized, "", "max_total_num_tokens={n}, chunked_prefill_size={n}, max_prefill_tokens={*}, max_running_requests={n}, context_len={n}"),
     line(Sglang, Name::KvCacheTokens, "", "KV Cache is allocated. #tokens: {n}, "),
@@ -139,7 +158,12 @@ pub(super) const LINES: &[Line] = &[
     line(Sglang, Name::Ready, "", "The server is fired up and ready to roll!"),
     line(Sglang, Name::MemoryOccupied, "", "The memory capacity is unbalanced. Some GPUs may be occupied by other processes."),
     line(Sglang, Name::NoMemoryForKvCache, "", "Not enough memory. Please try to increase --mem-fraction-static."),
+    line(Sglang, Name::NoMemoryForKvCache, "", "Not enough memory. Please try increasing --mem-fraction-static."),
+    line(Sglang, Name::DeviceOutOfMemory, "", "Decode out of memory. Try to lower your batch size."),
+    line(Sglang, Name::DeviceOutOfMemory, "", "Prefill out of memory. Try to lower your batch size."),
+    line(Sglang, Name::NoMemoryForWork, "", "Capture CUDA graph failed: CUDA out of memory."),
     line(Sglang, Name::DeviceOutOfMemory, "", "CUDA out of memory."),
+    line(Sglang, Name::DeviceOutOfMemory, "", "XPU out of memory."),
     line(Sglang, Name::DeviceOutOfMemory, "", "NPU out of memory."),
     line(Sglang, Name::DeviceOutOfMemory, "", "HIP out of memory."),
     line(Sglang, Name::DeviceOutOfMemory, "", "CUDA error: out of memory"),
@@ -152,9 +176,16 @@ pub(super) const LINES: &[Line] = &[
     line(Sglang, Name::ModelMissing, "", "Cannot access gated repo for url"),
     line(Sglang, Name::ModelMissing, "", "You are trying to access a gated repo"),
     line(Sglang, Name::ModelMissing, "", "Repository Not Found for url"),
+    line(Sglang, Name::ModelMissing, "", "Cannot find any model weights with"),
     line(Sglang, Name::Refused, "", ": error: {*}"),
     line(Sglang, Name::Refused, "", "ValueError: Warning: User-specified context_length {*}"),
+    line(Sglang, Name::Refused, "", "ValueError: User-specified context_length {*}"),
+    line(Sglang, Name::Refused, "", "AssertionError: Tensor parallel size {*}"),
+    line(Sglang, Name::Refused, "", "AssertionError: chunked_prefill_size {*}"),
+    line(Sglang, Name::Refused, "", "ValueError: Bfloat16 is only supported on GPUs {*}"),
+    line(Sglang, Name::Refused, "", "The quantization method {*} is not supported for the current GPU"),
     line(Mindie, Name::Ready, "", "Daemon start success!"),
+    line(Mindie, Name::NoMemoryForWork, "", "inference out of memory when `{}` set to"),
     line(Mindie, Name::DeviceOutOfMemory, "", "NPU out of memory."),
     line(Mindie, Name::AddressInUse, "", "Address already in use"),
     line(Mindie, Name::Refused, "", "scheduleParam.{*}"),
@@ -165,201 +196,19 @@ pub(super) const LINES: &[Line] = &[
     line(LlamaServer, Name::Ready, "", "listening on http"),
     line(LlamaServer, Name::NoMemoryForKvCache, "", "failed to allocate buffer for kv cache"),
     line(LlamaServer, Name::DeviceOutOfMemory, "", "cudaMalloc failed: out of memory"),
+    line(LlamaServer, Name::DeviceOutOfMemory, "", "ErrorOutOfDeviceMemory"),
+    line(LlamaServer, Name::DeviceOutOfMemory, "", "aclrtMalloc failed"),
+    line(LlamaServer, Name::DeviceOutOfMemory, "", "insufficient memory (attempted to allocate"),
+    line(LlamaServer, Name::DeviceOutOfMemory, "", "error loading model: unable to allocate {} buffer"),
+    line(LlamaServer, Name::DeviceOutOfMemory, "", "failed to allocate buffer, size = {*}"),
+    line(LlamaServer, Name::NoMemoryForWork, "", "failed to allocate compute"),
     line(LlamaServer, Name::AddressInUse, "", "couldn't bind HTTP server socket"),
-    line(LlamaServer, Name::ModelMissing, "", "failed to load model"),
+    line(LlamaServer, Name::ModelMissing, "", "failed to open GGUF file"),
+    line(LlamaServer, Name::ModelMissing, "", ".gguf{*}No such file or directory"),
+    line(LlamaServer, Name::ModelMissing, "", "GET failed (404)"),
     line(LlamaServer, Name::Refused, "", "error while handling argument {*}"),
     line(LlamaServer, Name::Refused, "", "error: invalid argument: {*}"),
+    line(LlamaServer, Name::Refused, "", "V cache quantization requires {*}"),
+    line(LlamaServer, Name::Refused, "", "quantized V cache was requested, but this requires {*}"),
+    line(LlamaServer, Name::Refused, "", "unknown model architecture: {*}"),
 ];
-
-/// The fact that a line's slots tell.
-pub(super) fn fact(name: Name, slots: &[Slot]) -> Option<Fact> {
-    let number = |index: usize| slots.get(index)?.number();
-    let count = |index: usize| slots.get(index)?.count();
-    let text = |index: usize| slots.get(index)?.text().map(str::to_owned);
-    Some(match name {
-        Name::Version => Fact::Version(text(0)?),
-        Name::MaxModelLen => Fact::MaxModelLen { tokens: count(0)? },
-        // SGLang's line begins with a memory that is not the weights'.
-        Name::WeightsLoaded if number(0).is_none() => Fact::WeightsLoaded {
-            gib: number(1)?,
-            seconds: None,
-        },
-        Name::WeightsLoaded => Fact::WeightsLoaded {
-            gib: number(0)?,
-            seconds: number(1),
-        },
-        Name::WeightsTook => Fact::WeightsLoaded {
-            gib: number(0)?,
-            seconds: None,
-        },
-        Name::KvCacheMemory => Fact::KvCacheMemory { gib: number(0)? },
-        Name::KvCacheTokens => Fact::KvCacheTokens { tokens: count(0)? },
-        Name::KvCacheBlocks => Fact::KvCacheBlocks {
-            device: count(0)?,
-            host: count(1)?,
-        },
-        Name::MaxConcurrency => Fact::MaxConcurrency {
-            tokens: count(0)?,
-            requests: number(1)?,
-        },
-        Name::KvCacheCapacity => Fact::KvCacheCapacity {
-            tokens: count(0)?,
-            request_tokens: count(1)?,
-            requests: number(2)?,
-        },
-        Name::PoolSized => Fact::PoolSized {
-            tokens: count(0)?,
-            chunk: number(1)? as i64,
-            requests: count(3)?,
-            request_tokens: count(4)?,
-        },
-        Name::Slots => Fact::Slots {
-            slots: count(0)?,
-            tokens: count(1)?,
-        },
-        Name::GraphsCaptured => Fact::GraphsCaptured {
-            seconds: number(0)?,
-            gib: number(1),
-        },
-        Name::GraphsTook => Fact::GraphsCaptured {
-            seconds: number(0)?,
-            gib: None,
-        },
-        Name::EngineStarted => Fact::EngineStarted {
-            seconds: number(0)?,
-        },
-        Name::Listening => Fact::Listening { address: text(0)? },
-        Name::Ready => Fact::Ready,
-        Name::Load => Fact::Load {
-            prompt_rate: number(0)?,
-            generation_rate: number(1)?,
-            running: count(2)?,
-            waiting: count(3)?,
-        },
-        Name::FreeMemoryTooSmall => Fact::FreeMemoryTooSmall {
-            free: number(0)?,
-            total: number(1)?,
-            utilization: number(2)?,
-            wanted: number(3)?,
-        },
-        Name::MemoryOccupied => Fact::MemoryOccupied,
-        Name::NoMemoryForKvCache => Fact::NoMemoryForKvCache,
-        Name::KvCacheTooSmall | Name::KvCacheTooSmallFor => Fact::KvCacheTooSmall {
-            max_model_len: count(0)?,
-            needed: number(1)?,
-            available: number(2)?,
-            fitting: count(3),
-        },
-        Name::DeviceOutOfMemory => Fact::DeviceOutOfMemory,
-        Name::EngineCoreFailed => Fact::EngineCoreFailed,
-        Name::AddressInUse => Fact::AddressInUse,
-        Name::ModelMissing => Fact::ModelMissing,
-        Name::Refused => Fact::Refused(text(0)?),
-    })
-}
-
-/// The line's name and slots by which a fact is told.
-pub(super) fn slots(fact: &Fact) -> (Name, Vec<Slot>) {
-    let count = |number: u64| Slot::Number(number as f64);
-    let number = Slot::Number;
-    match fact {
-        Fact::Version(version) => (Name::Version, vec![Slot::Text(version.clone())]),
-        Fact::MaxModelLen { tokens } => (Name::MaxModelLen, vec![count(*tokens)]),
-        Fact::WeightsLoaded {
-            gib,
-            seconds: Some(seconds),
-        } => (Name::WeightsLoaded, vec![number(*gib), number(*seconds)]),
-        Fact::WeightsLoaded { gib, seconds: None } => (Name::WeightsTook, vec![number(*gib)]),
-        Fact::KvCacheMemory { gib } => (Name::KvCacheMemory, vec![number(*gib)]),
-        Fact::KvCacheTokens { tokens } => (Name::KvCacheTokens, vec![count(*tokens)]),
-        Fact::KvCacheBlocks { device, host } => {
-            (Name::KvCacheBlocks, vec![count(*device), count(*host)])
-        }
-        Fact::MaxConcurrency { tokens, requests } => (
-            Name::MaxConcurrency,
-            vec![count(*tokens), number(*requests)],
-        ),
-        Fact::KvCacheCapacity {
-            tokens,
-            request_tokens,
-            requests,
-        } => (
-            Name::KvCacheCapacity,
-            vec![count(*tokens), count(*request_tokens), number(*requests)],
-        ),
-        Fact::PoolSized {
-            tokens,
-            chunk,
-            requests,
-            request_tokens,
-        } => (
-            Name::PoolSized,
-            vec![
-                count(*tokens),
-                number(*chunk as f64),
-                Slot::Text("16384".into()),
-                count(*requests),
-                count(*request_tokens),
-            ],
-        ),
-        Fact::Slots { slots, tokens } => (Name::Slots, vec![count(*slots), count(*tokens)]),
-        Fact::GraphsCaptured {
-            seconds,
-            gib: Some(gib),
-        } => (Name::GraphsCaptured, vec![number(*seconds), number(*gib)]),
-        Fact::GraphsCaptured { seconds, gib: None } => (Name::GraphsTook, vec![number(*seconds)]),
-        Fact::EngineStarted { seconds } => (Name::EngineStarted, vec![number(*seconds)]),
-        Fact::Listening { address } => (Name::Listening, vec![Slot::Text(address.clone())]),
-        Fact::Ready => (Name::Ready, vec![]),
-        Fact::Load {
-            prompt_rate,
-            generation_rate,
-            running,
-            waiting,
-        } => (
-            Name::Load,
-            vec![
-                number(*prompt_rate),
-                number(*generation_rate),
-                count(*running),
-                count(*waiting),
-            ],
-        ),
-        Fact::FreeMemoryTooSmall {
-            free,
-            total,
-            utilization,
-            wanted,
-        } => (
-            Name::FreeMemoryTooSmall,
-            vec![
-                number(*free),
-                number(*total),
-                number(*utilization),
-                number(*wanted),
-            ],
-        ),
-        Fact::MemoryOccupied => (Name::MemoryOccupied, vec![]),
-        Fact::NoMemoryForKvCache => (Name::NoMemoryForKvCache, vec![]),
-        Fact::KvCacheTooSmall {
-            max_model_len,
-            needed,
-            available,
-            fitting,
-        } => {
-            let mut slots = vec![count(*max_model_len), number(*needed), number(*available)];
-            match fitting {
-                Some(fitting) => {
-                    slots.push(count(*fitting));
-                    (Name::KvCacheTooSmallFor, slots)
-                }
-                None => (Name::KvCacheTooSmall, slots),
-            }
-        }
-        Fact::DeviceOutOfMemory => (Name::DeviceOutOfMemory, vec![]),
-        Fact::EngineCoreFailed => (Name::EngineCoreFailed, vec![]),
-        Fact::AddressInUse => (Name::AddressInUse, vec![]),
-        Fact::ModelMissing => (Name::ModelMissing, vec![]),
-        Fact::Refused(message) => (Name::Refused, vec![Slot::Text(message.clone())]),
-    }
-}

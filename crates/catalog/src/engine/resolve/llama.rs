@@ -10,6 +10,9 @@ use super::{Policy, ResolvedFlags, Speculative};
 /// Slots when none are named; they share one KV buffer then.
 const AUTO_SLOTS: u64 = 4;
 
+/// Its words for off.
+const OFF: [&str; 4] = ["off", "disabled", "false", "0"];
+
 pub(super) fn resolve(
     command: &LaunchCommand,
     given: Given,
@@ -29,6 +32,16 @@ pub(super) fn resolve(
             "parallel",
             "--parallel",
             "error: invalid value for n_parallel",
+        ));
+    }
+    let values = given.text("cache-type-v").unwrap_or_else(|| "f16".into());
+    let flash = given.text("flash-attn");
+    let is_off = flash.is_some_and(|word| OFF.contains(&word.as_str()));
+    if is_off && !["f32", "f16", "bf16"].contains(&values.as_str()) {
+        return Err(voice.plain(
+            Rule::QuantizedWithoutFlash,
+            "flash-attn",
+            format!("quantized V cache was requested, but this requires Flash Attention: --cache-type-v is {values}, and --flash-attn off"),
         ));
     }
     let slots = said_slots.map_or(AUTO_SLOTS, i64::unsigned_abs);

@@ -44,7 +44,9 @@ pub(super) fn resolve(
     };
     let tensor = given.size("tp-size");
     let pipeline = given.size("pp-size");
+    refuse_heads(&given, voice, limits, tensor)?;
     let said_chunk = given.int("chunked-prefill-size");
+    refuse_pages(&given, voice, said_chunk)?;
     let defaults = sglang_defaults(device, tensor.into(), pipeline.into(), said_chunk);
     let chunked = said_chunk.is_none_or(|chunk| chunk > 0);
     let whole_prompts = given
@@ -119,4 +121,35 @@ pub(super) fn resolve(
         without_effect: given.without_effect,
         warnings: Vec::new(),
     })
+}
+
+/// Found by the workers. With data-parallel attention each group has heads of its own.
+fn refuse_heads(
+    given: &Given,
+    voice: Voice,
+    limits: &ModelLimits,
+    tensor: u32,
+) -> Result<(), Refusal> {
+    let is_grouped = given.switch("enable-dp-attention").unwrap_or(false);
+    if is_grouped || limits.heads.is_multiple_of(tensor) {
+        return Ok(());
+    }
+    let message = format!(
+        "--tp-size {tensor} does not divide the model's {} attention heads",
+        limits.heads
+    );
+    Err(voice.plain(Rule::HeadsNotDivisible, "tp-size", message))
+}
+
+fn refuse_pages(given: &Given, voice: Voice, chunk: Option<i64>) -> Result<(), Refusal> {
+    let (Some(chunk), Some(page)) = (chunk, given.int("page-size")) else {
+        return Ok(());
+    };
+    if chunk <= 0 || page <= 0 || chunk % page == 0 {
+        return Ok(());
+    }
+    let message = format!(
+        "chunked_prefill_size must be divisible by page_size: it is {chunk}, and a page has {page} tokens"
+    );
+    Err(voice.plain(Rule::ChunkNotOfPages, "chunked-prefill-size", message))
 }

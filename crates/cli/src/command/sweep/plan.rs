@@ -71,6 +71,8 @@ pub fn plan(arguments: &SweepArguments, progress: &mut Progress) -> anyhow::Resu
         });
         options.push(typed_here);
     }
+    let chosen = planned.iter().map(|point| &point.flags);
+    flags::check_switches(&arguments.engine.engine, chosen)?;
     let first = &planned[0].options;
     let order = match arguments.order {
         super::OrderName::Mirrored => Order::Mirrored,

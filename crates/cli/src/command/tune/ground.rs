@@ -94,12 +94,22 @@ impl Ground {
         let arguments = EngineArguments {
             engine_url: engine.url.clone(),
             engine_stop: engine.stop.clone(),
+            engine_version: engine.version,
             engine_timeout: Some(engine.start_timeout),
             engine_log: None,
             mindie_config: engine.config.clone(),
             engine: engine.command.to_words(),
         };
-        let launcher = Launcher::new(&arguments, engine.version, &Flags::new(), progress)?;
+        let launcher = Launcher::new(&arguments, &Flags::new(), progress)?;
+        let described = launcher.engine();
+        let has_rules = !matches!(described.kind(), EngineKind::Custom | EngineKind::Mindie);
+        if has_rules && described.installed().version.is_none() {
+            progress.keep(&format!(
+                "the version of {} is not known, and {} is assumed; name it with [engine] version",
+                described.kind(),
+                described.version()
+            ));
+        }
         Ok(Ground::Real(Box::new(launcher)))
     }
 

@@ -123,8 +123,10 @@ fn report<'a>(
             Effect::Mixed => StudyText::Mixed,
             Effect::Choice => StudyText::Choice,
             Effect::None => StudyText::NoEffect,
+            Effect::NotVaried => StudyText::NotVaried,
         },
         best_at: line.best_at.as_ref().map(ToString::to_string),
+        changed_with: line.changed_with.clone(),
     });
     StudyReport {
         objectives: objectives.collect(),
