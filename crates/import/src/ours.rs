@@ -115,7 +115,7 @@ impl ImportedSummary {
         Summary {
             schema: SCHEMA.to_owned(),
             label: self.label.clone(),
-            tags: BTreeMap::new(),
+            tags: self.tags.clone(),
             valid: self.valid,
             doubts: doubts.collect(),
             requests: self.accounts().unwrap_or_default(),

@@ -14,7 +14,7 @@ pub struct ImportedSummary {
     pub schema: Cow<'static, str>,
     /// Name of the result.
     pub label: Option<String>,
-    /// Always empty: an import has no tags of its own.
+    /// `cards`, where the source says how many; an import has no others.
     pub tags: BTreeMap<String, String>,
     /// No doubt is severe enough to make it invalid.
     pub valid: bool,

@@ -287,6 +287,14 @@ fn pairs(result: &ResultLine, lang: Lang) -> Vec<Pair> {
     if !result.point.0.is_empty() {
         push(ImportText::Load, result.point.to_string());
     }
+    let tags = result
+        .measured
+        .iter()
+        .flat_map(|(_, summary)| &summary.tags);
+    let tags: Vec<String> = tags
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    push(ImportText::Tags, PunctuationText::Comma.join(lang, &tags));
     push(ImportText::Requests, requests(result, lang));
     let rates = [
         (result.requests_per_s).map(|rate| format!("{} req/s", number::brief(rate))),

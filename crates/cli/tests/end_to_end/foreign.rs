@@ -92,7 +92,7 @@ fn what_an_import_assumed_and_left_out_is_said_in_either_language() {
     let place = Place::new();
     place.write(
         "notes.md",
-        "| 并发 | 平均延迟(s) | TTFT | 卡数 |\n|---|---|---|---|\n| 8 | 3.3 | 120 | 2 |\n",
+        "| 并发 | 平均延迟(s) | TTFT | 卡数 | 机架 |\n|---|---|---|---|---|\n| 8 | 3.3 | 120 | 2 | 7 |\n",
     );
     for (lang, expected) in [
         ("zh", ["“TTFT”未写单位：按毫秒读取", "未读取", "平均"]),
@@ -109,7 +109,9 @@ fn what_an_import_assumed_and_left_out_is_said_in_either_language() {
         for text in expected {
             assert!(shown.stdout.contains(text), "{text}: {}", shown.stdout);
         }
-        assert!(shown.stdout.contains("卡数"), "{}", shown.stdout);
+        for text in ["机架", "cards=2"] {
+            assert!(shown.stdout.contains(text), "{text}: {}", shown.stdout);
+        }
     }
 }
 

@@ -15,6 +15,8 @@ crate::texts! {
         AtDatabase => "{file}, numbers as {tool} defines them", "{file}，数值按 {tool} 的定义";
         /// Key: the load.
         Load => "load", "负载";
+        /// Key: what else is known of the server.
+        Tags => "tags", "标签";
         /// Key: counts of requests.
         Requests => "requests", "请求";
         /// `{ok}` of `{planned}`.

@@ -20,6 +20,9 @@ impl Draft {
             }
         }
         let mut summary = self.summary;
+        if let Some(cards) = self.cards.and_then(count) {
+            summary.tags.insert("cards".into(), cards.to_string());
+        }
         // AIPerf divides what follows the first token by the tokens of each request.
         if tool == Tool::Aiperf && summary.latency.tpot_ms.is_none() {
             summary.latency.tpot_ms = summary.latency.itl_ms.clone();
