@@ -20,6 +20,7 @@ use crate::figure::ladder::cards_of;
 use crate::findings;
 use crate::number;
 use inferometer_core::compare::Point;
+use inferometer_core::doubt::DoubtCode;
 use inferometer_core::environment::Environment;
 use inferometer_core::message::Lang;
 use inferometer_core::message::setup::SetupText;
@@ -266,11 +267,15 @@ fn shown(value: Option<&Value>) -> String {
     }
 }
 
-/// The best of the valid points.
+/// The best of the valid points whose load was what its name says.
 fn best(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<String> {
     let valid = || {
         let sound = |row: &&Row<'_>| {
-            row.summaries().next().is_some() && row.summaries().all(|summary| summary.valid)
+            let filled = |summary: &Summary| {
+                let mut doubts = summary.doubts.iter();
+                summary.valid && doubts.all(|doubt| doubt.code != DoubtCode::UnfilledStreams)
+            };
+            row.summaries().next().is_some() && row.summaries().all(filled)
         };
         rows.iter().filter(sound)
     };

@@ -457,6 +457,20 @@ fn a_table_names_the_points_whose_streams_ran_in_step() {
 }
 
 #[test]
+fn a_point_that_its_requests_do_not_fill_is_doubted_and_not_the_best() {
+    let place = Place::new();
+    let command = "sweep --lang en --quiet --sim-clock virtual --concurrency 8,512 --requests 200";
+    let ended = place.run(&command.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    for text in [
+        "unfilled-streams: concurrency=512:",
+        "tok/s at concurrency=8\n",
+    ] {
+        assert!(ended.stdout.contains(text), "{text}: {}", ended.stdout);
+    }
+}
+
+#[test]
 fn repeats_are_no_copies_and_equal_engines_do_not_differ() {
     let place = Place::new();
     let sweep = |seed: &str| {
