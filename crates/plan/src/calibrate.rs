@@ -21,6 +21,7 @@ use crate::predict::{Metric, Subject, Work};
 use fit::{Residual, Target, fit};
 use inferometer_catalog::timing::Timing;
 use inferometer_core::length::{Distribution as Lengths, LengthSpec};
+use inferometer_core::quantile::{quantile, sort};
 use inferometer_sim::launch::LaunchError;
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
@@ -233,7 +234,7 @@ fn target<'a>(
 
 /// How many requests to ask about a load with: as many as are known, but one a stream at least,
 /// since fewer are another load.
-pub fn requests(load: Load, known: Option<u32>) -> u32 {
+fn requests(load: Load, known: Option<u32>) -> u32 {
     let (usual, least) = match load {
         Load::Closed(streams) => (streams.saturating_mul(REQUESTS_A_STREAM), streams),
         Load::Open(_) => (1000, 1),
@@ -267,7 +268,22 @@ fn workload(observations: &[Observation]) -> Workload {
             1 => first.requests,
             _ => None,
         },
+        requests_a_stream: match counts.len() {
+            1 => None,
+            _ => requests_a_stream(observations),
+        },
     }
+}
+
+/// The median over the points that have streams.
+fn requests_a_stream(observations: &[Observation]) -> Option<f64> {
+    let of = |observation: &Observation| match observation.load {
+        Load::Closed(streams) => Some(f64::from(observation.requests?) / f64::from(streams)),
+        Load::Open(_) => None,
+    };
+    let mut known: Vec<f64> = observations.iter().filter_map(of).collect();
+    sort(&mut known);
+    quantile(&known, 0.5)
 }
 
 /// Whether streams began one after another; a single one has nobody to wait for, and says nothing.

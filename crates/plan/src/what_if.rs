@@ -12,7 +12,7 @@ pub use setting::Setting;
 pub use shown::{SCHEMA, to_json};
 pub use verify::{VerifyError, on_simulated};
 
-use crate::calibrate::{Beyond, Calibration, requests};
+use crate::calibrate::{Beyond, Calibration};
 use crate::cores::on_all;
 use crate::device::{BadDevice, Card};
 use crate::observation::Load;
@@ -170,16 +170,13 @@ fn outcome(
         Ok(started) => started,
         Err(error) => return Outcome::Refused(error.to_string()),
     };
-    let work = |load: Load| {
-        let usual = || requests(load, calibration.workload.requests);
-        Work {
-            load,
-            start: calibration.workload.start,
-            input: question.input,
-            output: calibration.workload.output(question.output),
-            requests: question.requests.unwrap_or_else(usual),
-            trace: question.trace.clone(),
-        }
+    let work = |load: Load| Work {
+        load,
+        start: calibration.workload.start,
+        input: question.input,
+        output: calibration.workload.output(question.output),
+        requests: (question.requests).unwrap_or_else(|| calibration.workload.requests_at(load)),
+        trace: question.trace.clone(),
     };
     let some = work(setting.load.unwrap_or(Load::Closed(1)));
     if let Some(why) = too_long(&some, config.max_model_len) {

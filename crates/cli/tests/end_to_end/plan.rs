@@ -236,6 +236,32 @@ fn points_outside_what_was_measured_are_drawn_hollow() {
 }
 
 #[test]
+fn what_was_measured_is_predicted_as_it_was_measured() {
+    let place = Place::new();
+    let sweep = "sweep --sim-clock virtual --concurrency 4,16,64 --requests concurrency*12 \
+        --input-tokens 256 --output-tokens 64 --quiet --no-html --out ladder";
+    let swept = place.run(&sweep.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(swept.code, Some(0), "{swept:?}");
+    let calibrate = "calibrate ladder --model qwen2.5-7b --device a100-80g -o calibration.toml";
+    let fitted = plan(&place, &calibrate.split(' ').collect::<Vec<_>>());
+    assert_eq!(fitted.code, Some(0), "{fitted:?}");
+    let what_if = "what-if --calibration calibration.toml --concurrency 16 --format json";
+    let found = plan(&place, &what_if.split(' ').collect::<Vec<_>>());
+    let found: Value = serde_json::from_str(&found.stdout).unwrap();
+    let predicted = &found["settings"][0]["predicted"];
+    assert_eq!(predicted["requests"]["planned"], 16 * 12, "{found}");
+    let measured = (std::fs::read_dir(place.path("ladder/points")).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.to_str().unwrap().contains("concurrency_16-"))
+        .unwrap();
+    let measured = std::fs::read(measured.join("summary.json")).unwrap();
+    let measured: Value = serde_json::from_slice(&measured).unwrap();
+    let rate = |of: &Value| of["throughput"]["requests_per_s"].as_f64().unwrap();
+    let ratio = rate(predicted) / rate(&measured);
+    assert!((0.95..1.05).contains(&ratio), "{ratio}");
+}
+
+#[test]
 fn a_sweep_is_a_source_and_its_invalid_points_are_refused_unless_forced() {
     let place = Place::new();
     let sweep = [

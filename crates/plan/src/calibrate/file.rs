@@ -1,9 +1,9 @@
 //! The calibration as a file that `sim --timing` and `plan what-if` read.
 
-use super::{Envelope, HeldOut, TooFast};
+use super::{Envelope, HeldOut, TooFast, requests};
 use crate::device::{BadDevice, Card};
 use crate::flags::Flag;
-use crate::observation::{LeftOut, Start};
+use crate::observation::{LeftOut, Load, Start};
 use crate::predict::Subject;
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_catalog::model::Model;
@@ -73,9 +73,24 @@ pub struct Workload {
     pub start: Start,
     /// Requests of a measurement, where all had as many.
     pub requests: Option<u32>,
+    /// The same for each stream, where they differ: the first and the last wave of a short run
+    /// weigh more, so that predictions are made as long as the measurements were.
+    #[serde(default)]
+    pub requests_a_stream: Option<f64>,
 }
 
 impl Workload {
+    /// Requests to ask about a load with, as the measurements had them.
+    pub fn requests_at(&self, load: Load) -> u32 {
+        let of_streams = match load {
+            Load::Closed(streams) => self
+                .requests_a_stream
+                .map(|each| (f64::from(streams) * each).round() as u32),
+            Load::Open(_) => None,
+        };
+        requests(load, self.requests.or(of_streams))
+    }
+
     /// Lengths for a what-if that asks for `asked`: a bare mean which is that of the measured
     /// work has the spread of the measured work.
     pub fn output(&self, asked: Lengths) -> Lengths {
