@@ -234,7 +234,7 @@ fn target<'a>(
 
 /// How many requests to ask about a load with: as many as are known, but one a stream at least,
 /// since fewer are another load.
-fn requests(load: Load, known: Option<u32>) -> u32 {
+pub fn requests(load: Load, known: Option<u32>) -> u32 {
     let (usual, least) = match load {
         Load::Closed(streams) => (streams.saturating_mul(REQUESTS_A_STREAM), streams),
         Load::Open(_) => (1000, 1),
