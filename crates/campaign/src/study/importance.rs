@@ -57,6 +57,19 @@ pub enum Effect {
     NotVaried,
 }
 
+/// The trials that met the SLOs, where [`importance`] leaves out others for them.
+pub fn asked_of_met(past: &[Observation]) -> Option<usize> {
+    let count = |wanted: fn(f64) -> bool| {
+        let is_wanted = |observation: &&Observation| match &observation.outcome {
+            Outcome::Measured { violation, .. } => wanted(*violation),
+            Outcome::Dominated | Outcome::Failed => false,
+        };
+        past.iter().filter(is_wanted).count()
+    };
+    let (met, missed) = (count(|by| by <= 0.0), count(|by| by > 0.0));
+    (met >= LEAST_TRIALS && missed > 0).then_some(met)
+}
+
 /// The flags by importance, the most important first; empty with too few trials. Trials that met
 /// the SLOs count; where they are too few, the others too, as worse than any of them by how far
 /// they missed. `noise` is the

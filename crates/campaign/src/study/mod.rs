@@ -14,7 +14,7 @@ mod verdict;
 pub use confirmation::{Confirmation, LastStage};
 pub use given::StudyError;
 pub use goal::{Direction, Goal, Objective};
-pub use importance::{Effect, Importance, importance};
+pub use importance::{Effect, Importance, asked_of_met, importance};
 pub use outcome::{Best, FailureCount, SCHEMA, StudyResult, TrialRow};
 pub use template::template;
 pub use verdict::{Change, ChangeEffect, Comparison, Finding, Gain, Verdict};

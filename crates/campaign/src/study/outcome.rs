@@ -1,6 +1,6 @@
 //! What a study found, as `inferometer tune --format json` prints it.
 
-use super::{Comparison, Finding, Gain, Importance, Study, importance, observations};
+use super::{Comparison, Finding, Gain, Importance, Study, asked_of_met, importance, observations};
 use crate::search::{Observation, Outcome, dominates};
 use crate::space::Point;
 use crate::trial::{Measurement, Origin, State, Trial};
@@ -34,6 +34,9 @@ pub struct StudyResult {
     pub pareto: Vec<u64>,
     /// The flags, the most important first.
     pub importance: Vec<Importance>,
+    /// Trials that met the SLOs, where the importance is of those alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub importance_of_met: Option<usize>,
     /// Failed trials by class, the most frequent first.
     pub failures: Vec<FailureCount>,
 }
@@ -149,6 +152,7 @@ impl Study {
             comparison: verdict.comparison,
             pareto: self.pareto(&searched, &observed),
             importance: importance(&self.space, &trusted, noise, self.seed),
+            importance_of_met: asked_of_met(&trusted),
             failures: failures(trials),
         }
     }

@@ -83,6 +83,8 @@ texts! {
         NotVaried => "not varied", "未改变取值";
         /// Footnote: the objective that the shares are of.
         ImportanceOf => "What moves {path}, the first of the objectives", "针对第一个目标 {path}";
+        /// Footnote: what the shares are asked of.
+        AmongMet => "Asked of the {count} trials that met the SLOs: a flag by which others missed them may matter none the less", "仅统计满足 SLO 的 {count} 次试验：导致其他试验未达标的参数未必不重要";
         /// Footnote: flags that cannot be told apart.
         ChangedTogether => "{flags} changed together in these trials, so that it cannot be told which of them matters", "{flags} 在这些试验中同时改变，无法区分究竟是哪一个起作用";
         /// Heading: failures.

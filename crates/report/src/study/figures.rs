@@ -476,6 +476,7 @@ mod tests {
             repeats: 0,
             pareto: vec![2],
             importance: Vec::new(),
+            importance_of_met: None,
             failures: Vec::new(),
             is_virtual: false,
             directory: Path::new("out"),

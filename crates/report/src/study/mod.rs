@@ -45,6 +45,8 @@ pub struct StudyReport<'a> {
     pub pareto: Vec<u64>,
     /// Flags by importance.
     pub importance: Vec<ImportanceLine>,
+    /// Trials that met the SLOs, where the importance is of those alone.
+    pub importance_of_met: Option<usize>,
     /// Failed trials: class, number, and the engine's words of one of them.
     pub failures: Vec<(String, usize, Option<String>)>,
     /// Nothing was started: trials were computed on the simulated engine.
@@ -461,13 +463,17 @@ fn importance(report: &StudyReport<'_>) -> Table {
     }
 }
 
-/// Which objective the shares are of, where there are several, and which flags cannot be told
-/// apart.
+/// Which objective the shares are of, where there are several, of which trials, and which flags
+/// cannot be told apart.
 fn importance_notes(report: &StudyReport<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if let [first, _, ..] = report.objectives.as_slice() {
         let text = StudyText::ImportanceOf.text(report.lang);
         notes.push(text.replace("{path}", &first.path));
+    }
+    if let Some(count) = report.importance_of_met {
+        let text = StudyText::AmongMet.text(report.lang);
+        notes.push(text.replace("{count}", &count.to_string()));
     }
     let groups: BTreeSet<Vec<&str>> = (report.importance.iter())
         .filter(|line| !line.changed_with.is_empty())

@@ -60,6 +60,7 @@ fn report(lang: Lang) -> StudyReport<'static> {
         repeats: 4,
         pareto: Vec::new(),
         importance: Vec::new(),
+        importance_of_met: None,
         failures: vec![("no-room-for-kv-cache".into(), 1, Some("ValueError".into()))],
         is_virtual: false,
         directory: Path::new("out"),
@@ -107,6 +108,10 @@ fn the_table_of_flags_names_its_objective_and_what_cannot_be_told_apart() {
         "{shown}"
     );
     assert!(shown.contains("not varied"), "{shown}");
+    assert!(!shown.contains("trials that met the SLOs"), "{shown}");
+    report.importance_of_met = Some(9);
+    let shown = render(&report);
+    assert!(shown.contains("the 9 trials that met the SLOs"), "{shown}");
     // With one objective there is no doubt which is meant.
     assert!(!shown.contains("first of the objectives"), "{shown}");
     report.objectives.push(ObjectiveLine {

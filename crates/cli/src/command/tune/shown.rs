@@ -144,6 +144,7 @@ fn report<'a>(
         repeats: study.last_stage.repeats,
         pareto: found.pareto.clone(),
         importance: importance.collect(),
+        importance_of_met: found.importance_of_met,
         failures: failures.collect(),
         is_virtual: is_virtual(directory),
         directory,
