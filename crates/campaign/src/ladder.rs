@@ -54,7 +54,6 @@ impl fmt::Display for LadderStop {
 /// What a rung of a ladder showed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rung {
-    /// The load.
     pub load: f64,
     /// Share of requests that failed.
     pub failed: f64,

@@ -6,25 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Dtype;
 
-/// A family of accelerators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// NVIDIA GPUs.
     Cuda,
-    /// Huawei Ascend NPUs.
     Ascend,
 }
 
-/// An accelerator card.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
-    /// Name of the preset.
     pub name: String,
     /// The name that its driver reports.
     pub title: String,
-    /// Family.
     pub kind: Kind,
     /// Memory that the driver offers a process, MiB.
     pub memory_mib: u64,
@@ -85,7 +79,6 @@ static PRESETS: LazyLock<Vec<Device>> = LazyLock::new(|| {
 });
 
 impl Device {
-    /// All presets.
     pub fn presets() -> &'static [Device] {
         &PRESETS
     }

@@ -39,7 +39,6 @@ pub struct VllmMemory {
     pub blocks_override: Option<u64>,
     /// Out of what activations come.
     pub reserve: Reserve,
-    /// How tokens are drawn.
     pub sampler: Sampler,
 }
 
@@ -74,7 +73,6 @@ impl Default for VllmMemory {
 /// How a card's memory is divided, in bytes of one card.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KvBudget {
-    /// Weights.
     pub weights: f64,
     /// Activations at the peak that the settings allow.
     pub activations: f64,
@@ -82,15 +80,12 @@ pub struct KvBudget {
     pub headroom: f64,
     /// Context and libraries, outside the allocator.
     pub non_torch: f64,
-    /// CUDA graphs.
     pub graphs: f64,
     /// What is left for the KV cache.
     pub kv: f64,
     /// Bytes that a token takes.
     pub kv_per_token: f64,
-    /// Tokens in a block.
     pub block_size: u32,
-    /// Blocks.
     pub blocks: u64,
 }
 
@@ -145,7 +140,6 @@ pub enum MemoryError {
         "a request of {max_model_len} tokens needs {needed:.2} GiB of KV cache and {kv:.2} GiB are left; the longest that fits has {fits} tokens"
     )]
     TooLong {
-        /// The greatest length.
         max_model_len: u32,
         /// What one such request needs, GiB.
         needed: f64,

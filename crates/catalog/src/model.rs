@@ -26,11 +26,9 @@ pub struct Model {
     /// Hugging Face repositories of this shape whose name does not follow from `name`.
     #[serde(default)]
     pub repositories: Vec<String>,
-    /// Transformer layers.
     pub layers: u32,
     /// Width of the residual stream.
     pub hidden: u32,
-    /// Query heads.
     pub heads: u32,
     /// Key/value heads (fewer than `heads` under grouped-query attention).
     pub kv_heads: u32,
@@ -41,7 +39,6 @@ pub struct Model {
     /// Matrices of a feed-forward layer.
     #[serde(default)]
     pub feed_forward: FeedForward,
-    /// Entries of the vocabulary.
     pub vocabulary: u32,
     /// The longest context that the model was made for.
     pub max_position: u32,
@@ -60,10 +57,8 @@ pub struct Model {
     /// Tokens that attention looks back at, where it is not everything.
     #[serde(default)]
     pub sliding_window: Option<u32>,
-    /// Mixture of experts.
     #[serde(default)]
     pub experts: Option<Experts>,
-    /// Multi-head latent attention.
     #[serde(default)]
     pub mla: Option<Mla>,
     /// The layers by kind, where they are not all alike.
@@ -78,7 +73,6 @@ pub enum FeedForward {
     /// Up, down, and a gate beside up.
     #[default]
     Gated,
-    /// Up and down.
     Plain,
 }
 
@@ -130,7 +124,6 @@ static PRESETS: LazyLock<Vec<Model>> = LazyLock::new(|| {
 });
 
 impl Model {
-    /// All presets.
     pub fn presets() -> &'static [Model] {
         &PRESETS
     }

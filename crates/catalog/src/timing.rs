@@ -13,10 +13,8 @@ use crate::{
     model::{Dtype, Model},
 };
 
-/// What a step holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepShape {
-    /// Prompt tokens.
     pub prefill_tokens: u32,
     /// Sum over prompt tokens of the tokens that each attends to.
     pub prefill_pairs: u64,
@@ -24,7 +22,6 @@ pub struct StepShape {
     pub decode_tokens: u32,
     /// Sum over decoding sequences of the tokens in their cache.
     pub decode_context: u64,
-    /// Sequences in the batch.
     pub sequences: u32,
 }
 
@@ -42,7 +39,6 @@ impl StepShape {
     }
 }
 
-/// How kernels are launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Launch {
     /// One by one, without compilation.
@@ -66,17 +62,11 @@ pub fn captured_size(tokens: u32) -> u32 {
 /// The seconds of each term of a step at its coefficients; their combination is the step time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
-    /// Arithmetic of matrix products.
     pub linear: f64,
-    /// Arithmetic of attention.
     pub attention: f64,
-    /// Reading weights.
     pub weights: f64,
-    /// Reading the KV cache.
     pub kv: f64,
-    /// Between cards.
     pub allreduce: f64,
-    /// Small kernels.
     pub layers: f64,
     /// Host time to launch all layers, during which the device runs.
     pub launch: f64,

@@ -240,22 +240,15 @@ impl TableOutput {
     }
 }
 
-/// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// For people.
     Text,
-    /// For notes and wikis.
     Md,
-    /// The summary, for programs.
     Json,
-    /// One row, for spreadsheets.
     Csv,
     /// A page that opens anywhere.
     Html,
-    /// Pictures to scale.
     Svg,
-    /// Pictures to paste.
     Png,
 }
 
@@ -315,7 +308,6 @@ pub struct ReportArguments {
     pub runs: PathBuf,
 }
 
-/// Where runs are kept.
 pub const RUNS: &str = "inferometer-runs";
 
 /// `inferometer runs`.
@@ -389,7 +381,6 @@ pub struct DataArguments {
     pub lang: Option<Lang>,
 }
 
-/// Formats to convert to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConvertTo {
     /// `{"prompt", "output_tokens"?}` a line.
@@ -406,12 +397,9 @@ impl std::str::FromStr for ConvertTo {
     }
 }
 
-/// How findings are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataView {
-    /// For people.
     Text,
-    /// For programs.
     Json,
 }
 

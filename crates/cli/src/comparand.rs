@@ -20,7 +20,6 @@ const LOAD_AXES: [&str; 4] = ["arrival", "burstiness", "max-concurrency", "ramp"
 
 /// A group, and what its runs may differ in.
 pub struct Comparand {
-    /// Its runs.
     pub group: Group,
     /// What else is known of each run, in their order; nothing of an import.
     facts: Vec<Facts>,
@@ -32,7 +31,6 @@ pub struct Comparand {
 struct Facts {
     /// Options that may be axes of a sweep.
     options: BTreeMap<String, Value>,
-    /// Where requests went.
     server: String,
     /// Wall time of its beginning.
     started: String,

@@ -9,7 +9,6 @@ use std::process::{Child, Command, Stdio};
 /// A server that lives as long as this value.
 pub struct EmbeddedServer {
     child: Child,
-    /// Where it serves.
     pub url: String,
 }
 

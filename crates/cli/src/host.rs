@@ -5,7 +5,6 @@ use inferometer_core::note::Known;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::hash::{BuildHasher, Hasher};
 
-/// Facts about this host.
 pub fn host() -> Host {
     let name = rustix::system::uname();
     let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();

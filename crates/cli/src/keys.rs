@@ -12,7 +12,6 @@ use std::path::PathBuf;
 
 /// Headers with their secrets, and what must never be written.
 pub struct Keys {
-    /// Headers of every request.
     pub headers: Vec<(String, String)>,
     /// Values to keep out of everything.
     pub secrets: Secrets,

@@ -23,20 +23,14 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use terminal_size::terminal_size_of;
 
-/// The page's file.
 const PAGE: &str = "report.html";
 
 /// A run to be shown.
 pub struct Shown<'a> {
-    /// Its folder.
     pub directory: &'a RunDir,
-    /// What was asked.
     pub scenario: &'a Scenario,
-    /// Where it ran.
     pub environment: &'a Environment,
-    /// How it ended.
     pub ending: &'a Ending,
-    /// The numbers.
     pub summary: &'a Summary,
     /// What pages and pictures are made of, where the records were read for it already.
     pub drawn: Option<Drawn>,
@@ -61,7 +55,6 @@ impl Drawn {
         Ok((Drawn { folded, course }, lines))
     }
 
-    /// The numbers.
     pub fn summary(&self, lang: Lang) -> Summary {
         self.folded.summary(lang)
     }
@@ -82,7 +75,6 @@ pub fn keep_page(run: &Shown<'_>, options: &OutputOptions) {
 
 /// A report in one format.
 pub enum Rendered {
-    /// As one text.
     Whole(String),
     /// As figures, which become pictures.
     Figures(Vec<Figure>),

@@ -6,12 +6,9 @@ use inferometer_report::figure::{Figure, font, png, svg};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What a picture is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Lines to scale.
     Svg,
-    /// Pixels.
     Png,
 }
 

@@ -81,7 +81,6 @@ impl Progress {
         }
     }
 
-    /// A line that stays.
     pub fn keep(&self, text: &str) {
         match self.mode {
             Mode::Live => self.print(&format!("\r\x1b[2K{text}\n")),
@@ -95,7 +94,6 @@ impl Progress {
         self.lang
     }
 
-    /// Says something once.
     pub fn say(&self, text: &str) {
         match self.mode {
             Mode::Live => self.print(&format!("\r\x1b[2K{text}")),
@@ -128,7 +126,6 @@ impl Progress {
         }
     }
 
-    /// A phase begins.
     pub fn begin(
         &mut self,
         title: &'static str,

@@ -22,7 +22,6 @@ use std::time::{Duration, Instant};
 /// Between two looks at the engine that is measured.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Servers by need.
 pub struct Servers {
     launcher: Option<Launcher>,
     logs: PathBuf,
@@ -107,7 +106,6 @@ impl Servers {
         Ok(servers)
     }
 
-    /// Servers that others started.
     pub fn of_others() -> Servers {
         Servers {
             launcher: None,
@@ -202,7 +200,6 @@ impl Servers {
         simulate(point, &launch, about, out, progress.lang())
     }
 
-    /// Stops what is up.
     pub fn stop(&mut self, progress: &Progress) {
         match self.kept.take() {
             Some(Kept::Launched { engine, .. }) => engine.stop(progress),

@@ -15,7 +15,6 @@ pub const FILE: &str = "capacity.json";
 pub struct Capacity {
     /// `inferometer.capacity/1`.
     pub schema: String,
-    /// Name of the search.
     #[serde(default)]
     pub label: Option<String>,
     /// Whether a server was measured or the simulated engine computed.
@@ -44,7 +43,6 @@ pub struct Capacity {
 /// The highest load that meets one tier of objectives.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TierCapacity {
-    /// Name of the tier.
     #[serde(default)]
     pub tier: Option<String>,
     /// Its objectives in words, and the share of requests that must meet those of single ones,
@@ -63,7 +61,6 @@ pub struct TierCapacity {
     pub binding: Option<String>,
     /// `slope` or `cliff`.
     pub edge: Option<Edge>,
-    /// How the search ended.
     pub ending: SearchEnding,
     /// Requests that the last run must have for its percentile to be claimed, where it had
     /// fewer.
@@ -77,7 +74,6 @@ pub struct TierCapacity {
 /// A long run at an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LongRun {
-    /// The load.
     pub level: f64,
     /// Requests that count, once the server had settled.
     pub requests: u64,
@@ -99,7 +95,6 @@ pub enum Edge {
     Cliff,
 }
 
-/// How a search ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchEnding {
@@ -117,19 +112,15 @@ pub enum SearchEnding {
     NeverMet,
     /// The long run had fewer requests than the percentile needs.
     TooFewSamples,
-    /// The user stopped it.
     #[default]
     Interrupted,
 }
 
-/// One probe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeLine {
-    /// The load.
     pub level: f64,
     /// `bracket`, `bisect` or `confirm`.
     pub purpose: String,
-    /// Requests sent.
     pub requests: u64,
     /// The tier that it was made for, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,14 +134,11 @@ pub struct ProbeLine {
     pub directory: String,
 }
 
-/// What a probe showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeVerdict {
-    /// The objectives were met.
     #[serde(alias = "meets")]
     Met,
-    /// One was missed.
     #[serde(alias = "misses")]
     Missed,
     /// It does not say.

@@ -13,11 +13,9 @@ pub struct Certificate {
     pub schema: String,
     /// When it was measured, RFC 3339.
     pub measured: String,
-    /// Version that was measured.
     pub inferometer: String,
     /// The processor, so that a copied home folder does not mislead.
     pub cpu: Option<String>,
-    /// Cores of the host.
     pub cores: u32,
     /// Token events a second that one worker takes when the server writes them one by one.
     pub ceiling_tokens_per_s: f64,
@@ -31,18 +29,12 @@ pub struct Certificate {
 /// written by the server.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StampError {
-    /// Concurrent streams.
     pub streams: u32,
     /// Token events a second.
     pub tokens_per_s: f64,
-    /// Mean.
     pub mean_us: f64,
-    /// Median.
     pub p50_us: f64,
-    /// 99th percentile.
     pub p99_us: f64,
-    /// Largest.
     pub max_us: f64,
-    /// Time-stamps compared.
     pub n: u64,
 }

@@ -5,7 +5,6 @@ use crate::units::Offset;
 /// From sent to the end of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnderWay {
-    /// Sent.
     pub from: Offset,
     /// Over; absent if it was still under way at the end of the run.
     pub to: Option<Offset>,

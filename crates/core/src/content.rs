@@ -5,13 +5,11 @@ use std::sync::Arc;
 /// What is sent as a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// What a user says.
     Text(Arc<str>),
     /// A JSON array of messages, as chat takes it.
     Messages(Arc<str>),
     /// A JSON object whose fields win over ours.
     Body(Arc<str>),
-    /// Token ids.
     TokenIds(Arc<[u32]>),
 }
 
@@ -24,8 +22,6 @@ impl Default for Content {
 /// A question and its answer, earlier in a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// What the user said.
     pub user: Arc<str>,
-    /// What was answered.
     pub assistant: Arc<str>,
 }

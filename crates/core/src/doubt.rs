@@ -7,11 +7,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Worth knowing.
     Note,
     /// The numbers may mislead.
     Warn,
-    /// The run is INVALID.
     Invalid,
 }
 
@@ -27,13 +25,11 @@ pub enum DoubtCode {
     ShrunkConcurrency,
     /// Too few requests to fill the streams.
     UnfilledStreams,
-    /// The client sent late.
     ClientLate,
     /// The client was near its ceiling.
     ClientBusy,
     /// Ended by signal, crash or watchdog.
     Interrupted,
-    /// Too many failures.
     Failures,
     /// Many requests had to be sent again.
     Resent,
@@ -47,7 +43,6 @@ pub enum DoubtCode {
     InputLengths,
     /// The server gave no usage.
     TokenSource,
-    /// Several tokens a chunk.
     ChunkNotToken,
     /// The server found prompts in its cache.
     WarmCache,
@@ -57,9 +52,7 @@ pub enum DoubtCode {
     NoSteadyState,
     /// In-flight and TTFT both rise.
     Overload,
-    /// Long gaps inside answers.
     Stalls,
-    /// All requests started together.
     AllAtOnce,
     /// Streams of a closed loop send in waves.
     InStep,

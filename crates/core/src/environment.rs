@@ -12,7 +12,6 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Environment {
-    /// Version of Inferometer.
     pub inferometer: String,
     /// Wall time of the beginning, RFC 3339.
     pub started: String,
@@ -22,7 +21,6 @@ pub struct Environment {
     pub nonce: Option<String>,
     /// Number of distinct prompts; absent if every prompt is new.
     pub distinct_prompts: Option<u64>,
-    /// The host that measured.
     pub host: Host,
     /// What the preflight learned of the server.
     pub server: Probe,
@@ -31,21 +29,17 @@ pub struct Environment {
     pub engine: Option<StartedEngine>,
     /// Token events a second that one worker of this client can take, as `doctor` found.
     pub ceiling_tokens_per_s: Option<f64>,
-    /// Client threads.
     pub workers: u32,
     /// Things that were decided and that a reader should know, one sentence each.
     pub notes: Vec<Note>,
 }
 
-/// The host that measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Host {
     /// Operating system and its version.
     pub system: String,
-    /// Architecture.
     pub architecture: String,
-    /// Processor.
     pub cpu: Option<String>,
     /// Cores that this process may use.
     pub cores: u32,
@@ -59,7 +53,6 @@ pub struct Host {
 pub struct StartedEngine {
     /// Which engine: `vllm`, `sglang`, `mindie`, `llama-server` or `custom`.
     pub name: String,
-    /// Its version.
     pub version: Option<String>,
     /// Options of ours that say what the command does not, as in `--engine-stop …`, or the log
     /// by which a server that others started is known; without secrets.
@@ -82,7 +75,6 @@ pub struct StartedEngine {
     pub max_model_len: Option<u64>,
     /// Seconds of the graph capture.
     pub graphs_s: Option<f64>,
-    /// Its log.
     pub log: PathBuf,
 }
 
@@ -102,7 +94,6 @@ pub struct Probe {
     pub software: Option<String>,
     /// Largest context that the server states.
     pub max_model_len: Option<u64>,
-    /// Usage comes with streams.
     pub stream_usage: bool,
     /// Usage can be had in every chunk, and is asked for because chunks hold several tokens.
     pub chunk_usage: bool,
@@ -137,7 +128,6 @@ words!(LimitField { MaxTokens => "max_tokens", MaxCompletionTokens => "max_compl
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ending {
-    /// Why it ended.
     pub cause: EndCause,
     /// Planned requests of the measured part, the unsent included.
     pub planned: u64,
@@ -158,14 +148,12 @@ pub struct Ending {
     pub health: Health,
 }
 
-/// Why a run ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndCause {
     /// All was sent and answered, or the time was over.
     #[default]
     Complete,
-    /// The user stopped it.
     Signal,
     /// A `--stop-when` condition came true.
     StopCondition,
@@ -190,10 +178,8 @@ words!(EndCause {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Health {
-    /// Not asked.
     #[default]
     Unknown,
-    /// It answers.
     Alive,
     /// It does not, and this is what was seen.
     Dead(String),

@@ -20,7 +20,6 @@ const VERSION: u32 = 1;
 /// Bytes that are collected before they are handed to the system.
 const BUFFER: usize = 256 * 1024;
 
-/// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Version of the journal's form.
@@ -69,23 +68,17 @@ impl<'a> Entry<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Progress {
-    /// Index of the request.
     pub index: u64,
-    /// Whether it is warm-up.
     pub warmup: bool,
-    /// When it was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<Offset>,
-    /// When the answer began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte: Option<Offset>,
     /// First token that is not reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_answer: Option<Offset>,
-    /// HTTP status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Chunks that were added.
     pub chunks: Chunks,
     /// Messages without a token that were added.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -111,7 +104,6 @@ impl Progress {
     }
 }
 
-/// Appends to a journal.
 #[derive(Debug)]
 pub struct JournalWriter {
     path: PathBuf,

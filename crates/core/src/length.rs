@@ -17,7 +17,6 @@ pub enum LengthSpec {
 }
 
 impl LengthSpec {
-    /// Always this length.
     pub fn fixed(length: u32) -> Self {
         LengthSpec::Drawn(Distribution::Fixed(length))
     }
@@ -61,7 +60,6 @@ serde_as_text!(LengthSpec);
 /// the last two are mean and standard deviation of the length itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// Always the same.
     Fixed(u32),
     /// Every length from the first to the second, both included, equally often.
     Uniform(u32, u32),
@@ -82,7 +80,6 @@ pub const LONGEST: u32 = 100_000_000;
 pub struct BadLength(String);
 
 impl Distribution {
-    /// Draws one length.
     pub fn sample(self, rng: &mut impl Rng) -> u32 {
         let clamp = |length: f64| (length.round() as u32).clamp(1, LONGEST);
         match self {

@@ -4,13 +4,11 @@ use crate::message::Lang;
 use crate::message::notes::NoteText;
 use serde::{Deserialize, Serialize};
 
-/// One such fact.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "kebab-case")]
 pub enum Known {
     /// The server lists several models.
     ManyModels {
-        /// How many.
         count: u64,
         /// The one that is measured.
         model: String,
@@ -19,54 +17,42 @@ pub enum Known {
     NoChatApi,
     /// A field of the request is refused.
     RefusesField {
-        /// Its name.
         field: String,
     },
     /// The server was told to go on and ended before the asked length.
     EndsEarly {
-        /// Tokens asked for.
         asked: u32,
-        /// Tokens received.
         received: u32,
     },
     /// No stream came where one was asked for.
     AnswersWhole,
     /// The limit of open files was too low.
     RaisedOpenFiles {
-        /// Before.
         from: u64,
-        /// Now.
         to: u64,
     },
     /// The work is shorter than the run.
     CyclesPrompts {
-        /// Different prompts.
         distinct: u64,
     },
     /// What was found in the data.
     DataFormat {
-        /// The format.
         format: String,
-        /// Rows taken.
         rows: u64,
     },
     /// Rows that could not be read.
     BadRows {
-        /// How many.
         count: u64,
-        /// Line of the first.
         line: u64,
         /// What was wrong with it.
         reason: String,
     },
     /// Rows that have no prompt, or no answer where one is needed.
     UnusableRows {
-        /// How many.
         count: u64,
     },
     /// Rows that the filters left out.
     FilteredRows {
-        /// How many.
         count: u64,
         /// Of so many.
         seen: u64,
@@ -75,31 +61,25 @@ pub enum Known {
     DataTooLarge,
     /// Lengths were counted with a tokenizer that nobody chose.
     DefaultTokenizer {
-        /// Its name.
         tokenizer: String,
     },
     /// A byte is not a token.
     BytesAsTokens,
     /// The server's own tokenizer and ours agree.
     TokenizerAgrees {
-        /// Texts compared.
         samples: u64,
     },
     /// They do not.
     TokenizerDiffers {
-        /// Tokens by ours.
         ours: u64,
-        /// Tokens by the server's.
         servers: u64,
     },
     /// A chat template surrounds each prompt.
     ChatTemplate {
-        /// Its tokens.
         tokens: u32,
     },
     /// Ours surrounds each piece of text.
     Template {
-        /// Its characters.
         chars: u64,
         /// Its tokens, where they were counted.
         tokens: Option<u32>,
@@ -112,7 +92,6 @@ pub enum Known {
     TraceLengthsOnly,
     /// Lines of the journal cannot be read.
     DamagedLines {
-        /// How many.
         lines: u64,
     },
 }
@@ -121,9 +100,7 @@ pub enum Known {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Note {
-    /// By key.
     Known(Known),
-    /// As text.
     Text(String),
 }
 
@@ -134,7 +111,6 @@ impl From<Known> for Note {
 }
 
 impl Note {
-    /// The sentence.
     pub fn text(&self, lang: Lang) -> String {
         match self {
             Note::Known(known) => known.text(lang),

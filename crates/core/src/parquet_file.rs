@@ -67,7 +67,6 @@ impl RecordsWriter {
         })
     }
 
-    /// Adds a record.
     pub fn push(&mut self, record: &Record) -> Result<(), StorageError> {
         self.table.push(record);
         self.rows += 1;

@@ -41,7 +41,6 @@ pub struct Record {
     pub bare: Vec<BareChunk>,
     /// When the answer, or the attempt, was over.
     pub end: Option<Offset>,
-    /// How it ended.
     pub outcome: Outcome,
     /// HTTP status, once there was one.
     pub status: Option<u16>,
@@ -57,11 +56,9 @@ pub struct Record {
     pub output_tokens_asked: Option<u32>,
     /// The server was told to ignore end-of-sequence, so asked and received should agree.
     pub output_exact: bool,
-    /// Characters of the prompt.
     pub input_chars: u64,
     /// Characters of the answer, reasoning and tool calls included.
     pub output_chars: u64,
-    /// Where it was sent.
     pub url: String,
     /// Whether a stream was asked for.
     pub streamed: bool,
@@ -86,12 +83,10 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// Number of token-bearing chunks.
     pub fn len(&self) -> usize {
         self.at.len()
     }
 
-    /// No token ever came.
     pub fn is_empty(&self) -> bool {
         self.at.is_empty()
     }
@@ -100,9 +95,7 @@ impl Chunks {
 /// A message of the stream without a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BareChunk {
-    /// When it was read.
     pub at: Offset,
-    /// What it was.
     pub kind: BareKind,
 }
 
@@ -121,9 +114,7 @@ pub enum BareKind {
 /// Token counts as the server reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Prompt tokens.
     pub input: Option<u32>,
-    /// Output tokens, reasoning included.
     pub output: Option<u32>,
     /// Prompt tokens found in the prefix cache.
     pub cached: Option<u32>,
@@ -133,7 +124,6 @@ pub struct Usage {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Answered completely.
     Done,
     /// Went wrong; failures are data.
     Failed(Failure),
@@ -154,21 +144,16 @@ pub struct Failure {
     pub detail: String,
 }
 
-/// Steps of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// Looking up the host's name.
     Resolve,
-    /// Opening the connection.
     Connect,
-    /// The TLS handshake.
     Tls,
-    /// Writing the request.
     Send,
     /// Waiting for the status line and headers, or a status that is no success.
     Status,
-    /// Reading the answer.
     Stream,
     /// The answer ended before it was complete.
     Truncated,
@@ -176,13 +161,11 @@ pub enum Phase {
     Timeout,
 }
 
-/// Kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureClass {
     /// The name has no address.
     NameNotFound,
-    /// Nobody listens there.
     Refused,
     /// The connection was reset, closed or lost before an answer.
     Disconnected,
@@ -198,11 +181,9 @@ pub enum FailureClass {
     ContextExceeded,
     /// 429.
     RateLimited,
-    /// Another 4xx.
     BadRequest,
     /// 3xx: answers are never followed elsewhere.
     Redirected,
-    /// 5xx.
     ServerError,
     /// `{"error": …}` in a stream that began with 200.
     InBandError,
@@ -290,7 +271,6 @@ words!(BareKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TokenSource {
-    /// The server's usage.
     Usage,
     /// Our tokenizer, applied to the text after the run.
     Retokenized,
@@ -305,7 +285,6 @@ words!(TokenSource {
 });
 
 impl Record {
-    /// Answered completely.
     pub fn is_done(&self) -> bool {
         matches!(self.outcome, Outcome::Done)
     }

@@ -94,12 +94,10 @@ impl RunDir {
         Ok(RunDir { path })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Stores the settings.
     pub fn write_scenario(&self, scenario: &Scenario) -> Result<(), StorageError> {
         let text = scenario.options().to_toml();
         self.write(SCENARIO, &format!("{SCENARIO_HEAD}{text}"))
@@ -162,7 +160,6 @@ impl RunDir {
         journal::is_being_written(&self.journal_path())
     }
 
-    /// Stores the metrics.
     pub fn write_summary(&self, summary: &Summary) -> Result<(), StorageError> {
         self.write_json(SUMMARY, summary)
     }
@@ -172,7 +169,6 @@ impl RunDir {
         self.read_json(SUMMARY)
     }
 
-    /// Begins the journal.
     pub fn start_journal(&self, header: &Header) -> Result<JournalWriter, StorageError> {
         JournalWriter::create(&self.journal_path(), header)
     }

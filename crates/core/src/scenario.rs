@@ -12,22 +12,16 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// One measurement, fully described.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// Name for people.
     pub label: Option<String>,
     /// `key=value` facts for legends and pairing.
     pub tags: Vec<Tag>,
-    /// Seed of everything random.
     pub seed: u64,
     /// Where and how to send.
     pub connection: Connection,
-    /// When to send.
     pub load: Load,
-    /// What to send.
     pub work: Work,
-    /// What to judge by.
     pub objectives: Objectives,
 }
 
@@ -43,11 +37,9 @@ pub struct Connection {
     pub sim_device: Option<String>,
     /// How time passes for it.
     pub sim_clock: SimClock,
-    /// The API to speak.
     pub api: Api,
     /// Model as served; found from the server if absent.
     pub model: Option<String>,
-    /// Ask for a stream.
     pub stream: bool,
     /// Names of further headers; their values are never stored.
     pub headers: Vec<String>,
@@ -55,17 +47,12 @@ pub struct Connection {
     pub api_key_env: Option<String>,
     /// File that holds the API key.
     pub api_key_file: Option<PathBuf>,
-    /// Certificate authority to trust.
     pub ca: Option<PathBuf>,
     /// Certificate that the client shows.
     pub client_cert: Option<PathBuf>,
-    /// Its key.
     pub client_key: Option<PathBuf>,
-    /// Trust any certificate.
     pub insecure: bool,
-    /// Proxy to go through.
     pub proxy: Option<String>,
-    /// Limit for connecting.
     pub connect_timeout: Span,
     /// Limit for silence between bytes.
     pub read_timeout: Span,
@@ -85,36 +72,28 @@ pub enum ServerMetrics {
     /// Beside its API, if it has metrics that we know.
     #[default]
     Auto,
-    /// Nowhere.
     Off,
-    /// At this address.
     At(String),
 }
 
-/// When to send.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    /// Closed or open loop.
     pub shape: Shape,
-    /// How much.
     pub extent: Extent,
     /// Requests before the measured part.
     pub warmup: Warmup,
     /// How long requests under way may take to finish once sending has ended; absent: until
     /// the request timeout.
     pub drain: Option<Span>,
-    /// Reasons to end early.
     pub stop_when: Vec<StopWhen>,
     /// How well the result must be known for the run to end before its extent.
     pub until: Option<Until>,
 }
 
-/// Closed or open loop.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// A fixed number of streams, each sending when its last answer is complete.
     Closed {
-        /// Number of streams.
         concurrency: u32,
         /// How the first wave is spread.
         stagger: Stagger,
@@ -123,9 +102,7 @@ pub enum Shape {
     Open {
         /// Arrivals a second.
         rate: Rate,
-        /// How they are spaced.
         arrival: Arrival,
-        /// Rise to that rate.
         ramp: Option<Ramp>,
         /// Requests under way at once; further ones wait, and the wait is charged.
         max_concurrency: Option<u32>,
@@ -142,11 +119,9 @@ pub enum Shape {
 /// How much to send: at least one limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extent {
-    /// So many requests.
     Requests(u64),
     /// For so long.
     Duration(Span),
-    /// Whichever ends first.
     Either(u64, Span),
     /// For so long, watching for drift.
     Soak(Span),
@@ -175,15 +150,12 @@ impl Extent {
 /// A rise of the arrival rate at the beginning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ramp {
-    /// Its curve.
     pub curve: RampCurve,
     /// Rate at the beginning, a second.
     pub from: f64,
-    /// How long it takes.
     pub over: Span,
 }
 
-/// Curve of a ramp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RampCurve {
     /// By the same amount each second.
@@ -197,7 +169,6 @@ words!(RampCurve { Linear => "linear", Exponential => "exponential" });
 /// Spacing of arrivals in an open loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrival {
-    /// Equal gaps.
     Constant,
     /// Exponential gaps, as from many independent users.
     Poisson,
@@ -205,10 +176,8 @@ pub enum Arrival {
     Gamma(f64),
 }
 
-/// What to judge by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Objectives {
-    /// The objectives.
     pub slos: Vec<Slo>,
     /// Share of requests that must meet all request objectives, from 0 to 1.
     pub attainment: Option<f64>,
@@ -224,7 +193,6 @@ impl Objectives {
     }
 }
 
-/// The API to speak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Api {
     /// Found from the URL and the server.
@@ -244,9 +212,7 @@ pub enum Stagger {
     /// Over one mean latency, learned from the warm-up.
     #[default]
     Auto,
-    /// All at once.
     None,
-    /// Over this time.
     Over(Span),
 }
 
@@ -264,7 +230,6 @@ pub enum Warmup {
 pub struct Rate(pub f64);
 
 impl Rate {
-    /// All at once.
     pub fn is_infinite(self) -> bool {
         self.0.is_infinite()
     }
@@ -300,9 +265,7 @@ pub struct Until(pub f64);
 /// `key=value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// The key.
     pub key: String,
-    /// The value.
     pub value: String,
 }
 

@@ -8,25 +8,18 @@ use rand_chacha::ChaCha8Rng;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Dimension {
-    /// Times of arrival.
     Arrival = 1,
-    /// Lengths of prompts.
     InputLength = 2,
-    /// Lengths of answers.
     OutputLength = 3,
-    /// Words of prompts.
     Words = 4,
-    /// Resampling for intervals.
     Bootstrap = 5,
     /// Order and choice of the rows of a data set.
     Shuffle = 6,
-    /// Turns of conversations.
     Turns = 7,
     /// Which prompts share a beginning.
     PrefixGroup = 8,
     /// Which settings a search tries.
     Search = 9,
-    /// Seeds of repeats.
     Repeat = 10,
 }
 

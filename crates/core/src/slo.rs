@@ -9,7 +9,6 @@ use std::time::Duration;
 /// One objective: `ttft=500ms` (every request) or `ttft.p99=1s` (the run's percentile).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slo {
-    /// What is limited.
     pub metric: SloMetric,
     /// Over which part of the run.
     pub scope: SloScope,
@@ -20,7 +19,6 @@ pub struct Slo {
 /// Latencies that can be limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SloMetric {
-    /// Time to first token.
     Ttft,
     /// Time to the first token that is not reasoning.
     FirstAnswer,
@@ -30,7 +28,6 @@ pub enum SloMetric {
     Itl,
     /// The largest gap of a request.
     MaxGap,
-    /// End-to-end latency.
     E2e,
 }
 
@@ -43,14 +40,12 @@ crate::record::words!(SloMetric {
     E2e => "e2e",
 });
 
-/// Whom an objective binds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SloScope {
     /// Every request; the share that meets all such objectives is the attainment.
     Request,
     /// The run's percentile, in percent.
     Percentile(f64),
-    /// The run's mean.
     Mean,
 }
 

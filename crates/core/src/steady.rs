@@ -7,7 +7,6 @@ use crate::concurrency::InFlight;
 use crate::statistics::{mser5, rising_trend};
 use crate::units::Offset;
 
-/// Longest bin.
 const LONGEST_BIN_S: f64 = 1.0;
 /// Fewest bins, by which short runs get shorter ones.
 const LEAST_BINS: usize = 100;
@@ -22,11 +21,9 @@ const LEAST_TREND_VALUES: usize = 40;
 
 /// What the search looks at.
 pub struct Course<'a> {
-    /// First send.
     pub from: Offset,
     /// When sending ended: from there on requests only drain.
     pub sending_ended: Offset,
-    /// Requests under way.
     pub in_flight: &'a InFlight,
     /// Moment of sending (or due) and TTFT in milliseconds, ordered by start.
     pub ttft_ms: &'a [(Offset, f64)],
@@ -35,9 +32,7 @@ pub struct Course<'a> {
 /// The part of a run over which throughput, requests under way and TTFT have settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steady {
-    /// Its begin.
     pub from: Offset,
-    /// Its end.
     pub to: Offset,
 }
 

@@ -9,18 +9,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// What a directory holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// One load point.
     Run,
-    /// A grid of them.
     Sweep,
     /// A search for the highest load.
     Capacity,
     /// A study of launch flags.
     Study,
-    /// Results of other tools.
     Import,
 }
 
@@ -32,12 +28,9 @@ pub const STUDY_FILE: &str = "trials.jsonl";
 /// The file by which kept results of other tools are known.
 pub const IMPORT_FILE: &str = "import.json";
 
-/// A stored result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// Its directory.
     pub path: PathBuf,
-    /// What it is.
     pub kind: Kind,
     /// Wall time of its beginning, RFC 3339, where one of its runs says so.
     pub started: Option<String>,

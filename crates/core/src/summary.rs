@@ -16,7 +16,6 @@ pub const SCHEMA: &str = "inferometer.summary/1";
 pub struct Summary {
     /// `inferometer.summary/1`.
     pub schema: String,
-    /// Name of the run.
     pub label: Option<String>,
     /// Facts given by the user.
     pub tags: BTreeMap<String, String>,
@@ -30,11 +29,8 @@ pub struct Summary {
     pub window_s: Option<f64>,
     /// Length of the steady state, where one was found.
     pub steady_s: Option<f64>,
-    /// Over the whole window.
     pub throughput: Throughput,
-    /// Over the steady state.
     pub steady: Option<SteadyThroughput>,
-    /// Requests under way.
     pub concurrency: Concurrency,
     /// Latencies in milliseconds.
     pub latency: Latencies,
@@ -47,7 +43,6 @@ pub struct Summary {
     pub failures: Vec<FailureCount>,
     /// Objectives, where any were given.
     pub slo: Option<SloResult>,
-    /// The client's own state.
     pub client: Client,
     /// The server's own view, where it was asked.
     #[serde(default)]
@@ -87,11 +82,8 @@ pub struct ContinuationGroup {
     pub from_share: f64,
     /// Lengths are below this share; absent for the last group.
     pub to_share: Option<f64>,
-    /// How many answers.
     pub answers: u64,
-    /// Their mean characters.
     pub chars_mean: Option<f64>,
-    /// Their mean tokens.
     pub tokens_mean: Option<f64>,
     /// Mean of their output tokens over end-to-end latency.
     pub tokens_per_s_mean: Option<f64>,
@@ -102,28 +94,20 @@ pub struct ContinuationGroup {
 /// A doubt in the run's language.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StatedDoubt {
-    /// Its code.
     pub code: DoubtCode,
-    /// How much it matters.
     pub severity: Severity,
-    /// What was seen.
     pub text: String,
-    /// What to do.
     pub remedy: String,
 }
 
 /// planned = ok + failed + cut + unsent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accounts {
-    /// In the schedule.
     pub planned: u64,
-    /// Answered completely.
     pub ok: u64,
-    /// Went wrong.
     pub failed: u64,
     /// Under way when the run ended.
     pub cut: u64,
-    /// Never started.
     pub unsent: u64,
     /// Of those that were sent: sent once more, because the server had closed the connection.
     #[serde(default)]
@@ -133,17 +117,12 @@ pub struct Accounts {
 /// Work done a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Throughput {
-    /// Complete answers.
     pub requests_per_s: Option<f64>,
     /// Prompt tokens of complete answers.
     pub input_tokens_per_s: Option<f64>,
-    /// Output tokens.
     pub output_tokens_per_s: Option<f64>,
-    /// Both.
     pub total_tokens_per_s: Option<f64>,
-    /// Prompt characters.
     pub input_chars_per_s: Option<f64>,
-    /// Output characters.
     pub output_chars_per_s: Option<f64>,
     /// 95 % interval of `requests_per_s`.
     pub requests_per_s_interval: Option<[f64; 2]>,
@@ -154,9 +133,7 @@ pub struct Throughput {
 /// Work done a second in the steady state, by events inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteadyThroughput {
-    /// Complete answers.
     pub requests_per_s: Option<f64>,
-    /// Output tokens.
     pub output_tokens_per_s: Option<f64>,
     /// Begin and end on the run's clock, in seconds.
     pub span_s: [f64; 2],
@@ -167,7 +144,6 @@ pub struct SteadyThroughput {
 pub struct Concurrency {
     /// Streams of a closed loop, or the cap of an open one.
     pub configured: Option<u32>,
-    /// Time-weighted mean.
     pub mean: Option<f64>,
     /// Largest number at one time.
     pub peak: Option<u64>,
@@ -192,11 +168,9 @@ pub struct Latencies {
     pub inter_chunk_ms: Option<Distribution>,
     /// Largest gap of each request.
     pub max_gap_ms: Option<Distribution>,
-    /// End-to-end latency.
     pub e2e_ms: Option<Distribution>,
     /// Time to connect, where a connection was opened.
     pub connect_ms: Option<Distribution>,
-    /// The client's own lateness.
     pub lag_ms: Option<Distribution>,
     /// Wait at the user's cap.
     pub cap_wait_ms: Option<Distribution>,
@@ -204,28 +178,18 @@ pub struct Latencies {
     pub itl_is_per_token: bool,
 }
 
-/// A sample in numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
-    /// Sample size.
     pub n: u64,
-    /// Mean.
     pub mean: f64,
     /// Standard deviation of the sample; absent for one value.
     pub std: Option<f64>,
-    /// Smallest.
     pub min: f64,
-    /// Median.
     pub p50: f64,
-    /// 75th percentile.
     pub p75: f64,
-    /// 90th percentile.
     pub p90: f64,
-    /// 95th percentile.
     pub p95: f64,
-    /// 99th percentile.
     pub p99: f64,
-    /// Largest.
     pub max: f64,
     /// 95 % interval of the mean, by block bootstrap over requests.
     pub mean_interval: Option<[f64; 2]>,
@@ -250,7 +214,6 @@ pub struct Speed {
 pub struct Tokens {
     /// Prompt tokens, as the server counts.
     pub input: Option<u64>,
-    /// Output tokens.
     pub output: Option<u64>,
     /// Where the output count comes from.
     pub source: TokenSource,
@@ -262,25 +225,19 @@ pub struct Tokens {
     pub input_mean: Option<f64>,
     /// Mean of the output lengths that were asked for.
     pub output_asked_mean: Option<f64>,
-    /// Mean output length.
     pub output_mean: Option<f64>,
     /// Characters of the answers for each of their tokens.
     #[serde(default)]
     pub chars_per_token: Option<f64>,
 }
 
-/// Failures of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FailureCount {
-    /// Step of the request.
     pub phase: Phase,
-    /// Kind.
     pub class: FailureClass,
-    /// How many.
     pub count: u64,
     /// HTTP status of the sample.
     pub status: Option<u16>,
-    /// One body or message.
     pub sample: String,
 }
 
@@ -292,7 +249,6 @@ pub struct SloResult {
     pub attainment: Option<f64>,
     /// Requests a second that did.
     pub goodput_per_s: Option<f64>,
-    /// Each objective by itself.
     pub objectives: Vec<ObjectiveResult>,
     /// All objectives are met, those of a request by the share of requests that was asked for
     /// (all, unless `--attainment` says otherwise); absent if not decidable.
@@ -313,15 +269,12 @@ impl SloResult {
 /// What objectives say of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SloOutcome {
-    /// All are met.
     Met,
-    /// One is missed.
     Missed,
     /// None is missed for all that is known, and something is not known.
     Undecided,
 }
 
-/// One objective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ObjectiveResult {
     /// As given: `ttft.p99=1s`.
@@ -330,11 +283,9 @@ pub struct ObjectiveResult {
     pub value_ms: Option<f64>,
     /// Share of requests that met it, for a request objective.
     pub share: Option<f64>,
-    /// Met or missed.
     pub met: Option<bool>,
 }
 
-/// The client's own state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Client {
     /// CPU use of the busiest client thread, from 0 to 1.
@@ -356,7 +307,6 @@ pub struct DriftPart {
     pub from_s: f64,
     /// Requests that ended in it.
     pub ok: u64,
-    /// Failures in it.
     pub failed: u64,
     /// Output tokens a second.
     pub output_tokens_per_s: Option<f64>,

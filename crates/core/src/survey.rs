@@ -21,13 +21,11 @@ pub struct Survey {
     pub format: DataFormat,
     /// The user named the format.
     pub format_given: bool,
-    /// How it is packed.
     pub packing: Packing,
     /// What became of its rows.
     pub rows: RowCounts,
     /// Reading ended before the end of the file, because no more was asked for.
     pub partial: bool,
-    /// The first bad rows.
     pub bad_rows: Vec<BadLine>,
     /// Who counted tokens; absent for a trace, which states its lengths.
     pub tokenizer: Option<String>,
@@ -35,13 +33,10 @@ pub struct Survey {
     pub tokenizer_given: bool,
     /// Characters of prompts; absent for a trace. Every turn of a conversation is a prompt.
     pub prompt_chars: Option<Lengths>,
-    /// Tokens of prompts.
     pub prompt_tokens: Option<Lengths>,
     /// Tokens of the answers in the data, or that the data ask for.
     pub output_tokens: Option<Lengths>,
-    /// Turns of conversations.
     pub turns: Option<Lengths>,
-    /// Arrivals of a trace.
     pub arrivals: Option<Arrivals>,
     /// The first prompts, made printable and short.
     pub first_prompts: Vec<String>,
@@ -51,11 +46,8 @@ pub struct Survey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Packing {
-    /// Not at all.
     Plain,
-    /// gzip.
     Gzip,
-    /// Zstandard.
     Zstd,
 }
 
@@ -64,7 +56,6 @@ words!(Packing { Plain => "plain", Gzip => "gzip", Zstd => "zstd" });
 /// seen = usable + unusable + bad + those that fell to a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowCounts {
-    /// Looked at.
     pub seen: u64,
     /// That a run could send.
     pub usable: u64,
@@ -100,22 +91,14 @@ pub struct Arrivals {
     pub gap_variation: Option<f64>,
 }
 
-/// Lengths in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lengths {
-    /// How many.
     pub n: u64,
-    /// Mean.
     pub mean: f64,
-    /// Smallest.
     pub min: u64,
-    /// Median.
     pub p50: f64,
-    /// 90th percentile.
     pub p90: f64,
-    /// 99th percentile.
     pub p99: f64,
-    /// Largest.
     pub max: u64,
     /// The histogram: bins side by side, of equal width or of equal ratio.
     pub bins: Vec<Bin>,
@@ -124,11 +107,8 @@ pub struct Lengths {
 /// A bin of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bin {
-    /// Least length in it.
     pub from: u64,
-    /// Largest length in it.
     pub to: u64,
-    /// How many there are.
     pub count: u64,
 }
 
@@ -145,7 +125,6 @@ const SKEWED: f64 = 5.0;
 pub struct LengthCounts(HashMap<u64, u64>);
 
 impl LengthCounts {
-    /// Counts one more.
     pub fn add(&mut self, length: u64) {
         *self.0.entry(length).or_default() += 1;
     }

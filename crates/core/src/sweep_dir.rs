@@ -33,7 +33,6 @@ pub const PLAN_SCHEMA: &str = "inferometer.sweep-plan/1";
 pub struct SweepPlan {
     /// `inferometer.sweep-plan/1`.
     pub schema: String,
-    /// Name of the sweep.
     pub label: Option<String>,
     /// Facts for legends and pairing.
     pub tags: Vec<Tag>,
@@ -50,7 +49,6 @@ pub struct SweepPlan {
     pub repeat: u32,
     /// Order of the visits, by index of the point and number of the repeat.
     pub visits: Vec<(usize, u32)>,
-    /// The points.
     pub points: Vec<PlannedPoint>,
 }
 
@@ -59,7 +57,6 @@ pub struct SweepPlan {
 pub struct PlannedPoint {
     /// The same whenever the values are.
     pub id: String,
-    /// Values of the axes.
     pub point: Point,
     /// Flags of the engine that is started for it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -71,11 +68,9 @@ pub struct PlannedPoint {
 /// What became of a visit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// The point.
     pub id: String,
     /// Which repeat, from 0.
     pub repeat: u32,
-    /// What became of it.
     pub state: TrialState,
     /// The run, as a path below the sweep, if there is one.
     #[serde(default)]
@@ -100,7 +95,6 @@ pub enum TrialState {
     Failed,
     /// Passed over, since a condition ended its ladder.
     Skipped,
-    /// The user stopped it.
     Interrupted,
 }
 
@@ -122,7 +116,6 @@ pub enum SweepError {
     /// The folder holds something else.
     #[error("{path} holds files that are no sweep's; choose another folder with --out")]
     Occupied {
-        /// The folder.
         path: PathBuf,
     },
     /// The folder holds another sweep.
@@ -130,7 +123,6 @@ pub enum SweepError {
         "{path} holds another sweep ({difference}); give the same options to go on with it, or another --out"
     )]
     AnotherPlan {
-        /// The folder.
         path: PathBuf,
         /// What is not the same.
         difference: String,
@@ -138,16 +130,13 @@ pub enum SweepError {
     /// No sweep was made here.
     #[error("{path} is no sweep directory (it has no sweep.json)")]
     NotASweep {
-        /// The folder.
         path: PathBuf,
     },
     /// Another process is at work.
     #[error("the sweep in {path} still goes on; wait for its end, or interrupt it first")]
     StillRunning {
-        /// The folder.
         path: PathBuf,
     },
-    /// The files themselves.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -205,12 +194,10 @@ impl SweepDir {
         Ok(SweepDir { path, plan })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it measures.
     pub fn plan(&self) -> &SweepPlan {
         &self.plan
     }

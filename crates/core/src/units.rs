@@ -74,7 +74,6 @@ impl Slim {
         Slim(self.0.or(other.0))
     }
 
-    /// Whether there is one.
     pub fn is_some(self) -> bool {
         self.0.is_some()
     }

@@ -17,12 +17,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What to send.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
-    /// Prompts.
     pub prompts: PromptSource,
-    /// Length of answers.
     pub output: Output,
     /// Counts tokens before the run; absent: only what needs no tokenizer is known.
     pub tokenizer: Option<TokenizerName>,
@@ -34,11 +31,8 @@ pub struct Work {
     pub ignore_eos: bool,
     /// Least number of output tokens.
     pub min_tokens: Option<u32>,
-    /// Sampling temperature.
     pub temperature: Option<f64>,
-    /// Nucleus sampling.
     pub top_p: Option<f64>,
-    /// Stop sequences.
     pub stop: Vec<String>,
     /// Further fields of the body, as a JSON object.
     pub extra: Option<JsonObject>,
@@ -66,7 +60,6 @@ impl Work {
 /// Where prompts come from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PromptSource {
-    /// Always this text.
     Text(String),
     /// A data set or a trace.
     Data(DataSource),
@@ -87,7 +80,6 @@ impl PromptSource {
     }
 }
 
-/// Length of answers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
     /// Drawn for each request, sent as the limit, and as the exact length with `ignore_eos`.
@@ -95,9 +87,7 @@ pub enum Output {
     /// What the work itself says, row by row or pair by pair; the length of the reference
     /// answer where it says nothing else; a limit of [`Output::UNSAID`] where there is neither.
     FromWork,
-    /// Just a limit.
     AtMost(u32),
-    /// The server's own limit.
     Free,
 }
 
@@ -133,9 +123,7 @@ from_words!(History, "choose server or data");
 /// A tokenizer by name or place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenizerName {
-    /// OpenAI's cl100k_base.
     Cl100k,
-    /// OpenAI's o200k_base.
     O200k,
     /// A byte is a token: a last resort.
     Bytes,

@@ -17,11 +17,8 @@ pub enum ConfigCopyError {
     /// The file cannot be read or written.
     #[error("cannot {verb} {}: {why}", path.display())]
     Io {
-        /// What was tried.
         verb: &'static str,
-        /// The file.
         path: PathBuf,
-        /// The system's words.
         why: io::Error,
     },
     /// It is no configuration of MindIE.
@@ -30,7 +27,6 @@ pub enum ConfigCopyError {
     /// A key that MindIE does not have.
     #[error("MindIE's configuration has no key '{key}'{}", meant(nearest))]
     UnknownKey {
-        /// The key.
         key: String,
         /// Keys that were perhaps meant.
         nearest: Vec<String>,
@@ -38,9 +34,7 @@ pub enum ConfigCopyError {
     /// A word that says neither on nor off.
     #[error("{key} is on or off, and '{word}' says neither; write true or false")]
     NoSwitch {
-        /// The key.
         key: String,
-        /// The word.
         word: String,
     },
 }
@@ -55,9 +49,7 @@ fn meant(nearest: &[String]) -> String {
 /// A configuration for one start.
 #[derive(Clone, Debug)]
 pub struct ConfigCopy {
-    /// Where it is.
     pub path: PathBuf,
-    /// What it says.
     pub config: Config,
     /// What makes MindIE read it.
     pub environment: Vec<(String, String)>,

@@ -94,17 +94,14 @@ impl Engine {
         self
     }
 
-    /// Which engine it is.
     pub fn kind(&self) -> EngineKind {
         self.command.engine
     }
 
-    /// Its command.
     pub fn command(&self) -> &LaunchCommand {
         &self.command
     }
 
-    /// What was probed.
     pub fn installed(&self) -> &Installed {
         &self.installed
     }

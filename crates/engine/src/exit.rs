@@ -8,9 +8,7 @@ use std::process::ExitStatus;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exit {
-    /// It returned this code.
     Code(i32),
-    /// This signal ended it.
     Signal(i32),
 }
 

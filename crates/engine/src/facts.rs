@@ -12,7 +12,6 @@ use std::time::Duration;
 /// Facts of a start, from the log and the metrics; what was not said is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StartFacts {
-    /// The engine's version.
     pub version: Option<String>,
     /// Memory of the weights on one device.
     pub weights_gib: Option<f64>,
@@ -26,7 +25,6 @@ pub struct StartFacts {
     pub max_model_len: Option<u64>,
     /// Seconds of the graph capture.
     pub graphs_s: Option<f64>,
-    /// Memory of the graphs.
     pub graphs_gib: Option<f64>,
     /// Seconds that the engine says it took to start, without the load of its program.
     pub engine_s: Option<f64>,

@@ -17,7 +17,6 @@ const LINE_CHARS: usize = 400;
 /// A failed start, or a death later on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Failure {
-    /// Its class.
     pub class: FailureClass,
     /// The line that says why, where one does, or what was seen; then the last lines of the log.
     pub evidence: Vec<String>,

@@ -5,9 +5,7 @@ use inferometer_core::server::HostState;
 /// CPU time of all cores since boot, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// Not idle.
     pub busy: u64,
-    /// In all.
     pub total: u64,
 }
 

@@ -14,7 +14,6 @@ const MOST_BYTES: u64 = 16 << 20;
 pub struct Access {
     /// Headers of every request, such as the one with the key.
     pub headers: Vec<(String, String)>,
-    /// Any certificate will do.
     pub insecure: bool,
     /// Certificate authorities in place of the system's, as PEM.
     pub authorities_pem: Option<Vec<u8>>,
@@ -38,23 +37,18 @@ pub enum HttpError {
     /// Nobody answered, or not in time, or not in HTTP.
     #[error("no answer from {url}: {why}")]
     NoAnswer {
-        /// Where.
         url: String,
-        /// The system's words.
         why: String,
     },
 }
 
-/// An answer.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// Its status.
     pub status: u16,
     /// The beginning of its body, at most 16 MiB; bytes that are no text are replaced.
     pub body: String,
 }
 
-/// Asks short questions.
 #[derive(Clone, Debug)]
 pub struct Client {
     agent: Agent,
@@ -97,7 +91,6 @@ impl Client {
         Ok(Client { agent, access })
     }
 
-    /// GET.
     pub fn get(&self, url: &str) -> Result<Reply, HttpError> {
         let mut request = self.agent.get(url);
         for (name, value) in &self.access.headers {

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 /// From the polite request to end until it is killed.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Between two looks.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// What became of a question.

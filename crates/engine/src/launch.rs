@@ -20,9 +20,7 @@ use std::time::{Duration, Instant};
 /// [`SUPERVISOR_WORD`](crate::SUPERVISOR_WORD).
 #[derive(Clone, Debug)]
 pub struct Supervisor {
-    /// Its file.
     pub program: PathBuf,
-    /// Its arguments.
     pub arguments: Vec<String>,
 }
 
@@ -32,7 +30,6 @@ pub struct Supervisor {
 pub struct Wrapper {
     /// Words in front of the engine's command.
     pub start: Vec<String>,
-    /// The stop command.
     pub stop: Option<Vec<String>>,
 }
 
@@ -65,7 +62,6 @@ impl Default for Patience {
 pub struct Launch {
     /// Whose log and readiness it is.
     pub engine: EngineKind,
-    /// The command.
     pub words: Vec<String>,
     /// Added to our own environment.
     pub environment: Vec<(String, String)>,
@@ -73,11 +69,8 @@ pub struct Launch {
     pub folder: Option<PathBuf>,
     /// The server that is measured, whatever port the command names.
     pub url: String,
-    /// What opens its door.
     pub access: Access,
-    /// Where its output goes.
     pub log: PathBuf,
-    /// When it is ready.
     pub ready: Readiness,
     /// How long that may take.
     pub patience: Patience,
@@ -87,7 +80,6 @@ pub struct Launch {
     pub stop: Option<Vec<String>>,
     /// The folder with notes of engines that are up; absent for none.
     pub registry: Option<PathBuf>,
-    /// Who supervises it.
     pub supervisor: Supervisor,
     /// The tool that knows the devices' memory.
     pub devices: Option<DeviceTool>,
@@ -96,21 +88,14 @@ pub struct Launch {
 /// What happens during a start.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
-    /// The process is there.
     Spawned {
-        /// Its id.
         pid: i32,
     },
-    /// Not ready yet.
     Waiting {
-        /// Since the start.
         elapsed: Duration,
-        /// The log's last line.
         last_line: Option<String>,
     },
-    /// It answers.
     Ready {
-        /// Since the start.
         after: Duration,
     },
 }
@@ -127,9 +112,7 @@ pub enum StartError {
     /// The supervisor cannot be started or does not answer.
     #[error("cannot start the supervisor {}: {why}", program.display())]
     NoSupervisor {
-        /// Its file.
         program: PathBuf,
-        /// The system's words.
         why: io::Error,
     },
     /// The certificates given are none.
@@ -252,7 +235,6 @@ impl Launch {
     }
 }
 
-/// A start under way.
 struct Start<'a> {
     launch: &'a Launch,
     client: Client,

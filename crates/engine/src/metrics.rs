@@ -17,12 +17,10 @@ struct Gathered {
 }
 
 impl Gathered {
-    /// Sum over all replicas.
     fn sum(&self) -> f64 {
         self.total.sum
     }
 
-    /// Mean over all replicas.
     fn mean(&self) -> f64 {
         self.total.sum / f64::from(self.series.max(1))
     }

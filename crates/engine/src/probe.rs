@@ -53,7 +53,6 @@ impl Help {
 /// What an installed engine says of itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Installed {
-    /// Its version.
     pub version: Option<Version>,
     /// Its flags; asked for only where our table may be wrong.
     pub help: Option<Help>,

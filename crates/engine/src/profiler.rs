@@ -10,7 +10,6 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// Why the profiler does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// No answer.
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The engine has no profiler, or it is not switched on.
@@ -18,9 +17,7 @@ pub enum ProfileError {
         "{url} answered {status}: {said}; start vLLM with --profiler-config (older: VLLM_TORCH_PROFILER_DIR), SGLang with SGLANG_TORCH_PROFILER_DIR"
     )]
     Refused {
-        /// Where.
         url: String,
-        /// The status.
         status: u16,
         /// The beginning of its words.
         said: String,

@@ -27,11 +27,9 @@ pub(crate) struct Entry {
     pub boot: String,
     /// The supervisor's process, and the ticks of its start.
     pub supervisor: (i32, u64),
-    /// The command.
     pub command: Vec<String>,
     /// The command that stops it, where killing the client does not.
     pub stop: Option<Vec<String>>,
-    /// Where its log is.
     pub log: PathBuf,
     /// The stop command was tried and failed.
     pub unreached: bool,
@@ -123,7 +121,6 @@ impl Leftover {
         self.entry.stop.as_deref()
     }
 
-    /// Its log.
     pub fn log(&self) -> &Path {
         &self.entry.log
     }

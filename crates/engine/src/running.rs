@@ -22,10 +22,8 @@ pub enum MemoryAfter {
     NotAsked,
     /// It is back at the level of before.
     Back {
-        /// After this time.
         after: Duration,
     },
-    /// It is still held.
     Held {
         /// This much above the level of before.
         mib: f64,
@@ -45,14 +43,12 @@ pub struct Stopped {
     pub reached: bool,
     /// It answers nevertheless, so that it runs on elsewhere.
     pub answers: bool,
-    /// The devices' memory.
     pub memory: MemoryAfter,
 }
 
 /// How an engine ended that we did not stop.
 #[derive(Clone, Copy, Debug)]
 enum Death {
-    /// By itself.
     Exited(Exit),
     /// Its supervisor died, and it was ended with it.
     Orphaned,
@@ -103,7 +99,6 @@ impl Running {
         })
     }
 
-    /// The server's address.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -118,12 +113,10 @@ impl Running {
         &self.facts
     }
 
-    /// Its log.
     pub fn log(&self) -> &Path {
         &self.log
     }
 
-    /// Whether it ended meanwhile.
     pub fn has_ended(&mut self) -> bool {
         while self.death.is_none() && self.next_event(Duration::ZERO).is_some() {}
         self.death.is_some()

@@ -24,7 +24,6 @@ pub const SUPERVISOR_WORD: &str = "supervise-engine";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopSignal {
-    /// As by Ctrl-C.
     Interrupt,
     /// As by `kill`.
     Terminate,
@@ -69,7 +68,6 @@ pub(crate) enum Event {
     /// The start command ended well and the engine runs elsewhere.
     Detached,
     Exited(Exit),
-    /// All is over.
     Ended {
         killed: bool,
         remaining: usize,

@@ -12,7 +12,6 @@ use std::time::Duration;
 /// Most text of a tool that is kept; the rest is read and dropped.
 const MOST_TEXT: usize = 4 << 20;
 
-/// What a tool said.
 #[derive(Clone, Debug)]
 pub(crate) struct Said {
     pub stdout: String,

@@ -21,7 +21,6 @@ const DEVICES_EVERY: Duration = Duration::from_secs(1);
 /// An answer that takes longer is missed; the next look comes all the same.
 const SCRAPE_LIMIT: Duration = Duration::from_secs(5);
 
-/// What to watch.
 #[derive(Clone, Debug)]
 pub struct WatchPlan {
     /// The run's origin on CLOCK_MONOTONIC.
@@ -30,15 +29,12 @@ pub struct WatchPlan {
     pub every: Duration,
     /// Where the engine's metrics are.
     pub metrics: Option<String>,
-    /// What opens its door.
     pub access: Access,
-    /// The devices.
     pub devices: Devices,
     /// Where the samples go, as `RunDir::samples_path` says.
     pub samples: PathBuf,
 }
 
-/// Which devices to watch.
 #[derive(Clone, Debug)]
 pub enum Devices {
     /// None.
@@ -49,16 +45,13 @@ pub enum Devices {
     OfThisHost,
 }
 
-/// What became of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WatchReport {
     /// Looks at the engine that gave something.
     pub scrapes: u64,
-    /// Looks that gave nothing.
     pub missed: u64,
     /// Why the last of these gave nothing.
     pub last_miss: Option<String>,
-    /// Longest look.
     pub longest: Duration,
     /// Why storing ended early, if it did.
     pub unstored: Option<String>,
@@ -114,7 +107,6 @@ impl Shared {
     }
 }
 
-/// Why watching cannot begin.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// The samples cannot be stored.
@@ -126,7 +118,6 @@ pub enum WatchError {
 }
 
 impl Watch {
-    /// Begins to watch.
     pub fn start(plan: WatchPlan) -> Result<Watch, WatchError> {
         let shared = Arc::new(Shared {
             origin_monotonic_ns: plan.origin_monotonic_ns,

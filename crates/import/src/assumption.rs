@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 pub enum Assumption {
     /// Times under this name have no unit.
     Unit {
-        /// The name.
         name: String,
         /// As which they were read.
         read_as: TimeUnit,
@@ -27,7 +26,6 @@ pub enum Assumption {
     },
     /// The client's command does not say how many prompts it sends.
     DefaultPrompts {
-        /// By its default.
         count: u64,
     },
     /// The client's command does not say its request rate, which then has no limit.
@@ -41,9 +39,7 @@ pub enum Assumption {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeUnit {
-    /// Seconds.
     Seconds,
-    /// Milliseconds.
     Milliseconds,
 }
 

@@ -31,7 +31,6 @@ const CLIENTS: [&str; 7] = [
     "benchmark --DatasetPath",
 ];
 
-/// A command line.
 pub(crate) struct Command {
     pub(crate) lines: (usize, usize),
     pub(crate) launch: Option<String>,

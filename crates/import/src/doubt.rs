@@ -13,26 +13,20 @@ pub enum Code {
     LostRequests,
     /// Requests a second × latency is far below the concurrency.
     ShrunkConcurrency,
-    /// Too many failures.
     Failures,
     /// A printed percentile lacks its least sample.
     FewSamples,
     /// Most answers end at one value.
     OutputCapped,
-    /// All requests started together.
     AllAtOnce,
-    /// TTFT equals latency.
     NotStreamed,
     /// Percentiles are equal to the last digit.
     NotADistribution,
-    /// Latency percentiles fall.
     DisorderedPercentiles,
-    /// Numbers contradict each other.
     InconsistentImport,
 }
 
 impl Code {
-    /// All of them.
     pub const ALL: [Code; 10] = [
         Code::LostRequests,
         Code::ShrunkConcurrency,
@@ -46,7 +40,6 @@ impl Code {
         Code::InconsistentImport,
     ];
 
-    /// Its word in files.
     pub fn name(self) -> &'static str {
         match self {
             Code::LostRequests => "lost-requests",
@@ -80,13 +73,9 @@ impl<'de> Deserialize<'de> for Code {
 /// A doubt about an imported result, in words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportDoubt {
-    /// Its code.
     pub code: Code,
-    /// How much it matters.
     pub severity: Severity,
-    /// What was seen.
     pub text: String,
-    /// What to do.
     pub remedy: String,
 }
 
@@ -97,27 +86,19 @@ pub enum Doubt {
     LostRequests {
         /// Those without account.
         missing: u64,
-        /// Those expected.
         planned: u64,
-        /// Those with account.
         ended: u64,
         /// Those that are reported as failed, where any report is made.
         failed: Option<u64>,
     },
-    /// Too many failures.
     Failures {
-        /// Those that failed.
         failed: u64,
-        /// All.
         all: u64,
-        /// How much it matters.
         severity: Severity,
     },
     /// Too many failures, of which only the share is known.
     FailedShare {
-        /// Of all requests.
         share: f64,
-        /// How much it matters.
         severity: Severity,
     },
     /// A number is given twice, and not the same.
@@ -126,28 +107,20 @@ pub enum Doubt {
     FirstAfterEnd {
         /// Mean time to first token.
         ttft_ms: f64,
-        /// Mean latency.
         e2e_ms: f64,
     },
     /// Little's law does not hold.
     ShrunkConcurrency {
-        /// Requests under way.
         under_way: f64,
-        /// As asked for.
         configured: f64,
-        /// After ramp and drain.
         expected: f64,
     },
-    /// TTFT equals latency.
     NotStreamed,
     /// Percentiles are equal to the last digit.
     NotADistribution {
-        /// Of this latency.
         metric: &'static str,
     },
-    /// Percentiles fall.
     DisorderedPercentiles {
-        /// Of this latency.
         metric: &'static str,
         /// The lower rank and its value.
         lower: (String, f64),
@@ -163,19 +136,16 @@ pub enum Doubt {
     },
     /// Most answers end at one length.
     OutputCapped {
-        /// In tokens.
         cap: f64,
     },
     /// Percentiles that the sample cannot carry.
     FewSamples {
-        /// Requests.
         count: u64,
         /// The percentiles, in percent.
         ranks: Vec<f64>,
         /// Requests that carry them all.
         least: u64,
     },
-    /// All requests started together.
     AllAtOnce,
     /// A table's column is not what the block below it says.
     TableContradicts {
@@ -186,16 +156,12 @@ pub enum Doubt {
     },
     /// Mean lengths differ by a whole number of tokens.
     TokenOffset {
-        /// This one.
         mean: f64,
-        /// The difference.
         offset: f64,
-        /// The other.
         base: f64,
     },
     /// A number of the heading is in no flag.
     HeadingNumber {
-        /// The number.
         number: u64,
     },
     /// A switch is not as the heading says.
@@ -207,15 +173,12 @@ pub enum Doubt {
     },
     /// The concurrency is not the heading's.
     HeadingConcurrency {
-        /// The heading's.
         said: u64,
-        /// The result's.
         configured: u64,
     },
 }
 
 impl Doubt {
-    /// Its kind.
     pub fn code(&self) -> Code {
         match self {
             Doubt::LostRequests { .. } => Code::LostRequests,
@@ -238,7 +201,6 @@ impl Doubt {
         }
     }
 
-    /// How much it matters.
     pub fn severity(&self) -> Severity {
         match self {
             Doubt::LostRequests { .. } | Doubt::ShrunkConcurrency { .. } => Severity::Invalid,

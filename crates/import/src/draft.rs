@@ -11,7 +11,6 @@ use inferometer_core::hostile::printable;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Longer names are cut.
 const LONGEST_NAME: usize = 80;
 /// Names of one result that are listed as not read.
 const MOST_UNREAD: usize = 100;

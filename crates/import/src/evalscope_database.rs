@@ -15,7 +15,6 @@ use std::path::Path;
 /// First bytes of every SQLite file.
 pub(crate) const MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// Ranks that EvalScope prints.
 const RANKS: [f64; 9] = [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
 
 /// Columns that are read; those that a version lacks are taken as unknown.
@@ -37,7 +36,6 @@ pub enum DatabaseError {
     /// SQLite says so.
     #[error("SQLite cannot read it: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// Another program's file.
     #[error("it has no table 'result' with the columns success and latency, as EvalScope writes")]
     NotEvalscope,
 }

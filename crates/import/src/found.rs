@@ -31,7 +31,6 @@ pub enum Tool {
     Guidellm,
     /// AIPerf's and GenAI-Perf's exports and console tables.
     Aiperf,
-    /// AISBench's console tables.
     Aisbench,
     /// The log of an input length × output length study.
     GridLog,
@@ -182,21 +181,18 @@ pub struct Twice {
     pub passed_over: f64,
 }
 
-/// Flags that nobody wrote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Defaults {
     /// The engine's version whose defaults these are.
     pub version: String,
     /// How that version is known: `given`, `command`, `flags` or `date`.
     pub by: String,
-    /// Values by flag.
     pub flags: BTreeMap<String, Value>,
 }
 
 /// All results of a text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Imported {
-    /// By line.
     pub results: Vec<Found>,
     /// Spans of lines that look like results and could not be read.
     pub unread: Vec<(u64, u64)>,

@@ -103,7 +103,6 @@ fn announced(notes: &Notes<'_>, floor: usize, first: usize) -> Load {
     load
 }
 
-/// A heading of Markdown.
 struct Section<'a> {
     line: usize,
     depth: usize,

@@ -8,7 +8,6 @@ use crate::quantity::{Quantity, Unit, quantity};
 use crate::summary::{Spread, Stat};
 use serde_json::{Map, Value};
 
-/// What an object is.
 pub(crate) enum Item {
     Result(Box<Found>),
     /// One row, or all, of EvalScope's percentiles.

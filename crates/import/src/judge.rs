@@ -52,7 +52,6 @@ pub(crate) fn lost_requests(summary: &ImportedSummary) -> Option<Doubt> {
     })
 }
 
-/// Too many failures.
 pub(crate) fn failures(summary: &ImportedSummary) -> Option<Doubt> {
     let gravity = |share: f64| match share {
         share if share > 0.2 => Some(Invalid),
@@ -132,7 +131,6 @@ pub fn shrunk_concurrency(summary: &ImportedSummary) -> Option<Doubt> {
     })
 }
 
-/// TTFT equals latency.
 pub(crate) fn not_streamed(summary: &ImportedSummary) -> Option<Doubt> {
     let (ttft, e2e) = (
         summary.latency.ttft_ms.as_ref()?,

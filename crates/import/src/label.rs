@@ -37,7 +37,6 @@ impl Sample {
     }
 }
 
-/// What a label names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Field {
     Planned,
@@ -155,7 +154,6 @@ impl Field {
     }
 }
 
-/// A label taken apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Label {
     pub(crate) field: Field,
@@ -177,7 +175,6 @@ pub(crate) fn is_change(text: &str) -> bool {
     naming::is_change(&Words { text: &words, unit })
 }
 
-/// Longer texts are prose.
 const LONGEST: usize = 80;
 
 /// Reads a label; `None` if it names nothing that is known.

@@ -22,7 +22,6 @@ struct Grid<'a> {
     heads: Vec<&'a str>,
     /// Name of a metric and its cell for each result.
     metrics: Vec<(&'a str, Vec<&'a str>)>,
-    /// What the heads count.
     counts: Heads<'a>,
 }
 

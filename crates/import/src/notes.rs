@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-/// Lines of a text.
 pub(crate) struct Notes<'a> {
     pub(crate) lines: Vec<&'a str>,
     /// Byte at which each line begins.

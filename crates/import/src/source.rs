@@ -24,37 +24,28 @@ pub enum SourceError {
     /// The system says so.
     #[error("cannot read {}: {error}", path.display())]
     Io {
-        /// The file or folder.
         path: PathBuf,
-        /// Its reason.
         error: io::Error,
     },
-    /// Nothing is in it.
     #[error("{} is empty", path.display())]
     Empty {
-        /// The file or folder.
         path: PathBuf,
     },
     /// No text, and no database.
     #[error("{} is not text (byte 0 at {at}); looked for: {LOOKED_FOR}", path.display())]
     Binary {
-        /// The file.
         path: PathBuf,
-        /// Where.
         at: usize,
     },
     /// A database of something else.
     #[error("{}: {error}", path.display())]
     Database {
-        /// The file.
         path: PathBuf,
-        /// The reason.
         error: DatabaseError,
     },
     /// No result of any known form.
     #[error("{} holds no result of a known form{hint}; looked for: {LOOKED_FOR}", path.display())]
     NothingFound {
-        /// The file or folder.
         path: PathBuf,
         /// What may be the matter.
         hint: &'static str,

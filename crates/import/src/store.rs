@@ -19,7 +19,6 @@ pub struct Stored {
     pub imported: String,
     /// What was read, as it was named.
     pub source: String,
-    /// By line.
     pub results: Vec<Found>,
     /// Spans of lines that look like results and could not be read.
     pub unread: Vec<(u64, u64)>,
@@ -33,23 +32,17 @@ pub enum StoreError {
     Io {
         /// `read` or `write`.
         doing: &'static str,
-        /// The file.
         path: PathBuf,
-        /// Its reason.
         error: io::Error,
     },
     /// It is not what was written.
     #[error("{} is damaged: {reason}; import the source again", path.display())]
     Damaged {
-        /// The file.
         path: PathBuf,
-        /// What is wrong.
         reason: String,
     },
-    /// Something is there.
     #[error("{} is not empty; give another --out", path.display())]
     NotEmpty {
-        /// The folder.
         path: PathBuf,
     },
 }

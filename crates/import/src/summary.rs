@@ -12,31 +12,24 @@ use std::collections::BTreeMap;
 pub struct ImportedSummary {
     /// `inferometer.summary/1`.
     pub schema: Cow<'static, str>,
-    /// Name of the result.
     pub label: Option<String>,
     /// `cards`, where the source says how many; an import has no others.
     pub tags: BTreeMap<String, String>,
     /// No doubt is severe enough to make it invalid.
     pub valid: bool,
-    /// Reasons to distrust it.
     pub doubts: Vec<ImportDoubt>,
-    /// Accounting of requests.
     pub requests: ImportedRequests,
-    /// Duration of the measurement.
     pub window_s: Option<f64>,
     /// Other tools do not look for a steady state.
     pub steady_s: Option<f64>,
-    /// Over the whole window.
     pub throughput: ImportedThroughput,
     /// Other tools do not look for a steady state.
     pub steady: Option<Value>,
-    /// Requests under way.
     pub concurrency: ImportedConcurrency,
     /// Latencies in milliseconds.
     pub latency: ImportedLatencies,
     /// Tokens a second as one user gets them.
     pub speed: ImportedSpeed,
-    /// Token totals and means.
     pub tokens: ImportedTokens,
     /// Other tools do not classify failures.
     pub failures: Vec<Value>,
@@ -76,45 +69,32 @@ impl Default for ImportedSummary {
     }
 }
 
-/// Counts of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedRequests {
-    /// Expected.
     pub planned: Option<u64>,
-    /// Answered.
     pub ok: Option<u64>,
-    /// Reported as failed.
     pub failed: Option<u64>,
     /// Share that failed, where the tool gives it in place of counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_share: Option<f64>,
     /// Under way at the end.
     pub cut: Option<u64>,
-    /// Never started.
     pub unsent: Option<u64>,
 }
 
 /// Work done a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedThroughput {
-    /// Complete answers.
     pub requests_per_s: Option<f64>,
-    /// Prompt tokens.
     pub input_tokens_per_s: Option<f64>,
-    /// Output tokens.
     pub output_tokens_per_s: Option<f64>,
-    /// Both.
     pub total_tokens_per_s: Option<f64>,
-    /// Prompt characters.
     pub input_chars_per_s: Option<f64>,
-    /// Output characters.
     pub output_chars_per_s: Option<f64>,
 }
 
-/// Requests under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedConcurrency {
-    /// As asked for.
     pub configured: Option<u64>,
     /// Mean, where the tool prints it.
     pub mean: Option<f64>,
@@ -125,17 +105,14 @@ pub struct ImportedConcurrency {
 /// Latencies in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedLatencies {
-    /// Time to first token.
     pub ttft_ms: Option<Spread>,
     /// Second token after the first.
     pub second_token_ms: Option<Spread>,
     /// Time per output token.
     pub tpot_ms: Option<Spread>,
-    /// Gap between tokens.
     pub itl_ms: Option<Spread>,
     /// Largest gap of each request.
     pub max_gap_ms: Option<Spread>,
-    /// End-to-end latency.
     pub e2e_ms: Option<Spread>,
     /// Not known of another tool's client.
     pub lag_ms: Option<Spread>,
@@ -163,36 +140,27 @@ impl ImportedLatencies {
 /// Tokens a second as one user gets them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedSpeed {
-    /// Output tokens over latency.
     pub per_user_tokens_per_s: Option<Spread>,
     /// 1 / TPOT.
     pub decode_tokens_per_s: Option<Spread>,
 }
 
-/// Tokens.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedTokens {
-    /// Prompt tokens in all.
     pub input: Option<u64>,
-    /// Output tokens in all.
     pub output: Option<u64>,
     /// Other tools do not say where their counts come from.
     pub source: Option<Cow<'static, str>>,
-    /// Mean prompt length.
     pub input_mean: Option<f64>,
-    /// Mean output length.
     pub output_mean: Option<f64>,
     /// Largest output that was allowed.
     pub output_asked: Option<f64>,
     /// Characters for each token of the answers.
     pub chars_per_token: Option<f64>,
-    /// Prompt lengths.
     pub input_spread: Option<Spread>,
-    /// Output lengths.
     pub output_spread: Option<Spread>,
 }
 
-/// Objectives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedSlo {
     /// Not printed by other tools.
@@ -204,25 +172,15 @@ pub struct ImportedSlo {
 /// What is known of a sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// Sample size.
     pub n: Option<u64>,
-    /// Mean.
     pub mean: Option<f64>,
-    /// Standard deviation.
     pub std: Option<f64>,
-    /// Smallest.
     pub min: Option<f64>,
-    /// Median.
     pub p50: Option<f64>,
-    /// 75th percentile.
     pub p75: Option<f64>,
-    /// 90th percentile.
     pub p90: Option<f64>,
-    /// 95th percentile.
     pub p95: Option<f64>,
-    /// 99th percentile.
     pub p99: Option<f64>,
-    /// Largest.
     pub max: Option<f64>,
     /// Further percentiles (`p66`, `p99.9`).
     #[serde(flatten)]

@@ -11,7 +11,6 @@ use crate::notes::Notes;
 
 pub(crate) use drawn::BARS;
 
-/// Rows of cells.
 pub(crate) struct Table {
     pub(crate) first: usize,
     pub(crate) last: usize,

@@ -27,7 +27,6 @@ fn main() {
     divan::main();
 }
 
-/// Tokens of an answer.
 const TOKENS: usize = 1_000;
 
 fn message(token: usize) -> String {

@@ -33,7 +33,6 @@ pub enum Progress {
     },
 }
 
-/// Reader of one answer.
 pub struct AnswerReader {
     dialect: &'static dyn Dialect,
     decoder: Decoder,
@@ -54,7 +53,6 @@ pub struct AnswerReader {
 enum Part {
     /// Waiting for the whole head.
     Head(Vec<u8>),
-    /// Inside a body.
     Body {
         head: Head,
         frame: BodyDecoder,

@@ -22,10 +22,8 @@ pub(crate) const NO_HANDSHAKE: &str = "connected, but no TLS handshake";
 
 /// Opens connections to one server. The driver's tests use one in memory.
 pub trait Transport: 'static {
-    /// What it opens.
     type Stream: AsyncRead + AsyncWrite + Unpin + 'static;
 
-    /// Opens a connection.
     fn open(&self) -> impl Future<Output = Result<Self::Stream, Failure>>;
 
     /// Whether the other side has not closed an idle connection.
@@ -35,11 +33,9 @@ pub trait Transport: 'static {
 /// How to trust and be trusted.
 #[derive(Clone, Debug, Default)]
 pub struct TlsSettings {
-    /// Further authority to trust.
     pub ca: Option<PathBuf>,
     /// Certificate and key to show.
     pub client: Option<(PathBuf, PathBuf)>,
-    /// Trust anything.
     pub insecure: bool,
 }
 
@@ -49,11 +45,8 @@ pub enum TlsError {
     /// A file cannot be read or holds no such thing.
     #[error("{path}: {why}; give a PEM file with {what}")]
     File {
-        /// The file.
         path: PathBuf,
-        /// What was wrong.
         why: String,
-        /// What is needed.
         what: &'static str,
     },
     /// The host has no authorities.
@@ -353,9 +346,7 @@ async fn tunnel(tcp: &mut TcpStream, target: &Target, proxy: &Target) -> Result<
 
 /// A connection to a server.
 pub enum Stream {
-    /// Plain TCP.
     Plain(TcpStream),
-    /// TLS over TCP.
     Tls(Box<TlsStream<TcpStream>>),
 }
 

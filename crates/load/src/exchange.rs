@@ -34,15 +34,11 @@ pub struct Timeouts {
 
 /// What every exchange of a worker shares.
 pub struct Bench {
-    /// The run's clock.
     pub clock: Clock,
-    /// The API spoken.
     pub dialect: &'static dyn Dialect,
-    /// The timeouts.
     pub timeouts: Timeouts,
     /// Keep the text of answers with the flight.
     pub keep_text: bool,
-    /// The read buffer.
     pub scratch: RefCell<Box<[u8]>>,
 }
 
@@ -188,7 +184,6 @@ enum Step {
     Silent(Silence),
 }
 
-/// Which limit has passed.
 #[derive(Clone, Copy)]
 enum Silence {
     /// Long enough to tell the journal what has come, in case nothing more does.
@@ -205,7 +200,6 @@ struct Watch<'a> {
     sent: Offset,
     /// When the last byte came.
     heard: Offset,
-    /// Longest silence.
     limit: Duration,
     /// The journal has been told of the lull since the last read.
     told: bool,

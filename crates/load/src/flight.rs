@@ -22,13 +22,10 @@ const AT_ONCE: Duration = Duration::from_millis(100);
 /// Where the records of one worker go.
 #[derive(Clone)]
 pub struct Sink {
-    /// To the recorder.
     pub entries: Entries,
-    /// To views.
     pub live: Arc<Live>,
     /// Objectives that are counted while the run goes on.
     pub slos: Arc<[Slo]>,
-    /// Never to be written.
     pub secrets: Arc<Secrets>,
 }
 
@@ -52,7 +49,6 @@ struct Journaled {
 }
 
 impl Flight {
-    /// Begins a request.
     pub fn begin(record: Record, sink: Sink) -> Flight {
         sink.live.start();
         Flight {
@@ -63,7 +59,6 @@ impl Flight {
         }
     }
 
-    /// It goes out now.
     pub fn sent(&mut self, now: Offset) {
         self.record.sent = Some(now);
         self.journaled.at = now;

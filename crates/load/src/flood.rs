@@ -40,7 +40,6 @@ struct Reads {
     dense: u32,
 }
 
-/// Something was read.
 pub fn read() {
     READ.set(true);
     let Some(reads) = READS.get().filter(|reads| reads.count < WINDOW) else {

@@ -126,7 +126,6 @@ impl Control {
 pub struct Phase {
     /// Kept apart from the measured part.
     pub warmup: bool,
-    /// How it sends.
     pub load: PhaseLoad,
     /// Number of requests, if it limits the phase.
     pub requests: Option<u64>,
@@ -136,13 +135,10 @@ pub struct Phase {
     pub drain: Option<Duration>,
 }
 
-/// How a phase sends.
 pub enum PhaseLoad {
     /// Streams, whose beginnings are spread over a time.
     Closed {
-        /// How many.
         streams: u32,
-        /// The time.
         stagger: Duration,
     },
     /// Arrivals at due times, with a cap.
@@ -157,28 +153,23 @@ pub enum PhaseLoad {
 /// What is known of a phase when it has ended.
 #[derive(Clone, Debug)]
 pub struct PhaseReport {
-    /// Planned requests.
     pub planned: u64,
     /// Of these, never begun.
     pub unsent: u64,
-    /// When it began.
     pub started: Offset,
     /// When the last request was begun.
     pub sending_ended: Offset,
-    /// Why it ended.
     pub cause: EndCause,
     /// CPU use of each worker's thread, from 0 to 1.
     pub cpu_shares: Vec<f64>,
     /// How late this process was woken at the 99th percentile; absent for a short phase.
     pub pulse_p99: Option<Duration>,
-    /// Its numbers.
     pub totals: Snapshot,
 }
 
 /// Conditions under which a phase ends early, and its limits.
 #[derive(Clone, Debug, Default)]
 pub struct Watchfulness {
-    /// Conditions of the user.
     pub stop_when: Vec<StopWhen>,
     /// How well the result must be known for the phase to end.
     pub until: Option<Until>,
@@ -190,7 +181,6 @@ pub struct Watchfulness {
     pub standstill: Option<Duration>,
 }
 
-/// Workers on their threads.
 pub struct Instrument<T: Transport + Send + Sync> {
     setup: Arc<Setup<T>>,
     workers: Vec<Handle>,
@@ -214,7 +204,6 @@ struct Done {
 }
 
 impl<T: Transport + Send + Sync> Instrument<T> {
-    /// Starts the workers.
     pub fn start(
         setup: Setup<T>,
         workers: u32,
@@ -502,7 +491,6 @@ fn make<T: Transport + Send + Sync>(
     let _ = made.send(());
 }
 
-/// A worker's thread.
 fn work<T: Transport + Send + Sync>(
     worker: usize,
     setup: Arc<Setup<T>>,

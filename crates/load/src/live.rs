@@ -87,15 +87,11 @@ impl Live {
 /// The sum over workers at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
-    /// Requests begun.
     pub started: u64,
-    /// Answered completely.
     pub ok: u64,
-    /// Went wrong.
     pub failed: u64,
     /// Given up at the end.
     pub cut: u64,
-    /// Token-bearing chunks.
     pub tokens: u64,
     /// Reads of sockets: grows as long as anything moves.
     pub reads: u64,
@@ -110,7 +106,6 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Sums up the workers.
     pub fn of<'a>(workers: impl IntoIterator<Item = &'a Live>) -> Snapshot {
         let mut sum = Snapshot::default();
         sum.ttft.resize(BUCKETS, 0);
@@ -144,12 +139,10 @@ impl Snapshot {
         median(&self.ttft)
     }
 
-    /// Requests that have ended.
     pub fn ended(&self) -> u64 {
         self.ok + self.failed + self.cut
     }
 
-    /// Requests under way.
     pub fn in_flight(&self) -> u64 {
         self.started.saturating_sub(self.ended())
     }

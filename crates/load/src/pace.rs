@@ -5,11 +5,9 @@ use crate::clock::Clock;
 use inferometer_core::units::Offset;
 use std::time::Duration;
 
-/// Waits for due times.
 pub enum Pacer {
     /// tokio's timer: late by up to a millisecond, and obedient to a paused clock.
     Ticks,
-    /// The kernel's timer.
     #[cfg(target_os = "linux")]
     Precise(precise::Timer),
 }

@@ -11,16 +11,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// Longest answer that is kept.
 const LONGEST: usize = 4 << 20;
 
-/// An answer.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// Status code.
     pub status: u16,
     /// `Server` header.
     pub server: Option<String>,
     /// `Content-Type`.
     pub content_type: String,
-    /// The body as text.
     pub body: String,
 }
 

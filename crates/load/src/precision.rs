@@ -27,7 +27,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 pub enum Primary {
     /// Output tokens a second.
     TokenRate,
-    /// Mean latency.
     Latency,
 }
 
@@ -46,7 +45,6 @@ struct Moment {
 }
 
 impl Precision {
-    /// Nothing is known yet.
     pub fn new(primary: Primary) -> Self {
         Precision {
             primary,

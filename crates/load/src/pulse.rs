@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Time between two beats.
 const BEAT: Duration = Duration::from_millis(10);
 /// Width of a class of lateness, and how many there are; what is later counts to the last.
 const CLASS: Duration = Duration::from_micros(100);
@@ -15,7 +14,6 @@ const CLASSES: usize = 20_000;
 /// Fewest beats of which a 99th percentile can be told.
 const LEAST_BEATS: u64 = 100;
 
-/// A pulse under way.
 pub(crate) struct Pulse {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<Lateness>>,

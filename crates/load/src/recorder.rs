@@ -19,9 +19,7 @@ const REST: Duration = Duration::from_millis(50);
 /// Where workers leave what happened.
 pub type Entries = Sender<Left>;
 
-/// What a worker leaves.
 pub struct Left {
-    /// What happened.
     pub entry: Entry<'static>,
     /// The text of a finished answer, if it was kept. It is looked at here and never written.
     pub text: Option<Text>,

@@ -15,11 +15,9 @@ use std::time::Duration;
 /// A prompt and what is known of it.
 #[derive(Clone, Debug, Default)]
 pub struct Job {
-    /// The prompt.
     pub content: Content,
     /// Its length in tokens, where that is known.
     pub input_tokens: Option<u32>,
-    /// Its length in characters.
     pub chars: u64,
     /// Output tokens to ask for; absent: the server's own limit.
     pub output_tokens: Option<u32>,
@@ -47,7 +45,6 @@ impl<F: Fn(u64) -> Job + Send + Sync> Jobs for F {
     }
 }
 
-/// How conversations go on.
 #[derive(Clone, Copy, Debug)]
 pub struct Talk {
     /// From the end of an answer to the next turn.
@@ -59,9 +56,7 @@ pub struct Talk {
 /// Where a request stands in the work.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Number of the session.
     pub session: u64,
-    /// Turn in it.
     pub turn: u32,
     /// Turns that it will have in this run.
     pub turns: u32,
@@ -85,7 +80,6 @@ impl Place {
 /// The way to one server.
 #[derive(Clone)]
 pub struct Way<T> {
-    /// Opens connections.
     pub transport: T,
     /// What stands in the request line.
     pub path: String,
@@ -123,11 +117,8 @@ impl Way<Network> {
 pub struct Setup<T> {
     /// Servers in rotation; at least one.
     pub ways: Vec<Way<T>>,
-    /// The API spoken.
     pub dialect: &'static dyn Dialect,
-    /// What is asked for.
     pub ask: Ask,
-    /// Prompts.
     pub jobs: Arc<dyn Jobs>,
     /// How conversations go on; absent: the work has single prompts.
     pub talk: Option<Talk>,
@@ -138,9 +129,7 @@ pub struct Setup<T> {
     pub keep_text: bool,
     /// Limits on an open connection.
     pub timeouts: Timeouts,
-    /// The run's clock.
     pub clock: Clock,
-    /// Begins every request id.
     pub run_id: String,
 }
 

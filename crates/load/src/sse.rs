@@ -8,7 +8,6 @@ use memchr::memchr2;
 /// Longest line or event that is kept; a server that sends more is not sending events.
 const LONGEST: usize = 64 << 20;
 
-/// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event<'a> {
     /// The `data:` lines, joined by line feeds.

@@ -19,10 +19,8 @@ use tokio::runtime::LocalRuntime;
 use tokio::sync::{Mutex, Notify, Semaphore, mpsc, watch};
 use tokio::task::AbortHandle;
 
-/// The wish to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stop {
-    /// Go on.
     Go,
     /// Send nothing more, let answers come.
     Drain,
@@ -32,11 +30,9 @@ pub enum Stop {
 
 /// A worker's part of a phase.
 pub struct Part {
-    /// How it sends.
     pub rhythm: Rhythm,
     /// The requests, made ahead of need.
     pub requests: mpsc::Receiver<Prepared>,
-    /// When the phase begins.
     pub start: Offset,
     /// When sending ends, if time limits it.
     pub send_until: Option<Offset>,
@@ -44,7 +40,6 @@ pub struct Part {
     pub drain: Option<Duration>,
 }
 
-/// How a worker sends.
 pub enum Rhythm {
     /// One request after the other on each stream; the streams begin at these times.
     Closed(Vec<Offset>),
@@ -62,7 +57,6 @@ pub struct PartReport {
     pub last_sent: Offset,
 }
 
-/// The worker's own things.
 pub struct Worker<T: Transport> {
     setup: Arc<Setup<T>>,
     bench: Bench,
@@ -322,7 +316,6 @@ impl<T: Transport> Worker<T> {
     }
 }
 
-/// Whether sending goes on.
 #[derive(Clone)]
 struct Gate {
     clock: Clock,
@@ -336,7 +329,6 @@ impl Gate {
         *self.stop.borrow() == Stop::Go && self.send_until.is_none_or(|end| self.clock.now() < end)
     }
 
-    /// Somebody wants an end.
     async fn stopped(&self) {
         let _ = self
             .stop

@@ -44,7 +44,6 @@ struct InMemory {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Habit {
     Normal,
-    /// Never answers.
     Silent,
     /// Closes each connection after an answer, without saying so.
     ClosesUnasked,
@@ -136,7 +135,6 @@ fn at(millis: u64) -> Offset {
     Offset::after(ms(millis))
 }
 
-/// Three questions a session.
 struct Questions;
 
 impl Jobs for Questions {

@@ -11,7 +11,6 @@ use proptest::prelude::*;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// One recorded answer.
 #[derive(Clone, Debug)]
 struct Fixture {
     name: String,

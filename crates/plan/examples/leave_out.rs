@@ -220,7 +220,6 @@ struct Tally {
     narrow: Vec<[f64; 2]>,
     /// Figures inside the envelope, and how many of them the stated error covers.
     inside: [u32; 2],
-    /// The same outside.
     outside: [u32; 2],
 }
 

@@ -36,7 +36,6 @@ const REQUESTS: std::ops::RangeInclusive<u32> = 64..=4000;
 /// What to do with measurements that are doubtful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubtful {
-    /// They are refused.
     Refuse,
     /// They are used like any other.
     Use,
@@ -45,7 +44,6 @@ pub enum Doubtful {
 /// Why nothing can be fitted.
 #[derive(Debug, Error)]
 pub enum CalibrateError {
-    /// Too few load points.
     #[error(
         "{0} load point(s) cannot be fitted and held out; measure at least {LEAST_POINTS}, at different loads"
     )]
@@ -53,9 +51,7 @@ pub enum CalibrateError {
     /// A point does not say how long its requests are.
     #[error("{name} does not say how long its {what} are; add --{flag}")]
     NoLengths {
-        /// The point.
         name: String,
-        /// Prompts or answers.
         what: &'static str,
         /// The option that says it.
         flag: &'static str,
@@ -63,9 +59,7 @@ pub enum CalibrateError {
     /// A run that is not valid.
     #[error("{name} is not valid ({why}); leave it out, or use --force to take it all the same")]
     Invalid {
-        /// The point.
         name: String,
-        /// Codes of its doubts.
         why: String,
     },
     /// Two measurements of the same point.
@@ -73,13 +67,9 @@ pub enum CalibrateError {
         "{a} and {b} contradict each other: the same load, and {metric} differs by a factor of {factor:.2}; leave one out, or use --force"
     )]
     Contradiction {
-        /// One of them.
         a: String,
-        /// The other.
         b: String,
-        /// What differs most.
         metric: Metric,
-        /// By how much.
         factor: f64,
     },
     /// More answers than streams could have got.
@@ -87,15 +77,11 @@ pub enum CalibrateError {
         "{name} contradicts itself: {rate:.2} requests a second of {latency:.2} s each are {product:.0} at a time, and there were {streams} streams; leave it out, or use --force"
     )]
     Impossible {
-        /// The point.
         name: String,
         /// Requests a second.
         rate: f64,
-        /// Seconds.
         latency: f64,
-        /// Their product.
         product: f64,
-        /// Streams.
         streams: u32,
     },
     /// Requests that the engine does not take.
@@ -103,7 +89,6 @@ pub enum CalibrateError {
         "{name} has requests of {tokens:.0} tokens (prompt + answer), and max-model-len {most} rejects them; check the lengths, or add --flag max-model-len=N"
     )]
     TooLong {
-        /// The point.
         name: String,
         /// Tokens of prompt and answer.
         tokens: f64,
@@ -113,9 +98,7 @@ pub enum CalibrateError {
     /// The engine would not start.
     #[error("{name} cannot be simulated: {reason}")]
     NoStart {
-        /// The point.
         name: String,
-        /// In the engine's words.
         reason: String,
     },
 }

@@ -6,9 +6,7 @@ use thiserror::Error;
 /// A card, and what it draws where that is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Card {
-    /// Memory and speed.
     pub device: Device,
-    /// Power under load, W.
     pub watts: Option<f64>,
     /// Whether speed and bandwidth were given, so that times can be predicted too.
     pub timed: Timed,
@@ -19,7 +17,6 @@ pub struct Card {
 pub enum Timed {
     /// Speed and bandwidth are known.
     Known,
-    /// Only the memory is.
     MemoryOnly,
 }
 
@@ -31,15 +28,12 @@ pub enum BadDevice {
         "the device '{name}' is not known; choose one of {known}, or give numbers as in memory=80GiB,bandwidth=2039,half=312"
     )]
     Unknown {
-        /// What was given.
         name: String,
-        /// The presets.
         known: String,
     },
     /// Not a number of the unit.
     #[error("'{0}' of the device is not understood; write {1}")]
     Number(String, &'static str),
-    /// No memory.
     #[error("a device by numbers needs its memory, as in memory=80GiB")]
     NoMemory,
 }

@@ -28,13 +28,9 @@ use thiserror::Error;
 /// One combination of model, card, engine and flags.
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
-    /// The model.
     pub model: &'a KnownModel,
-    /// The card.
     pub device: &'a Device,
-    /// Cards of the host.
     pub cards: u32,
-    /// Who divides it.
     pub engine: EngineKind,
     /// Its version; absent: the newest known.
     pub version: Option<Version>,
@@ -46,17 +42,13 @@ pub struct Question<'a> {
     pub lengths: Option<Lengths>,
 }
 
-/// Tokens of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Lengths {
-    /// Of the prompt.
     pub input: u32,
-    /// Of the answer.
     pub output: u32,
 }
 
 impl Lengths {
-    /// Both together.
     pub fn total(self) -> u64 {
         u64::from(self.input) + u64::from(self.output)
     }
@@ -66,21 +58,15 @@ impl Lengths {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// Weights.
     Weights,
-    /// Activations at their peak.
     Activations,
-    /// CUDA graphs.
     Graphs,
-    /// Context, libraries, the driver.
     System,
-    /// The KV cache.
     KvCache,
     /// What the engine leaves alone.
     Unused,
 }
 
-/// Whether it fits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fit {
     /// It starts, and serves its longest request.
@@ -98,24 +84,17 @@ pub enum Fit {
 pub struct ShownStage {
     /// Which stage, from 1.
     pub number: u32,
-    /// How many there are.
     pub of: u32,
-    /// Its layers.
     pub layers: u32,
 }
 
 /// How a card is divided; all bytes are those of one card.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The model's name.
     pub model: String,
-    /// The card's name.
     pub device: String,
-    /// The engine.
     pub engine: EngineKind,
-    /// Its version.
     pub version: Version,
-    /// Cards of all replicas.
     pub cards: u32,
     /// Replicas, each with a cache of its own.
     pub replicas: u32,
@@ -126,7 +105,6 @@ pub struct Answer {
     pub varied: Vec<Flag>,
     /// Given flags that change memory in ways which are not counted here.
     pub not_counted: Vec<String>,
-    /// The card's memory.
     pub total: f64,
     /// Its parts; their sum is `total` where it fits.
     pub parts: Vec<(Part, f64)>,
@@ -138,13 +116,10 @@ pub struct Answer {
     pub kv: f64,
     /// What the card has for a cache beside all else.
     pub room: f64,
-    /// What a token takes.
     pub kv_per_token: f64,
     /// What the popular formula, with query heads in place of key/value heads, would say.
     pub popular_kv_per_token: f64,
-    /// Format of the cache.
     pub kv_dtype: Dtype,
-    /// Tokens of a block.
     pub block_size: u32,
     /// Blocks; absent where it does not fit.
     pub blocks: Option<u64>,
@@ -159,11 +134,9 @@ pub struct Answer {
     /// Such requests at once; absent where it does not fit, and where they are longer than
     /// `max_model_len`.
     pub max_concurrency: Option<f64>,
-    /// Whether it fits.
     pub fit: Fit,
     /// What would make it fit.
     pub remedies: Vec<Remedy>,
-    /// MindIE's own sizes.
     pub mindie: Option<MindieSizes>,
 }
 
@@ -173,9 +146,7 @@ pub enum MemoryError {
     /// The engine refuses its flags.
     #[error("{engine} refuses these flags: {message}{}", nearest.as_ref().map_or(String::new(), |name| format!("; the nearest name is {name}")))]
     Refused {
-        /// The engine.
         engine: EngineKind,
-        /// In its own words.
         message: String,
         /// The flag nearest to one that it does not know.
         nearest: Option<&'static str>,
@@ -188,9 +159,7 @@ pub enum MemoryError {
         "these flags need {needed} cards ({how}), and the host has {have}; ask for fewer, or say --cards {needed}"
     )]
     Cards {
-        /// Cards that are needed.
         needed: u64,
-        /// Cards of the host.
         have: u32,
         /// Of what they are the product.
         how: String,
@@ -203,7 +172,6 @@ pub enum MemoryError {
     /// No such flag of MindIE, or no such value.
     #[error("mindie: {0}")]
     Mindie(String),
-    /// MindIE runs on Ascend.
     #[error("mindie runs on Ascend cards, and {0} is none; choose 910b3 or 910b4, or kind=ascend")]
     NotAscend(String),
     /// The planner does not know how it divides memory.

@@ -11,7 +11,6 @@ const FRACTION: f64 = 0.8;
 /// A file and what is set beside it.
 pub(crate) struct Configured {
     pub config: Config,
-    /// NPU_MEMORY_FRACTION.
     pub fraction: f64,
 }
 

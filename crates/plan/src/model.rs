@@ -15,9 +15,7 @@ use thiserror::Error;
 /// A model and all that memory needs to know of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KnownModel {
-    /// Its shape.
     pub model: Model,
-    /// Its weights.
     pub weights: Weights,
     /// Encoders of other modalities that computed weights leave out, by their keys.
     pub left_out: Vec<&'static str>,
@@ -44,22 +42,17 @@ impl Weights {
 /// Why a model is not known.
 #[derive(Debug, Error)]
 pub enum SourceError {
-    /// Neither preset nor file.
     #[error(
         "nothing is known of the model '{name}'; give a config.json, a model folder, a URL, or one of: {known}"
     )]
     Unknown {
-        /// What was given.
         name: String,
-        /// The presets.
         known: String,
     },
     /// The file cannot be read.
     #[error("cannot read {path}: {reason}")]
     Read {
-        /// The file.
         path: String,
-        /// Why.
         reason: String,
     },
     /// The shape is not understood.
@@ -71,18 +64,14 @@ pub enum SourceError {
     /// The server does not give it.
     #[error(transparent)]
     Remote(#[from] RemoteError),
-    /// Weight files are missing.
     #[error(
         "{folder} lacks {missing} of its {files} weight files, the first {first}; complete the download, or give the config.json alone"
     )]
     Incomplete {
-        /// The folder.
         folder: String,
-        /// How many are missing.
         missing: usize,
         /// How many there should be.
         files: usize,
-        /// One of the missing.
         first: String,
     },
     /// Weights without a shape.
@@ -90,7 +79,6 @@ pub enum SourceError {
         "{path} has {gib:.2} GiB of weights, but headers do not tell heads from widths; put the model's config.json beside it"
     )]
     NoShape {
-        /// The file.
         path: String,
         /// Its weights, GiB.
         gib: f64,

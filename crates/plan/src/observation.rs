@@ -18,7 +18,6 @@ use std::fmt;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// When requests are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
     /// So many streams, each sending when its last answer is complete.
@@ -54,14 +53,11 @@ pub enum Start {
     Over(u64),
 }
 
-/// A measured load point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     /// Where it is from, to be named in messages.
     pub name: String,
-    /// The load.
     pub load: Load,
-    /// When its streams began.
     pub start: Start,
     /// Requests of the measurement; absent: not known.
     pub requests: Option<u32>,
@@ -76,11 +72,9 @@ pub struct Observation {
     pub flags: Vec<Flag>,
     /// The engine's version, where it is known or follows from the tool's time.
     pub version: Option<Version>,
-    /// The numbers.
     pub figures: Figures,
     /// Rates that were given and are not among the numbers.
     pub left_out: Option<LeftOut>,
-    /// Whose numbers.
     pub origin: Origin,
     /// Why it is not valid; empty where it is.
     pub invalid: Vec<String>,
@@ -111,31 +105,23 @@ pub enum Origin {
 /// What the user says of observations that do not say it themselves.
 #[derive(Clone, Debug, Default)]
 pub struct Assumed {
-    /// Tokens of prompts.
     pub input: Option<Lengths>,
-    /// Tokens of answers.
     pub output: Option<Lengths>,
-    /// Flags of the engine.
     pub flags: Vec<Flag>,
 }
 
 /// Why a source has no observations.
 #[derive(Debug, Error)]
 pub enum ObservationError {
-    /// It cannot be read.
     #[error("cannot read {path}: {reason}")]
     Read {
-        /// The source.
         path: PathBuf,
-        /// Why.
         reason: String,
     },
-    /// Nothing in it.
     #[error(
         "{path} holds no load point with a concurrency or rate and a throughput or latency; a run, a sweep, a folder of runs, a file that `import` reads, or a table of points is needed (columns such as concurrency, input_tokens, output_tokens, max-num-seqs, requests_per_s, ttft_ms, tpot_ms)"
     )]
     Nothing {
-        /// The source.
         path: PathBuf,
     },
 }

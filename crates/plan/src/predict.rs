@@ -21,13 +21,9 @@ use std::sync::Arc;
 /// What is asked about: a model on a card under an engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subject {
-    /// The model.
     pub model: Model,
-    /// The card.
     pub device: Device,
-    /// Cards of the host.
     pub cards: u32,
-    /// The engine.
     pub engine: EngineKind,
     /// Its version; absent: the newest known.
     pub version: Option<Version>,
@@ -116,18 +112,13 @@ fn scheduler(policy: &Policy) -> Vec<(&'static str, u32)> {
     }
 }
 
-/// What is sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
-    /// When.
     pub load: Load,
     /// When the streams of a closed loop begin.
     pub start: Start,
-    /// Tokens of prompts.
     pub input: Lengths,
-    /// Tokens of answers.
     pub output: Lengths,
-    /// How many requests.
     pub requests: u32,
     /// Lengths of one request after another, over and over, in place of drawn ones.
     pub trace: Option<Arc<[Sizes]>>,
@@ -136,9 +127,7 @@ pub struct Work {
 /// Lengths of one request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Tokens of the prompt.
     pub input: u32,
-    /// Tokens of the answer.
     pub output: u32,
 }
 
@@ -258,7 +247,6 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Those of a run.
     pub fn of(run: &Run) -> Figures {
         Figures {
             requests_per_s: Some(run.requests_per_second()),
@@ -274,7 +262,6 @@ impl Figures {
         Some(self.requests_per_s? * self.e2e_ms? / 1e3)
     }
 
-    /// One of them.
     pub fn get(&self, metric: Metric) -> Option<f64> {
         match metric {
             Metric::Requests => self.requests_per_s,
@@ -294,11 +281,9 @@ pub enum Metric {
     Requests,
     /// Output tokens a second.
     Throughput,
-    /// Time to first token.
     Ttft,
     /// Time per output token.
     Tpot,
-    /// End-to-end latency.
     E2e,
 }
 
@@ -315,7 +300,6 @@ impl std::fmt::Display for Metric {
 }
 
 impl Metric {
-    /// All.
     pub const ALL: [Metric; 5] = [
         Metric::Requests,
         Metric::Throughput,

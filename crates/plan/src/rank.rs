@@ -34,7 +34,6 @@ impl Goal {
 /// A candidate that the engine would serve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranked {
-    /// Which of the candidates.
     pub index: usize,
     /// The figure that is expected of it.
     pub predicted: f64,

@@ -27,7 +27,6 @@ use thiserror::Error;
 /// Settings to try: every combination of devices, flags and loads.
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
-    /// The calibration.
     pub calibration: &'a Calibration,
     /// Cards in place of the calibrated one; empty: that one.
     pub cards: Vec<String>,
@@ -35,9 +34,7 @@ pub struct Question<'a> {
     pub flags: Vec<(String, Vec<Option<String>>)>,
     /// Loads; empty: the greatest concurrency that meets the objectives.
     pub loads: Vec<Load>,
-    /// Tokens of prompts.
     pub input: Lengths,
-    /// Tokens of answers.
     pub output: Lengths,
     /// Requests of a trace, in place of drawn lengths.
     pub trace: Option<Arc<[Sizes]>>,
@@ -45,7 +42,6 @@ pub struct Question<'a> {
     pub requests: Option<u32>,
     /// What must be met.
     pub objectives: Objectives,
-    /// Price of a card.
     pub price_per_hour: Option<f64>,
     /// Requests a second that replicas are counted for.
     pub traffic: Option<f64>,
@@ -56,7 +52,6 @@ pub struct Question<'a> {
 /// What becomes of a setting.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// The engine serves.
     Predicted(Box<Prediction>),
     /// The engine does not start, in its own words.
     Refused(String),
@@ -90,7 +85,6 @@ pub enum WhatIfError {
     /// More combinations than anyone reads.
     #[error("{0} settings are too many; vary less, at most {MOST_SETTINGS}")]
     TooMany(usize),
-    /// Neither load nor objectives.
     #[error(
         "say at which load (--concurrency or --rate), or give objectives (--slo) to find the greatest"
     )]
@@ -119,7 +113,6 @@ const SEED: u64 = 7;
 /// Tails are known worse than means.
 pub const TAIL: f64 = 1.5;
 
-/// Predicts every setting.
 pub fn ask(question: &Question<'_>) -> Result<Answers, WhatIfError> {
     if question.loads.is_empty() && question.objectives.is_empty() {
         return Err(WhatIfError::NoLoad);

@@ -18,13 +18,11 @@ use std::collections::BTreeSet;
 /// A comparison and what it was made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CompareReport<'a> {
-    /// The answer.
     pub comparison: &'a Comparison,
     /// What was compared, the baseline first.
     pub groups: &'a [Group],
     /// Deviation from run to run that was assumed where each side has one run.
     pub run_deviation: f64,
-    /// Language of the texts.
     pub lang: Lang,
 }
 
@@ -219,7 +217,6 @@ pub(crate) struct Tile {
     pub(crate) tone: Tone,
 }
 
-/// Most of them.
 const MOST_TILES: usize = 8;
 /// Up to so many loads of a group have a tile each.
 const MOST_LOAD_TILES: usize = 3;

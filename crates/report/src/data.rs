@@ -14,11 +14,9 @@ const LEAST_FOR_PICTURE: u64 = 10;
 /// Rows that were written in another format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversion {
-    /// How many.
     pub written: u64,
     /// Rows that the other format cannot hold.
     pub left_out: u64,
-    /// Where they are.
     pub file: String,
 }
 

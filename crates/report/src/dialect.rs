@@ -31,7 +31,6 @@ use std::time::Duration;
 /// Whose definitions and words a report uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
-    /// Inferometer's own.
     #[default]
     Ours,
     /// `vllm bench serve`.
@@ -46,14 +45,11 @@ pub enum Dialect {
     Mindie,
     /// The log of the length-grid study.
     GridLog,
-    /// AIPerf.
     Aiperf,
-    /// GuideLLM.
     Guidellm,
 }
 
 impl Dialect {
-    /// Every dialect.
     pub const ALL: &'static [Dialect] = &[
         Dialect::Ours,
         Dialect::Vllm,
@@ -95,11 +91,9 @@ impl Dialect {
 pub struct Source<'a> {
     /// The records of the run; those of the warm-up are left out here.
     pub records: &'a [Record],
-    /// What was asked for.
     pub scenario: &'a Scenario,
     /// Where and against what it ran.
     pub environment: &'a Environment,
-    /// How it ended.
     pub ending: &'a Ending,
 }
 
@@ -161,9 +155,7 @@ pub enum Foreign {
     Mindie,
     /// The log of the length-grid study.
     GridLog,
-    /// AIPerf.
     Aiperf,
-    /// GuideLLM.
     Guidellm,
 }
 

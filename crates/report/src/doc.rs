@@ -2,7 +2,6 @@
 
 use crate::number;
 
-/// A report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Doc {
     /// Its parts, in reading order.
@@ -14,7 +13,6 @@ pub struct Doc {
 pub struct Section {
     /// Its heading, where it has one.
     pub heading: Option<String>,
-    /// What it holds.
     pub blocks: Vec<Block>,
 }
 
@@ -41,15 +39,11 @@ impl Section {
 pub enum Block {
     /// The judgement that everything else stands under; one line.
     Verdict(Verdict),
-    /// Running text.
     Paragraph(String),
-    /// Facts by name.
     Pairs(Vec<Pair>),
-    /// A table.
     Table(Table),
     /// Remarks, each with a tag and a follow-up: doubts, failures.
     Notes(Vec<Note>),
-    /// A command line.
     Command(Command),
     /// How often which values come.
     Histogram(Vec<Bar>),
@@ -60,14 +54,10 @@ pub enum Block {
 /// How something is meant, for renderers that have colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// As it is.
     #[default]
     Plain,
-    /// As it should be.
     Good,
-    /// To be looked at.
     Caution,
-    /// Wrong.
     Bad,
 }
 
@@ -76,7 +66,6 @@ pub enum Tone {
 pub struct Verdict {
     /// `VALID` or `INVALID`.
     pub word: String,
-    /// How it is meant.
     pub tone: Tone,
     /// Why, in one line; a narrow page may shorten it.
     pub reason: String,
@@ -84,17 +73,13 @@ pub struct Verdict {
     pub rest: String,
 }
 
-/// A named fact.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// Its name.
     pub key: String,
-    /// The fact in words.
     pub value: String,
 }
 
 impl Pair {
-    /// A named fact.
     pub fn new(key: &str, value: impl Into<String>) -> Self {
         Pair {
             key: key.to_owned(),
@@ -103,12 +88,10 @@ impl Pair {
     }
 }
 
-/// A remark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Note {
     /// A word or number that sorts it.
     pub tag: String,
-    /// How it is meant.
     pub tone: Tone,
     /// What it is about: a doubt's code, a failure's class.
     pub subject: String,
@@ -118,10 +101,8 @@ pub struct Note {
     pub follow: Option<Follow>,
 }
 
-/// What follows a remark.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Follow {
-    /// What to do.
     Remedy(String),
     /// Words of somebody else, which renderers may shorten.
     Quote(String),
@@ -130,7 +111,6 @@ pub enum Follow {
 /// A command line to copy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
-    /// What it is for.
     pub caption: String,
     /// Its words, quoted for a shell; a line may be broken only between them.
     pub words: Vec<String>,
@@ -139,22 +119,16 @@ pub struct Command {
 /// A bar of a histogram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bar {
-    /// Least value.
     pub from: u64,
-    /// Largest value.
     pub to: u64,
-    /// How often.
     pub count: u64,
 }
 
-/// A table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Columns.
     pub columns: Vec<Column>,
     /// Rows; each has as many cells as there are columns.
     pub rows: Vec<Vec<Cell>>,
-    /// Remarks under the table.
     pub footnotes: Vec<String>,
 }
 
@@ -172,7 +146,6 @@ pub struct Column {
 }
 
 impl Column {
-    /// A column of names.
     pub fn left(title: &str) -> Self {
         Column {
             title: title.to_owned(),
@@ -198,7 +171,6 @@ impl Column {
         }
     }
 
-    /// A column of numbers.
     pub fn right(title: &str) -> Self {
         Column {
             align: Align::Right,
@@ -220,16 +192,13 @@ impl Column {
 pub enum Place {
     /// In one of them; names at the left in all.
     Once,
-    /// In each.
     Everywhere,
 }
 
 /// To which side a column is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Text.
     Left,
-    /// Numbers.
     Right,
 }
 
@@ -249,7 +218,6 @@ pub enum Cell {
     Text(String),
     /// Text that is good or bad news.
     Toned(String, Tone),
-    /// A number.
     Number(Number),
     /// From one number to another.
     Range(Number, Number),
@@ -258,7 +226,6 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// Text.
     pub fn text(text: impl Into<String>) -> Self {
         Cell::Text(text.into())
     }
@@ -286,7 +253,6 @@ impl Cell {
         Cell::number(value, Unit::Count, value.map_or(0, number::decimals))
     }
 
-    /// A count.
     pub fn count(value: u64) -> Self {
         Cell::number(Some(value as f64), Unit::Count, 0)
     }
@@ -344,20 +310,16 @@ impl Number {
 /// Whether a sample is large enough for what is claimed of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
-    /// It is.
     Enough,
     /// It is not; printed with `*`.
     TooFew,
 }
 
-/// Units of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A plain number of things.
     Count,
-    /// Milliseconds.
     Milliseconds,
-    /// Seconds.
     Seconds,
     /// Requests a second.
     RequestsPerSecond,

@@ -21,20 +21,16 @@ use inferometer_core::message::punctuation::PunctuationText;
 use inferometer_core::message::verdict::VerdictText;
 use inferometer_core::summary::Summary;
 
-/// Results of one source.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportReport {
     /// What was read, as it was named.
     pub source: String,
-    /// By line.
     pub results: Vec<ResultLine>,
     /// Spans of lines that could not be read.
     pub unread: Vec<(u64, u64)>,
-    /// Where it is kept.
     pub kept: Option<String>,
 }
 
-/// One result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResultLine {
     /// Whose definition the numbers follow.
@@ -43,9 +39,7 @@ pub struct ResultLine {
     pub file: String,
     /// First and last line; absent for a database.
     pub lines: Option<(u64, u64)>,
-    /// Heading above it.
     pub label: Option<String>,
-    /// The load.
     pub point: Point,
     /// Requests that were expected, answered and failed.
     pub requests: [Option<u64>; 3],
@@ -59,9 +53,7 @@ pub struct ResultLine {
     pub output_tokens_per_s: Option<f64>,
     /// Prompt and output tokens a second.
     pub total_tokens_per_s: Option<f64>,
-    /// Mean prompt and answer.
     pub lengths: [Option<f64>; 2],
-    /// Latencies by their name.
     pub latencies: Vec<LatencyLine>,
     /// Flags of the engine, as given.
     pub flags: Option<String>,
@@ -75,7 +67,6 @@ pub struct ResultLine {
     pub assumed: Vec<String>,
     /// Names of its numbers that could not be read.
     pub unread: Vec<String>,
-    /// Reasons to distrust it.
     pub doubts: Vec<DoubtLine>,
     /// Its numbers in the form of ours, at a load that tells it from the others; absent for a
     /// refused start, and for a table whose blocks say the same.
@@ -91,16 +82,11 @@ pub struct LatencyLine {
     pub values: [Option<f64>; 6],
 }
 
-/// A doubt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DoubtLine {
-    /// How much it matters.
     pub severity: Severity,
-    /// Its code.
     pub code: String,
-    /// What was seen.
     pub text: String,
-    /// What to do.
     pub remedy: String,
 }
 

@@ -25,26 +25,20 @@ use std::path::Path;
 /// What a report of a run is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct RunReport<'a> {
-    /// The numbers.
     pub summary: &'a Summary,
-    /// What was asked for.
     pub scenario: &'a Scenario,
     /// Where and against what it ran.
     pub environment: &'a Environment,
-    /// How it ended.
     pub ending: &'a Ending,
     /// The run directory, where the run is stored.
     pub directory: Option<&'a Path>,
-    /// Language of the report.
     pub lang: Lang,
-    /// How much it says.
     pub detail: Detail,
 }
 
 /// How much a report says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
-    /// The numbers.
     #[default]
     Numbers,
     /// The numbers, and how each is defined.
@@ -62,7 +56,6 @@ impl RunReport<'_> {
         fill(self.say(text), values)
     }
 
-    /// Parts of a list.
     fn list<S: AsRef<str>>(&self, parts: &[S]) -> String {
         PunctuationText::Comma.join(self.lang, parts)
     }
@@ -72,7 +65,6 @@ impl RunReport<'_> {
         PunctuationText::Semicolon.join(self.lang, parts)
     }
 
-    /// Requests have planned times.
     fn is_open(&self) -> bool {
         !matches!(self.scenario.load.shape, Shape::Closed { .. })
     }

@@ -13,13 +13,11 @@ use inferometer_core::scenario::Shape;
 /// One stored run, sweep or search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunLine {
-    /// Name of its directory.
     pub name: String,
     /// The user's name for it.
     pub label: Option<String>,
     /// Wall time of its beginning, RFC 3339; absent where it cannot be read.
     pub started: Option<String>,
-    /// What came of it.
     pub state: RunState,
     /// What it is, and how large.
     pub what: Listed,
@@ -38,7 +36,6 @@ pub enum Listed {
     Run(Option<Shape>),
     /// A sweep of so many points; its figures are those of its best valid one.
     Sweep {
-        /// How many.
         points: usize,
     },
     /// A search for the highest load, and what it found.
@@ -50,12 +47,10 @@ pub enum Listed {
     },
     /// A study of launch flags; its figures are those of its best configuration.
     Study {
-        /// How many starts.
         trials: usize,
     },
     /// So many results of another tool.
     Import {
-        /// How many.
         results: usize,
     },
 }

@@ -4,7 +4,6 @@ use crate::doc::Tone;
 use inferometer_core::doubt::Severity;
 use inferometer_core::message::verdict::VerdictText;
 
-/// In a word.
 pub(crate) fn word(severity: Severity) -> VerdictText {
     match severity {
         Severity::Note => VerdictText::SeverityNote,
@@ -13,7 +12,6 @@ pub(crate) fn word(severity: Severity) -> VerdictText {
     }
 }
 
-/// As a tone.
 pub(crate) fn tone(severity: Severity) -> Tone {
     match severity {
         Severity::Note => Tone::Plain,

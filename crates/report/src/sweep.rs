@@ -32,13 +32,11 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Axes that are climbed.
 const LOAD: [&str; 2] = ["concurrency", "rate"];
 
 /// A visit and what it showed.
 #[derive(Clone, Debug)]
 pub struct Visited {
-    /// What became of it.
     pub trial: Trial,
     /// Its numbers, if it was measured.
     pub summary: Option<Summary>,
@@ -51,11 +49,9 @@ pub struct SweepReport<'a> {
     pub plan: &'a SweepPlan,
     /// What was, in the order of the plan.
     pub visited: &'a [Visited],
-    /// Where it is kept.
     pub directory: &'a Path,
     /// Where and against what one of its runs was.
     pub environment: Option<&'a Environment>,
-    /// In which language.
     pub lang: Lang,
 }
 

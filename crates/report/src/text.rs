@@ -16,7 +16,6 @@ use lines::{pad_left, pad_right, shorten, width, wrap};
 pub struct TextStyle {
     /// Columns of the page; less than 40 is taken as 40.
     pub width: usize,
-    /// Colours.
     pub paint: Paint,
 }
 

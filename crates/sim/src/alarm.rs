@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// Wakes one task.
 pub(crate) struct Alarm {
     #[cfg(target_os = "linux")]
     precise: Option<precise::Timer>,

@@ -26,7 +26,6 @@ pub struct Config {
     pub jitter: Duration,
     /// Of every random draw: jitter, lengths, words, faults.
     pub seed: u64,
-    /// How the server misbehaves.
     pub faults: Faults,
     /// Where to write what was really sent and when; an existing file is replaced.
     pub truth: Option<PathBuf>,
@@ -67,7 +66,6 @@ impl Default for Config {
 /// The engine behind the server.
 #[derive(Clone, Debug)]
 pub struct EngineSetup {
-    /// Scheduler, memory and speed.
     pub config: EngineConfig,
     /// Whose endpoints, answers, errors and metrics it has.
     pub kind: EngineKind,
@@ -104,15 +102,12 @@ pub enum SimError {
     /// The address is taken, not ours, or not allowed.
     #[error("cannot listen on {listen}: {source}; choose another address or port 0")]
     Listen {
-        /// The address asked for.
         listen: SocketAddr,
-        /// What the system said.
         source: io::Error,
     },
     /// The certificates or the key are of no use.
     #[error("TLS: {part}: {why}")]
     Tls {
-        /// Which of the inputs.
         part: &'static str,
         /// What is wrong with it.
         why: String,
@@ -123,17 +118,13 @@ pub enum SimError {
     /// The truth log could not be created or written.
     #[error("truth log {}: {source}", path.display())]
     Truth {
-        /// The file asked for.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
     /// The step log could not be created or written.
     #[error("step log {}: {source}", path.display())]
     Steps {
-        /// The file asked for.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
 }

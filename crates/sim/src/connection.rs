@@ -73,7 +73,6 @@ pub(crate) struct Exchange<'a> {
     pub(crate) http10: bool,
     pub(crate) keep_alive: bool,
     pub(crate) request_id: Option<&'a str>,
-    /// Whose form errors have.
     pub(crate) kind: Option<EngineKind>,
 }
 

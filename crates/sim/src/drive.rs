@@ -43,11 +43,9 @@ pub(crate) struct Piece {
     pub(crate) batch: u32,
     /// When they are to be written.
     pub(crate) at: Nanos,
-    /// With the last tokens.
     pub(crate) finish: Option<Finish>,
     /// Prompt tokens that were in the prefix cache.
     pub(crate) cached_tokens: u32,
-    /// Time in the queue.
     pub(crate) queued: Nanos,
 }
 
@@ -65,7 +63,6 @@ pub(crate) struct Desk {
     inner: Mutex<Inner>,
     /// Something is due earlier than the driver knows.
     changed: Notify,
-    /// The engine has died.
     pub(crate) dying: Notify,
     epoch: Instant,
     epoch_stamp: Stamp,
@@ -165,7 +162,6 @@ impl Desk {
         })
     }
 
-    /// Kills the engine.
     pub(crate) fn kill(&self) {
         self.lock().die(Death::Told);
         self.dying.notify_one();

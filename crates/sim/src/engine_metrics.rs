@@ -10,7 +10,6 @@ use crate::engine::{EngineConfig, Finish, Nanos, Stats};
 /// Upper bounds in seconds of how late chunks were written.
 const LATENESS_BOUNDS: [f64; 9] = [0.000_5, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.05, 0.1];
 
-/// What histograms are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
     FirstToken,
@@ -87,7 +86,6 @@ impl Histogram {
     }
 }
 
-/// How requests ended.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ends {
     stopped: u64,

@@ -18,13 +18,11 @@ pub enum FaultError {
     /// No fault has this name.
     #[error("unknown fault `{name}`; known are {}", KNOWN.join(", "))]
     Unknown {
-        /// The name as written.
         name: String,
     },
     /// The fault exists, but not with this value or argument.
     #[error("fault `{fault}`: expected {expected}")]
     Value {
-        /// The item as written.
         fault: String,
         /// What it should look like.
         expected: &'static str,
@@ -90,7 +88,6 @@ pub(crate) enum Fault {
     Stall(Duration),
     /// One event holds half of its JSON.
     Malformed,
-    /// No answer at all.
     Hang,
 }
 
@@ -142,13 +139,11 @@ impl Fault {
 /// Where usage is told, whether or not the client asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UsagePlace {
-    /// Nowhere.
     Missing,
     /// Inside the chunk with the finish reason.
     Finish,
     /// In a chunk of its own with empty choices.
     Own,
-    /// In every chunk.
     Continuous,
 }
 

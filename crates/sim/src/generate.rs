@@ -104,7 +104,6 @@ pub(crate) async fn generate(
     result
 }
 
-/// One request for tokens.
 struct Job<'a> {
     shared: &'a Shared,
     exchange: Exchange<'a>,

@@ -4,7 +4,6 @@
 
 /// The largest request line and headers together.
 const MAX_HEAD: usize = 64 << 10;
-/// The largest body.
 const MAX_BODY: usize = 64 << 20;
 /// The longest line that gives the size of a body chunk, extensions included.
 const MAX_CHUNK_LINE: usize = 4 << 10;
@@ -21,7 +20,6 @@ pub(crate) enum Unreadable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) method: String,
-    /// Without the query.
     pub(crate) path: String,
     /// HTTP/1.0 clients get a body that ends with the connection.
     pub(crate) http10: bool,

@@ -28,9 +28,7 @@ use start_log::StartLog;
 /// On what the engine is started, and as which.
 #[derive(Clone, Debug)]
 pub struct Host {
-    /// Its cards.
     pub device: Device,
-    /// How many there are.
     pub cards: u32,
     /// The version of the engine; absent: the newest known.
     pub version: Option<Version>,
@@ -40,25 +38,20 @@ pub struct Host {
     pub stamp: String,
 }
 
-/// A started engine.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// Which engine it is.
     pub engine: EngineKind,
-    /// Its version.
     pub version: Version,
     /// Names of the model in the API; at least one.
     pub served: Vec<String>,
     /// Address to listen on, where it was given.
     pub host: Option<String>,
-    /// Port to listen on.
     pub port: u16,
     /// Keys that clients must present; empty for none.
     pub api_keys: Vec<String>,
     /// Where its tokenizer lies: as its flags say, or beside the weights. Absent where that is
     /// not on this machine.
     pub tokenizer: Option<PathBuf>,
-    /// What runs.
     pub config: EngineConfig,
     /// What it says while it starts, and when it would say so.
     pub log: Vec<(Duration, String)>,
@@ -86,15 +79,12 @@ pub enum LaunchError {
         "nothing is known of the model '{name}'; give a folder with a config.json, or one of: {known}"
     )]
     UnknownModel {
-        /// Its name.
         name: String,
-        /// The presets.
         known: String,
     },
     /// The model's own file is of no use.
     #[error("{path}: {why}")]
     BadModel {
-        /// The file.
         path: String,
         /// What is wrong with it.
         why: String,
@@ -123,7 +113,6 @@ pub fn model(name: &str) -> Result<Model, LaunchError> {
     })
 }
 
-/// Names in a row.
 pub fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }

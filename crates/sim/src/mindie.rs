@@ -55,7 +55,6 @@ pub(crate) struct Asked {
     seed: Option<i64>,
     /// vLLM's old endpoint repeats the prompt before the answer.
     prompt: String,
-    /// Of Triton's requests.
     id: Option<String>,
 }
 
@@ -230,7 +229,6 @@ fn limit(form: Form, parameters: &Map<String, Value>, config: &Config) -> Result
 }
 
 impl Asked {
-    /// What ends an event.
     pub(crate) fn event_end(&self) -> &'static [u8] {
         match self.form {
             Form::Vllm => b"\0",
@@ -238,7 +236,6 @@ impl Asked {
         }
     }
 
-    /// What begins an event.
     fn event_start(&self) -> &'static [u8] {
         match self.form {
             Form::Native | Form::Tgi => b"data: ",
@@ -254,7 +251,6 @@ impl Asked {
         }
     }
 
-    /// An event with tokens.
     pub(crate) fn event(
         &self,
         out: &mut Vec<u8>,

@@ -56,7 +56,6 @@ pub(crate) enum Channel {
     Reasoning,
 }
 
-/// One event with tokens.
 pub(crate) struct TokenEvent<'a> {
     /// Free of characters that JSON escapes.
     pub(crate) text: &'a [u8],
@@ -184,14 +183,12 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// In MindIE's own form.
     pub(crate) fn in_form(mut self, asked: &'a mindie::Asked, told: mindie::Told<'a>) -> Self {
         self.event_end = asked.event_end();
         self.mindie = Some((asked, told));
         self
     }
 
-    /// What follows an event.
     pub(crate) fn event_end(&self) -> &'static [u8] {
         self.event_end
     }

@@ -150,7 +150,6 @@ impl Refusal {
         }
     }
 
-    /// An injected failure.
     pub(crate) fn injected(status: u16) -> Refusal {
         match status {
             429 => {

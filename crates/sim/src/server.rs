@@ -36,7 +36,6 @@ use crate::{
     wire::Wire,
 };
 
-/// What all connections share.
 pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) timing: FixedTiming,

@@ -53,7 +53,6 @@ pub(crate) struct Ask {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ready {
     pub(crate) tokens: u32,
-    /// With the last.
     pub(crate) finish: Option<Finish>,
     /// When the engine would have them written, unless they were held up.
     pub(crate) due: Option<Nanos>,

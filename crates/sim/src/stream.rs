@@ -21,7 +21,6 @@ use crate::{
 /// How an answer ended, if nothing broke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// As the head announced.
     Whole,
     /// In the middle: the connection must be closed.
     Broken,

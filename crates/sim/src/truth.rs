@@ -15,7 +15,6 @@ use std::{
 
 use crate::{clock::Stamp, config::SimError, line_log::LineLog};
 
-/// A chunk as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
     /// Immediately before the `write()` that carried the end of the event: no reader can

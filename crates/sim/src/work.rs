@@ -34,7 +34,6 @@ pub(crate) struct UsageAsked {
     pub(crate) continuous: bool,
 }
 
-/// Why generation ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finish {
     Stop,

@@ -15,7 +15,6 @@ fn main() {
     divan::main();
 }
 
-/// Tokens of a prompt.
 const TOKENS: u32 = 512;
 
 fn opened(name: TokenizerName) -> Option<Arc<dyn Tokenizer>> {

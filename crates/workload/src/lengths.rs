@@ -16,17 +16,13 @@ pub enum LengthError {
     /// The file cannot be read.
     #[error("cannot read the lengths in {path}: {source}; check the path and its permissions")]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// What the system says.
         source: io::Error,
     },
     /// The file is too long to be what it is said to be.
     #[error("{path} is longer than {} MiB, too long for lengths; give a file of lines {form}", TOO_LONG >> 20)]
     TooLong {
-        /// The file.
         path: PathBuf,
-        /// How lines look.
         form: &'static str,
     },
     /// A line says something else.
@@ -34,21 +30,16 @@ pub enum LengthError {
         "line {line} of {path}: '{text}' is no {form}; give whole lengths from 1 to {LONGEST} and weights that are not negative"
     )]
     BadLine {
-        /// The file.
         path: PathBuf,
         /// Counted from 1.
         line: u64,
-        /// The line's beginning.
         text: String,
-        /// How lines look.
         form: &'static str,
     },
     /// No line has a length that is ever drawn.
     #[error("{path} holds no length that occurs; give lines {form}")]
     Empty {
-        /// The file.
         path: PathBuf,
-        /// How lines look.
         form: &'static str,
     },
     /// Pairs that were given one by one, without any or with impossible weights.
@@ -59,7 +50,6 @@ pub enum LengthError {
 /// No file of lengths is longer, in bytes.
 const TOO_LONG: u64 = 64 << 20;
 
-/// Draws lengths.
 #[derive(Clone, Debug)]
 pub struct Sampler(Lengths);
 
@@ -105,7 +95,6 @@ impl Sampler {
         }))
     }
 
-    /// Draws one length.
     pub fn sample(&self, random: &mut impl Rng) -> u32 {
         match &self.0 {
             Lengths::Drawn(distribution) => distribution.sample(random),
@@ -169,7 +158,6 @@ impl PairSampler {
         })
     }
 
-    /// Draws one pair.
     pub fn sample(&self, random: &mut impl Rng) -> LengthPair {
         self.pairs[self.chances.draw(random)]
     }
@@ -181,7 +169,6 @@ impl PairSampler {
     }
 }
 
-/// A line of numbers.
 struct Row {
     line: u64,
     text: String,

@@ -49,11 +49,9 @@ pub trait Prompts: Send + Sync {
 /// One prompt and what is known about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
-    /// What is sent.
     pub content: Content,
     /// Its length in tokens, where it was made to have one or was counted.
     pub input_tokens: Option<u32>,
-    /// Its length in characters.
     pub chars: u64,
     /// Output tokens to ask for, where the work says so.
     pub output_tokens: Option<u32>,

@@ -14,7 +14,6 @@ pub struct Nonce([u16; Nonce::WORDS]);
 pub struct BadNonce(String);
 
 impl Nonce {
-    /// Words of a nonce.
     pub const WORDS: usize = 4;
 
     /// The nonce of a random number, of which the lower forty bits count.
@@ -25,7 +24,6 @@ impl Nonce {
         }))
     }
 
-    /// Its words.
     pub(crate) fn words(self) -> impl Iterator<Item = &'static str> {
         self.0.into_iter().map(|at| words()[usize::from(at)])
     }

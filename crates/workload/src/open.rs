@@ -18,9 +18,7 @@ use std::time::Duration;
 /// What is needed to open the work of a scenario.
 #[derive(Clone, Debug)]
 pub struct Opening<'a> {
-    /// The work.
     pub work: &'a Work,
-    /// Seed of everything random.
     pub seed: u64,
     /// Makes prompts that are ours new; leaves the user's alone.
     pub nonce: Option<Nonce>,
@@ -32,9 +30,7 @@ pub struct Opening<'a> {
     pub counts: Option<PathBuf>,
 }
 
-/// Opened work.
 pub struct Workload {
-    /// The prompts.
     pub prompts: Arc<dyn Prompts>,
     /// Lengths of answers that the prompts do not state.
     pub outputs: OutputLengths,
@@ -86,7 +82,6 @@ impl Workload {
 }
 
 impl Opening<'_> {
-    /// Opens the work.
     pub fn open(self) -> Result<Workload, WorkloadError> {
         let work = self.work;
         let tokenizer = match &work.tokenizer {

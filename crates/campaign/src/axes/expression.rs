@@ -33,7 +33,6 @@ pub enum ExpressionError {
         "'{text}' cannot be read at '{rest}'; write an expression as in concurrency*10 or min(256, max-num-seqs)"
     )]
     Unreadable {
-        /// The expression.
         text: String,
         /// From where on.
         rest: String,
@@ -41,17 +40,13 @@ pub enum ExpressionError {
     /// It names something that has no value.
     #[error("'{name}' in '{text}' is not known here; known are {known}")]
     UnknownName {
-        /// The expression.
         text: String,
-        /// The name.
         name: String,
-        /// What there is.
         known: String,
     },
     /// Its value is no number.
     #[error("'{text}' has no finite value here")]
     NotFinite {
-        /// The expression.
         text: String,
     },
 }

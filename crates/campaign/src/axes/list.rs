@@ -14,11 +14,9 @@ pub enum Values {
     List(Vec<String>),
     /// One for each value of another axis.
     By {
-        /// The other axis.
         axis: String,
         /// Value there and value here.
         cases: Vec<(String, String)>,
-        /// For all others.
         otherwise: Option<String>,
     },
     /// Computed from other axes.
@@ -28,16 +26,13 @@ pub enum Values {
 /// Why a list cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ListError {
-    /// No value at all.
     #[error("a list is empty; write values as in 1,2,4")]
     Empty,
-    /// Not a range.
     #[error("'{0}' is no range; write 1..64:x2 (each twice the last) or 10..100:+10")]
     BadRange(String),
     /// More values than anyone waits for.
     #[error("'{0}' has more than {MOST_VALUES} values; take larger steps")]
     TooMany(String),
-    /// Not a dependent axis.
     #[error("'{0}' is no dependent axis; write by AXIS: VALUE=RESULT, …, *=RESULT")]
     BadCases(String),
 }

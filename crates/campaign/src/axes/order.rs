@@ -12,7 +12,6 @@ pub enum Order {
     Mirrored,
     /// Each round in an order of its own, drawn from the seed.
     Random {
-        /// The seed.
         seed: u64,
     },
     /// Each point as often as it is repeated, then the next.
@@ -22,7 +21,6 @@ pub enum Order {
 /// One measurement of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visit {
-    /// Index of the point.
     pub point: usize,
     /// Which repeat it is, from 0.
     pub repeat: usize,

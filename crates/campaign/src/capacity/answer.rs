@@ -10,7 +10,6 @@ pub const SCHEMA: &str = "inferometer.capacity/1";
 pub struct Answer {
     /// `inferometer.capacity/1`.
     pub schema: &'static str,
-    /// What a level is.
     pub over: String,
     /// The tier that this is the capacity of.
     pub tier: usize,
@@ -24,7 +23,6 @@ pub struct Answer {
     pub high: Option<f64>,
     /// The objective that is missed first.
     pub binding: Option<String>,
-    /// How attainment falls there.
     pub edge: Option<Edge>,
     /// Requests of the whole search, all that were sent.
     pub requests_spent: u64,
@@ -40,15 +38,12 @@ pub struct Answer {
 /// A long run at the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Confirmation {
-    /// Its level.
     pub level: f64,
-    /// Requests counted.
     pub requests: u64,
     /// How many met the target that they are farthest from meeting.
     pub met: u64,
     /// The share that must.
     pub share: f64,
-    /// Every objective was met.
     pub is_met: bool,
 }
 
@@ -62,7 +57,6 @@ pub enum Edge {
     Cliff,
 }
 
-/// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
@@ -80,6 +74,5 @@ pub enum Ending {
     NeverMet,
     /// The long run had fewer requests than the percentile needs, so nothing is claimed.
     TooFewSamples,
-    /// The user stopped it.
     Interrupted,
 }

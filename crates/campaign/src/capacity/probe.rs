@@ -31,16 +31,13 @@ const LEAST_ARRIVALS: u64 = 100;
 pub enum Purpose {
     /// To find a level that meets the objectives and one that does not.
     Bracket,
-    /// To narrow the interval.
     Bisect,
-    /// To confirm the answer.
     Confirm,
 }
 
 /// What an observation leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Send on.
     Continue,
     /// Enough is known, or enough was sent.
     Stop(Verdict),
@@ -49,9 +46,7 @@ pub enum Step {
 /// What a probe says of its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The objectives are met.
     Meets,
-    /// One is missed.
     Misses,
     /// The boundary is near: no clear answer.
     Near,
@@ -73,16 +68,12 @@ pub struct Seen<'a> {
     pub within: &'a [bool],
 }
 
-/// A measurement to make.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
     /// The tier that it is made for.
     pub tier: usize,
-    /// Rate or concurrency.
     pub level: f64,
-    /// Most requests to send.
     pub most_requests: u64,
-    /// Why.
     pub purpose: Purpose,
     /// Requests to count, once the server has settled.
     length: u64,
@@ -95,7 +86,6 @@ pub struct Probe {
     misses: Vec<Misses>,
     course: Course,
     overloaded: bool,
-    /// By target.
     hopeless: Vec<bool>,
 }
 
@@ -114,7 +104,6 @@ pub(super) struct Test {
     target: usize,
     share: f64,
     sprt: Option<Sprt>,
-    /// Design effect.
     effect: f64,
     /// Misses of late, less three for each request that was met.
     misses_of_late: u32,
@@ -138,27 +127,22 @@ impl Test {
     }
 }
 
-/// What a probe found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The tier that it was made for.
     pub tier: usize,
-    /// Its level.
     pub level: f64,
     /// The level that chance offered in its place: random arrivals are never quite as many as
     /// asked for, and their misses tell of what they were.
     pub offered: f64,
-    /// Why it was made.
     pub purpose: Purpose,
     /// Requests sent, those included that were left out while the server settled.
     pub sent: u64,
-    /// Requests counted.
     pub requests: u64,
     /// How many of those met each target.
     pub met: Vec<u64>,
     /// The server could not keep up.
     pub overloaded: bool,
-    /// What that says.
     pub verdict: Verdict,
     /// Requests of the whole run and how many of those met each target, where that is known.
     pub(super) stored: Option<(u64, Vec<u64>)>,
@@ -291,7 +275,6 @@ impl Probe {
         }
     }
 
-    /// Where the probe stands.
     pub fn step(&self) -> Step {
         if self.overloaded || self.hopeless.contains(&true) {
             return Step::Stop(Verdict::Misses);

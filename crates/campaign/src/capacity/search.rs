@@ -17,7 +17,6 @@ const MARGIN: f64 = 1.2;
 /// after one that does not the next is at a lower level.
 const MOST_CONFIRMATIONS: u32 = 4;
 
-/// What to do next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
     /// Measure at this level, then `tell` the outcome.
@@ -76,7 +75,6 @@ impl Search {
         self.history.push(outcome);
     }
 
-    /// What to do next.
     pub fn ask(&mut self) -> Next {
         while let Some(at) = self.tiers.iter().position(|tier| tier.ending.is_none()) {
             self.allow(at);

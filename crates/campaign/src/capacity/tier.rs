@@ -85,7 +85,6 @@ impl Tier {
         Some(seems_met && self.targets.iter().all(enough))
     }
 
-    /// Takes a long run.
     pub(super) fn confirm(&mut self, outcome: &Outcome) {
         self.confirmations += 1;
         // The target that is farthest from its objective.

@@ -15,30 +15,23 @@ pub const FORM: &str = "inferometer.searcher/1";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum ToSearcher {
-    /// The first line.
     Study {
         /// `inferometer.searcher/1`.
         form: String,
-        /// The searched flags.
         space: Vec<Searched>,
         /// How many objectives each measured trial has; larger is always better.
         objectives: usize,
-        /// Seed of all randomness.
         seed: u64,
     },
-    /// A trial ended.
     Tell(Told),
-    /// Propose a point.
     Ask {
         /// What is being tried now.
         pending: Vec<Point>,
     },
 }
 
-/// A searched flag.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Searched {
-    /// Its name.
     pub flag: String,
     /// Whether its values have an order.
     pub ordered: bool,
@@ -46,12 +39,9 @@ pub struct Searched {
     pub values: Vec<Value>,
 }
 
-/// How a trial ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Told {
-    /// The point.
     pub point: Point,
-    /// What came of it.
     pub outcome: ToldOutcome,
     /// What is wanted, larger is better; empty unless it was measured.
     pub objectives: Vec<f64>,
@@ -63,9 +53,7 @@ pub struct Told {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToldOutcome {
-    /// Measured.
     Measured,
-    /// Given up early.
     Dominated,
     /// The engine did not start or did not survive, or its rules refused the point.
     Failed,
@@ -75,7 +63,6 @@ pub enum ToldOutcome {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum FromSearcher {
-    /// Try this.
     Point {
         /// A value of its domain for each searched flag.
         point: Point,
@@ -87,12 +74,9 @@ pub enum FromSearcher {
 /// An answer that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
-    /// No such line.
     #[error("the searcher answered '{line}', which is neither a point nor finished: {why}")]
     Unreadable {
-        /// Its beginning.
         line: String,
-        /// Why.
         why: String,
     },
     /// A point of another space.

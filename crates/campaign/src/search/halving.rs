@@ -17,7 +17,6 @@ pub struct Halving {
 /// A figure at a rung.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RungFigure {
-    /// The trial.
     pub trial: u64,
     /// The rung's place, from 0.
     pub rung: usize,
@@ -39,7 +38,6 @@ pub enum Race {
 /// Rungs that make no race.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HalvingError {
-    /// Not rising.
     #[error("the rungs of halving must rise, as in [\"20s\", \"60s\"]")]
     NotRising,
 }

@@ -14,7 +14,6 @@ use std::collections::{HashMap, HashSet};
 /// A candidate and what is expected of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
-    /// The candidate.
     pub point: Point,
     /// What is expected: above 0, larger is better, whatever the unit.
     pub objective: f64,

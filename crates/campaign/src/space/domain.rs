@@ -51,20 +51,15 @@ pub enum Coordinate {
 /// Values that make no domain.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DomainError {
-    /// High below low.
     #[error("the bounds [{low}, {high}] are reversed; write [{high}, {low}]")]
     Reversed {
-        /// As given.
         low: f64,
-        /// As given.
         high: f64,
     },
     /// Infinite, or too large to be told apart.
     #[error("the bounds [{low}, {high}] are too large; stay within ±2^53")]
     TooLarge {
-        /// As given.
         low: f64,
-        /// As given.
         high: f64,
     },
     /// A logarithm needs positive numbers.
@@ -75,10 +70,8 @@ pub enum DomainError {
         "the step {0} is too small; leave it out, or give one above 0 (above 1 with log, where it is a factor)"
     )]
     BadStep(f64),
-    /// No value.
     #[error("there is nothing to choose from; give at least one value")]
     NoChoice,
-    /// A value twice.
     #[error("the choice {0} is given twice; give it once")]
     Twice(Value),
 }
@@ -94,7 +87,6 @@ impl Domain {
         Self::number(Whole::Float, low, high, spacing)
     }
 
-    /// On and off.
     pub fn bool() -> Self {
         Domain(Kind::Bool)
     }

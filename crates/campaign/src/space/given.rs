@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 pub enum GivenDomain {
     /// It follows from other flags.
     Derived(String),
-    /// It is searched.
     Searched(GivenRange),
 }
 

@@ -3,12 +3,10 @@
 use super::{Dimension, Domain, SpaceError, Spacing, Value};
 use inferometer_catalog::engine::EngineKind;
 
-/// A named space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preset {
     /// `vllm-scheduler`.
     pub name: &'static str,
-    /// Whose flags they are.
     pub engine: EngineKind,
     flags: &'static [(&'static str, Range)],
 }
@@ -17,14 +15,12 @@ pub struct Preset {
 enum Range {
     /// Powers of two between two bounds.
     Doubled(i64, i64),
-    /// Steps of a share.
     Shares([f64; 2], f64),
     Switch,
     Words(&'static [&'static str]),
     Numbers(&'static [i64]),
 }
 
-/// All of them.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "vllm-scheduler",

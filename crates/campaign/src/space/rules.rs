@@ -14,7 +14,6 @@ pub enum Admission {
     Legal(Point),
     /// It was moved to the nearest point of the space that may.
     Repaired {
-        /// The legal point.
         point: Point,
         /// The engine's words about the other.
         because: String,
@@ -23,7 +22,6 @@ pub enum Admission {
     Refused {
         /// The flag that is wrong; empty where there is none.
         flag: String,
-        /// The engine's words.
         because: String,
     },
 }
@@ -69,11 +67,8 @@ impl Rules for NoRules {
 pub struct FlagRules {
     /// The command that the flags of a point are added to.
     pub command: LaunchCommand,
-    /// The engine's version.
     pub version: Version,
-    /// Where it runs.
     pub device: DeviceClass,
-    /// What it serves.
     pub model: ModelLimits,
 }
 

@@ -24,22 +24,17 @@ pub enum StudyError {
     /// Not TOML, or a key that no study has.
     #[error("{}", one_line(.0))]
     Toml(String),
-    /// The command is none.
     #[error("[engine] command: {0}")]
     Command(#[from] CommandError),
-    /// The space is none.
     #[error("[space] {0}")]
     Space(#[from] SpaceError),
-    /// No load, or two.
     #[error("[load] says {0}; give concurrency = [64] or capacity = true")]
     Load(&'static str),
-    /// Nothing to reach.
     #[error("[goal] has no objective; give maximize = \"throughput.output_tokens_per_s\"")]
     NoObjective,
     /// A place that no summary has.
     #[error("[goal] there is no figure '{path}'{meant}")]
     NoFigure {
-        /// As given.
         path: String,
         /// `; did you mean …`, or a remedy.
         meant: String,
@@ -50,22 +45,16 @@ pub enum StudyError {
     /// A key of a run's connection that has no place in a study.
     #[error("[connection] {key} has no place in a study; use {instead}")]
     Misplaced {
-        /// As given.
         key: &'static str,
-        /// What would do.
         instead: &'static str,
     },
     /// A number that makes no sense.
     #[error("{what} is {given}; give {wanted}")]
     Number {
-        /// Table and key.
         what: &'static str,
-        /// As given.
         given: String,
-        /// What would do.
         wanted: &'static str,
     },
-    /// No such searcher.
     #[error(
         "there is no searcher '{0}'; there are grid, random, halving, tpe, and any program by command = \"python3 my-searcher.py\""
     )]
@@ -199,7 +188,6 @@ struct GivenLastStage {
     repeats: Option<usize>,
 }
 
-/// One name or several.
 #[derive(Clone, Deserialize)]
 #[serde(
     untagged,

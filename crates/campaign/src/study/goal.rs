@@ -7,9 +7,7 @@ use inferometer_core::slo::{Slo, SloMetric, SloScope};
 /// What is wanted: one objective or several, and limits that must be kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Goal {
-    /// At least one.
     pub objectives: Vec<Objective>,
-    /// Hard limits.
     pub slos: Vec<Slo>,
     /// Share of requests that must meet the limits of single requests.
     pub attainment: f64,
@@ -22,16 +20,12 @@ pub struct Goal {
 pub struct Objective {
     /// Its place in the summary: `throughput.output_tokens_per_s`.
     pub path: String,
-    /// Which way is better.
     pub direction: Direction,
 }
 
-/// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Larger.
     Maximize,
-    /// Smaller.
     Minimize,
 }
 

@@ -26,11 +26,9 @@ const NOTICED: f64 = 2.0;
 /// What one flag does to the first objective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Importance {
-    /// The flag.
     pub flag: String,
     /// Share of what all flags by themselves explain, from 0 to 1.
     pub share: f64,
-    /// Which way.
     pub effect: Effect,
     /// The value at which the objective is best, all else alike; absent without an effect.
     pub best_at: Option<Value>,
@@ -43,15 +41,12 @@ pub struct Importance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
-    /// The larger the better.
     Rises,
-    /// The smaller the better.
     Falls,
     /// Best in between, or without a direction.
     Mixed,
     /// One of several words is best, or on or off.
     Choice,
-    /// Next to none.
     None,
     /// It had one value in all trials that count.
     NotVaried,

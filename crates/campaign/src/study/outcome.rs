@@ -41,16 +41,13 @@ pub struct StudyResult {
     pub failures: Vec<FailureCount>,
 }
 
-/// One trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrialRow {
     /// Counts from 0, the default.
     pub id: u64,
-    /// Why it was tried.
     pub origin: Origin,
     /// The flags that were added to the command.
     pub flags: Point,
-    /// How it ended.
     pub state: State,
     /// The class of a failure.
     pub class: Option<String>,
@@ -72,7 +69,6 @@ pub struct TrialRow {
     /// Requests that failed at all load levels together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_requests: Option<u64>,
-    /// Device memory in use.
     pub device_memory_gib: Option<f64>,
     /// The summary of the first load level.
     pub summary: Option<Json>,
@@ -80,12 +76,10 @@ pub struct TrialRow {
     pub levels: Vec<Measurement>,
 }
 
-/// The best configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Best {
     /// The trial that found it.
     pub trial: u64,
-    /// Its flags.
     pub flags: Point,
     /// The command, ready to paste.
     pub command: String,
@@ -93,12 +87,9 @@ pub struct Best {
     pub confirmed: bool,
 }
 
-/// Failures of one class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FailureCount {
-    /// The class.
     pub class: String,
-    /// How many.
     pub count: usize,
 }
 

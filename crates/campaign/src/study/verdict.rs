@@ -14,7 +14,6 @@ const LEAST_GAIN: f64 = 0.005;
 /// What the last stage found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// What can be said.
     pub finding: Finding,
     /// The best by its repeats.
     pub winner: Option<u64>,
@@ -32,7 +31,6 @@ pub enum Finding {
     TradeOff,
     /// The default misses the SLOs, and the best meets them.
     DefaultMisses,
-    /// Nothing is certain.
     NoCertainGain,
     /// The default came first, and another may be as good.
     DefaultFirst,
@@ -68,9 +66,7 @@ pub struct Change {
     pub value: f64,
     /// Low end of its 95 % interval, corrected for the number of candidates and objectives.
     pub low: f64,
-    /// High end.
     pub high: f64,
-    /// What that means.
     pub effect: ChangeEffect,
 }
 
@@ -82,7 +78,6 @@ pub enum ChangeEffect {
     Better,
     /// The same, the other way.
     Worse,
-    /// Neither.
     Uncertain,
 }
 
@@ -93,7 +88,6 @@ pub struct Gain {
     pub value: f64,
     /// Low end of its 95 % interval.
     pub low: f64,
-    /// High end.
     pub high: f64,
     /// The interval lies above the least gain worth a flag, and the winner gave valid runs that
     /// met the SLOs in every repeat.
@@ -258,7 +252,6 @@ impl Series {
         }
     }
 
-    /// Good in every repeat.
     fn holds(&self) -> bool {
         self.is_steady && self.meets
     }

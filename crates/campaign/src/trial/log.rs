@@ -11,7 +11,6 @@ pub const FORM: &str = "inferometer.trials/1";
 /// Longest line that is read: a summary has some ten kilobytes.
 const LONGEST_LINE: u64 = 64 << 20;
 
-/// The first line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// `inferometer.trials/1`.
@@ -21,7 +20,6 @@ pub struct Header {
 }
 
 impl Header {
-    /// For a study.
     pub fn new(study: &str) -> Self {
         Header {
             form: FORM.to_owned(),
@@ -30,19 +28,14 @@ impl Header {
     }
 }
 
-/// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
-    /// The first line.
     Study(Header),
     /// A trial is about to start.
     Proposed(Proposal),
-    /// It ended.
     Ended {
-        /// The trial.
         id: u64,
-        /// How.
         #[serde(flatten)]
         ending: Ending,
     },
@@ -51,7 +44,6 @@ pub enum Event {
 /// All that happened so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialLog {
-    /// Which study it is.
     pub header: Header,
     /// Trials that ended, in the order of their ends.
     pub trials: Vec<Trial>,
@@ -65,7 +57,6 @@ pub struct TrialLog {
 /// A file that is no log of trials.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// It cannot be read.
     #[error("the trials cannot be read: {0}")]
     Io(#[from] io::Error),
     /// It begins with something else.
@@ -83,7 +74,6 @@ pub enum LogError {
     Damaged {
         /// Counted from 1.
         line: u64,
-        /// Why.
         why: String,
     },
 }

@@ -104,7 +104,6 @@ impl Ground {
         format!("vllm serve {} --max-model-len {MODEL_LEN}", self.model)
     }
 
-    /// The full grid.
     pub fn flags(&self) -> Vec<Flag> {
         let flag = |name: &str, values: &[&str], ordered| Flag {
             name: name.to_owned(),

@@ -16,7 +16,6 @@ pub struct Flag {
     pub ordered: bool,
 }
 
-/// What one setting brings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cell {

@@ -54,7 +54,6 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// What a point brings.
     pub fn outcome(&self, point: &Point) -> Outcome {
         match self.cell(point) {
             Cell::Refused | Cell::Crashed => Outcome::Failed,

@@ -25,7 +25,6 @@ pub struct EngineServer {
 pub struct Answered {
     /// Its number in the order of sending.
     pub order: u64,
-    /// When it was sent.
     pub sent_s: f64,
     /// Requests under way when it was sent, itself included.
     pub in_flight: u64,

@@ -28,7 +28,6 @@ pub struct GivenFlag {
 }
 
 impl GivenFlag {
-    /// Its (first) value.
     pub fn value(&self) -> Option<&str> {
         self.values.first().map(String::as_str)
     }
@@ -47,7 +46,6 @@ impl GivenFlag {
 /// A word that belongs to no flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stray {
-    /// The word.
     pub word: String,
     /// How many flags stand before it.
     pub after: usize,
@@ -69,9 +67,7 @@ pub struct Container {
 /// A launch command, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchCommand {
-    /// Which engine it starts.
     pub engine: EngineKind,
-    /// By which program.
     pub form: Form,
     /// Words in front of the engine's program: `sudo`, `docker run …`, `ssh host`.
     pub wrapper: Vec<String>,
@@ -85,7 +81,6 @@ pub struct LaunchCommand {
     pub flags: Vec<GivenFlag>,
     /// Words that belong to nothing; all words of a custom command.
     pub extra: Vec<Stray>,
-    /// The container around it.
     pub container: Option<Container>,
     /// Was the engine's part one quoted word, as in `ssh host "…"`?
     pub quoted: bool,
@@ -94,7 +89,6 @@ pub struct LaunchCommand {
 /// Why a command line is not understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// Nothing was given.
     #[error("the launch command is empty; give the engine's command after `--`")]
     Empty,
     /// The string cannot be split into words.

@@ -10,22 +10,17 @@ use super::Version;
 pub enum DeviceKind {
     /// A GPU by CUDA or HIP.
     Gpu,
-    /// Huawei's NPU.
     Npu,
-    /// The host's processor.
     Cpu,
 }
 
 /// What defaults and refusals depend on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceClass {
-    /// The kind.
     pub kind: DeviceKind,
     /// Its name as the driver gives it, such as `NVIDIA A100-SXM4-80GB`.
     pub name: String,
-    /// Memory of one device.
     pub memory_gib: f64,
-    /// Devices of the host.
     pub count: u32,
 }
 
@@ -34,7 +29,6 @@ pub struct DeviceClass {
 pub struct ModelLimits {
     /// The longest sequence that its configuration allows.
     pub max_position: u64,
-    /// Query heads.
     pub heads: u32,
     /// Does it take pictures or sound too?
     pub multimodal: bool,

@@ -21,7 +21,6 @@ pub enum FailureClass {
     OutOfMemory,
     /// An allocation failed while serving.
     OutOfMemoryUnderLoad,
-    /// The port was taken.
     PortTaken,
     /// The program was not found, or may not be run.
     MissingBinary,
@@ -61,14 +60,11 @@ impl std::fmt::Display for FailureClass {
     }
 }
 
-/// A failed start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Failure {
-    /// Its class.
     pub class: FailureClass,
     /// The line of the log that says so; `None` where only the exit tells.
     pub evidence: Option<String>,
-    /// What that line says.
     pub fact: Option<Fact>,
 }
 

@@ -14,7 +14,6 @@ pub use lookup::{Lookup, lookup, nearest, nearest_names};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Restart {
-    /// Taken up while running.
     Live,
     /// Only the API server is concerned, yet the engine restarts.
     Frontend,
@@ -44,9 +43,7 @@ pub struct Flag {
     /// The only words allowed; empty for any.
     #[serde(default)]
     pub choices: Vec<String>,
-    /// Smallest value.
     pub min: Option<f64>,
-    /// Largest value.
     pub max: Option<f64>,
     /// The value must be larger than this.
     pub above: Option<f64>,

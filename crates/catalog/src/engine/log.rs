@@ -16,11 +16,9 @@ use table::{LINES, Line, Name};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fact {
-    /// The engine's version.
     Version(String),
     /// The length that it serves.
     MaxModelLen {
-        /// Tokens.
         tokens: u64,
     },
     /// The weights are in memory.
@@ -37,21 +35,17 @@ pub enum Fact {
     },
     /// Tokens that the KV cache holds.
     KvCacheTokens {
-        /// Tokens.
         tokens: u64,
     },
     /// Blocks of the KV cache (vLLM until 0.7).
     KvCacheBlocks {
-        /// On the device.
         device: u64,
-        /// On the host.
         host: u64,
     },
     /// How many of the longest requests fit at once.
     MaxConcurrency {
         /// Tokens of such a request.
         tokens: u64,
-        /// Requests.
         requests: f64,
     },
     /// Both in one line (vLLM since 0.28).
@@ -69,36 +63,26 @@ pub enum Fact {
         tokens: u64,
         /// Tokens of a prompt chunk.
         chunk: i64,
-        /// Requests at once.
         requests: u64,
-        /// Longest request.
         request_tokens: u64,
     },
-    /// Slots of llama.cpp.
     Slots {
-        /// How many.
         slots: u64,
-        /// Tokens of one.
         tokens: u64,
     },
-    /// CUDA graphs are captured.
     GraphsCaptured {
-        /// Time that it took.
         seconds: f64,
         /// Memory that they take, where the engine says.
         gib: Option<f64>,
     },
     /// The engine behind the API is up.
     EngineStarted {
-        /// Time that it took.
         seconds: f64,
     },
     /// It listens, or is about to.
     Listening {
-        /// Where.
         address: String,
     },
-    /// It answers requests.
     Ready,
     /// The periodic line of vLLM.
     Load {
@@ -106,9 +90,7 @@ pub enum Fact {
         prompt_rate: f64,
         /// Generated tokens a second.
         generation_rate: f64,
-        /// Requests that run.
         running: u64,
-        /// Requests that wait.
         waiting: u64,
     },
     /// The device has less free memory than the engine was told to take; also what a not yet

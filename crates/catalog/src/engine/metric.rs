@@ -16,33 +16,24 @@ pub use exposition::{Sample, read};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Meaning {
-    /// Requests that run.
     Running,
-    /// Requests that wait.
     Waiting,
     /// Share of the KV cache in use, 0 to 1.
     KvUse,
     /// Prompt tokens looked up in the prefix cache.
     PrefixQueries,
-    /// Prompt tokens found there.
     PrefixHits,
     /// The quotient, where the engine gives only that.
     PrefixHitRate,
-    /// Requests thrown back.
     Preemptions,
-    /// Prompt tokens.
     PromptTokens,
-    /// Generated tokens.
     GenerationTokens,
-    /// Requests that ended well.
     Successes,
     /// Requests in a step, as a mean.
     BatchSize,
-    /// Tokens of a step.
     IterationTokens,
     /// Time to first token, as the server saw it.
     FirstToken,
-    /// Time between tokens.
     BetweenTokens,
     /// Time of the whole request.
     Latency,
@@ -52,9 +43,7 @@ pub enum Meaning {
     PrefillTime,
     /// Time from the first token to the last.
     DecodeTime,
-    /// Drafts of speculative decoding.
     Drafts,
-    /// Tokens in them.
     DraftTokens,
     /// Tokens of them that were kept.
     AcceptedTokens,
@@ -64,15 +53,11 @@ pub enum Meaning {
     CacheTokens,
 }
 
-/// How a metric counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MetricKind {
-    /// Only grows.
     Counter,
-    /// Goes up and down.
     Gauge,
-    /// Counts by bucket.
     Histogram,
 }
 
@@ -82,9 +67,7 @@ pub enum MetricKind {
 pub struct Metric {
     /// As `/metrics` writes it; a counter with its `_total`.
     pub name: String,
-    /// How it counts.
     pub kind: MetricKind,
-    /// The engine's own words.
     pub help: String,
     /// What it is to us.
     pub meaning: Option<Meaning>,

@@ -14,14 +14,11 @@ mod rules;
 /// The largest file that it reads: (0, 10 MB].
 pub const LARGEST_FILE: usize = 10 * 1024 * 1024;
 
-/// The whole file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Config {
-    /// Ports, TLS.
     #[serde(rename = "ServerConfig")]
     pub server: Server,
-    /// Devices, model, scheduler.
     #[serde(rename = "BackendConfig")]
     pub backend: Backend,
 }
@@ -69,16 +66,11 @@ impl Default for Server {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Backend {
-    /// Devices of each instance.
     pub npu_device_ids: Vec<Vec<u32>>,
-    /// Tokenizer processes.
     pub tokenizer_process_number: u64,
-    /// Several hosts.
     pub multi_nodes_infer_enabled: bool,
-    /// The model.
     #[serde(rename = "ModelDeployConfig")]
     pub deploy: Deploy,
-    /// The scheduler.
     #[serde(rename = "ScheduleConfig")]
     pub schedule: Schedule,
 }
@@ -99,9 +91,7 @@ impl Default for Backend {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Deploy {
-    /// Longest prompt plus answer.
     pub max_seq_len: u64,
-    /// Longest prompt.
     pub max_input_token_len: u64,
     /// Longer prompts are cut instead of rejected; older files say 0 or 1.
     #[serde(deserialize_with = "flag_or_number")]
@@ -204,7 +194,6 @@ pub enum ConfigError {
     /// Not JSON, or a value of the wrong type.
     #[error("not a MindIE configuration: {0}")]
     Json(#[from] serde_json::Error),
-    /// Larger than MindIE reads.
     #[error("not a MindIE configuration: {0} bytes, where MindIE reads at most {LARGEST_FILE}")]
     TooLarge(usize),
     /// Some other JSON.

@@ -39,7 +39,6 @@ pub enum Rule {
     QuantizedWithoutFlash,
     /// A KV block that the attention kernels cannot work with.
     BadBlockSize,
-    /// No model was named.
     NoModel,
     /// Two settings of a configuration file contradict each other.
     Inconsistent,
@@ -49,7 +48,6 @@ pub enum Rule {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// The rule.
     pub rule: Rule,
     /// The flag or key concerned, by our name; empty where there is none.
     pub flag: String,
@@ -57,7 +55,6 @@ pub struct Refusal {
     pub message: String,
     /// All that it prints about it.
     pub printed: String,
-    /// Its exit status.
     pub exit_code: i32,
 }
 
@@ -233,14 +230,12 @@ impl Voice {
 pub(super) struct BrokenBound {
     pub flag: String,
     pub class: String,
-    /// pydantic's words.
     pub message: String,
     /// `1.2, and must be less than or equal to 1`.
     plain: String,
 }
 
 impl BrokenBound {
-    /// In our own words.
     fn plainly(&self) -> String {
         format!("--{} is out of range: it is {}", self.flag, self.plain)
     }

@@ -9,7 +9,6 @@ use super::{Kind, Version, flag, value};
 /// One thing that was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The flag.
     pub flag: String,
     /// Its new value; `None` if it was taken out.
     pub value: Option<String>,
@@ -20,7 +19,6 @@ pub struct Change {
 /// A command that passes, and how it got there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repaired {
-    /// The command.
     pub command: LaunchCommand,
     /// The changes, in order; none if it was legal.
     pub changes: Vec<Change>,

@@ -20,22 +20,18 @@ pub(super) use vllm::block_unit;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
-    /// First come, first served.
     Fcfs,
-    /// By the request's priority.
     Priority,
     /// Longest matching prefix first (SGLang).
     LongestPrefix,
 }
 
-/// Speculative decoding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Speculative {
     /// Its method, such as `ngram`, `eagle3`, `draft_model`.
     pub method: String,
     /// Tokens drafted at a time.
     pub tokens: u64,
-    /// The draft model.
     pub model: Option<String>,
 }
 
@@ -43,9 +39,7 @@ pub struct Speculative {
 /// stand in the same place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ResolvedFlags {
-    /// The engine.
     pub engine: EngineKind,
-    /// Its version.
     pub version: Version,
     /// The model's folder or hub name.
     pub model: String,
@@ -53,22 +47,17 @@ pub struct ResolvedFlags {
     pub served_names: Vec<String>,
     /// Address to listen on; `None` for all.
     pub host: Option<String>,
-    /// Port to listen on.
     pub port: u16,
     /// Keys that clients must present; empty for none.
     #[serde(skip)]
     pub api_keys: Vec<String>,
     /// Seed of the random numbers.
     pub seed: i64,
-    /// Longest prompt plus answer.
     pub max_model_len: u64,
-    /// Sequences in a step.
     pub max_num_seqs: u64,
-    /// Tokens in a step.
     pub max_num_batched_tokens: u64,
     /// Tokens in a KV block.
     pub block_size: u64,
-    /// Share of device memory.
     pub gpu_memory_utilization: f64,
     /// Bytes of KV cache, in place of the share.
     pub kv_cache_memory_bytes: Option<u64>,
@@ -78,21 +67,16 @@ pub struct ResolvedFlags {
     pub kv_cache_dtype: String,
     /// Format of the weights; `auto` is the model's.
     pub dtype: String,
-    /// Quantisation of the weights.
     pub quantization: Option<String>,
     /// Devices that share each layer.
     pub tensor_parallel: u32,
     /// Groups that hold successive layers.
     pub pipeline_parallel: u32,
-    /// Replicas behind one server.
     pub data_parallel: u32,
-    /// Experts spread over devices.
     pub expert_parallel: bool,
     /// Prompts run in pieces beside decoding.
     pub chunked_prefill: bool,
-    /// Equal prefixes are reused.
     pub prefix_caching: bool,
-    /// No CUDA graphs.
     pub enforce_eager: bool,
     /// Largest batch with a CUDA graph; 0 without graphs.
     pub max_graph_batch: u64,
@@ -102,9 +86,7 @@ pub struct ResolvedFlags {
     pub long_prefill_token_threshold: u64,
     /// Tokens in one streamed chunk.
     pub stream_interval: u64,
-    /// Order of waiting requests.
     pub policy: Policy,
-    /// Speculative decoding.
     pub speculative: Option<Speculative>,
     /// Delay before the next prompt, in lengths of the last prefill (vLLM of 2024).
     pub scheduler_delay_factor: f64,
@@ -126,7 +108,6 @@ impl ResolvedFlags {
         self.given.get(name)
     }
 
-    /// Devices of one replica.
     pub fn world_size(&self) -> u64 {
         u64::from(self.tensor_parallel) * u64::from(self.pipeline_parallel)
     }

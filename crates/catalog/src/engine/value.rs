@@ -10,7 +10,6 @@ pub enum Kind {
     Enable,
     /// `--x` or `--no-x`.
     Switch,
-    /// A whole number.
     Int,
     /// A whole number or `None`.
     OptionalInt,
@@ -20,13 +19,10 @@ pub enum Kind {
     OptionalHumanInt,
     /// The same, or `auto`.
     HumanIntOrAuto,
-    /// A number.
     Float,
     /// A number or `None`.
     OptionalFloat,
-    /// Any word.
     Text,
-    /// Any word, or none.
     OptionalText,
     /// JSON.
     Json,
@@ -34,7 +30,6 @@ pub enum Kind {
     ParsedJson,
     /// JSON or `None`.
     OptionalJson,
-    /// One word or more.
     List,
 }
 
@@ -65,15 +60,11 @@ impl Kind {
 pub enum Value {
     /// Python's `None`.
     Null,
-    /// On or off.
     Bool(bool),
     /// A whole number; -1 stands for `auto` where that is allowed.
     Int(i64),
-    /// A number.
     Float(f64),
-    /// A word.
     Text(String),
-    /// Several words.
     List(Vec<String>),
     /// JSON.
     Json(serde_json::Value),

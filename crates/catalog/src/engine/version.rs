@@ -6,7 +6,6 @@ use std::str::FromStr;
 /// A release: `0.6.3.post1` is after `0.6.3`; what stands behind `+` or `rc` does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// Major, minor, patch, post.
     parts: [u32; 4],
 }
 

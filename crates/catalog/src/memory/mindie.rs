@@ -10,13 +10,11 @@ pub struct MindieMemory {
     pub card: f64,
     /// Weights on all cards together, GB.
     pub weights: f64,
-    /// Cards.
     pub cards: u32,
     /// Run-time variables and post-processing, GB a card.
     pub run_time: f64,
     /// What the system holds at rest, GB a card.
     pub system: f64,
-    /// NPU_MEMORY_FRACTION.
     pub fraction: f64,
 }
 

@@ -86,11 +86,9 @@ fn logits(model: &Model, sampler: Sampler) -> f64 {
 /// What a card holds beside weights and cache, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overhead {
-    /// Activations at their peak.
     pub activations: f64,
     /// Context and libraries, outside the allocator.
     pub non_torch: f64,
-    /// CUDA graphs.
     pub graphs: f64,
 }
 

@@ -13,7 +13,6 @@ pub struct Spread {
     pub pipeline: u32,
     /// Cards that share the routed experts of a layer, where several replicas do so together.
     pub experts: u32,
-    /// How they share them.
     pub split: ExpertSplit,
     /// Who holds the layers that are left over.
     pub dealing: Dealing,
@@ -35,14 +34,12 @@ pub enum ExpertSplit {
 pub enum Dealing {
     /// Those before the last, from the back (vLLM): the last has the output.
     BeforeLast,
-    /// The last ones (SGLang).
     Last,
 }
 
 /// Multiples to which a kernel fills up the experts' matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// Of the model's width.
     pub hidden: u32,
     /// Of a card's share of an expert's width.
     pub intermediate: u32,
@@ -63,9 +60,7 @@ impl Tile {
 /// Consecutive layers on one group of cards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// The layers.
     pub layers: Range<u32>,
-    /// Layers of the model.
     pub of: u32,
 }
 

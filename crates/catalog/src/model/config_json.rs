@@ -19,15 +19,12 @@ pub enum ModelError {
     /// It is not JSON, or not an object.
     #[error("config.json of {model}: not a JSON object: {reason}")]
     Json {
-        /// The model's name.
         model: String,
-        /// What the parser said.
         reason: String,
     },
     /// A key is absent that the shape needs.
     #[error("config.json of {model}: no `{key}`; is this a decoder-only transformer?")]
     Missing {
-        /// The model's name.
         model: String,
         /// The absent key.
         key: &'static str,
@@ -37,15 +34,10 @@ pub enum ModelError {
         "config.json of {model}: `{key}` is {value}, expected a whole number from {least} to {most}"
     )]
     Range {
-        /// The model's name.
         model: String,
-        /// The key.
         key: &'static str,
-        /// What it holds.
         value: String,
-        /// Least value.
         least: u32,
-        /// Greatest value.
         most: u32,
     },
     /// A model of states alone.
@@ -53,7 +45,6 @@ pub enum ModelError {
         "config.json of {model}: a '{kind}' has states and no attention, so that there is no KV cache to plan; choose a model with attention"
     )]
     NoAttention {
-        /// The model's name.
         model: String,
         /// Its `model_type`.
         kind: String,
@@ -63,19 +54,14 @@ pub enum ModelError {
         "config.json of {model}: layers of kind '{kind}' are not known, so that their cache cannot be computed"
     )]
     Kind {
-        /// The model's name.
         model: String,
-        /// The word.
         kind: String,
     },
     /// As many kinds as layers are needed.
     #[error("config.json of {model}: {given} kinds are given for {layers} layers")]
     KindCount {
-        /// The model's name.
         model: String,
-        /// Kinds.
         given: usize,
-        /// Layers.
         layers: u32,
     },
     /// Layers whose state has no size.
@@ -83,9 +69,7 @@ pub enum ModelError {
         "config.json of {model}: it has layers with a state, and no `{key}` to compute its size from"
     )]
     State {
-        /// The model's name.
         model: String,
-        /// What is missing.
         key: &'static str,
     },
     /// Nothing says which layers keep a state.
@@ -93,9 +77,7 @@ pub enum ModelError {
         "config.json of {model}: `{key}` speaks of linear or state-space layers, but nothing says which layers they are; add `layer_types`, a word for each layer"
     )]
     Which {
-        /// The model's name.
         model: String,
-        /// What speaks of them.
         key: String,
     },
     /// Nobody knows how large the weights are.
@@ -103,7 +85,6 @@ pub enum ModelError {
         "config.json of {model}: the weights are quantised ({how}) in a way whose size is not known; give the folder or URL with the safetensors files, whose headers say it"
     )]
     Quantisation {
-        /// The model's name.
         model: String,
         /// What it says of them.
         how: String,
@@ -113,7 +94,6 @@ pub enum ModelError {
 /// What a `config.json` says of a model.
 #[derive(Debug)]
 pub struct Described {
-    /// The shape.
     pub model: Model,
     /// Why the weights cannot be computed from it, where they cannot.
     pub uncountable: Option<ModelError>,

@@ -2,16 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A number format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dtype {
     /// 32-bit floats.
     F32,
-    /// bfloat16.
     #[default]
     Bf16,
-    /// IEEE half precision.
     F16,
     /// 8-bit floats.
     Fp8,

@@ -20,7 +20,6 @@ pub struct Layers {
     pub recurrent: Option<Recurrent>,
     /// Layers with a dense feed-forward part.
     pub dense: u32,
-    /// Layers with routed experts.
     #[serde(default)]
     pub sparse: u32,
 }
@@ -29,9 +28,7 @@ pub struct Layers {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recurrent {
-    /// How many.
     pub layers: u32,
-    /// Parameters of one.
     pub parameters: u64,
     /// Bytes of one's state of one request, on all cards together.
     pub state_bytes: f64,

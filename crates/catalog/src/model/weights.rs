@@ -22,15 +22,12 @@ pub struct Quantised {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Plain {
-    /// Of attention.
     pub attention: f64,
     /// Of layers with a state.
     pub recurrent: f64,
-    /// Of dense feed-forward layers.
     pub feed_forward: f64,
     /// Of experts that every token visits.
     pub shared: f64,
-    /// Of routed experts.
     pub experts: f64,
 }
 
@@ -40,9 +37,7 @@ struct Parameters {
     recurrent: u128,
     feed_forward: u128,
     shared: u128,
-    /// One routed expert.
     expert: u128,
-    /// Router and norms.
     small: u128,
     embedding: u128,
     output: u128,
@@ -58,9 +53,7 @@ impl Parameters {
 /// Bytes of the weights of some layers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LayerBytes {
-    /// What every token passes.
     pub common: f64,
-    /// All routed experts.
     pub experts: f64,
 }
 
@@ -119,7 +112,6 @@ impl Model {
             + heads * value * hidden
     }
 
-    /// All parameters.
     pub fn parameters(&self) -> u64 {
         let count = self.count();
         let experts = self.experts.map_or(0, |experts| u128::from(experts.count));
@@ -159,13 +151,11 @@ impl Model {
         }
     }
 
-    /// Bytes of all weights.
     pub fn weight_bytes(&self) -> f64 {
         let layers = self.layer_bytes(0..self.layers);
         layers.common + layers.experts + self.embedding_bytes() + self.output_bytes()
     }
 
-    /// Bytes of the embedding.
     pub fn embedding_bytes(&self) -> f64 {
         self.count().embedding as f64 * self.wide()
     }

@@ -39,7 +39,6 @@ pub struct Timing {
     pub allreduce: f64,
     /// Latency of an all-reduce, µs.
     pub allreduce_us: f64,
-    /// The API server.
     pub api: ApiCost,
 }
 
@@ -96,9 +95,7 @@ pub enum TimingError {
     /// A coefficient makes no sense.
     #[error("timing profile: `{key}` is {value}, expected a number from 0 to {most}")]
     Range {
-        /// The coefficient.
         key: String,
-        /// What it is.
         value: f64,
         /// The most it may be.
         most: f64,

@@ -39,7 +39,6 @@ pub struct CompareArguments {
 /// What makes the comparison fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailOn {
-    /// Any metric is worse.
     Worse,
     /// The primary metric is worse.
     PrimaryWorse,

@@ -211,7 +211,6 @@ struct Point {
     duration: Option<Duration>,
 }
 
-/// What came of it.
 struct Looked {
     tokens: u64,
     seconds: f64,

@@ -37,7 +37,6 @@ pub struct ImportArguments {
     pub output: TableOutput,
 }
 
-/// Reads, keeps and shows.
 pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
     let mut output = arguments.output.options();
     check_output(&output)?;

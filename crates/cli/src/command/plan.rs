@@ -24,7 +24,6 @@ use inferometer_report::{markdown, text};
 use serde_json::Value;
 use std::path::Path;
 
-/// Answers one question.
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<Exit> {
     match &arguments.question {
         PlanQuestion::Memory(arguments) => memory::run(arguments),

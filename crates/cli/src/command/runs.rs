@@ -54,11 +54,8 @@ pub fn name(stored: &Stored) -> String {
 pub struct Known {
     /// The user's name for it.
     pub label: Option<String>,
-    /// The user's facts.
     pub tags: BTreeMap<String, String>,
-    /// What came of it.
     pub state: RunState,
-    /// What it is.
     pub what: Listed,
     /// Where its figures were measured, if it is a sweep.
     pub point: Option<String>,

@@ -104,10 +104,8 @@ pub fn run(arguments: SimArguments) -> anyhow::Result<Exit> {
     }
 }
 
-/// An address.
 enum Bound {
     Listens(Server),
-    /// Free a moment ago.
     Later(Box<Config>),
 }
 

@@ -13,7 +13,6 @@ const PLACEHOLDER: &str = "{port}";
 pub struct Address {
     /// What replaces `{port}`.
     pub port: u16,
-    /// What is measured.
     pub url: String,
 }
 

@@ -11,9 +11,7 @@ pub enum EngineFailure {
     /// It would not start, and that is known without a try: its own words.
     #[error("{engine} would refuse this command: {message}")]
     Foreseen {
-        /// Which engine.
         engine: String,
-        /// Its words.
         message: String,
     },
     /// It was started and failed.
@@ -59,7 +57,6 @@ impl LaunchedEngine {
         LaunchedEngine { running, about }
     }
 
-    /// Where it answers.
     pub fn url(&self) -> &str {
         self.running.url()
     }

@@ -157,7 +157,6 @@ impl Launcher {
         self.devices.as_ref().map_or(Vec::new(), DeviceTool::look)
     }
 
-    /// The engine.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }

@@ -23,7 +23,6 @@ pub enum PlannedRhythm {
         stagger: Stagger,
     },
     Open {
-        /// Of the sessions.
         due: Arc<[Offset]>,
         cap: Option<u32>,
     },

@@ -20,7 +20,6 @@ const GLANCE: Duration = Duration::from_millis(300);
 /// Longest look for metrics at an address that was given.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Time between two looks.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// The tail that is explained, in percent.
@@ -36,7 +35,6 @@ pub struct MetricsSearch {
     limit: Duration,
 }
 
-/// What can be watched.
 struct Found {
     metrics: String,
     devices: Devices,

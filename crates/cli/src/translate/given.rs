@@ -66,7 +66,6 @@ impl Given {
         found
     }
 
-    /// One value.
     pub(super) fn value(&mut self, names: &[&str]) -> Option<String> {
         let mut found = None;
         for option in &mut self.options {
@@ -120,12 +119,10 @@ impl Given {
         Ok(Some(number))
     }
 
-    /// A whole number.
     pub(super) fn count(&mut self, names: &[&str]) -> Result<Option<u64>, TranslateError> {
         self.number(names, "a whole number")
     }
 
-    /// A number.
     pub(super) fn real(&mut self, names: &[&str]) -> Result<Option<f64>, TranslateError> {
         let real: Option<f64> = self.number(names, "a number")?;
         Ok(real.filter(|number| !number.is_nan()))
@@ -143,7 +140,6 @@ impl Given {
             .collect()
     }
 
-    /// What nobody took.
     pub(super) fn unused(&self) -> impl Iterator<Item = String> {
         self.options
             .iter()
@@ -170,7 +166,6 @@ pub(super) fn uniform(low: f64, high: f64) -> String {
     }
 }
 
-/// Seconds as a span.
 pub(super) fn seconds(value: f64) -> String {
     match value.fract() == 0.0 {
         true => format!("{value}s"),

@@ -26,7 +26,6 @@ impl Authority {
         place.write(name, self.0.pem())
     }
 
-    /// Certificate and key.
     fn issue(&self, place: &Place, name: &str) -> [String; 2] {
         let key = KeyPair::generate().unwrap();
         let names = vec![name.to_owned(), "127.0.0.1".to_owned()];

@@ -61,7 +61,6 @@ impl Listener {
         body
     }
 
-    /// Measures with one stream.
     fn measure(&self, requests: usize, options: &[&str]) -> Run {
         self.heard.lock().unwrap().clear();
         let count = requests.to_string();

@@ -30,12 +30,10 @@ const MOST_REPEATS: u32 = 1000;
 /// A figure in two groups.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Contrast {
-    /// Geometric means.
     pub(crate) a: Option<f64>,
     pub(crate) b: Option<f64>,
     /// Logarithm of b / a and its error.
     pub(crate) difference: Option<Difference>,
-    /// By permutation of runs.
     pub(crate) permuted: Option<Permuted>,
     /// The difference is that of pairs of runs.
     pub(crate) paired: bool,

@@ -24,9 +24,7 @@ pub enum Metric {
     TpotP50,
     /// 99th percentile of the time per output token.
     TpotP99,
-    /// Mean latency.
     E2eMean,
-    /// Median latency.
     E2eP50,
     /// 99th percentile of the latency.
     E2eP99,

@@ -9,11 +9,8 @@ use crate::summary::Summary;
 /// One run: where it was measured, its figures, and its requests where they are known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSample {
-    /// The load.
     pub point: Point,
-    /// The figures.
     pub summary: Summary,
-    /// How they are defined.
     pub definition: Definition,
     /// The requests; absent for an import, which then says nothing about its own noise.
     pub series: Option<Series>,
@@ -28,7 +25,6 @@ pub struct Definition {
     pub work: Option<String>,
     /// The seed of its prompts and arrivals; absent where that is not known.
     pub seed: Option<u64>,
-    /// Whether answers were streamed.
     pub streamed: Option<bool>,
     /// Whether latency counts from a planned arrival.
     pub from_due: Option<bool>,

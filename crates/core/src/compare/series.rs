@@ -28,7 +28,6 @@ pub struct Series {
     all_tokens: Vec<f64>,
     /// Time since the completion before.
     shares_s: Vec<f64>,
-    /// Requests under way together.
     under_way: f64,
     /// Mean characters of the prompts.
     pub(crate) input_chars_mean: Option<f64>,
@@ -105,7 +104,6 @@ impl Series {
         &self.tpot_ms
     }
 
-    /// Latencies, likewise.
     pub fn e2e_ms(&self) -> &[f64] {
         &self.e2e_ms
     }

@@ -17,51 +17,38 @@ const INPUT_TOLERANCE: f64 = 0.02;
 /// A reason against a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WhyNot {
-    /// Fewer than two groups.
     OneGroup,
     /// A group is empty.
     NoRuns {
-        /// Its name.
         group: String,
     },
     /// No load was measured in both.
     NothingPaired {
-        /// One.
         baseline: String,
-        /// The other.
         group: String,
     },
     /// The only loads differ.
     DifferentLoad {
-        /// Load of the baseline.
         a: Point,
-        /// Load of the other.
         b: Point,
     },
-    /// A run is invalid.
     Invalid {
-        /// Where.
         point: Point,
-        /// Whose.
         group: String,
         /// The doubts that make it so.
         codes: String,
     },
     /// Something that must agree does not.
     Differs {
-        /// Where.
         point: Point,
         /// What must agree.
         what: WhyNotText,
-        /// In the baseline.
         a: String,
-        /// In the other.
         b: String,
     },
 }
 
 impl WhyNot {
-    /// The reason in words.
     pub fn text(&self, lang: Lang) -> String {
         // What users named goes in last, so that braces in it are no places.
         match self {

@@ -14,12 +14,10 @@ use crate::work::Output;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Milliseconds of a span.
 pub(super) fn ms(span: Duration) -> f64 {
     span.as_nanos() as f64 / 1e6
 }
 
-/// One measured request.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) index: u64,
@@ -30,7 +28,6 @@ pub(super) struct Row {
     /// Over; absent if it was cut.
     pub(super) end: Slim,
     pub(super) failed: bool,
-    /// Of a complete answer.
     pub(super) answer: Option<Answer>,
 }
 
@@ -43,7 +40,6 @@ impl Row {
     }
 }
 
-/// A complete answer.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) completed: Offset,
@@ -116,7 +112,6 @@ impl Verdicts {
     }
 }
 
-/// A running mean.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MeanOf {
     sum: f64,

@@ -147,7 +147,6 @@ impl MadeUp {
         Self::of(scenario(&toml), records.collect())
     }
 
-    /// Changes every record.
     pub(crate) fn each(mut self, change: impl Fn(&mut Record)) -> Self {
         self.records.iter_mut().for_each(change);
         self

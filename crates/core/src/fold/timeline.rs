@@ -26,7 +26,6 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// One event.
     pub(super) fn add(&mut self, at: Offset) {
         while at.0 / self.width >= MOST_BINS as u64 {
             self.counts = self
@@ -77,7 +76,6 @@ impl Accumulated {
         low + (position - bin as f64) * (high - low)
     }
 
-    /// Events in a span.
     pub(super) fn between(&self, from: Offset, to: Offset) -> f64 {
         self.before(to.0 as f64) - self.before(from.0 as f64)
     }

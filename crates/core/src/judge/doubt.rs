@@ -14,36 +14,25 @@ pub enum Doubt {
     /// The accounts do not add up, a request has two records, or a run that ended by itself
     /// left some unsent.
     LostRequests {
-        /// The accounts.
         accounts: Accounts,
-        /// Records too many.
         duplicates: u64,
     },
     /// Fewer requests under way than configured.
     ShrunkConcurrency {
-        /// Configured streams.
         configured: u32,
-        /// What was seen.
         in_flight: InFlightEvidence,
     },
     /// Too few requests to fill the streams.
     UnfilledStreams {
-        /// Configured streams.
         configured: u32,
         /// Most requests that were under way at once.
         peak: u64,
-        /// Requests of the run.
         requests: u64,
     },
-    /// The client was late.
     ClientLate {
-        /// At what.
         at: Lateness,
-        /// 99th percentile of that.
         p99_ms: f64,
-        /// What was allowed.
         limit_ms: f64,
-        /// Ten times too late.
         severity: Severity,
     },
     /// The client was near its ceiling.
@@ -57,23 +46,17 @@ pub enum Doubt {
     },
     /// It did not end by itself.
     Interrupted {
-        /// Why it ended.
         cause: EndCause,
     },
-    /// Too many failures.
     Failures {
-        /// Failed requests.
         failed: u64,
-        /// All that ended.
         ended: u64,
         /// The most frequent kind and its number.
         most: Option<(Phase, FailureClass, u64)>,
-        /// By their share.
         severity: Severity,
     },
     /// Kept connections were closed under many requests.
     Resent {
-        /// Sent once more.
         resent: u64,
         /// Of so many.
         sent: u64,
@@ -87,18 +70,14 @@ pub enum Doubt {
     },
     /// Answers have other lengths than asked.
     OutputLengths {
-        /// Mean relative difference.
         mean_difference: f64,
-        /// Answers off.
         off: u64,
         /// Answers with an exact length.
         exact: u64,
     },
     /// Most answers end at one length.
     OutputCapped {
-        /// That length.
         tokens: u32,
-        /// Answers that end there.
         at: u64,
         /// Of so many.
         of: u64,
@@ -117,40 +96,31 @@ pub enum Doubt {
         /// Answers without any count.
         without_count: u64,
     },
-    /// Several tokens a chunk.
     ChunkNotToken {
         /// How many, where known.
         tokens_per_chunk: Option<f64>,
     },
     /// Prompts were in the server's cache.
     WarmCache {
-        /// Cached prompt tokens.
         cached: u64,
         /// Of so many.
         of: u64,
     },
     /// The same prompts again and again.
     RepeatedPrompts {
-        /// Distinct prompts.
         distinct: u64,
-        /// Requests.
         requests: u64,
     },
     /// No steady state was found.
     NoSteadyState {
-        /// Complete answers.
         answers: u64,
     },
-    /// The queue grew.
     Overload(Overload),
-    /// Long gaps inside answers.
     Stalls {
-        /// What was seen.
         seen: StallEvidence,
         /// Largest gap over median gap that is a stall.
         factor: f64,
     },
-    /// All requests started together.
     AllAtOnce {
         /// Streams of a closed loop; absent in an open one.
         streams: Option<u32>,
@@ -159,14 +129,10 @@ pub enum Doubt {
     InStep(WaveEvidence),
     /// The server did not answer after the run.
     ServerDied {
-        /// What was seen.
         seen: String,
     },
-    /// No answer was complete.
     NothingMeasured {
-        /// The accounts.
         accounts: Accounts,
-        /// The most frequent failure.
         most: Option<(Phase, FailureClass, u64)>,
     },
 }
@@ -181,7 +147,6 @@ pub enum Lateness {
 }
 
 impl Doubt {
-    /// Its code.
     pub fn code(&self) -> DoubtCode {
         match self {
             Doubt::LostRequests { .. } => DoubtCode::LostRequests,
@@ -210,7 +175,6 @@ impl Doubt {
         }
     }
 
-    /// How much it matters.
     pub fn severity(&self) -> Severity {
         match self {
             Doubt::ClientLate { severity, .. }
@@ -243,7 +207,6 @@ impl Doubt {
         }
     }
 
-    /// In words.
     pub fn state(&self, lang: Lang) -> StatedDoubt {
         let (text, remedy) = doubts::words(self, lang);
         StatedDoubt {

@@ -5,7 +5,6 @@ use crate::record::Record;
 use crate::steady::Overload;
 use std::collections::BTreeMap;
 
-/// Facts beside the summary.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
     /// Records whose number in the schedule another has too.
@@ -17,22 +16,18 @@ pub struct Evidence {
     pub waves: Option<WaveEvidence>,
     /// Overload of an open loop.
     pub overload: Option<Overload>,
-    /// Requests that were sent.
     pub sent: u64,
     /// Answers whose output tokens are not known.
     pub without_count: u64,
     /// Output tokens for each chunk.
     pub tokens_per_event: Option<f64>,
-    /// Lengths asked and received.
     pub lengths: LengthEvidence,
-    /// Long gaps inside answers.
     pub stalls: StallEvidence,
 }
 
 /// Time-weighted means while all streams should have been busy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InFlightEvidence {
-    /// Requests under way.
     pub seen: f64,
     /// As many as there should have been.
     pub expected: f64,
@@ -56,7 +51,6 @@ pub struct StallEvidence {
     pub requests: u64,
     /// Of these, with a stall.
     pub stalled: u64,
-    /// Largest gap of all.
     pub worst_ms: Option<f64>,
     /// Median gap of the request that had it.
     pub its_median_ms: Option<f64>,

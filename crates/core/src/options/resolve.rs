@@ -12,7 +12,6 @@ pub enum OptionError {
     /// Two options exclude each other.
     #[error("{0} and {1} exclude each other: {2}")]
     Conflict(&'static str, &'static str, &'static str),
-    /// An option needs another.
     #[error("{0} needs {1}: {2}")]
     Needs(&'static str, &'static str, &'static str),
     /// A value is outside its range.

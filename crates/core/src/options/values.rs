@@ -68,11 +68,8 @@ impl From<Positive> for f64 {
 /// Spacing of arrivals by name; its parameter is `burstiness`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrivalName {
-    /// Equal gaps.
     Constant,
-    /// Exponential gaps.
     Poisson,
-    /// Gamma gaps.
     Gamma,
 }
 
@@ -113,11 +110,8 @@ crate::units::serde_as_text!(FormatName);
 /// Length of answers: a length, `data` or `free`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutputSpec {
-    /// Drawn.
     Tokens(LengthSpec),
-    /// As the work says.
     Data,
-    /// The server's own limit.
     Free,
 }
 

@@ -9,7 +9,6 @@ pub enum StorageError {
     /// A new run must not mix with what is there.
     #[error("{path} already holds files; choose another folder with --out, or remove it")]
     NotEmpty {
-        /// The folder.
         path: PathBuf,
     },
     /// Not made by a run.
@@ -17,19 +16,16 @@ pub enum StorageError {
         "{path} is no run directory (it has no scenario.toml); `inferometer runs` lists those that are"
     )]
     NotARun {
-        /// The folder.
         path: PathBuf,
     },
     /// The journal has a writer that may still append.
     #[error("the run in {path} still goes on; wait for its end, or interrupt it first")]
     StillRunning {
-        /// The folder.
         path: PathBuf,
     },
     /// Nothing to choose from.
     #[error("{folder} holds no readable run; measure one with `inferometer run`")]
     NoRuns {
-        /// The folder.
         folder: PathBuf,
     },
     /// No space left, or the quota is used up.
@@ -40,22 +36,17 @@ pub enum StorageError {
         /// The file that did not fit.
         path: PathBuf,
     },
-    /// The system refused.
     #[error("cannot {action} {path}: {source}")]
     Io {
         /// `read`, `write`, …
         action: &'static str,
-        /// The file or folder.
         path: PathBuf,
-        /// What the system says.
         source: io::Error,
     },
     /// The content is not what we write.
     #[error("{path} cannot be understood: {detail}; restore it from a copy, or measure again")]
     Damaged {
-        /// The file.
         path: PathBuf,
-        /// What was found.
         detail: String,
     },
     /// Written by a later version.
@@ -63,7 +54,6 @@ pub enum StorageError {
         "{path} has the form '{found}', and this version reads '{known}'; use a newer Inferometer"
     )]
     Newer {
-        /// The file.
         path: PathBuf,
         /// The form that was found.
         found: String,

@@ -11,9 +11,7 @@ use std::time::UNIX_EPOCH;
 /// A run in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedRun {
-    /// Its directory.
     pub path: PathBuf,
-    /// Its name.
     pub label: Option<String>,
     /// Wall time of its beginning, RFC 3339.
     pub started: Option<String>,

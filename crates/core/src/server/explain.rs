@@ -17,7 +17,6 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Explained {
-    /// Time to first token.
     Ttft,
     /// Time to the complete answer.
     E2e,
@@ -58,11 +57,9 @@ words!(Cause {
 /// Time of one cause, as a mean over the slowest requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// The cause.
     pub cause: Cause,
     /// Milliseconds of a slow request.
     pub ms: f64,
-    /// Share of its latency.
     pub share: f64,
 }
 
@@ -90,12 +87,10 @@ pub enum Evidence {
     Waiting {
         /// Share of those samples with somebody waiting.
         share: f64,
-        /// Number of those samples.
         samples: u64,
     },
     /// Stalls in the slow answers.
     Stalls {
-        /// How many.
         count: u64,
         /// Of these, while another request's prompt was worked on.
         interfered: u64,
@@ -106,7 +101,6 @@ pub enum Evidence {
     },
     /// Requests that the server threw back in the whole run.
     Preemptions {
-        /// How many.
         count: f64,
     },
 }
@@ -114,7 +108,6 @@ pub enum Evidence {
 /// The slowest requests, and where their time went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// The latency in question.
     pub of: Explained,
     /// The percentile, in percent, from which on requests count as slow.
     pub percentile: f64,
@@ -126,7 +119,6 @@ pub struct Explanation {
     pub mean_ms: f64,
     /// Where it went, the most first.
     pub parts: Vec<Part>,
-    /// What that rests on.
     pub evidence: Vec<Evidence>,
 }
 

@@ -25,9 +25,7 @@ pub struct Sample {
 /// Sum and number of what a histogram has taken in since the engine began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Total {
-    /// Sum of the values.
     pub sum: f64,
-    /// Number of the values.
     pub count: f64,
 }
 
@@ -36,40 +34,32 @@ pub struct Total {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EngineState {
-    /// Requests that run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running: Option<f64>,
-    /// Requests that wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting: Option<f64>,
     /// Share of the KV cache in use, 0 to 1; the mean of several replicas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kv_use: Option<f64>,
-    /// Requests thrown back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemptions: Option<f64>,
     /// Prompt tokens looked up in the prefix cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix_queries: Option<f64>,
-    /// Prompt tokens found there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix_hits: Option<f64>,
     /// The quotient, where the engine gives only that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix_hit_rate: Option<f64>,
-    /// Prompt tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_tokens: Option<f64>,
-    /// Generated tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation_tokens: Option<f64>,
-    /// Requests that ended well.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub successes: Option<f64>,
     /// Requests in a step, where the engine says it as a mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch_size: Option<f64>,
-    /// Tokens of a step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_tokens: Option<Total>,
     /// Seconds before the first step of a request.
@@ -89,13 +79,10 @@ pub struct EngineState {
     pub e2e_s: Option<Total>,
 }
 
-/// One GPU or NPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DeviceState {
-    /// Its number.
     pub index: u32,
-    /// Its name.
     pub name: String,
     /// Share of time in which it worked, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,10 +96,8 @@ pub struct DeviceState {
     /// Memory in use that no listed process holds, in MiB; known where processes are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_system_mib: Option<f64>,
-    /// Power in watts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_w: Option<f64>,
-    /// Temperature in degrees Celsius.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature_c: Option<f64>,
 }

@@ -131,7 +131,6 @@ pub(super) struct Stalls {
 }
 
 impl Stalls {
-    /// Those of an answer.
     pub fn of(record: &Record, around: &Surroundings<'_>) -> Self {
         let pauses = pauses(record);
         let mut paces: Vec<f64> = pauses
@@ -184,7 +183,6 @@ struct Pause {
 }
 
 impl Pause {
-    /// Seconds a token.
     fn pace(&self) -> f64 {
         self.to.since(self.from).as_secs_f64() / f64::from(self.tokens)
     }

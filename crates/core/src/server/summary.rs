@@ -9,9 +9,7 @@ use std::collections::BTreeMap;
 /// Mean and maximum of a gauge over its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {
-    /// Mean over the samples.
     pub mean: f64,
-    /// Largest sample.
     pub max: f64,
 }
 
@@ -21,19 +19,14 @@ pub struct Level {
 pub struct ServerSummary {
     /// Samples of the engine inside the measured part.
     pub samples: u64,
-    /// Requests that ran.
     pub running: Option<Level>,
-    /// Requests that waited.
     pub waiting: Option<Level>,
     /// Share of the KV cache in use.
     pub kv_use: Option<Level>,
-    /// Requests thrown back.
     pub preemptions: Option<f64>,
     /// Share of the looked-up prompt tokens that the prefix cache held.
     pub prefix_hit_rate: Option<f64>,
-    /// Prompt tokens.
     pub prompt_tokens: Option<f64>,
-    /// Generated tokens.
     pub generation_tokens: Option<f64>,
     /// Mean requests in a step, where the engine says so.
     pub batch_size: Option<f64>,
@@ -49,7 +42,6 @@ pub struct ServerSummary {
     pub ttft_mean_ms: Option<f64>,
     /// Mean latency as the server saw it.
     pub e2e_mean_ms: Option<f64>,
-    /// Devices, by number.
     pub devices: Vec<DeviceSummary>,
     /// The host of the client.
     pub host: Option<HostSummary>,
@@ -61,19 +53,13 @@ pub struct ServerSummary {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DeviceSummary {
-    /// Its number.
     pub index: u32,
-    /// Its name.
     pub name: String,
     /// Share of time in which it worked.
     pub busy: Option<Level>,
-    /// Memory in use.
     pub memory_used_mib: Option<Level>,
-    /// Memory in all.
     pub memory_total_mib: Option<f64>,
-    /// Power.
     pub power_w: Option<Level>,
-    /// Temperature.
     pub temperature_c: Option<Level>,
 }
 
@@ -83,7 +69,6 @@ pub struct DeviceSummary {
 pub struct HostSummary {
     /// Share of all cores in use.
     pub cpu: Option<Level>,
-    /// Memory in use.
     pub memory_used_mib: Option<Level>,
 }
 

@@ -28,9 +28,7 @@ pub struct Bootstrap {
 /// 95 % intervals of one series; absent where the series cannot support them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Intervals {
-    /// Of the mean.
     pub mean: Option<[f64; 2]>,
-    /// Of the median.
     pub p50: Option<[f64; 2]>,
     /// Of the 99th percentile; only with its least sample.
     pub p99: Option<[f64; 2]>,

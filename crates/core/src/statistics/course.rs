@@ -86,7 +86,6 @@ pub fn mser5(values: &[f64]) -> Option<usize> {
 pub struct BatchMeans {
     /// Mean of the values in whole batches.
     pub mean: f64,
-    /// Its standard error.
     pub error: f64,
     /// 95 % interval, by Student's t.
     pub interval: [f64; 2],

@@ -6,9 +6,7 @@ use super::distribution::{student_quantile, student_tail};
 /// An estimated difference (of logarithms, where a ratio is meant) and how well it is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// The estimate.
     pub value: f64,
-    /// Its standard error.
     pub error: f64,
     /// Degrees of freedom of that error; infinite where it is known.
     pub degrees: f64,

@@ -32,7 +32,6 @@ impl Ranked {
         self.sorted.len()
     }
 
-    /// The values in order.
     pub(crate) fn sorted(&self) -> &[f64] {
         &self.sorted
     }
@@ -46,7 +45,6 @@ pub(super) struct Window {
     before: Vec<[u32; 2]>,
     /// The values inside in the order of the sample, as ranks counted from the window's first.
     inside: Vec<u32>,
-    /// Room for counting.
     counts: Vec<u32>,
 }
 

@@ -28,13 +28,10 @@ pub struct SprtError {
 /// What an observation leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SprtStep {
-    /// Not clear yet.
     Continue,
-    /// Clear.
     Stop(SprtVerdict),
 }
 
-/// The answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SprtVerdict {
     /// The share is the good one.
@@ -67,7 +64,6 @@ impl Sprt {
         })
     }
 
-    /// Takes one more observation.
     pub fn observe(&mut self, met: bool) -> SprtStep {
         self.observed += 1;
         self.met += u64::from(met);

@@ -18,30 +18,24 @@ pub struct DataSource {
     pub field: Option<String>,
     /// A rule for which rows to take.
     pub filter: Option<Filter>,
-    /// Only the first rows.
     pub limit: Option<u64>,
     /// Take rows in an order drawn from the seed.
     pub shuffle: bool,
-    /// Shortest prompt to take.
     pub min_prompt: Option<PromptLength>,
-    /// Longest prompt to take.
     pub max_prompt: Option<PromptLength>,
     /// Go on after bad rows and count them.
     pub skip_bad: bool,
-    /// Part of a trace.
     pub window: Window,
 }
 
 /// Part of a trace, on the trace's own clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Window {
-    /// Where to begin.
     pub from: Span,
     /// How much of it to take; absent: all.
     pub length: Option<Span>,
 }
 
-/// Formats of data sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataFormat {
     /// `[{"conversations": [{"from", "value"}, …]}, …]`.
@@ -58,9 +52,7 @@ pub enum DataFormat {
     Gsm8k,
     /// Mooncake's trace: `timestamp`, `input_length`, `output_length`, `hash_ids`.
     Mooncake,
-    /// BurstGPT's trace (CSV).
     BurstGpt,
-    /// Azure's trace (CSV).
     Azure,
     /// Any text, cut into pieces.
     Text,
@@ -75,7 +67,6 @@ words!(DataFormat {
 });
 
 impl DataFormat {
-    /// Has times of arrival.
     pub fn is_trace(self) -> bool {
         matches!(
             self,
@@ -118,7 +109,6 @@ from_words!(Filter, "choose vllm");
 pub enum PromptLength {
     /// In tokens of the chosen tokenizer.
     Tokens(u32),
-    /// In characters.
     Chars(u32),
 }
 

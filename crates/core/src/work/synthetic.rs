@@ -14,7 +14,6 @@ use std::str::FromStr;
 pub struct Continuation {
     /// The text: a file, or an address as in [`super::DataSource::location`]; absent: an embedded text.
     pub location: Option<String>,
-    /// Length of a piece.
     pub piece: PromptLength,
     /// Characters to ask for, in words.
     pub ask_chars: u32,
@@ -25,9 +24,7 @@ pub struct Continuation {
 /// What goes around a piece of text: it names `{text}` and `{num_completion}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Template {
-    /// Ours, in a language.
     Embedded(Language),
-    /// The user's.
     File(PathBuf),
 }
 
@@ -55,13 +52,10 @@ impl fmt::Display for Template {
 
 serde_as_text!(Template);
 
-/// Languages of synthetic text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
-    /// English.
     #[default]
     En,
-    /// Chinese.
     Zh,
 }
 
@@ -71,18 +65,14 @@ from_words!(Language, "choose en or zh");
 /// Words of a known number of tokens.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Synthetic {
-    /// Lengths.
     pub lengths: SyntheticLengths,
-    /// Language of the words.
     pub language: Language,
     /// Beginnings that several prompts share.
     pub prefix: Option<Prefix>,
 }
 
-/// Lengths of synthetic prompts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SyntheticLengths {
-    /// Of prompts alone.
     Input(LengthSpec),
     /// Of prompts and their answers together.
     Pairs(LengthPairs),
@@ -92,18 +82,13 @@ pub enum SyntheticLengths {
 /// weights, or a file of lines `input,output[,weight]`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LengthPairs {
-    /// Given one by one.
     Listed(Vec<LengthPair>),
-    /// In a file.
     File(PathBuf),
 }
 
-/// One pair of lengths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LengthPair {
-    /// Prompt tokens.
     pub input: u32,
-    /// Output tokens.
     pub output: u32,
     /// How often, relative to the others.
     pub weight: f64,
@@ -180,9 +165,7 @@ serde_as_text!(LengthPairs);
 /// Beginnings that several prompts share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prefix {
-    /// How long.
     pub length: PrefixLength,
-    /// How many different ones.
     pub groups: u32,
     /// How often each is used.
     pub spread: PrefixSpread,
@@ -191,7 +174,6 @@ pub struct Prefix {
 /// Length of a shared beginning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PrefixLength {
-    /// In tokens.
     Tokens(u32),
     /// As a share of each prompt, from 0 to 1: the cache-hit share that is aimed at.
     Share(f64),
@@ -200,7 +182,6 @@ pub enum PrefixLength {
 /// How often each shared beginning is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum PrefixSpread {
-    /// All equally often.
     #[default]
     Uniform,
     /// The n-th one in proportion to n to the power of minus this.

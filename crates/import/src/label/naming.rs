@@ -6,7 +6,6 @@ use super::words::Words;
 use super::{Field, Sample};
 use crate::summary::Stat;
 
-/// What normalised words name.
 pub(super) fn field(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
     if words.text.is_empty() {
         return stat.map(Field::Bare);
@@ -245,7 +244,6 @@ fn whole_latency(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
     plain.then_some(Field::Of(Sample::E2e, stat))
 }
 
-/// Counts of requests.
 fn requests(words: &Words<'_>) -> Option<Field> {
     if words.any(&[
         "expected number",
@@ -280,7 +278,6 @@ fn requests(words: &Words<'_>) -> Option<Field> {
     }
 }
 
-/// Concurrency, duration and lengths.
 fn load_and_lengths(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
     let (input, output) = (words.input(), words.output());
     if words.any(&[

@@ -3,7 +3,6 @@
 use super::{Table, header};
 use crate::notes::Notes;
 
-/// Signs between cells.
 pub(crate) const BARS: [char; 4] = ['|', '│', '┃', '║'];
 
 /// Adds the tables that begin in a line. Returns the last line of them.

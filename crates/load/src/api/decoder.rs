@@ -11,7 +11,6 @@ use super::{BadMessage, Dialect, Message};
 /// Messages in a row that may miss the shape before it is given up for the stream.
 const MISSES: u32 = 8;
 
-/// Decoder of one stream.
 pub struct Decoder {
     dialect: &'static dyn Dialect,
     shape: Shape,
@@ -37,7 +36,6 @@ impl Decoder {
         }
     }
 
-    /// What a message says.
     pub fn decode(&mut self, json: &[u8]) -> Result<Message, BadMessage> {
         if let Some(chars) = self.shape.chars(json) {
             self.misses = 0;

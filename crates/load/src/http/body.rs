@@ -62,7 +62,6 @@ impl BodyDecoder {
         }
     }
 
-    /// A body in chunks.
     pub fn chunked() -> Self {
         BodyDecoder {
             framing: Framing::Chunked(Chunked::Size(Vec::new())),

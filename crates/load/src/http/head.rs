@@ -17,7 +17,6 @@ pub struct Request<'a> {
     pub path: &'a str,
     /// The `Host` header.
     pub host: &'a str,
-    /// Further headers.
     pub headers: &'a [(String, String)],
 }
 
@@ -55,7 +54,6 @@ impl Request<'_> {
 /// The head of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Status code.
     pub status: u16,
     /// `Content-Type`, in lower case.
     pub content_type: String,
@@ -80,7 +78,6 @@ enum FramingHeader {
 /// What is wrong with a head.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeadError {
-    /// It is no HTTP.
     #[error("no HTTP answer: {0}")]
     NotHttp(String),
     /// It does not end.
@@ -143,7 +140,6 @@ impl Head {
         (100..200).contains(&self.status)
     }
 
-    /// A 2xx.
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }

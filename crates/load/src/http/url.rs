@@ -5,14 +5,11 @@ use std::fmt;
 /// Stands in a shown query for a value that looks like a secret.
 pub const REDACTED: &str = "REDACTED";
 
-/// A server's address.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Target {
-    /// TLS is spoken.
     pub tls: bool,
     /// Name or address, without brackets.
     pub host: String,
-    /// Port.
     pub port: u16,
     /// Path as given, without a slash at the end.
     pub path: String,

@@ -14,23 +14,16 @@ pub enum PreflightError {
     /// The server cannot be reached.
     #[error("cannot reach {url}: {why}; {remedy}")]
     Unreachable {
-        /// The server.
         url: String,
-        /// What was seen.
         why: String,
-        /// What to do.
         remedy: String,
     },
     /// 401, 403 or 407.
     #[error("{url} refuses access (status {status}: {said}); {remedy}")]
     Unauthorized {
-        /// The endpoint.
         url: String,
-        /// The status.
         status: u16,
-        /// The server's text.
         said: String,
-        /// What to do.
         remedy: &'static str,
     },
     /// There is no API at this path.
@@ -38,11 +31,8 @@ pub enum PreflightError {
         "no API at {url} (status {status}: {said}); give the server's base URL, such as http://HOST:PORT or http://HOST:PORT/PREFIX, and check --api"
     )]
     NoApi {
-        /// The endpoint.
         url: String,
-        /// The status.
         status: u16,
-        /// The server's text.
         said: String,
     },
     /// The model is not served.
@@ -50,13 +40,9 @@ pub enum PreflightError {
         "{url} does not serve the model '{model}'{said}; it serves: {served}; choose one with --model"
     )]
     ModelNotServed {
-        /// The server.
         url: String,
-        /// The wanted model.
         model: String,
-        /// What the server said.
         said: String,
-        /// What it lists.
         served: String,
     },
     /// The server lists no model and none was named.
@@ -64,9 +50,7 @@ pub enum PreflightError {
         "{url} lists no model ({said}); correct the path of the URL, or name a model with --model if the path is right"
     )]
     NoModel {
-        /// The server.
         url: String,
-        /// What was seen.
         said: String,
     },
     /// The prompt does not fit.
@@ -74,7 +58,6 @@ pub enum PreflightError {
         "the work does not fit the model's context: {said}; lower --input-tokens or --output-tokens, choose shorter rows with --max-prompt, or serve the model with a longer context"
     )]
     Context {
-        /// What was seen.
         said: String,
     },
     /// Something else than an API answers.
@@ -82,9 +65,7 @@ pub enum PreflightError {
         "{url} answers with a web page (status {status}), not with an API: a proxy or another web server stands in the way; give the address of the API itself, or name the proxy with --proxy"
     )]
     WebPage {
-        /// The endpoint.
         url: String,
-        /// The status.
         status: u16,
     },
     /// Token ids where only text is taken.
@@ -92,7 +73,6 @@ pub enum PreflightError {
         "{url} is spoken to by chat, which takes text only; use --api completions, or leave out --as-token-ids"
     )]
     NoTokenIds {
-        /// The server.
         url: String,
     },
     /// The server refuses the request for another reason.
@@ -100,11 +80,8 @@ pub enum PreflightError {
         "{url} refuses a request like those of this run (status {status}: {said}); check --extra, --model and the other request options"
     )]
     Refused {
-        /// The endpoint.
         url: String,
-        /// The status.
         status: u16,
-        /// The server's text.
         said: String,
     },
     /// The server answers with an error or a broken stream.
@@ -112,11 +89,8 @@ pub enum PreflightError {
         "{url} does not answer properly ({class}: {said}); look at the server's log, and run `inferometer run` again when it answers"
     )]
     Broken {
-        /// The endpoint.
         url: String,
-        /// The kind of failure.
         class: FailureClass,
-        /// What was seen.
         said: String,
     },
 }

@@ -12,26 +12,18 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Envelope {
-    /// Streams of closed loops.
     pub concurrency: Option<[f64; 2]>,
-    /// Rates of open loops.
     pub rate: Option<[f64; 2]>,
-    /// Mean prompt length.
     pub input_tokens: Option<[f64; 2]>,
-    /// Mean answer length.
     pub output_tokens: Option<[f64; 2]>,
     /// Values of each flag that was given; an empty text stands for its default.
     pub flags: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// Something that lies outside.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Beyond {
-    /// What.
     pub what: String,
-    /// Its value.
     pub value: String,
-    /// What was measured.
     pub measured: String,
     /// How far outside, in doublings.
     pub doublings: f64,

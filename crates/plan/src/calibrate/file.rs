@@ -30,20 +30,15 @@ pub struct Calibration {
     pub schema: String,
     /// The card, as a preset or in numbers.
     pub device: String,
-    /// Cards of the host.
     pub cards: u32,
-    /// The engine.
     pub engine: EngineKind,
-    /// Its version.
     pub version: Option<Version>,
     /// Flags of the first point, from which a what-if departs; a switch is empty.
     #[serde(default)]
     pub flags: BTreeMap<String, String>,
-    /// What was served.
     pub workload: Workload,
     /// Coefficients of the step time.
     pub timing: Timing,
-    /// The model's shape.
     pub model: Model,
     /// Where it may be trusted.
     pub envelope: Envelope,
@@ -52,7 +47,6 @@ pub struct Calibration {
     /// How wrong it was at points that it had not seen.
     #[serde(default)]
     pub held_out: Vec<HeldOut>,
-    /// The points.
     #[serde(default)]
     pub points: Vec<FittedPoint>,
     /// Predictions that were measured afterwards.
@@ -64,11 +58,8 @@ pub struct Calibration {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Workload {
-    /// Tokens of prompts.
     pub input_tokens: LengthSpec,
-    /// Tokens of answers.
     pub output_tokens: LengthSpec,
-    /// When streams began.
     #[serde(default)]
     pub start: Start,
     /// Requests of a measurement, where all had as many.
@@ -126,7 +117,6 @@ pub struct FittedPoint {
 pub struct Verified {
     /// When, RFC 3339.
     pub at: String,
-    /// The setting, in words.
     pub setting: String,
     /// What measured it: `sim`, the simulated engine, or the URL of a server; absent in files
     /// that did not say.
@@ -145,7 +135,6 @@ pub enum CalibrationError {
     /// Not TOML, or a key is missing, unknown or of the wrong kind.
     #[error("not a calibration: {0}; make one with `inferometer plan calibrate`")]
     Form(String),
-    /// Of another version.
     #[error("a calibration of the form '{0}', and only {SCHEMA} is known")]
     Schema(String),
     /// A coefficient makes no sense.
@@ -157,7 +146,6 @@ pub enum CalibrationError {
 }
 
 impl Calibration {
-    /// Reads a file.
     pub fn from_toml(text: &str) -> Result<Calibration, CalibrationError> {
         let form = |error: toml::de::Error| CalibrationError::Form(error.message().to_owned());
         let table: toml::Table = toml::from_str(text).map_err(form)?;
@@ -174,13 +162,11 @@ impl Calibration {
         Ok(calibration)
     }
 
-    /// The file.
     pub fn to_toml(&self) -> String {
         let text = toml::to_string(self).expect("a calibration has TOML's types only");
         format!("{HEAD}{text}")
     }
 
-    /// What it is about.
     pub fn subject(&self) -> Result<Subject, BadDevice> {
         let card: Card = self.device.parse()?;
         Ok(Subject {

@@ -25,7 +25,6 @@ pub(super) struct Target<'a> {
 const SEED: u64 = 1;
 /// Step of a numerical derivative, in logarithms; wide enough for a scheduler that jumps.
 const NUDGE: f64 = 0.15;
-/// Rounds of Gauss–Newton.
 const ROUNDS: usize = 8;
 /// Residuals beyond so many deviations lose weight.
 const FAR: f64 = 2.5;

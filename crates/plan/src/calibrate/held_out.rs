@@ -14,7 +14,6 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct HeldOut {
-    /// The metric.
     pub metric: Metric,
     /// Points that were predicted from the others.
     pub points: u32,

@@ -5,7 +5,6 @@ use inferometer_catalog::device::Kind;
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_catalog::timing::Timing;
 
-/// One factor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parameter {
     /// Standard deviation of its logarithm before anything is measured: rooflines are known
@@ -80,7 +79,6 @@ pub(super) const PARAMETERS: [Parameter; 11] = [
 /// As many as there are parameters.
 pub(super) const COUNT: usize = PARAMETERS.len();
 
-/// Logarithms of the factors.
 pub(super) type Logarithms = [f64; COUNT];
 
 /// Releases of vLLM before this one scheduled, sampled and detokenised in the loop of the steps.

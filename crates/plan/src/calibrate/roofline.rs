@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TooFast {
-    /// The point.
     pub point: String,
     /// What a token took there, ms.
     pub token_ms: f64,

@@ -6,9 +6,7 @@ use crate::predict::Metric;
 /// The point that was missed most when it was left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Worst<'a> {
-    /// The point.
     pub point: &'a FittedPoint,
-    /// What was missed.
     pub metric: Metric,
     /// predicted / measured − 1.
     pub error: f64,

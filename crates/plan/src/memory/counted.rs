@@ -24,7 +24,6 @@ pub(super) struct Extras {
 pub(super) enum Windows {
     /// The tokens of the window.
     Kept,
-    /// Every token.
     Ignored,
 }
 

@@ -25,7 +25,6 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// What the card keeps.
     pub fn unused(self) -> f64 {
         (self.room - self.kv.max(0.0)).max(0.0)
     }

@@ -18,34 +18,25 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Why a server's file cannot be had.
 #[derive(Debug, Error)]
 pub enum RemoteError {
-    /// No answer.
     #[error("cannot reach {url}: {reason}")]
     Unreachable {
-        /// The file.
         url: String,
-        /// Why.
         reason: String,
     },
     /// Another answer than the file.
     #[error("{url} answers with status {status}; check the address")]
     Status {
-        /// The file.
         url: String,
-        /// Its HTTP status.
         status: u16,
     },
     /// The file is larger than any of its kind.
     #[error("{url} has more than {most} bytes, which is no file of its kind")]
     TooLarge {
-        /// The file.
         url: String,
-        /// The bound.
         most: u64,
     },
-    /// Not text.
     #[error("{url} is not UTF-8 text")]
     NotText {
-        /// The file.
         url: String,
     },
 }

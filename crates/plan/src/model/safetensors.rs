@@ -15,17 +15,12 @@ pub enum SafetensorsError {
     /// The file cannot be read.
     #[error("cannot read {file}: {reason}")]
     Read {
-        /// The file.
         file: String,
-        /// Why.
         reason: String,
     },
-    /// The header is none.
     #[error("{file} is no safetensors file: {reason}")]
     Header {
-        /// The file.
         file: String,
-        /// What is wrong.
         reason: String,
     },
 }

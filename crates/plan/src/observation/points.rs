@@ -15,7 +15,6 @@ use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::length::Distribution as Lengths;
 use table::{Table, tables};
 
-/// What a column holds.
 #[derive(Clone, Debug, PartialEq)]
 enum Column {
     Concurrency,
@@ -33,7 +32,6 @@ enum Column {
     Version,
     Flags,
     Flag(String),
-    /// For people.
     Remark,
 }
 

@@ -8,7 +8,6 @@ use serde::Serialize;
 /// What must be met.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Objectives {
-    /// The objectives.
     pub slos: Vec<Slo>,
     /// Share of requests that must meet those of a request; absent: all.
     pub attainment: Option<f64>,
@@ -18,7 +17,6 @@ pub struct Objectives {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Some are missed.
     Missed,
     /// All are met, but the upper end of an interval misses, or there is none.
     Uncertain,
@@ -27,7 +25,6 @@ pub enum Verdict {
 }
 
 impl Objectives {
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.slos.is_empty()
     }

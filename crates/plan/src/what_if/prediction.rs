@@ -10,12 +10,10 @@ use inferometer_core::summary::Distribution;
 use inferometer_sim::engine::Refusal;
 use inferometer_sim::engine::virtual_time::{Run, Served};
 
-/// A prediction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
     /// The load that was simulated.
     pub work: Work,
-    /// Cards of one replica.
     pub cards: u32,
     /// Requests a second.
     pub requests_per_s: f64,
@@ -23,7 +21,6 @@ pub struct Prediction {
     pub output_tokens_per_s: f64,
     /// Seconds from the first request to the last token.
     pub window_s: f64,
-    /// Requests that were served.
     pub served: u64,
     /// Requests that the engine refused, such as those longer than its cache.
     pub refused: u64,

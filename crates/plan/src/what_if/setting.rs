@@ -5,7 +5,6 @@ use crate::device::{Card, Timed};
 use crate::flags::Flag;
 use crate::observation::Load;
 
-/// One combination.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     /// The card, as it was named.

@@ -17,7 +17,6 @@ pub enum VerifyError {
     /// The card is not known.
     #[error(transparent)]
     Device(#[from] BadDevice),
-    /// The engine refuses.
     #[error(transparent)]
     NoStart(#[from] LaunchError),
 }

@@ -206,7 +206,6 @@ pub fn summary(engine: &Engine, load: Load, records: &[Record]) -> Summary {
     summary
 }
 
-/// A run, folded.
 pub fn run(engine: &Engine, load: Load) -> Summary {
     summary(engine, load, &records(engine, load))
 }

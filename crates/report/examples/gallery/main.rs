@@ -51,7 +51,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Everything that is drawn.
 struct Data {
     records: Vec<Record>,
     run: Summary,
@@ -230,7 +229,6 @@ impl Data {
     }
 }
 
-/// Loads and their throughput.
 fn rates(rungs: &[(u32, Summary)]) -> Vec<(f64, Vec<f64>)> {
     let rate = |(level, summary): &(u32, Summary)| {
         let rate = summary.throughput.output_tokens_per_s?;

@@ -32,7 +32,6 @@ struct Metric {
 enum Values {
     /// One number for the whole run.
     Total(f64),
-    /// One a request, ascending.
     Sample(Vec<f64>),
     /// The same with infinite values at its end.
     WithFailures(Vec<f64>),
@@ -40,7 +39,6 @@ enum Values {
 
 const PERCENTILES: [u32; 9] = [1, 5, 10, 25, 50, 75, 90, 95, 99];
 
-/// Columns of the table.
 const STATISTICS: [&str; 7] = ["avg", "min", "max", "p99", "p90", "p50", "std"];
 
 impl Values {

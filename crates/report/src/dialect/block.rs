@@ -5,7 +5,6 @@ use std::time::Duration;
 
 const WIDTH: usize = 50;
 
-/// A block under construction.
 pub(super) struct TextBlock(String);
 
 impl TextBlock {
@@ -16,7 +15,6 @@ impl TextBlock {
         block
     }
 
-    /// A section's title.
     pub(super) fn section(&mut self, title: &str) {
         self.centred(title, '-');
     }
@@ -85,7 +83,6 @@ impl Sample {
         }
     }
 
-    /// Linear between order statistics.
     pub(super) fn percentile(&self, percent: f64) -> f64 {
         quantile(&self.0, percent / 100.0).unwrap_or(0.0)
     }

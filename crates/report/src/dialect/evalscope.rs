@@ -261,7 +261,6 @@ impl Numbers {
         samples
     }
 
-    /// Both tables.
     pub fn text(&self) -> String {
         let summary = self.summary();
         let value = |key: &str| {

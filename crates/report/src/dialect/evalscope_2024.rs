@@ -27,7 +27,6 @@ pub struct Numbers {
     concurrency: u32,
     succeeded: u64,
     failed: u64,
-    /// Seconds, ascending.
     latencies: Vec<f64>,
     first_packages: Vec<f64>,
     input: u64,
@@ -133,7 +132,6 @@ impl Numbers {
         self.latencies.len() > PERCENTILES.len()
     }
 
-    /// The block.
     pub fn text(&self) -> String {
         let mut lines = vec!["Benchmarking summary: ".to_owned()];
         let mut line = |label: &str, value: String| lines.push(format!(" {label}: {value}"));

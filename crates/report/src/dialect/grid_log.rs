@@ -129,7 +129,6 @@ impl Numbers {
         self.completion_tokens as f64 / self.requests as f64
     }
 
-    /// The block of lines.
     pub fn text(&self) -> String {
         let mut log = Log(String::new());
         let (chunk, generate) = (known(self.chunk_size), known(self.generate_size));

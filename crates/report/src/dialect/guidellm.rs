@@ -177,7 +177,6 @@ fn output(record: &Record) -> u32 {
     record.output_tokens().unwrap_or(chunks)
 }
 
-/// With its weight.
 fn time_per_token(record: &Record) -> (f64, f64) {
     let tokens = f64::from(output(record));
     let last = record.chunks.at.last().copied().or(record.end);
@@ -227,7 +226,6 @@ impl Numbers {
         found.map(|(_, values)| values)
     }
 
-    /// The latency table.
     pub fn text(&self) -> String {
         table(&[self.row()])
     }

@@ -1,6 +1,5 @@
 //! A JSON object whose keys keep their order, spaced as Python spaces it.
 
-/// An object under construction.
 #[derive(Default)]
 pub(super) struct Object(Vec<String>);
 

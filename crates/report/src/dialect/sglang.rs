@@ -186,7 +186,6 @@ fn longest(length: Distribution) -> Option<u32> {
     }
 }
 
-/// And this is r.
 fn range_ratio(length: Distribution) -> Option<f64> {
     match length {
         Distribution::Fixed(_) => Some(1.0),

@@ -23,7 +23,6 @@ enum OverAll {
 }
 
 impl Points {
-    /// No points yet.
     pub fn new(dialect: Foreign) -> Self {
         Points {
             dialect,

@@ -41,16 +41,12 @@ impl Default for Selection {
     }
 }
 
-/// Sections of the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
-    /// Time to first token.
     Ttft,
     /// Time per output token.
     Tpot,
-    /// Inter-token latency.
     Itl,
-    /// End-to-end latency.
     E2el,
     /// Wait at the client's gate; only with a maximum concurrency.
     ClientQueueTime,

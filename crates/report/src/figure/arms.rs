@@ -25,7 +25,6 @@ const WIDE: f64 = 30.0;
 /// One side of a comparison.
 #[derive(Clone, Debug)]
 pub struct Arm<'a> {
-    /// Its name in legends.
     pub label: String,
     /// Its runs, at any number of loads.
     pub runs: &'a [RunSample],

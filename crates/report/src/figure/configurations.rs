@@ -15,18 +15,14 @@ use std::collections::BTreeSet;
 pub struct Configurations<'a> {
     /// Name and numbers of each, in order.
     pub rows: Vec<(String, &'a Summary)>,
-    /// How they are drawn.
     pub style: Style,
-    /// Which are drawn.
     pub shown: Shown,
     /// What the parts of the names are: `enable-chunked-prefill, max-num-batched-tokens`.
     pub named_by: String,
 }
 
-/// How configurations are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
-    /// As bars.
     #[default]
     Bars,
     /// As points joined by a line, for many, or where their order means something.

@@ -28,7 +28,6 @@ pub struct Course {
     sketch: OnceLock<Sketch>,
 }
 
-/// One request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Row {
     pub(super) start: Slim,
@@ -46,7 +45,6 @@ pub(super) struct Row {
 /// The largest gap of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LargestGap {
-    /// When it ended.
     pub(super) at: Offset,
     pub(super) ms: f64,
     pub(super) stall: bool,

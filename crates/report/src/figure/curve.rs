@@ -24,7 +24,6 @@ pub struct Tradeoff<'a> {
     pub ladder: &'a Ladder<'a>,
     /// The horizontal axis: a throughput.
     pub rate: Metric,
-    /// The vertical axis.
     pub latency: Latency,
     /// Limit of the latency, as given (`ttft.p99=1s`) and in milliseconds.
     pub objective: Option<(String, f64)>,

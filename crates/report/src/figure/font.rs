@@ -40,7 +40,6 @@ static FACE: LazyLock<Face> = LazyLock::new(|| {
     }
 });
 
-/// The font file.
 pub fn bytes() -> &'static [u8] {
     &UNPACKED
 }

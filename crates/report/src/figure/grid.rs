@@ -15,19 +15,15 @@ use inferometer_core::summary::Summary;
 pub struct Grid<'a> {
     /// Input length, output length, and the numbers.
     pub cells: Vec<(Level, Level, &'a Summary)>,
-    /// Which cells are drawn.
     pub shown: Shown,
     /// What input and output lengths count.
     pub counts: [Counted; 2],
 }
 
-/// What a length counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Counted {
-    /// Tokens.
     #[default]
     Tokens,
-    /// Characters.
     Characters,
 }
 

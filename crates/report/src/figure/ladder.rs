@@ -18,7 +18,6 @@ pub struct Ladder<'a> {
     pub axis: String,
     /// One for each engine or configuration.
     pub series: Vec<LadderSeries<'a>>,
-    /// Which points are drawn.
     pub shown: Shown,
     /// The highest level that meets the objectives.
     pub capacity: Option<f64>,

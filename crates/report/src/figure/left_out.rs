@@ -7,10 +7,8 @@ use inferometer_core::summary::Summary;
 /// Names in a footnote before it only counts.
 const MOST_NAMES: usize = 8;
 
-/// Which points are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shown {
-    /// Those of valid runs.
     #[default]
     Valid,
     /// All, whatever speaks against them.

@@ -11,7 +11,6 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// A level of load.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Level {
     /// A number, as a concurrency.
@@ -29,7 +28,6 @@ impl Level {
         }
     }
 
-    /// As it is written.
     pub fn text(&self) -> String {
         match self {
             Level::Number(value) if value.fract() == 0.0 => number::grouped(*value, 0),
@@ -105,7 +103,6 @@ impl Places {
         }
     }
 
-    /// What a level is.
     pub(super) fn axis_title(&self) -> String {
         self.axis.caption()
     }

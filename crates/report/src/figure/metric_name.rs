@@ -60,6 +60,5 @@ pub(crate) fn unit_of(metric: Metric) -> MetricUnit {
 pub(crate) enum MetricUnit {
     /// Milliseconds, or seconds where they read better.
     Time,
-    /// A fixed one.
     Sign(&'static str),
 }

@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 /// Least and largest value of an axis, with room for what is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Left or lower end.
     pub low: f64,
-    /// Right or upper end.
     pub high: f64,
 }
 

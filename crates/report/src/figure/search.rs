@@ -21,15 +21,12 @@ const WIDE: f64 = 20.0;
 pub struct Search<'a> {
     /// What was raised: `rate` or `concurrency`.
     pub over: &'a str,
-    /// Its name.
     pub label: Option<&'a str>,
     /// Loads, what was measured at them, and whether the objectives were met.
     pub probes: Vec<(f64, &'a Summary, ProbeVerdict)>,
     /// The objective that binds, which is drawn first.
     pub objective: Option<Objective>,
-    /// The answer.
     pub capacity: Option<f64>,
-    /// Its interval.
     pub interval: Option<(f64, f64)>,
     /// The answers of further tiers, by name.
     pub tiers: Vec<(&'a str, f64)>,
@@ -44,7 +41,6 @@ pub enum Objective {
     Attainment(f64),
 }
 
-/// What a panel shows.
 enum Drawn<'a> {
     Objective(&'a Objective),
     Metric(Metric),

@@ -3,7 +3,6 @@
 use super::colour::Rgb;
 use super::{Colour, MarkKind};
 
-/// How a figure looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
     /// Dark on white, for print and notes.
@@ -16,27 +15,19 @@ pub enum Theme {
 /// The colours of a theme as `#rrggbb`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// Behind everything.
     pub background: &'static str,
-    /// Titles and words.
     pub text: &'static str,
-    /// Ticks, footnotes.
     pub muted: &'static str,
-    /// Lines behind the data.
     pub grid: &'static str,
     /// The line under the data.
     pub axis: &'static str,
-    /// Shaded parts.
     pub shade: &'static str,
     /// How much of it covers what is behind.
     pub shade_strength: f64,
-    /// Where throughput saturates.
     pub knee: &'static str,
     /// Series by their number; distinct for colour-blind readers too (after Okabe and Ito).
     pub palette: [&'static str; 8],
-    /// As it should be.
     pub good: &'static str,
-    /// Wrong.
     pub bad: &'static str,
     /// Cells of heat maps from the least to the largest value.
     pub heat: [&'static str; 5],
@@ -77,7 +68,6 @@ const DARK: Look = Look {
 };
 
 impl Theme {
-    /// Its colours.
     pub fn look(self) -> &'static Look {
         match self {
             Theme::Light => &LIGHT,

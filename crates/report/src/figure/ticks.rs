@@ -6,7 +6,6 @@ use crate::number;
 /// A place on an axis and its words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
-    /// Where.
     pub at: f64,
     /// Its words; empty for one that only carries a line.
     pub label: String,

@@ -53,7 +53,6 @@ impl TimeUnit {
         Self::of(samples.into_iter().filter_map(|sample| sample.y))
     }
 
-    /// Its sign.
     pub(super) fn sign(self) -> &'static str {
         match self {
             TimeUnit::Milliseconds => "ms",

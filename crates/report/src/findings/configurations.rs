@@ -87,7 +87,6 @@ pub(super) fn settings<'a>(axes: &'a [String], rows: &[Row<'a>], lang: Lang) -> 
 struct Contests<'a> {
     /// The rows that are compared with each other, by what they have in common.
     fields: Vec<(String, Vec<Row<'a>>)>,
-    /// What tells them apart.
     varied: Vec<&'a String>,
 }
 

@@ -11,7 +11,6 @@ use std::cmp::Ordering;
 pub(super) enum Compared {
     /// Mean time to first token.
     Ttft,
-    /// Mean gap between tokens.
     Itl,
     /// Output tokens a second.
     Throughput,

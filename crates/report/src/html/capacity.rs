@@ -16,7 +16,6 @@ use std::path::Path;
 /// What the page of a search is made of.
 #[derive(Clone, Copy)]
 pub struct CapacityPage<'a> {
-    /// What was found.
     pub found: &'a Capacity,
     /// The levels of the probes and what was measured at them.
     pub probes: &'a [(f64, Summary)],

@@ -10,7 +10,6 @@ use inferometer_core::hostile;
 use inferometer_core::message::Lang;
 use inferometer_core::message::page::PageText;
 
-/// A text between tags.
 pub(super) fn escaped(text: &str) -> String {
     let text = hostile::printable(text, usize::MAX);
     let mut out = String::with_capacity(text.len());

@@ -7,18 +7,15 @@ use crate::doc::Tone;
 /// One of the first numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Headline {
-    /// What it is.
     pub name: String,
     /// The number in words, `n/a` where there is none.
     pub value: String,
     /// Its unit, or what it is a part of.
     pub unit: String,
-    /// How it is meant.
     pub tone: Tone,
 }
 
 impl Headline {
-    /// A plain number.
     pub(super) fn new(name: impl Into<String>, value: String, unit: impl Into<String>) -> Self {
         Headline {
             name: name.into(),

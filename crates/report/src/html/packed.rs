@@ -15,7 +15,6 @@ const LARGE: usize = 1 << 20;
 static LIBRARY: LazyLock<String> =
     LazyLock::new(|| STANDARD.encode(include_bytes!(concat!(env!("OUT_DIR"), "/plotly.js.gz"))));
 
-/// The chart library.
 pub(super) fn library() -> &'static str {
     &LIBRARY
 }

@@ -21,17 +21,12 @@ use std::path::Path;
 /// What the page of a run is made of.
 #[derive(Clone, Copy)]
 pub struct RunPage<'a> {
-    /// The numbers.
     pub folded: &'a Folded,
-    /// What is drawn.
     pub course: &'a Course,
-    /// What was asked for.
     pub scenario: &'a Scenario,
     /// Where and against what it ran.
     pub environment: &'a Environment,
-    /// How it ended.
     pub ending: &'a Ending,
-    /// The run directory.
     pub directory: &'a Path,
 }
 
@@ -104,7 +99,6 @@ fn headlines(summary: &Summary, lang: Lang) -> Vec<Headline> {
     ]
 }
 
-/// Failed requests of all.
 pub(super) fn failed(failed: u64, all: u64, lang: Lang) -> Headline {
     let unit = PageText::OfAll.with(lang, &[("count", number::count(all))]);
     let headline = Headline::new(PageText::Failed.text(lang), number::count(failed), unit);

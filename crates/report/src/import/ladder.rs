@@ -102,7 +102,6 @@ enum Names {
     Numbers,
     /// By their headings, which differ.
     Headings,
-    /// By what was changed.
     Settings,
 }
 
@@ -192,7 +191,6 @@ pub fn figures(report: &ImportReport, lang: Lang) -> Vec<Figure> {
     figures
 }
 
-/// What the results show.
 pub fn findings(report: &ImportReport, lang: Lang) -> Vec<Finding> {
     let sweep = AsSweep::of(report);
     let mut findings = findings::of_sweep(&sweep.report(lang));

@@ -42,7 +42,6 @@ pub(super) fn section(report: &RunReport<'_>) -> Section {
     Section::plain(vec![Block::Pairs(pairs)])
 }
 
-/// Name, tags and time.
 fn run(report: &RunReport<'_>) -> String {
     let tags: Vec<String> = (report.summary.tags.iter())
         .map(|(key, value)| format!("{key}={value}"))

@@ -5,9 +5,7 @@ use super::{Row, SweepReport, grouped, named, shown};
 use crate::doc::{Block, Cell, Column, Section, Table, Unit};
 use inferometer_core::message::page::PageText;
 
-/// Axes of input lengths.
 const INPUT: [&str; 2] = ["input-tokens", "input-chars"];
-/// Axes of output lengths.
 const OUTPUT: [&str; 3] = ["output-tokens", "max-tokens", "ask-chars"];
 
 /// Whether an axis is a length of prompts or answers.

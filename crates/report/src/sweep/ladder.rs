@@ -71,7 +71,6 @@ pub(crate) fn groups<'a>(
 }
 
 impl<'a> Row<'a> {
-    /// The valid measurements.
     pub(crate) fn valid(&self) -> impl Iterator<Item = &'a Summary> {
         self.summaries().filter(|summary| summary.valid)
     }

@@ -94,7 +94,6 @@ pub fn ladder(name: &str, levels: &[u32]) -> Page {
     sweep_page(name, &["url", "concurrency"], points.collect())
 }
 
-/// A sweep over lengths.
 pub fn grid() -> Page {
     let lengths = [128, 512, 2048];
     let points = lengths.iter().flat_map(|&input| {

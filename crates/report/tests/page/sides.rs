@@ -186,7 +186,6 @@ fn imported(name: &str) -> ImportReport {
     }
 }
 
-/// Its page.
 pub fn import_page(name: &str) -> Page {
     html::import::compose_page(json!({}), Lang::En, |_| imported(name))
 }

@@ -419,7 +419,6 @@ pub fn not_streamed() -> Sample {
     sample
 }
 
-/// Nothing was answered.
 pub fn nothing() -> Sample {
     let mut sample = healthy();
     sample.summary = Summary {

@@ -9,28 +9,21 @@ use inferometer_catalog::{
 
 use super::{MindiePolicy, Noise, SglangPolicy, VllmPolicy};
 
-/// Who runs first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Who came first.
     #[default]
     Arrival,
     /// Who has the lowest priority number, then who came first.
     Priority,
 }
 
-/// Whose scheduler it is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Policy {
-    /// vLLM's.
     Vllm(VllmPolicy),
-    /// MindIE's.
     Mindie(MindiePolicy),
-    /// SGLang's.
     Sglang(SglangPolicy),
 }
 
-/// Speculative decoding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speculation {
     /// Tokens drafted for each sequence and step.
@@ -45,30 +38,24 @@ pub struct Speculation {
 /// What a card has left for the activations of a step, and what a step takes of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Headroom {
-    /// Bytes left.
     pub bytes: f64,
-    /// What steps take.
     pub activations: Activations,
 }
 
 /// All that an engine is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineConfig {
-    /// The scheduler.
     pub policy: Policy,
     /// The most tokens of prompt and answer.
     pub max_model_len: u32,
     /// Blocks of the KV cache.
     pub blocks: u32,
-    /// Tokens in a block.
     pub block_size: u32,
     /// Whether full blocks are kept for later prompts that begin alike.
     pub prefix_caching: bool,
     /// Tokens in a chunk after the first.
     pub stream_interval: u32,
-    /// Speculative decoding.
     pub speculation: Option<Speculation>,
-    /// How long steps take.
     pub step_time: StepTime,
     /// Data-parallel replicas, each with cards and a cache of its own.
     pub replicas: u32,
@@ -76,7 +63,6 @@ pub struct EngineConfig {
     pub api: ApiCost,
     /// What is left of a card for a step; absent where that is not known.
     pub headroom: Option<Headroom>,
-    /// Deviations.
     pub noise: Noise,
 }
 

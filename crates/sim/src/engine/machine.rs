@@ -20,7 +20,6 @@ use crate::draw::{Draw, Purpose};
 pub struct OutOfMemory {
     /// Bytes that the step needs.
     pub needed: u64,
-    /// Bytes that are left.
     pub left: u64,
 }
 

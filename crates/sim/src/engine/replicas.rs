@@ -10,7 +10,6 @@ use super::{
 pub struct StepOutcome<'a> {
     /// What happened, in order; chunks with the time at which they leave, which may be later.
     pub events: &'a [Event],
-    /// The step that began.
     pub began: Option<StepRecord>,
     /// What it died of, at this step or before.
     pub died: Option<OutOfMemory>,
@@ -39,7 +38,6 @@ impl Engine {
         }
     }
 
-    /// The settings.
     pub fn config(&self) -> &EngineConfig {
         &self.cores[0].config
     }

@@ -54,7 +54,6 @@ pub enum Refusal {
     /// The prompt leaves no room for an answer.
     #[error("the prompt has {prompt} tokens and the engine takes {most} with their answer")]
     TooLong {
-        /// Its tokens.
         prompt: u32,
         /// The greatest length of prompt and answer.
         most: u32,
@@ -62,7 +61,6 @@ pub enum Refusal {
     /// No step can hold the prompt whole, and it may not be cut.
     #[error("the prompt has {prompt} tokens and a prefill takes {most}")]
     TooLongForStep {
-        /// Its tokens.
         prompt: u32,
         /// The most that one step takes.
         most: u32,
@@ -72,7 +70,6 @@ pub enum Refusal {
     TooLargeForCache {
         /// Blocks for prompt and answer.
         needed: u32,
-        /// Blocks of the cache.
         blocks: u32,
     },
     /// No prompt or no answer was asked for.
@@ -80,9 +77,7 @@ pub enum Refusal {
         "the request has {prompt} prompt tokens and asks for {output}; both must be at least 1"
     )]
     Empty {
-        /// Tokens of the prompt.
         prompt: u32,
-        /// Tokens asked for.
         output: u32,
     },
     /// The engine has run out of memory.
@@ -91,16 +86,13 @@ pub enum Refusal {
     /// A request of this id is under way.
     #[error("a request with the id {id} is under way")]
     Duplicate {
-        /// The id.
         id: u64,
     },
 }
 
-/// Why a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Finish {
-    /// By itself.
     Stop,
     /// By its limit, or the engine's.
     Length,
@@ -109,15 +101,12 @@ pub enum Finish {
 /// Something that happened to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The request.
     pub request: u64,
     /// When: for what leaves the server, the moment it leaves.
     pub at: Nanos,
-    /// What.
     pub kind: EventKind,
 }
 
-/// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// Left the queue for the first time.
@@ -125,9 +114,7 @@ pub enum EventKind {
         /// Tokens of its prompt found in the prefix cache.
         cached_tokens: u32,
     },
-    /// A chunk leaves.
     Tokens {
-        /// Tokens in it.
         count: u32,
         /// Sequences in the batch that made the last of them.
         batch: u32,
@@ -138,7 +125,6 @@ pub enum EventKind {
     Preempted,
     /// Its last chunk has left.
     Finished {
-        /// Why.
         finish: Finish,
         /// How often it was preempted.
         preemptions: u32,

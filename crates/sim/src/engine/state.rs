@@ -8,17 +8,14 @@ use super::{Event, EventKind, Nanos, Order, Request, blocks::BlockPool};
 /// Index of a sequence in [`State::sequences`].
 pub(super) type Slot = u32;
 
-/// Where a sequence is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In the API server.
     #[default]
     Arriving,
     Waiting,
     Running,
 }
 
-/// A request under way.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sequence {
     pub(super) id: u64,
@@ -32,7 +29,6 @@ pub(super) struct Sequence {
     pub(super) published: u32,
     pub(super) hashes: Vec<u64>,
     pub(super) priority: i32,
-    /// Order of arrival.
     pub(super) number: u64,
     /// When the scheduler first saw it.
     pub(super) queued_at: Nanos,
@@ -75,31 +71,22 @@ pub(super) struct Planned {
 /// Counters since the start, and gauges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Sequences in the batch.
     pub running: u32,
     /// Sequences that wait for a place in it.
     pub waiting: u32,
-    /// Blocks held.
     pub blocks_used: u32,
-    /// Blocks in all.
     pub blocks: u32,
-    /// Steps begun.
     pub steps: u64,
-    /// Preemptions.
     pub preemptions: u64,
     /// Prompt tokens of sequences that have their first token.
     pub prompt_tokens: u64,
-    /// Tokens generated.
     pub generation_tokens: u64,
     /// Prompt tokens looked up in the prefix cache.
     pub prefix_queries: u64,
-    /// Prompt tokens found there.
     pub prefix_hits: u64,
     /// Times that tokens were drafted for a sequence.
     pub drafts: u64,
-    /// Tokens drafted.
     pub draft_tokens: u64,
-    /// Drafted tokens accepted.
     pub accepted_tokens: u64,
 }
 

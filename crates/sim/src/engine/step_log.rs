@@ -11,7 +11,6 @@ pub struct StepRecord {
     pub at_ns: Nanos,
     /// How long it takes, ns.
     pub duration_ns: Nanos,
-    /// Sequences that it computes.
     pub batch: u32,
     /// Prompt tokens, those computed again after a preemption included.
     pub prefill_tokens: u32,
@@ -19,10 +18,7 @@ pub struct StepRecord {
     pub decode_tokens: u32,
     /// Sequences in the batch, those without a part in this step included.
     pub running: u32,
-    /// Sequences in the queue.
     pub waiting: u32,
-    /// KV blocks held.
     pub blocks_used: u32,
-    /// Sequences preempted for it.
     pub preemptions: u32,
 }

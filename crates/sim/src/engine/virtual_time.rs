@@ -16,7 +16,6 @@ pub struct Keep {
 /// What became of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Served {
-    /// The request's id.
     pub id: u64,
     /// When it reached the server.
     pub arrived: Nanos,
@@ -26,9 +25,7 @@ pub struct Served {
     pub first_token: Option<Nanos>,
     /// When its last chunk left.
     pub finished: Option<Nanos>,
-    /// Tokens sent.
     pub tokens: u32,
-    /// Chunks sent.
     pub chunks: u32,
     /// The longest time between two chunks.
     pub longest_gap: Nanos,
@@ -36,7 +33,6 @@ pub struct Served {
     pub cached_tokens: u32,
     /// How often it was preempted.
     pub preemptions: u32,
-    /// Why it ended.
     pub finish: Option<Finish>,
     /// Why it was not taken.
     pub refused: Option<Refusal>,

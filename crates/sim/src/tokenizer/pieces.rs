@@ -7,7 +7,6 @@ use super::{Cutter, word_id};
 const ENOUGH: usize = 32;
 /// Tokens of the vocabulary that are tried where the words below do not suffice.
 const MOST_TRIED: u32 = 20_000;
-/// Fewer make dull answers.
 const FEW: usize = 8;
 
 /// Words that are a token each in most vocabularies.

@@ -146,7 +146,6 @@ pub enum End {
     Proper,
     /// The connection closed too early.
     Cut,
-    /// The connection was reset.
     Reset,
 }
 

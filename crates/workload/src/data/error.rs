@@ -11,7 +11,6 @@ pub enum DataError {
         "cannot read the data of {path}: {source}; check the path, its permissions and that the file is whole"
     )]
     Unreadable {
-        /// The file.
         path: PathBuf,
         /// What the system or the unpacker says.
         source: io::Error,
@@ -21,7 +20,6 @@ pub enum DataError {
         "line {line} of {path} is a bad row: {fault}; correct it, or go on without such rows with --skip-bad"
     )]
     BadRow {
-        /// The file.
         path: PathBuf,
         /// The line where the row begins, counted from 1.
         line: u64,
@@ -33,7 +31,6 @@ pub enum DataError {
         "cannot tell what holds the prompt in {path}: its rows have {keys}; name the field with --field {likely}, or the format with --data-format"
     )]
     UnknownKeys {
-        /// The file.
         path: PathBuf,
         /// The fields of the first row.
         keys: String,
@@ -43,13 +40,11 @@ pub enum DataError {
     /// The file holds no row.
     #[error("{path} is empty; give a file with at least one row")]
     Empty {
-        /// The file.
         path: PathBuf,
     },
     /// There are rows, but none is left to send.
     #[error("no row of {path} can be used: of {seen}, {why}; choose other limits, or other data")]
     NothingLeft {
-        /// The file.
         path: PathBuf,
         /// Rows that were looked at.
         seen: u64,
@@ -59,13 +54,11 @@ pub enum DataError {
     /// Tokens are asked for and nothing can count them.
     #[error("{asked} counts tokens; say whose with --tokenizer, such as --tokenizer cl100k")]
     NoTokenizer {
-        /// What asks for tokens.
         asked: String,
     },
     /// Shuffling would undo the times of a trace.
     #[error("{path} is a trace, which is replayed in its order; leave out --shuffle")]
     ShuffledTrace {
-        /// The file.
         path: PathBuf,
     },
     /// More rows than can be held, all of which are to be put into another order.
@@ -73,7 +66,6 @@ pub enum DataError {
         "{path} is too large to be shuffled as a whole; take its first rows with --limit, or leave out --shuffle"
     )]
     TooLargeToShuffle {
-        /// The file.
         path: PathBuf,
     },
     /// Nothing says how long pieces of a text are.
@@ -81,13 +73,11 @@ pub enum DataError {
         "{path} is read as a text to be cut into pieces; say how long with --max-prompt, such as 512 or 2000chars"
     )]
     NoPieceLength {
-        /// The file.
         path: PathBuf,
     },
     /// A text that is none.
     #[error("line {line} of {path} is not UTF-8 text; convert the file to UTF-8 (see iconv)")]
     NotText {
-        /// The file.
         path: PathBuf,
         /// The first bad line, counted from 1.
         line: u64,
@@ -108,7 +98,6 @@ pub enum Fault {
     /// Longer than what is held in memory.
     #[error("it is longer than {} MiB", super::rows::LONGEST_ROW >> 20)]
     TooLong,
-    /// Not text.
     #[error("it is not UTF-8 text")]
     NotText,
     /// The file ends too early.
@@ -120,26 +109,20 @@ pub enum Fault {
     /// Not JSON, or not of the right form.
     #[error("its JSON does not fit: {0}")]
     Json(String),
-    /// No such field.
     #[error("it has no field '{field}' but {found}; see --field")]
     NoField {
-        /// The field.
         field: String,
-        /// What there is.
         found: String,
     },
     /// A field of another type.
     #[error("its field '{field}' is no {wanted}")]
     WrongType {
-        /// The field.
         field: String,
-        /// What it should be.
         wanted: &'static str,
     },
     /// JSON that is neither messages nor a request.
     #[error("it holds neither messages nor a prompt but {found}; see --field")]
     NoPrompt {
-        /// What there is.
         found: String,
     },
     /// A header without a column.

@@ -32,7 +32,6 @@ pub struct FilteredOut {
 }
 
 impl FilteredOut {
-    /// All of them.
     pub fn total(&self) -> u64 {
         self.too_short + self.too_long + self.by_filter + self.before_window
     }
@@ -70,7 +69,6 @@ impl Filters {
         }
     }
 
-    /// No rules.
     pub fn none() -> Self {
         Filters {
             filter: None,

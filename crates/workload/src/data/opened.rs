@@ -25,7 +25,6 @@ pub struct Opened {
 pub struct ReadRow {
     /// The line where it begins, counted from 1.
     pub line: u64,
-    /// What it is.
     pub reading: Result<Reading, Fault>,
 }
 

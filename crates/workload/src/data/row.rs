@@ -8,7 +8,6 @@ use std::time::Duration;
 /// A row of a data set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// What is sent.
     pub content: RowContent,
     /// Output tokens that the data ask for.
     pub output_tokens: Option<u32>,
@@ -19,7 +18,6 @@ pub struct Row {
 /// What is sent for a row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RowContent {
-    /// What a user says.
     Text(Arc<str>),
     /// A JSON array of messages.
     Messages(Arc<str>),
@@ -41,9 +39,7 @@ pub enum RowContent {
 /// One turn of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Turn {
-    /// What the user says.
     pub user: Arc<str>,
-    /// What was answered then.
     pub answer: Option<Arc<str>>,
 }
 

@@ -11,7 +11,6 @@ pub const LONGEST_ROW: usize = 32 << 20;
 /// How rows lie in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// A row a line.
     Lines,
     /// A row a line, but for line breaks within quotes.
     Csv,
@@ -33,7 +32,6 @@ pub struct RawRow<'a> {
 pub struct Rows<R> {
     source: R,
     shape: Shape,
-    /// Of the next byte.
     line: u64,
     held: Held,
     place: Place,

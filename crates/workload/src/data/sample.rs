@@ -9,7 +9,6 @@ pub struct Kept {
     rows: Vec<Picked>,
     bytes: usize,
     wanted: Option<u64>,
-    /// Rows that were offered.
     offered: u64,
     draw: Option<Draw>,
 }

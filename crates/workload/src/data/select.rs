@@ -34,7 +34,6 @@ pub struct Selection<'a> {
     pub wanted: Option<u64>,
     /// Decides which rows are drawn and their order.
     pub seed: u64,
-    /// Counts tokens.
     pub tokenizer: Option<&'a dyn Tokenizer>,
     /// Knows the counts of an earlier run.
     pub cache: Option<&'a CountCache>,
@@ -76,7 +75,6 @@ impl Selected {
     }
 }
 
-/// Why reading ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// There was no further row.
@@ -94,7 +92,6 @@ pub enum End {
 /// A row that was taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picked {
-    /// What it holds.
     pub row: Row,
     /// The line where it begins, counted from 1.
     pub line: u64,
@@ -107,7 +104,6 @@ pub struct Picked {
     pub turns: Box<[TurnTokens]>,
 }
 
-/// Tokens of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnTokens {
     /// Of what the user says.
@@ -215,7 +211,6 @@ impl Selection<'_> {
     }
 }
 
-/// A selection under way.
 struct Taking<'a> {
     selection: &'a Selection<'a>,
     filters: Filters,

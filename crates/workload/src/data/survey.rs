@@ -38,9 +38,7 @@ pub struct Surveyor<'a> {
     pub path: &'a Path,
     /// Decides the order of shuffled rows.
     pub seed: u64,
-    /// Counts tokens.
     pub tokenizer: &'a dyn Tokenizer,
-    /// The user chose it.
     pub tokenizer_given: bool,
     /// The caller of [`Surveyor::run`] wants every row, also in a drawn order.
     pub all_rows: bool,
@@ -49,7 +47,6 @@ pub struct Surveyor<'a> {
 /// A row that a run could send.
 #[derive(Clone, Copy, Debug)]
 pub struct Taken<'a> {
-    /// What it holds.
     pub row: &'a Row,
     /// Tokens of its answer: as the data ask, else those of the first answer in the data.
     pub output_tokens: Option<u32>,

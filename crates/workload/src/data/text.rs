@@ -12,7 +12,6 @@ use std::path::Path;
 /// A piece of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// What it says.
     pub text: String,
     /// The line where it begins, counted from 1.
     pub line: u64,

@@ -17,11 +17,9 @@ const SHOWN_CHARS: usize = 300;
 pub enum Location {
     /// A file on this machine.
     Local(PathBuf),
-    /// A file elsewhere.
     Remote(Remote),
 }
 
-/// A file elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remote {
     /// `hf://datasets/ORG/NAME[@REVISION]/FILE`
@@ -135,7 +133,6 @@ impl fmt::Debug for WebFile {
 }
 
 impl Remote {
-    /// The URL to ask.
     pub(super) fn url(&self, endpoints: &Endpoints) -> Result<Uri, RemoteError> {
         let text = match self {
             Remote::HuggingFace(file) => format!(

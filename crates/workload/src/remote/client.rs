@@ -16,11 +16,9 @@ const MAX_REDIRECTS: usize = 10;
 /// Characters of an error's body or reason that are shown.
 const SAID_CHARS: usize = 200;
 
-/// What a server gives.
 pub(super) enum Reply {
     /// The file from its first byte.
     Whole(Answer),
-    /// What was missing.
     Rest(Answer),
     /// What is there belongs to another version of the file, or cannot be gone on from.
     Stale,
@@ -32,7 +30,6 @@ pub(super) struct Answer {
     pub body: BodyReader<'static>,
 }
 
-/// Asks for one file.
 pub(super) struct Client<'a> {
     agent: Agent,
     remote: &'a Remote,

@@ -23,7 +23,6 @@ pub enum RemoteError {
          write {scheme}://datasets/ORG/NAME/FILE or {scheme}://datasets/ORG/NAME@REVISION/FILE"
     )]
     Incomplete {
-        /// What was given.
         address: String,
         /// `hf` or `ms`.
         scheme: &'static str,
@@ -39,7 +38,6 @@ pub enum RemoteError {
     /// The endpoint of a hub is no URL.
     #[error("`{endpoint}` is no endpoint of a hub; write it like https://huggingface.co")]
     BadEndpoint {
-        /// What was given.
         endpoint: String,
     },
     /// The proxy is no URL. It is not repeated, since it may hold a password.
@@ -59,7 +57,6 @@ pub enum RemoteError {
         address: Box<Remote>,
         /// Who did not answer.
         host: String,
-        /// What went wrong.
         reason: String,
     },
     /// The connection is not secure.
@@ -70,9 +67,7 @@ pub enum RemoteError {
     Insecure {
         /// What was to be downloaded.
         address: Box<Remote>,
-        /// Who was asked.
         host: String,
-        /// What went wrong.
         reason: String,
     },
     /// 401 or 403.
@@ -82,7 +77,6 @@ pub enum RemoteError {
         address: Box<Remote>,
         /// 401 or 403.
         status: u16,
-        /// A token was sent.
         had_token: bool,
     },
     /// 404 or 410.
@@ -101,9 +95,7 @@ pub enum RemoteError {
     Status {
         /// What was to be downloaded.
         address: Box<Remote>,
-        /// Who answered.
         host: String,
-        /// The status.
         status: u16,
         /// Beginning of what the server said, made printable.
         said: String,
@@ -116,7 +108,6 @@ pub enum RemoteError {
     WebPage {
         /// What was to be downloaded.
         address: Box<Remote>,
-        /// Who answered.
         host: String,
     },
     /// The server compressed what was asked for plain.
@@ -127,9 +118,7 @@ pub enum RemoteError {
     Encoded {
         /// What was to be downloaded.
         address: Box<Remote>,
-        /// Who answered.
         host: String,
-        /// Its Content-Encoding, made printable.
         encoding: String,
     },
     /// The server sends us round in circles, or nowhere.
@@ -140,7 +129,6 @@ pub enum RemoteError {
     LostRedirect {
         /// What was to be downloaded.
         address: Box<Remote>,
-        /// What went wrong.
         reason: &'static str,
     },
     /// A redirect from https to http.
@@ -151,7 +139,6 @@ pub enum RemoteError {
     Downgrade {
         /// What was to be downloaded.
         address: Box<Remote>,
-        /// Where the redirect leads.
         host: String,
     },
     /// The body ended too early, again and again.
@@ -163,11 +150,8 @@ pub enum RemoteError {
     BrokeOff {
         /// What was to be downloaded.
         address: Box<Remote>,
-        /// Bytes that are kept.
         received: u64,
-        /// Bytes of the whole.
         total: Option<u64>,
-        /// What went wrong last.
         reason: String,
     },
     /// The server contradicts itself about the length.
@@ -178,9 +162,7 @@ pub enum RemoteError {
     Length {
         /// What was to be downloaded.
         address: Box<Remote>,
-        /// Bytes as announced.
         expected: u64,
-        /// Bytes that came.
         got: u64,
     },
     /// What came is not what the hub holds.
@@ -193,16 +175,13 @@ pub enum RemoteError {
         address: Box<Remote>,
         /// The hub's SHA-256.
         expected: String,
-        /// That of what came.
         got: String,
     },
-    /// No room.
     #[error(
         "the disk of {folder} is full; make room and repeat the command to go on, \
          or choose another cache folder"
     )]
     DiskFull {
-        /// The cache folder.
         folder: PathBuf,
     },
     /// A file of the cache cannot be used.
@@ -211,11 +190,8 @@ pub enum RemoteError {
          check its permissions, or choose a cache folder on a local disk"
     )]
     Cache {
-        /// What was tried.
         action: &'static str,
-        /// The file.
         path: PathBuf,
-        /// What the system says.
         source: io::Error,
     },
 }

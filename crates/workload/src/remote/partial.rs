@@ -15,7 +15,6 @@ pub(super) struct Note {
     pub address: String,
     /// The strong ETag of whoever sent the bytes; without one nothing can be resumed.
     pub etag: Option<String>,
-    /// Bytes of the whole.
     pub total: Option<u64>,
     /// SHA-256 of the whole, in small hexadecimal digits.
     pub sha256: Option<String>,
@@ -24,7 +23,6 @@ pub(super) struct Note {
 /// What there is to go on from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Resume {
-    /// Bytes that are there.
     pub from: u64,
     /// The ETag that they came with.
     pub etag: String,
@@ -53,7 +51,6 @@ impl Partial {
         }
     }
 
-    /// Bytes that are there.
     pub fn len(&self) -> Result<u64, RemoteError> {
         match fs::metadata(&self.part) {
             Ok(metadata) => Ok(metadata.len()),
@@ -170,7 +167,6 @@ fn sha256(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Small hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

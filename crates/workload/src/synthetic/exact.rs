@@ -36,7 +36,6 @@ pub(super) struct Written {
     pub(super) tokens: u32,
 }
 
-/// What a count found.
 struct Counted {
     tokens: u32,
     ids: Option<Vec<u32>>,

@@ -11,9 +11,7 @@ use std::sync::Arc;
 /// One request of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceRow {
-    /// Tokens of its prompt.
     pub input_tokens: u32,
-    /// Tokens of its answer.
     pub output_tokens: Option<u32>,
     /// Names of the blocks of its prompt, from the beginning: equal names, equal text. Empty
     /// where the trace does not tell.

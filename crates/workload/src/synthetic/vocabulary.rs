@@ -30,9 +30,7 @@ impl Piece {
 pub(super) enum Place {
     /// It is the very first.
     Text,
-    /// It begins a sentence.
     Sentence,
-    /// It follows another word.
     Inside,
 }
 
@@ -44,7 +42,6 @@ pub(super) struct Vocabulary {
     later: Option<(Pieces, Pieces)>,
     pub(super) comma: Piece,
     pub(super) stop: Piece,
-    /// Lengthens a word.
     pub(super) letter: Piece,
     /// One word in so many is followed by a comma.
     pub(super) comma_every: u32,
@@ -99,7 +96,6 @@ fn capital(word: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// Words in one place.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces {
     all: Box<[Piece]>,

@@ -24,7 +24,6 @@ impl Stretch {
     }
 }
 
-/// Tokens of all together.
 pub(super) fn total(stretches: &[Stretch]) -> u32 {
     let tokens = stretches.iter().map(|stretch| stretch.tokens);
     tokens.fold(0, u32::saturating_add)
@@ -71,7 +70,6 @@ fn scattered(number: u64, kind: u64) -> u64 {
 pub(super) struct Writer {
     seed: u64,
     nonce: Option<Nonce>,
-    /// Absent: plain words.
     exact: Option<Box<Exact>>,
 }
 

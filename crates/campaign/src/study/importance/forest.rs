@@ -4,7 +4,6 @@ use crate::space::Space;
 use inferometer_core::seed::{Dimension, rng};
 use rand::{Rng, RngExt};
 
-/// Trees of the forest.
 const TREES: u64 = 256;
 /// Fewest trials on each side of a split.
 const LEAST_LEAF: usize = 2;

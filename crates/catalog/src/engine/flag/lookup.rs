@@ -13,9 +13,7 @@ pub enum Lookup {
         /// False for `--no-x`.
         on: bool,
     },
-    /// The beginning of several.
     Ambiguous(Vec<String>),
-    /// Nothing that we know.
     Unknown,
 }
 

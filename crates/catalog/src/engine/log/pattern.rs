@@ -1,7 +1,6 @@
 //! Texts with slots: `{}` for a word, `{n}` for a whole number, `{,}` with thousands, `{.2}` for
 //! two decimals, `{*}` for anything.
 
-/// What fills a slot.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Slot {
     Number(f64),

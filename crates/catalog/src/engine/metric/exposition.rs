@@ -99,7 +99,6 @@ pub struct Sample<'a> {
     pub name: &'a str,
     /// The labels in their order.
     pub labels: Vec<(&'a str, String)>,
-    /// The value.
     pub value: f64,
 }
 

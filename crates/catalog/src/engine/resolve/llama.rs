@@ -10,7 +10,6 @@ use super::{Policy, ResolvedFlags, Speculative};
 /// Slots when none are named; they share one KV buffer then.
 const AUTO_SLOTS: u64 = 4;
 
-/// Its words for off.
 const OFF: [&str; 4] = ["off", "disabled", "false", "0"];
 
 pub(super) fn resolve(

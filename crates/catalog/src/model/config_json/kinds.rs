@@ -179,7 +179,6 @@ fn of_word(config: &Config<'_>, word: &str) -> Result<Kind, ModelError> {
     })
 }
 
-/// Layers with routed experts.
 fn sparse_layers(config: &Config<'_>, layers: u32) -> Result<u32, ModelError> {
     let list = |key: &str| config.get(key).and_then(Value::as_array);
     let is_in = |list: &[Value], layer: u32| {

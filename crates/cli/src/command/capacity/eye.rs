@@ -16,7 +16,6 @@ pub struct Eye {
 }
 
 impl Eye {
-    /// Shows one request.
     pub fn see(&mut self, record: &Record) -> Step {
         if record.warmup {
             return Step::Continue;

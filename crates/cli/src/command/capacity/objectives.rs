@@ -11,7 +11,6 @@ use inferometer_core::slo::{Slo, SloScope};
 /// The name of the objectives that `--slo` gives.
 pub const OWN_TIER: &str = "slo";
 
-/// Objectives with a name.
 #[derive(Clone, Debug)]
 pub struct Tier {
     pub name: String,

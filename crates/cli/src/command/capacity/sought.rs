@@ -21,7 +21,6 @@ const STUDY_TOLERANCE: f64 = 0.08;
 /// Most requests for each of these.
 const STUDY_BUDGET: u64 = 30_000;
 
-/// What is searched for.
 pub struct Sought {
     pub options: Options,
     over: Over,

@@ -13,7 +13,6 @@ use inferometer_report::html::capacity::CapacityPage;
 use inferometer_report::{html, markdown, text};
 use std::path::Path;
 
-/// Shows a search.
 pub fn show(found: &Capacity, folder: &Path, options: &OutputOptions) -> anyhow::Result<()> {
     let lang = language(options.lang);
     deliver(options, folder, |format| {

@@ -146,7 +146,6 @@ fn range<N: PartialEq + std::fmt::Display>(least: N, most: N) -> String {
     }
 }
 
-/// About three digits.
 pub(super) fn brief(value: f64) -> String {
     match value.abs() {
         size if size >= 99.95 => format!("{value:.0}"),

@@ -71,7 +71,6 @@ pub(super) fn write(file: &Path, calibration: &Calibration) -> anyhow::Result<()
     Ok(())
 }
 
-/// A metric in words.
 pub(super) fn metric_text(metric: Metric) -> Text {
     match metric {
         Metric::Requests => Text::Requests,

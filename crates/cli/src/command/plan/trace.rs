@@ -13,7 +13,6 @@ use std::time::Duration;
 
 /// The requests of a trace.
 pub struct Trace {
-    /// Their lengths, in order.
     pub sizes: Arc<[Sizes]>,
     /// From the first to the last.
     lasts: Duration,

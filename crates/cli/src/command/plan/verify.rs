@@ -200,7 +200,6 @@ impl Verification {
         self.record.held()
     }
 
-    /// For programs.
     pub fn json(&self) -> Value {
         let errors = &self.record.errors;
         json!({
@@ -213,7 +212,6 @@ impl Verification {
         })
     }
 
-    /// For people.
     pub fn section(&self, file: &Path, lang: Lang) -> Section {
         let predicted = self.predicted.figures();
         let rows = Metric::ALL.into_iter().filter_map(|metric| {

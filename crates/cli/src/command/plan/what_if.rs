@@ -22,7 +22,6 @@ use inferometer_plan::what_if::{Objectives, Question, ask, to_json};
 use inferometer_report::doc::Section;
 use serde_json::Value;
 
-/// Predicts all combinations.
 pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
     let file = arguments.calibration.display();
     let text = std::fs::read_to_string(&arguments.calibration)

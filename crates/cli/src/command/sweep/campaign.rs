@@ -26,7 +26,6 @@ use std::time::{Duration, Instant};
 /// Points in a row that could not be measured before the sweep gives up.
 const HOPELESS: usize = 3;
 
-/// A sweep under way.
 pub struct Campaign<'a> {
     pub planned: &'a Planned,
     pub sweep: &'a SweepDir,

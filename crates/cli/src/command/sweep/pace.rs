@@ -27,7 +27,6 @@ impl Spent {
 }
 
 impl Pace {
-    /// The engine was started.
     pub fn start(&mut self, took: Duration) {
         self.starts.add(took);
     }

@@ -18,7 +18,6 @@ const EXTENT: [&str; 4] = ["requests", "duration", "warmup", "drain"];
 
 /// A sweep, ready to run.
 pub struct Planned {
-    /// What is stored.
     pub plan: SweepPlan,
     /// The options of each point, with their secrets.
     pub options: Vec<Options>,

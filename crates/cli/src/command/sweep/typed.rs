@@ -26,7 +26,6 @@ const NO_AXES: [&str; 15] = [
     "server-metrics",
 ];
 
-/// Load is climbed innermost.
 pub const LOAD_AXES: [&str; 2] = ["concurrency", "rate"];
 
 /// Options that an expression of others may give.
@@ -42,7 +41,6 @@ const DERIVED: [&str; 9] = [
     "min-tokens",
 ];
 
-/// What was typed.
 #[derive(Clone, Debug, Default)]
 pub struct Typed {
     given: Vec<Given>,
@@ -146,7 +144,6 @@ impl Typed {
         values
     }
 
-    /// Adds an option.
     pub fn add(&mut self, name: &str, values: Vec<String>) {
         self.given.push(Given {
             name: name.to_owned(),

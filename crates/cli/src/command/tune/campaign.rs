@@ -22,33 +22,25 @@ use std::thread::Scope;
 /// Trials in a row that failed alike before the study gives up.
 const HOPELESS: usize = 5;
 
-/// A study under way.
 pub struct Campaign<'a> {
-    /// What is searched.
     pub study: &'a Study,
-    /// Where it runs.
     pub ground: &'a Ground,
-    /// What the engine refuses.
     pub rules: &'a dyn Rules,
     /// What is expected of the candidates beforehand.
     pub prior: Option<Prior>,
     /// Shares of the host, one for each trial at once.
     pub slots: Vec<Slot>,
-    /// Their brakes.
     pub controls: Vec<Control>,
     /// Hears of the user's wish to leave, and of nothing else.
     pub wish: Control,
-    /// Where everything is kept.
     pub folder: PathBuf,
     /// What happened so far.
     pub journal: Journal,
-    /// Say nothing.
     pub quiet: bool,
     /// Language of what is said.
     pub lang: Lang,
 }
 
-/// How a study ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
     /// There was nothing more to do.
@@ -57,7 +49,6 @@ pub enum Finish {
     Interrupted,
 }
 
-/// Who chooses the points.
 enum Chooser {
     Inside(Box<dyn Searcher>),
     Outside(Box<Outside>),
@@ -387,7 +378,6 @@ struct Task {
     lang: Lang,
 }
 
-/// What the trials share.
 #[derive(Clone, Copy)]
 struct Stage<'a> {
     study: &'a Study,

@@ -31,7 +31,6 @@ use std::path::Path;
 /// Characters of evidence that are kept.
 const EVIDENCE: usize = 400;
 
-/// Where trials run.
 pub enum Ground {
     /// The simulated engine, in virtual time.
     Virtual(Box<Host>),
@@ -48,7 +47,6 @@ pub struct Slot {
 
 /// An engine that is up.
 pub struct Up {
-    /// What measures on it.
     pub servers: Servers,
     /// Virtual where it is computed.
     pub clock: SimClock,

@@ -67,7 +67,6 @@ impl Journal {
         Ok(())
     }
 
-    /// It ended.
     pub fn end(&mut self, proposal: Proposal, ending: Ending) -> anyhow::Result<()> {
         self.write(&Event::Ended {
             id: proposal.id,

@@ -35,7 +35,6 @@ struct Talk {
     answers: Receiver<String>,
     progress: Progress,
     wish: Control,
-    /// Observations that it knows.
     told: usize,
     name: String,
     trouble: Option<anyhow::Error>,

@@ -5,7 +5,6 @@ use inferometer_campaign::study::Study;
 use inferometer_campaign::trial::{Origin, State, Trial};
 use std::time::Duration;
 
-/// Widest column of flags.
 const WIDEST: usize = 60;
 
 /// The view of a study under way, on standard error.
@@ -37,7 +36,6 @@ impl<'a> Table<'a> {
         progress.keep(&head);
     }
 
-    /// A trial ended.
     pub fn row(&self, trial: &Trial, trials: &[Trial], progress: &Progress) {
         if self.quiet {
             return;

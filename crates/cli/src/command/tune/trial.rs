@@ -27,13 +27,9 @@ const USUAL_REQUESTS: u64 = 200;
 /// Each rung of a race in virtual time is this much shorter than the next.
 const RUNG_RATIO: u64 = 3;
 
-/// A trial to run.
 pub struct Job<'a> {
-    /// The study.
     pub study: &'a Study,
-    /// Where it runs.
     pub ground: &'a Ground,
-    /// What is started.
     pub proposal: &'a Proposal,
     /// Its share of the host.
     pub slot: &'a Slot,
@@ -41,15 +37,12 @@ pub struct Job<'a> {
     pub seed: u64,
     /// What earlier trials had at the rungs.
     pub rivals: Vec<RungFigure>,
-    /// Its folder.
     pub folder: PathBuf,
-    /// Ends it early.
     pub control: Control,
 }
 
 /// What became of a trial.
 pub enum Outcome {
-    /// It ended.
     Ended(Box<Ending>),
     /// The user wants to leave: it is run again when the study goes on.
     Interrupted,
@@ -297,7 +290,6 @@ fn options(study: &Study, seed: u64, clock: SimClock, label: &str) -> Options {
 /// How long a level is measured.
 #[derive(Clone, Copy)]
 enum Length {
-    /// As the study says.
     Full,
     Time(Span),
     Requests(u64),

@@ -3,7 +3,6 @@
 use super::super::font;
 use super::super::{Axis, Limits, On, Panel, Scale, Tick, limits, ticks};
 
-/// Size of tick labels.
 pub(super) const TICK: f64 = 11.0;
 /// Widest label of a name on the vertical axis.
 const WIDEST_NAME: f64 = 240.0;
@@ -51,7 +50,6 @@ impl Ruler {
     }
 }
 
-/// Room around a plot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Margins {
     pub(super) left: f64,
@@ -63,7 +61,6 @@ pub(super) struct Margins {
 /// How names under the plot are set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum NameStyle {
-    /// Level.
     Level,
     /// Aslant, every so many.
     Aslant(usize),

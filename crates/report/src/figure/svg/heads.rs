@@ -4,7 +4,6 @@ use super::super::font;
 use super::super::{Mark, On, Panel};
 use super::frame::{Frame, Taken};
 
-/// Size of the labels.
 pub(super) const SIZE: f64 = 10.5;
 /// Height of a row of them.
 pub(super) const ROW: f64 = 14.0;
@@ -12,7 +11,6 @@ pub(super) const ROW: f64 = 14.0;
 const MOST_ROWS: usize = 5;
 /// How far a label may reach beyond the plot, on either side.
 const BEYOND: f64 = 16.0;
-/// Room between two labels.
 const GAP: f64 = 4.0;
 
 /// A label and its place.
@@ -20,9 +18,7 @@ const GAP: f64 = 4.0;
 pub(super) struct Head<'a> {
     pub(super) mark: &'a Mark,
     pub(super) label: String,
-    /// Where its line is.
     pub(super) x: f64,
-    /// Where its words begin.
     pub(super) left: f64,
     /// Rows between it and the plot.
     pub(super) row: usize,

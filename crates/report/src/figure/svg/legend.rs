@@ -11,7 +11,6 @@ const LINE: f64 = 20.0;
 /// Room of the sign before a name.
 const SIGN: f64 = 26.0;
 const GAP: f64 = 20.0;
-/// Longest name.
 const LONGEST: f64 = 320.0;
 
 /// A name and how it is drawn.

@@ -24,7 +24,6 @@ impl Anchor {
     }
 }
 
-/// How a text looks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Words<'a> {
     pub(super) size: f64,
@@ -45,7 +44,6 @@ pub(super) enum Extra<'a> {
     Turned(f64),
 }
 
-/// How a line looks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stroke<'a> {
     pub(super) colour: &'a str,
@@ -64,7 +62,6 @@ impl<'a> Stroke<'a> {
     }
 }
 
-/// A growing document.
 #[derive(Debug, Default)]
 pub(super) struct Markup {
     pub(super) out: String,
@@ -138,7 +135,6 @@ impl Markup {
         ));
     }
 
-    /// A filled path.
     pub(super) fn fill(&mut self, data: &str, colour: &str, opacity: f64) {
         if !data.is_empty() {
             let opacity = opacity_of(opacity);

@@ -9,7 +9,6 @@ use super::markup::{Anchor, Extra, Markup, Stroke, Words, number};
 use crate::number as numbers;
 use std::collections::HashMap;
 
-/// Width of a line.
 const LINE: f64 = 2.0;
 /// More points than these have no markers on their line.
 const MOST_MARKERS: usize = 32;
@@ -19,11 +18,9 @@ const CROWD: usize = 100;
 const SMALL: f64 = 10.0;
 /// Size of numbers on bars that have little room.
 const SMALLEST: f64 = 8.5;
-/// Widest stack.
 const WIDEST_STACK: f64 = 96.0;
 /// Share of a name's room that bars take.
 const BARS: f64 = 0.78;
-/// Widest bar.
 const WIDEST_BAR: f64 = 56.0;
 
 /// What drawing needs beside the series.
@@ -388,7 +385,6 @@ fn stack(
     }
 }
 
-/// Labels at their places.
 fn words(markup: &mut Markup, samples: &[Sample], canvas: &Canvas<'_>) {
     for sample in samples {
         let place = sample.y.and_then(|y| canvas.frame.at(sample.x, y));

@@ -14,16 +14,13 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub struct BurstGpt(Table);
 
-/// Azure: times of day.
 #[derive(Debug, Default)]
 pub struct Azure(Table);
 
 /// Names of the columns for time, prompt and answer.
 type Names = [&'static str; 3];
 
-/// BurstGPT's columns.
 pub const BURST_GPT: Names = ["Timestamp", "Request tokens", "Response tokens"];
-/// Azure's columns.
 pub const AZURE: Names = ["TIMESTAMP", "ContextTokens", "GeneratedTokens"];
 
 impl Reader for BurstGpt {

@@ -74,7 +74,6 @@ pub(super) fn scheduler_bounds(given: &Given, tokens: u64, seqs: u64) -> Vec<Bro
     broken
 }
 
-/// What the scheduler checks.
 pub(super) struct Batch {
     pub tokens: u64,
     pub seqs: u64,

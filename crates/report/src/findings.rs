@@ -26,9 +26,7 @@ const MOST: usize = 12;
 /// Something that the data show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What it is about.
     pub kind: FindingKind,
-    /// The claim.
     pub text: String,
     /// The numbers that support it.
     pub evidence: String,
@@ -85,7 +83,6 @@ pub fn of_run(summary: &Summary, lang: Lang) -> Vec<Finding> {
     .collect()
 }
 
-/// What a sweep shows.
 pub fn of_sweep(report: &SweepReport<'_>) -> Vec<Finding> {
     let lang = report.lang;
     let rows = rows(report);

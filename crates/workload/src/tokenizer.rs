@@ -51,9 +51,7 @@ pub enum TokenizerError {
         "cannot read the tokenizer {path}: {source}; give a tokenizer.json, a model folder, cl100k, o200k or bytes"
     )]
     Unreadable {
-        /// The file or folder.
         path: PathBuf,
-        /// What the system says.
         source: io::Error,
     },
     /// A folder without the file that is needed.
@@ -61,7 +59,6 @@ pub enum TokenizerError {
         "{folder} holds no tokenizer.json; give a model folder that holds one, a tokenizer.json, cl100k, o200k or bytes"
     )]
     NoTokenizer {
-        /// The folder.
         folder: PathBuf,
     },
     /// A folder, or a file, of a tokenizer of another kind.
@@ -75,20 +72,17 @@ pub enum TokenizerError {
     /// A file that stands for one that was not downloaded.
     #[error("{path} is a pointer of Git LFS and not the file itself; fetch it with git lfs pull")]
     Pointer {
-        /// The file.
         path: PathBuf,
     },
     /// The file is not what it should be.
     #[error("{path} is no usable tokenizer.json: {reason}; download it again or use cl100k")]
     Damaged {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
 }
 
-/// Opens a tokenizer.
 pub fn open(name: &TokenizerName) -> Result<Arc<dyn Tokenizer>, TokenizerError> {
     Ok(match name {
         TokenizerName::Cl100k => Arc::new(Tiktoken::cl100k()),

@@ -36,13 +36,10 @@ pub mod why_not;
 
 pub use complete::fault;
 
-/// Language of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lang {
-    /// English.
     #[default]
     En,
-    /// Simplified Chinese.
     Zh,
 }
 

@@ -33,7 +33,6 @@ use journal::Journal;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-/// Most trials at once.
 const MOST_PARALLEL: u32 = 64;
 /// Points that are looked at before a space counts as impossible.
 const LOOKED_AT: usize = 2000;

@@ -20,21 +20,17 @@ pub enum ContinuationError {
     /// The template cannot be read.
     #[error("cannot read --template {path}: {source}; check the path and its permissions")]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// What the system says.
         source: io::Error,
     },
     /// The template is too long to be one.
     #[error("--template {path} is longer than {} MiB; give a file with a few lines of text", template::TOO_LONG >> 20)]
     TooLong {
-        /// The file.
         path: PathBuf,
     },
     /// The template is not text.
     #[error("--template {path} is not UTF-8 text; convert the file to UTF-8 (see iconv)")]
     NotText {
-        /// The file.
         path: PathBuf,
     },
     /// The template lacks a place to fill.
@@ -42,11 +38,8 @@ pub enum ContinuationError {
         "--template {path} does not contain {placeholder}; write it where {stands} should stand"
     )]
     Missing {
-        /// The file.
         path: PathBuf,
-        /// What is missing.
         placeholder: &'static str,
-        /// What would stand there.
         stands: &'static str,
     },
     /// Pieces of so many tokens, and nobody counts them.
@@ -54,7 +47,6 @@ pub enum ContinuationError {
         "pieces of {0} tokens need a tokenizer; give --tokenizer FILE, DIR, cl100k, o200k or bytes, or their length in characters such as {0}chars"
     )]
     TokensWithoutTokenizer(u32),
-    /// No text to continue.
     #[error("there is no text to continue; give a text file that is not empty")]
     NoPieces,
 }

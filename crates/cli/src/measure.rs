@@ -54,13 +54,11 @@ use watch::MetricsSearch;
 
 /// What is to be measured.
 pub struct Point {
-    /// The settings.
     pub scenario: Scenario,
     /// Where its data lie on this machine, if it has any.
     pub data: Option<PathBuf>,
     /// The servers; none means the embedded engine.
     pub targets: Vec<Target>,
-    /// What opens their doors.
     pub keys: Keys,
     /// What to do about the cache of earlier requests.
     pub cache: PrefixCache,
@@ -78,7 +76,6 @@ pub struct Point {
 /// The server's prefix cache before a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrefixCache {
-    /// As it is.
     Kept,
     /// Emptied, where the server offers that.
     Emptied,
@@ -120,17 +117,11 @@ impl Point {
     }
 }
 
-/// A finished run.
 pub struct Measured {
-    /// Its folder.
     pub directory: RunDir,
-    /// What was asked.
     pub scenario: Scenario,
-    /// Where it ran.
     pub environment: Environment,
-    /// How it ended.
     pub ending: Ending,
-    /// The numbers.
     pub summary: Summary,
 }
 

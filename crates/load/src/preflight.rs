@@ -36,23 +36,17 @@ const TRIES: usize = 10;
 /// Output tokens of a preflight request: enough to see whether chunks are tokens.
 const TOKENS: u32 = 16;
 
-/// What the run wants.
 pub struct Wish {
-    /// The servers.
     pub targets: Vec<Target>,
-    /// The ways to them.
     pub networks: Vec<Network>,
-    /// The API, or auto.
     pub api: Api,
     /// The model, if named.
     pub model: Option<String>,
-    /// Headers, secrets among them.
     pub headers: Vec<(String, String)>,
     /// What will be asked; the preflight takes away what is not understood.
     pub ask: Ask,
     /// A prompt like those to come.
     pub content: Content,
-    /// Prompts are token ids.
     pub as_token_ids: bool,
     /// Prompt and output tokens of the longest request that is known, to hold against the
     /// context that the server states.
@@ -64,17 +58,13 @@ pub struct Wish {
     pub chunk_usage: Option<bool>,
     /// Limits on an open connection.
     pub timeouts: Timeouts,
-    /// Never to be shown.
     pub secrets: Secrets,
 }
 
-/// What the preflight learned.
 pub struct Learned {
     /// The ways to the endpoints.
     pub ways: Vec<Way<Network>>,
-    /// The API spoken.
     pub dialect: &'static dyn Dialect,
-    /// What to ask.
     pub ask: Ask,
     /// The same for the run's files.
     pub probe: Probe,

@@ -31,7 +31,6 @@ fn share(part: u64, whole: u64) -> String {
     percent(part as f64 / whole.max(1) as f64)
 }
 
-/// Milliseconds with three digits.
 fn millis(ms: f64) -> String {
     match ms {
         ms if ms >= 100.0 => format!("{ms:.0} ms"),

@@ -16,7 +16,6 @@ use inferometer_catalog::engine::words::{SplitError, split};
 /// Our command line in place of theirs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Translation {
-    /// Whose command it was.
     pub tool: &'static str,
     /// `run` or `sweep`, and its arguments.
     pub words: Vec<String>,
@@ -31,13 +30,11 @@ pub struct Translation {
 /// Why a command line cannot be translated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TranslateError {
-    /// Nothing was given.
     #[error("no command line was given; quote it, or put it after --")]
     Empty,
     /// It is not a plain command.
     #[error("the command line cannot be read: {0}")]
     Split(#[from] SplitError),
-    /// Nobody's command.
     #[error(
         "'{0}' is no benchmark known here; known are: vllm bench serve, benchmark_serving.py, evalscope perf, sglang.bench_serving, MindIE's benchmark, aiperf profile, guidellm run and benchmark"
     )]
@@ -45,11 +42,8 @@ pub enum TranslateError {
     /// A value that is none.
     #[error("--{name} {value} is not {expected}")]
     BadValue {
-        /// The option.
         name: String,
-        /// Its value.
         value: String,
-        /// What it should be.
         expected: &'static str,
     },
 }

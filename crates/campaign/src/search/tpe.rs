@@ -21,7 +21,6 @@ use density::{Reach, alike};
 use rand::{Rng, RngExt};
 use star::{middle, one_change, shuffle};
 
-/// A tree-structured Parzen estimator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tpe;
 

@@ -36,9 +36,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EngineKind {
-    /// vLLM.
     Vllm,
-    /// SGLang.
     Sglang,
     /// Huawei's MindIE, configured by a file.
     Mindie,

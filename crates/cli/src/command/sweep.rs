@@ -148,7 +148,6 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
     })
 }
 
-/// Shows a stored sweep.
 pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
     if let Some(foreign) = options.dialect.foreign() {
         return dialect::show(sweep, foreign, options);

@@ -39,11 +39,8 @@ pub use time_unit::in_readable_time;
 pub struct Figure {
     /// Stable name for files and anchors: `timeline`.
     pub id: String,
-    /// Heading.
     pub title: String,
-    /// Charts, in reading order.
     pub panels: Vec<Panel>,
-    /// How the charts lie.
     pub arrangement: Arrangement,
     /// What a reader must know: points left out, series thinned.
     pub footnotes: Vec<String>,
@@ -59,14 +56,11 @@ pub enum Arrangement {
     Stack,
 }
 
-/// One chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Panel {
     /// Heading; may be empty.
     pub title: String,
-    /// Horizontal axis.
     pub x: Axis,
-    /// Vertical axis.
     pub y: Axis,
     /// What is drawn, the first at the back.
     pub series: Vec<Series>,
@@ -85,7 +79,6 @@ impl Panel {
     }
 }
 
-/// An axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
     /// What it measures; may be empty.
@@ -101,7 +94,6 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis of numbers.
     pub fn new(title: impl Into<String>, unit: &str, scale: Scale) -> Self {
         Axis {
             title: title.into(),
@@ -111,7 +103,6 @@ impl Axis {
         }
     }
 
-    /// An axis of names.
     pub fn of_names(title: impl Into<String>, names: Vec<String>) -> Self {
         Axis::new(title, "", Scale::Category(names))
     }
@@ -140,12 +131,10 @@ pub enum Scale {
     Category(Vec<String>),
 }
 
-/// Values that belong together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// Its name in the legend; an empty one has no entry.
     pub name: String,
-    /// Its colour.
     pub colour: Colour,
     /// How it is drawn, and its values.
     pub shape: Shape,
@@ -156,11 +145,8 @@ pub struct Series {
 pub enum Colour {
     /// One of the palette; series of one number are the same thing in every chart of a figure.
     Nth(usize),
-    /// As it should be.
     Good,
-    /// Wrong.
     Bad,
-    /// In the background.
     Quiet,
 }
 
@@ -173,7 +159,6 @@ pub enum Shape {
     Step(Vec<[f64; 2]>),
     /// A line filled down to the axis.
     Area(Vec<Sample>),
-    /// Points alone.
     Scatter(Vec<Sample>),
     /// Bars over names, beside those of the panel's other series.
     Bars(Vec<Sample>),
@@ -188,7 +173,6 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// There is no value.
     pub fn is_empty(&self) -> bool {
         match self {
             Shape::Line(samples)
@@ -204,14 +188,12 @@ impl Shape {
     }
 }
 
-/// A point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Where; on an axis of names its number.
     pub x: f64,
     /// The value; absent where there is none.
     pub y: Option<f64>,
-    /// The value's interval.
     pub interval: Option<[f64; 2]>,
     /// A word beside the point.
     pub label: Option<String>,
@@ -222,7 +204,6 @@ pub struct Sample {
 /// How a marker is filled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fill {
-    /// With its colour.
     #[default]
     Solid,
     /// Not at all: an outline, for what is less sure.
@@ -270,7 +251,6 @@ impl Sample {
 /// A value with its interval along the horizontal axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
-    /// The value.
     pub value: f64,
     /// Its interval, where known.
     pub interval: Option<[f64; 2]>,
@@ -296,11 +276,8 @@ pub struct Cell {
 pub struct Mark {
     /// The axis that it stands on.
     pub on: On,
-    /// Where on that axis.
     pub at: f64,
-    /// What it says.
     pub label: String,
-    /// What it is.
     pub kind: MarkKind,
 }
 
@@ -316,13 +293,10 @@ pub enum On {
 /// What a line through the chart is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// An objective.
     Objective,
-    /// Where throughput saturates.
     Knee,
     /// The highest load that meets the objectives.
     Capacity,
-    /// A percentile.
     Percentile,
     /// No difference, or another value to compare with.
     Reference,
@@ -331,10 +305,7 @@ pub enum MarkKind {
 /// A part of the horizontal axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shade {
-    /// Its begin.
     pub from: f64,
-    /// Its end.
     pub to: f64,
-    /// What it is.
     pub label: String,
 }

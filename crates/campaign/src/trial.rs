@@ -14,7 +14,6 @@ use serde_json::Value as Json;
 pub struct Proposal {
     /// Counts from 0, the default configuration.
     pub id: u64,
-    /// Why it is tried.
     pub origin: Origin,
     /// The flags that are added to the command; none for the default.
     pub flags: Point,
@@ -30,24 +29,18 @@ pub struct Proposal {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// The command as given.
     Default,
-    /// A known setting.
     Preset(String),
-    /// The searcher's choice.
     Search,
     /// A fresh start of an earlier trial, for the last stage.
     Confirm {
-        /// The trial.
         of: u64,
     },
 }
 
-/// How a trial ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Measured to the end.
     Done,
     /// The engine refused its flags.
     Refused,
@@ -59,13 +52,10 @@ pub enum State {
     Stopped,
 }
 
-/// A trial that ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// What was started.
     #[serde(flatten)]
     pub proposal: Proposal,
-    /// How it ended.
     #[serde(flatten)]
     pub ending: Ending,
 }
@@ -73,7 +63,6 @@ pub struct Trial {
 /// What came of a proposal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ending {
-    /// How it ended.
     pub state: State,
     /// The class of a failure, by the catalogue's word: `no-room-for-kv-cache`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,7 +88,6 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// Measured at these levels.
     pub fn done(measurements: Vec<Measurement>) -> Self {
         Ending {
             measurements,
@@ -154,7 +142,6 @@ impl Ending {
 /// What was measured at one load level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// The level.
     pub load: Level,
     /// `summary.json`'s object, or that of a capacity search.
     pub summary: Json,
@@ -163,13 +150,10 @@ pub struct Measurement {
     pub seconds: Option<f64>,
 }
 
-/// A load level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// So many streams.
     Concurrency(u32),
-    /// Whatever the SLOs allow.
     Capacity,
 }
 
@@ -187,7 +171,6 @@ impl Measurement {
         self.run().get("valid") != Some(&Json::Bool(false))
     }
 
-    /// Requests that failed.
     pub fn failed_requests(&self) -> Option<u64> {
         self.run().pointer("/requests/failed")?.as_u64()
     }

@@ -20,8 +20,8 @@ use inferometer_core::summary::Summary;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-const STYLE: &str = include_str!("site.css");
-const SCRIPT: &str = include_str!("site.js");
+const STYLE: &str = include_str!("site/site.css");
+const SCRIPT: &str = include_str!("site/site.js");
 
 /// Longest name, label or tag that is shown.
 const MOST_CHARS: usize = 200;
@@ -29,7 +29,6 @@ const MOST_CHARS: usize = 200;
 /// One result of the index.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Name of its directory.
     pub name: String,
     /// Its page, as a path from the index; [`page_name`] makes one.
     pub page: String,
@@ -39,9 +38,7 @@ pub struct Entry {
     pub tags: BTreeMap<String, String>,
     /// Wall time of its beginning, RFC 3339.
     pub started: Option<String>,
-    /// What came of it.
     pub state: RunState,
-    /// What it is.
     pub what: Listed,
     /// Where its figures were measured, if it is a sweep.
     pub point: Option<String>,
@@ -310,7 +307,6 @@ fn option(text: impl Text, value: &str) -> String {
     format!("<option value=\"{value}\" {attributes}></option>")
 }
 
-/// Somebody's text in markup.
 fn shown(text: &str) -> String {
     escaped(&clean(text))
 }

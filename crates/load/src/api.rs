@@ -17,25 +17,18 @@ use std::ops::Range;
 /// limit.
 #[derive(Clone, Debug, Default)]
 pub struct Ask {
-    /// Model as served.
     pub model: String,
-    /// Ask for a stream.
     pub stream: bool,
     /// Ask for usage in the stream.
     pub stream_usage: bool,
     /// Ask for usage in every chunk.
     pub chunk_usage: bool,
-    /// Ask to ignore end-of-sequence.
     pub ignore_eos: bool,
     /// Least number of output tokens.
     pub min_tokens: Option<u32>,
-    /// Name of the limit.
     pub limit_field: LimitField,
-    /// Sampling temperature.
     pub temperature: Option<f64>,
-    /// Nucleus sampling.
     pub top_p: Option<f64>,
-    /// Stop sequences.
     pub stop: Vec<String>,
     /// Further fields, which win over all others.
     pub extra: Map<String, Value>,
@@ -91,12 +84,9 @@ impl Ask {
     }
 }
 
-/// What a request says.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
-    /// Earlier in the conversation.
     pub history: &'a [Exchange],
-    /// Now.
     pub content: &'a Content,
 }
 
@@ -132,7 +122,6 @@ pub struct Text {
 }
 
 impl Text {
-    /// What follows.
     pub fn append(&mut self, more: &Text) {
         self.answer.push_str(&more.answer);
         self.aside.push_str(&more.aside);
@@ -166,15 +155,12 @@ pub static COMPLETIONS: &dyn Dialect = &completions::Completions;
 /// What a message of a stream, or a whole answer, says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Message {
-    /// It has a choice.
     pub has_choice: bool,
     /// Characters of text: answer, reasoning and tool calls.
     pub chars: u64,
     /// Some of the text is not reasoning.
     pub has_answer: bool,
-    /// Why the server stopped.
     pub finish: Option<String>,
-    /// Token counts.
     pub usage: Option<Usage>,
     /// An error in place of an answer.
     pub error: Option<String>,
@@ -184,7 +170,6 @@ pub struct Message {
 }
 
 impl Message {
-    /// It carries a token.
     pub fn has_text(&self) -> bool {
         self.chars > 0
     }

@@ -13,7 +13,6 @@ use inferometer_core::work::DataFormat;
 /// What came of reading a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// A row to send.
     Row(Row),
     /// Sound, but nothing to send: a conversation without an answer, a failed request.
     Unusable,
@@ -23,7 +22,6 @@ pub enum Reading {
 
 /// Gives raw rows their meaning, in the order of the file.
 pub trait Reader: Send {
-    /// Reads the next row.
     fn read(&mut self, row: &str) -> Result<Reading, Fault>;
 }
 

@@ -31,7 +31,6 @@ pub struct StudyReport<'a> {
     pub limits: Vec<LimitLine>,
     /// Every trial, in the order of their ids.
     pub trials: Vec<TrialLine>,
-    /// The best configuration.
     pub best: Option<BestLine>,
     /// What can be said of it.
     pub verdict: VerdictLine,
@@ -43,7 +42,6 @@ pub struct StudyReport<'a> {
     pub repeats: usize,
     /// Trials that no other beats in every objective.
     pub pareto: Vec<u64>,
-    /// Flags by importance.
     pub importance: Vec<ImportanceLine>,
     /// Trials that met the SLOs, where the importance is of those alone.
     pub importance_of_met: Option<usize>,
@@ -51,9 +49,7 @@ pub struct StudyReport<'a> {
     pub failures: Vec<(String, usize, Option<String>)>,
     /// Nothing was started: trials were computed on the simulated engine.
     pub is_virtual: bool,
-    /// Where it is kept.
     pub directory: &'a Path,
-    /// In which language.
     pub lang: Lang,
 }
 
@@ -69,18 +65,14 @@ pub struct ObjectiveLine {
 /// A limit that must be kept.
 #[derive(Clone, Debug)]
 pub struct LimitLine {
-    /// As it was written.
     pub slo: String,
     /// What is limited, with its unit: `ttft.p99 ms`.
     pub figure: String,
 }
 
-/// One trial.
 #[derive(Clone, Debug)]
 pub struct TrialLine {
-    /// Its number.
     pub id: u64,
-    /// Why it was tried.
     pub why: Why,
     /// Its flags, as `name=value`.
     pub flags: String,
@@ -94,11 +86,9 @@ pub struct TrialLine {
     pub figures: Vec<Option<f64>>,
     /// The same at each load, where there are several.
     pub by_load: Vec<Vec<Option<f64>>>,
-    /// Requests that failed.
     pub failed_requests: Option<u64>,
     /// What was limited, one for each limit.
     pub limited: Vec<Option<f64>>,
-    /// Device memory in use.
     pub memory_gib: Option<f64>,
 }
 
@@ -114,7 +104,6 @@ impl TrialLine {
 pub enum FlagValue {
     /// One that lies on a scale.
     Number(f64),
-    /// One of several.
     Word(String),
 }
 
@@ -130,17 +119,13 @@ impl std::fmt::Display for FlagValue {
 /// Why a trial was run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The command as given.
     Default,
-    /// A known setting.
     Preset(String),
-    /// The searcher's choice.
     Search,
     /// A fresh start of an earlier trial.
     Again(u64),
 }
 
-/// The best configuration.
 #[derive(Clone, Debug)]
 pub struct BestLine {
     /// The trial that found it.
@@ -174,20 +159,15 @@ pub struct ComparisonLine {
 pub struct ChangeLine {
     /// Its place in the summary.
     pub path: String,
-    /// Relative change.
     pub value: f64,
     /// Low end of its interval.
     pub low: f64,
-    /// High end.
     pub high: f64,
 }
 
-/// What one flag does.
 #[derive(Clone, Debug)]
 pub struct ImportanceLine {
-    /// The flag.
     pub flag: String,
-    /// Its share.
     pub share: f64,
     /// Which way, by its word.
     pub effect: StudyText,

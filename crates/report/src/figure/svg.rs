@@ -17,9 +17,7 @@ use frame::{Foot, Frame, Margins};
 use markup::{Anchor, Extra, Markup, Words, escape, number};
 use plot::Header;
 
-/// Room around the sheet.
 const EDGE: f64 = 26.0;
-/// Room between charts.
 const BETWEEN: [f64; 2] = [34.0, 26.0];
 const TITLE: f64 = 20.0;
 const FOOTNOTE: f64 = 11.0;
@@ -58,7 +56,6 @@ struct Placed<'a> {
     foot: Foot,
 }
 
-/// A figure laid out.
 struct Sheet<'a> {
     figure: &'a Figure,
     legend: Vec<legend::Entry>,
@@ -68,7 +65,6 @@ struct Sheet<'a> {
     height: f64,
 }
 
-/// Charts in a row.
 fn columns(figure: &Figure) -> usize {
     match (figure.arrangement, figure.panels.len()) {
         (Arrangement::Stack, _) | (_, 0 | 1) => 1,

@@ -33,7 +33,6 @@ use writer::{Source, Stretch, Writer};
 /// Why synthetic prompts cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum SyntheticError {
-    /// Lengths cannot be drawn.
     #[error(transparent)]
     Length(#[from] LengthError),
     /// Words of this language have no length that is the same for all tokenizers.

@@ -20,11 +20,9 @@ pub const MOST_POINTS: usize = 100_000;
 pub struct Axis {
     /// The option's name: `concurrency`.
     pub name: String,
-    /// Its values.
     pub values: Values,
 }
 
-/// How axes are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Combination {
     /// Every value with every other.
@@ -37,48 +35,34 @@ pub enum Combination {
 /// Axes that make no points.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum AxesError {
-    /// The same option twice.
     #[error("'{0}' is given twice; give all of its values in one list")]
     Twice(String),
-    /// Lists of different length.
     #[error("--zip needs lists of one length: '{a}' has {a_count} values and '{b}' has {b_count}")]
     UnequalZip {
-        /// One axis.
         a: String,
-        /// Its values.
         a_count: usize,
-        /// The other.
         b: String,
-        /// Its values.
         b_count: usize,
     },
     /// It depends on something that is not there.
     #[error("'{axis}' depends on '{on}', which is no option of this sweep")]
     NoSuchAxis {
-        /// The dependent axis.
         axis: String,
-        /// The missing one.
         on: String,
     },
     /// They depend on each other.
     #[error("'{0}' depends on itself, directly or through others")]
     Circle(String),
-    /// No case fits.
     #[error("'{axis}' has no value for {on}={value}; add a case, or *=VALUE for all others")]
     NoCase {
-        /// The dependent axis.
         axis: String,
-        /// What it depends on.
         on: String,
-        /// The value there.
         value: String,
     },
     /// A derived value cannot be computed.
     #[error("'{axis}': {error}")]
     Derived {
-        /// The axis.
         axis: String,
-        /// Why.
         error: ExpressionError,
     },
     /// More points than anyone waits for.

@@ -24,16 +24,13 @@ use crate::axes::{Expression, ExpressionError};
 pub struct Dimension {
     /// The flag's name, without dashes.
     pub name: String,
-    /// Its values.
     pub domain: Domain,
 }
 
 /// A flag that follows from others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derived {
-    /// The flag's name.
     pub name: String,
-    /// Its value.
     pub expression: Expression,
 }
 
@@ -47,7 +44,6 @@ pub struct Space {
 /// Flags that make no space.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SpaceError {
-    /// Nothing to search.
     #[error(
         "the space is empty; give at least one flag with a range, or preset = \"vllm-scheduler\""
     )]
@@ -55,9 +51,7 @@ pub enum SpaceError {
     /// A flag with values that make no domain.
     #[error("'{flag}': {error}")]
     Domain {
-        /// The flag.
         flag: String,
-        /// Why.
         error: DomainError,
     },
     /// Not a way to give values.
@@ -65,15 +59,12 @@ pub enum SpaceError {
         "'{flag}' has no range; write one of {{ int = [16, 1024], log = true }}, {{ float = [0.8, 0.95] }}, {{ bool = true }}, {{ choice = [16, 32] }} or an expression such as \"min(256, max-num-batched-tokens)\""
     )]
     NoRange {
-        /// The flag.
         flag: String,
     },
     /// The engine has no such flag.
     #[error("{engine} has no flag '{flag}'{nearest}")]
     UnknownFlag {
-        /// The engine's word.
         engine: &'static str,
-        /// As given.
         flag: String,
         /// `; did you mean …`, or a remedy.
         nearest: String,
@@ -81,33 +72,24 @@ pub enum SpaceError {
     /// A choice that says neither on nor off.
     #[error("'{flag}' is on or off, and '{word}' says neither; write {{ bool = true }}")]
     NoSwitch {
-        /// The flag.
         flag: String,
-        /// As given.
         word: String,
     },
-    /// No such preset.
     #[error("there is no preset '{given}'; there are {known}")]
     UnknownPreset {
-        /// As given.
         given: String,
-        /// All of them.
         known: String,
     },
     /// An expression over flags that are not searched.
     #[error("'{flag}' depends on '{on}', which is not searched; give it a range too")]
     NotSearched {
-        /// The derived flag.
         flag: String,
-        /// The missing one.
         on: String,
     },
     /// An expression that cannot be read.
     #[error("'{flag}': {error}")]
     Expression {
-        /// The derived flag.
         flag: String,
-        /// Why.
         error: ExpressionError,
     },
 }

@@ -27,7 +27,6 @@ pub use two_samples::{Shift, hodges_lehmann, mann_whitney, permutation};
 /// A statistic and how likely chance alone gives one as large.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Test {
-    /// The statistic.
     pub statistic: f64,
     /// Probability under the null hypothesis.
     pub p_value: f64,

@@ -26,14 +26,12 @@ use std::collections::HashSet;
 pub struct Observation {
     /// The values of the searched flags, as the engine ran with them.
     pub point: Point,
-    /// What came of it.
     pub outcome: Outcome,
 }
 
 /// What came of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It was measured.
     Measured {
         /// What is wanted, larger is better; as many in every observation.
         objectives: Vec<f64>,
@@ -51,13 +49,11 @@ pub enum Outcome {
 pub struct Ask<'a> {
     /// What may be varied.
     pub space: &'a Space,
-    /// What the engine refuses.
     pub rules: &'a dyn Rules,
     /// What was tried, in order.
     pub past: &'a [Observation],
     /// What is being tried now.
     pub pending: &'a [Point],
-    /// Seed of all randomness.
     pub seed: u64,
 }
 

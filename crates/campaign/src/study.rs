@@ -30,31 +30,23 @@ use std::path::PathBuf;
 /// A study that can be run: its space is not empty, its goal has a direction, its budget an end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
-    /// What is started.
     pub engine: Engine,
-    /// What is varied.
     pub space: Space,
     /// How its server is talked to.
     pub connection: ConnectionOptions,
-    /// What is sent.
     pub work: WorkOptions,
     /// How it is sent; the levels are in `levels`.
     pub load: LoadOptions,
     /// Load levels measured on each start: starting takes longer than measuring.
     pub levels: Vec<Level>,
-    /// What is wanted.
     pub goal: Goal,
-    /// When to end.
     pub budget: Budget,
-    /// Who chooses the points.
     pub searcher: SearcherName,
-    /// Seed of the searcher.
     pub seed: u64,
     /// How the result is confirmed.
     pub last_stage: LastStage,
 }
 
-/// What is started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Engine {
     /// The command that the flags of a trial are added to.
@@ -67,14 +59,12 @@ pub struct Engine {
     pub url: Option<String>,
     /// How to stop what a wrapper started.
     pub stop: Option<String>,
-    /// Longest wait for readiness.
     pub start_timeout: Span,
     /// What the user knows of the engine: `parallel <= 64`.
     pub rules: Vec<String>,
 }
 
 impl Engine {
-    /// Which engine it is.
     pub fn kind(&self) -> EngineKind {
         match self.config {
             Some(_) => EngineKind::Mindie,
@@ -94,9 +84,7 @@ impl Engine {
 /// When a study ends, whichever comes first; the last stage comes on top.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
-    /// Starts of the engine.
     pub trials: u64,
-    /// Time.
     pub hours: Option<f64>,
 }
 
@@ -107,16 +95,12 @@ impl Budget {
     }
 }
 
-/// Who chooses the points.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SearcherName {
-    /// All of the grid.
     Grid,
-    /// By chance.
     Random,
     /// By chance, and given up early.
     Halving(Halving),
-    /// By what was learned.
     Tpe,
     /// A program that speaks [`crate::search::external`].
     External(Vec<String>),

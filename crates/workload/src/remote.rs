@@ -71,7 +71,6 @@ impl Default for Patience {
 pub enum Progress {
     /// Another process downloads the same file; it is waited for.
     Waiting,
-    /// Bytes came.
     Received {
         /// Bytes on disk, those of earlier calls included.
         bytes: u64,
@@ -85,13 +84,11 @@ pub enum Progress {
 pub struct Fetcher {
     /// Folder of what was downloaded.
     pub cache: PathBuf,
-    /// Hubs or their mirrors.
     pub endpoints: Endpoints,
     /// Sent to the endpoint of Hugging Face and to no other host.
     pub hugging_face_token: Option<Secret>,
     /// `http://[USER:PASSWORD@]HOST:PORT`; none is used unless given.
     pub proxy: Option<Secret>,
-    /// Timeouts and retries.
     pub patience: Patience,
 }
 

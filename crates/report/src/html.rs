@@ -34,22 +34,17 @@ pub struct Page {
     pub lang: Lang,
     /// The same report in English and in Chinese, made of the same data.
     pub editions: [Edition; 2],
-    /// Every number, for programs.
     pub numbers: Value,
 }
 
 /// A report in one language.
 #[derive(Clone, Debug)]
 pub struct Edition {
-    /// Its language.
     pub lang: Lang,
-    /// Heading of the page.
     pub title: String,
     /// The numbers that are looked at first.
     pub headlines: Vec<Headline>,
-    /// What is said.
     pub doc: Doc,
-    /// What is drawn.
     pub figures: Vec<Figure>,
 }
 
@@ -62,8 +57,8 @@ pub fn page(lang: Lang, numbers: Value, edition: impl Fn(Lang) -> Edition) -> Pa
     }
 }
 
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const STYLE: &str = include_str!("html/page.css");
+const SCRIPT: &str = include_str!("html/page.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
                       script-src 'unsafe-inline'; img-src data: blob:; font-src data:";
 

@@ -27,13 +27,11 @@ pub const SCHEMA: &str = "inferometer.compare/1";
 /// Runs that belong together: repeats, or a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// Its name for people.
     pub name: String,
     /// Its runs, at any number of points.
     pub runs: Vec<RunSample>,
 }
 
-/// How to compare.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Ratios within this of 1 are the same: 0.03 for 3 %.
@@ -49,7 +47,6 @@ pub struct Settings {
     pub primary: Option<Metric>,
     /// What to compare; the primary is compared in any case.
     pub metrics: Vec<Metric>,
-    /// Seed of the resampling.
     pub seed: u64,
 }
 
@@ -66,7 +63,6 @@ impl Default for Settings {
     }
 }
 
-/// The answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// `inferometer.compare/1`.
@@ -75,7 +71,6 @@ pub struct Comparison {
     pub baseline: String,
     /// Nothing speaks against any comparison.
     pub comparable: bool,
-    /// What does, in English.
     pub why_not: Vec<String>,
     /// The same, for reports in any language.
     #[serde(skip)]
@@ -98,21 +93,16 @@ pub struct Row {
     pub group: String,
     /// The figure, by its place in the summary.
     pub metric: Metric,
-    /// This metric decides.
     pub primary: bool,
-    /// The load.
     pub point: Point,
     /// The baseline's value (geometric mean over runs).
     pub a: Option<f64>,
-    /// The group's.
     pub b: Option<f64>,
     /// b / a.
     pub ratio: Option<f64>,
     /// Low end of the ratio's 95 % interval.
     pub low: Option<f64>,
-    /// High end.
     pub high: Option<f64>,
-    /// What it means.
     pub verdict: Verdict,
     /// Chance of a difference as large if there is none: of the primary metric corrected for the
     /// number of loads, of the others for the number of metrics.
@@ -133,11 +123,9 @@ pub struct Row {
 pub enum Verdict {
     /// It is better than the baseline.
     Better,
-    /// It is worse.
     Worse,
     /// It differs by less than the margin.
     Same,
-    /// The data cannot tell.
     Unknown,
 }
 
@@ -159,7 +147,6 @@ pub enum Basis {
     FewSamples,
     /// Requests of one run each, too few to show its own noise.
     FewWaves,
-    /// Figures alone.
     Nothing,
 }
 
@@ -178,20 +165,15 @@ words!(Basis {
 pub struct Unpaired {
     /// The group that has it.
     pub group: String,
-    /// The point.
     pub point: Point,
 }
 
 /// Runs of a group that are one run several times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Copies {
-    /// The group.
     pub group: String,
-    /// Where.
     pub point: Point,
-    /// Runs that were given.
     pub runs: usize,
-    /// Runs that differ.
     pub distinct: usize,
 }
 

@@ -100,14 +100,12 @@ pub struct Target {
     pub tier: usize,
 }
 
-/// What to search for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// What a level is: `rate` or `concurrency`.
     pub over: String,
     /// The objectives, at least one.
     pub targets: Vec<Target>,
-    /// First level.
     pub start: f64,
     /// No level below this is tried.
     pub floor: f64,
@@ -125,15 +123,12 @@ pub struct Settings {
 /// A search that cannot be.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CapacityError {
-    /// Nothing to meet.
     #[error("a capacity needs an objective; give one as in --slo ttft.p99=1s")]
     NoTarget,
     /// A share that no sample can show.
     #[error("'{name}' asks for a share of {share}; give one above 0 and below 1, such as 0.99")]
     BadShare {
-        /// The target.
         name: String,
-        /// Its share.
         share: f64,
     },
     /// Levels that are no levels.
@@ -141,11 +136,8 @@ pub enum CapacityError {
         "cannot search between {floor} and {ceiling} from {start}; give levels above 0 that rise from the lowest (--lowest) over the first (--start) to the highest (--highest)"
     )]
     BadLevels {
-        /// Lowest level.
         floor: f64,
-        /// First level.
         start: f64,
-        /// Highest level.
         ceiling: f64,
     },
     /// A tolerance that is none.
@@ -156,9 +148,7 @@ pub enum CapacityError {
         "{budget} requests cannot carry '{name}', which needs {least} at its confirmation alone; allow more"
     )]
     BudgetTooSmall {
-        /// The target.
         name: String,
-        /// Requests allowed.
         budget: u64,
         /// Least sample of its percentile.
         least: u64,

@@ -54,7 +54,6 @@ enum Cutter {
     place.display()
 )]
 pub struct TokenizerError {
-    /// The file or folder.
     pub place: PathBuf,
     /// What is wrong with it.
     pub why: String,

@@ -28,16 +28,11 @@ use run::Run;
 use tally::{Answer, Row, Tally};
 use timeline::Accumulated;
 
-/// What surrounds the records.
 #[derive(Clone, Copy, Debug)]
 pub struct RunContext<'a> {
-    /// What was asked.
     pub scenario: &'a Scenario,
-    /// Where it ran.
     pub environment: &'a Environment,
-    /// How it ended.
     pub ending: &'a Ending,
-    /// Language of the doubts.
     pub lang: Lang,
 }
 
@@ -94,12 +89,10 @@ impl<'a> Folding<'a> {
         }
     }
 
-    /// Takes a record.
     pub fn add(&mut self, record: &Record) {
         self.tally.add(record);
     }
 
-    /// The summary of all.
     pub fn finish(self) -> Folded {
         conclude(self.context, self.tally)
     }
