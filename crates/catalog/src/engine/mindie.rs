@@ -26,10 +26,6 @@ pub struct Config {
 /// `ServerConfig`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
-#[expect(
-    missing_docs,
-    reason = "the engine's own names; data/engine/mindie.toml explains them"
-)]
 pub struct Server {
     pub ip_address: String,
     pub management_ip_address: String,
@@ -115,10 +111,6 @@ impl Default for Deploy {
 /// One entry of `ModelConfig`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
-#[expect(
-    missing_docs,
-    reason = "the engine's own names; data/engine/mindie.toml explains them"
-)]
 pub struct Model {
     pub model_name: String,
     pub model_weight_path: String,
@@ -144,10 +136,6 @@ impl Default for Model {
 /// `ScheduleConfig`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
-#[expect(
-    missing_docs,
-    reason = "the engine's own names; data/engine/mindie.toml explains them"
-)]
 pub struct Schedule {
     pub template_type: String,
     pub template_name: String,
