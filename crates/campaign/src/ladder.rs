@@ -1,6 +1,6 @@
 //! When to end a ladder of rising load early: what lies beyond would cost time and tell nothing.
 
-use inferometer_core::scenario::BadValue;
+use inferometer_core::value::BadValue;
 use std::fmt;
 use std::str::FromStr;
 

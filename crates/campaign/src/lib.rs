@@ -5,6 +5,7 @@
 pub mod axes;
 pub mod capacity;
 pub mod ladder;
+pub mod number_paths;
 pub mod search;
 pub mod space;
 pub mod study;

@@ -12,7 +12,6 @@ use crate::command::tune::TuneArguments;
 use crate::launch::EngineArguments;
 use anyhow::Context;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
-use inferometer_core::message::Lang;
 use inferometer_core::options::{
     ConnectionOptions, Count, FormatName, LoadOptions, ObjectiveOptions, Options, RunOptions,
     WorkOptions,
@@ -20,8 +19,9 @@ use inferometer_core::options::{
 use inferometer_core::slo::Slo;
 use inferometer_core::units::Span;
 use inferometer_core::work::{Filter, PromptLength, TokenizerName};
-use inferometer_report::dialect::Dialect;
-use inferometer_report::figure::theme::Theme;
+use inferometer_dialect::Dialect;
+use inferometer_page::figure::theme::Theme;
+use inferometer_text::Lang;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -285,7 +285,7 @@ pub(crate) fn theme(text: &str) -> Result<Theme, String> {
 
 /// A language by its word.
 pub fn lang(text: &str) -> Result<Lang, String> {
-    Lang::from_word(text).ok_or_else(|| "choose en or zh".into())
+    text.parse().map_err(|_| "choose en or zh".into())
 }
 
 /// `inferometer report`.

@@ -1,6 +1,6 @@
 //! Where the certificate of `doctor` is kept, for later runs.
 
-use inferometer_core::certificate::Certificate;
+use inferometer_load::certificate::Certificate;
 use std::path::PathBuf;
 
 fn path() -> Option<PathBuf> {

@@ -4,13 +4,14 @@
 use crate::measure::fold;
 use crate::output::language;
 use anyhow::{Context, bail};
-use inferometer_core::compare::{Definition, Group, Point, RunSample, Series};
-use inferometer_core::fold::RunContext;
-use inferometer_core::run_dir::RunDir;
+use inferometer_analysis::compare::{Definition, Group, RunSample, Series};
+use inferometer_analysis::fold::RunContext;
+use inferometer_core::point::Point;
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::Summary;
-use inferometer_core::sweep_dir::SweepDir;
 use inferometer_import::{Found, Stored, measured, read_path};
+use inferometer_store::run_dir::RunDir;
+use inferometer_store::sweep_dir::SweepDir;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

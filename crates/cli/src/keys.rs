@@ -2,12 +2,12 @@
 //! written.
 
 use anyhow::{Context, bail};
-use inferometer_core::hostile::Secrets;
 use inferometer_core::options::Options;
 use inferometer_core::scenario::Connection;
 use inferometer_engine::Access;
 use inferometer_load::connect::base64;
 use inferometer_load::http::Target;
+use inferometer_text::hostile::Secrets;
 use std::path::PathBuf;
 
 /// Headers with their secrets, and what must never be written.

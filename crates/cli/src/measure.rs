@@ -18,15 +18,10 @@ use crate::launch::Flags;
 use crate::progress::Progress;
 use crate::work::{self, WorkJobs};
 use anyhow::{Context, bail};
+use inferometer_analysis::fold::RunContext;
 use inferometer_core::environment::{EndCause, Ending, Environment, Health, StartedEngine};
-use inferometer_core::fold::RunContext;
-use inferometer_core::hostile::Secrets;
-use inferometer_core::journal::Header;
-use inferometer_core::message::Lang;
-use inferometer_core::message::progress::ProgressText;
 use inferometer_core::note::{Known, Note};
 use inferometer_core::options::Options;
-use inferometer_core::run_dir::RunDir;
 use inferometer_core::scenario::{Connection, Scenario, ServerMetrics, Shape, Stagger};
 use inferometer_core::summary::Summary;
 use inferometer_core::work::{History, PromptSource, Work};
@@ -41,6 +36,11 @@ use inferometer_load::instrument::{
 use inferometer_load::preflight::Learned;
 use inferometer_load::recorder::{Recorder, TokenCount, Watch};
 use inferometer_load::setup::{Jobs, Setup, Talk};
+use inferometer_report::message::progress::ProgressText;
+use inferometer_store::journal::Header;
+use inferometer_store::run_dir::RunDir;
+use inferometer_text::Lang;
+use inferometer_text::hostile::Secrets;
 use inferometer_workload::{Content, Workload};
 use plan::{
     Planned, PlannedRhythm, default_workers, measured_phase, most_streams, warmup_phase,

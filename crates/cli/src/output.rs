@@ -5,19 +5,20 @@ use crate::arguments::{Format, OutputOptions};
 use crate::measure::{fold_beside, records};
 use crate::pictures::{self, Kind};
 use anyhow::{Context, bail};
+use inferometer_analysis::fold::{Folded, RunContext};
 use inferometer_core::environment::{Ending, Environment};
-use inferometer_core::fold::{Folded, RunContext};
-use inferometer_core::message::Lang;
-use inferometer_core::run_dir::RunDir;
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::{SloOutcome, Summary};
-use inferometer_report::dialect::Source;
-use inferometer_report::figure::course::Course;
-use inferometer_report::figure::{self, Figure};
+use inferometer_dialect::Source;
+use inferometer_page::figure::Figure;
+use inferometer_page::text::{Paint, TextStyle};
+use inferometer_page::{html, markdown, text};
+use inferometer_report::chart::course::Course;
 use inferometer_report::html::run::RunPage;
 use inferometer_report::run::{Detail, RunReport, compose};
-use inferometer_report::text::{Paint, TextStyle};
-use inferometer_report::{csv, dialect, html, json, markdown, text};
+use inferometer_report::{csv, json};
+use inferometer_store::run_dir::RunDir;
+use inferometer_text::Lang;
 use std::io::{IsTerminal, Write};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -228,8 +229,8 @@ fn render(run: &Shown<'_>, options: &OutputOptions, format: Format) -> anyhow::R
             ending: run.ending,
         };
         return Ok(Rendered::Whole(match format {
-            Format::Json => dialect::json(foreign, &source)? + "\n",
-            _ => dialect::text(foreign, &source)?,
+            Format::Json => inferometer_dialect::json(foreign, &source)? + "\n",
+            _ => inferometer_dialect::text(foreign, &source)?,
         }));
     }
     Ok(Rendered::Whole(match format {
@@ -265,14 +266,14 @@ pub fn page_of(run: &Shown<'_>, lang: Lang) -> anyhow::Result<String> {
             ending: run.ending,
             directory: run.directory.path(),
         };
-        html::render(&html::run::compose_page(&page, lang))
+        html::render(&inferometer_report::html::run::compose_page(&page, lang))
     })
 }
 
 fn figures_of(run: &Shown<'_>, lang: Lang) -> anyhow::Result<Vec<Figure>> {
     with_drawn(run, lang, |drawn| {
         let clock = run.scenario.connection.sim_clock;
-        figure::run::all(&drawn.summary(lang), &drawn.course, clock, lang)
+        inferometer_report::chart::run::all(&drawn.summary(lang), &drawn.course, clock, lang)
     })
 }
 
@@ -303,7 +304,7 @@ pub fn language(asked: Option<Lang>) -> Lang {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"]
             .into_iter()
             .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))?;
-        Lang::from_word(locale.get(..2)?)
+        locale.get(..2)?.parse().ok()
     };
     asked.or_else(from_locale).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
 //! Figures as files: one for each, or the only one where it was named.
 
 use anyhow::{Context, bail};
-use inferometer_report::figure::theme::Theme;
-use inferometer_report::figure::{Figure, font, png, svg};
+use inferometer_page::figure::theme::Theme;
+use inferometer_page::figure::{Figure, font, png, svg};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

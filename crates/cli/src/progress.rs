@@ -1,9 +1,9 @@
 //! What is shown while a run goes on: one line that changes on a terminal, a plain line every
 //! ten seconds elsewhere, nothing when quiet. It reads snapshots and cannot slow the driver.
 
-use inferometer_core::message::Lang;
-use inferometer_core::message::progress::ProgressText;
 use inferometer_load::live::Snapshot;
+use inferometer_report::message::progress::ProgressText;
+use inferometer_text::Lang;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 

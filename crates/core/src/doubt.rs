@@ -1,11 +1,25 @@
 //! Doubts: typed reasons to distrust a run. Each says what was seen and what to do.
 
-use crate::record::words;
 use serde::{Deserialize, Serialize};
 
 /// How much a doubt matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum Severity {
     Note,
     /// The numbers may mislead.
@@ -13,11 +27,23 @@ pub enum Severity {
     Invalid,
 }
 
-words!(Severity { Note => "note", Warn => "warn", Invalid => "invalid" });
-
 /// Kinds of doubt that a single run can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum DoubtCode {
     /// planned ≠ ok + failed + cut + unsent.
     LostRequests,
@@ -61,29 +87,3 @@ pub enum DoubtCode {
     /// Every request failed, or none ended: there is nothing to measure.
     NothingMeasured,
 }
-
-words!(DoubtCode {
-    LostRequests => "lost-requests",
-    ShrunkConcurrency => "shrunk-concurrency",
-    UnfilledStreams => "unfilled-streams",
-    ClientLate => "client-late",
-    ClientBusy => "client-busy",
-    Interrupted => "interrupted",
-    Failures => "failures",
-    Resent => "resent",
-    FewSamples => "few-samples",
-    OutputLengths => "output-lengths",
-    OutputCapped => "output-capped",
-    InputLengths => "input-lengths",
-    TokenSource => "token-source",
-    ChunkNotToken => "chunk-not-token",
-    WarmCache => "warm-cache",
-    RepeatedPrompts => "repeated-prompts",
-    NoSteadyState => "no-steady-state",
-    Overload => "overload",
-    Stalls => "stalls",
-    AllAtOnce => "all-at-once",
-    InStep => "in-step",
-    ServerDied => "server-died",
-    NothingMeasured => "nothing-measured",
-});

@@ -2,7 +2,6 @@
 //! run ended. Stored as `environment.json` at the start and `ending.json` at the end.
 
 use crate::note::Note;
-use crate::record::words;
 use crate::units::Offset;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -112,17 +111,31 @@ pub struct Probe {
 }
 
 /// Names of the limit of output tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum LimitField {
     /// `max_tokens`.
     #[default]
+    #[strum(serialize = "max_tokens")]
     MaxTokens,
     /// `max_completion_tokens`.
+    #[strum(serialize = "max_completion_tokens")]
     MaxCompletionTokens,
 }
-
-words!(LimitField { MaxTokens => "max_tokens", MaxCompletionTokens => "max_completion_tokens" });
 
 /// Known when the run has ended. Without it, the run was killed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -148,8 +161,22 @@ pub struct Ending {
     pub health: Health,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum EndCause {
     /// All was sent and answered, or the time was over.
     #[default]
@@ -164,15 +191,6 @@ pub enum EndCause {
     /// It was killed: nothing was written at the end.
     Killed,
 }
-
-words!(EndCause {
-    Complete => "complete",
-    Signal => "signal",
-    StopCondition => "stop-condition",
-    Precise => "precise",
-    Watchdog => "watchdog",
-    Killed => "killed",
-});
 
 /// The server after the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! Lengths of prompts and answers as users ask for them.
 
-use crate::units::serde_as_text;
+use crate::value::serde_as_text;
 use rand::Rng;
 use rand_distr::{Distribution as _, LogNormal, Normal, Uniform};
 use std::fmt;

@@ -21,6 +21,7 @@ use crate::length::LengthSpec;
 use crate::scenario::*;
 use crate::slo::Slo;
 use crate::units::Span;
+use crate::value::{BadValue, JsonObject, Tag};
 use crate::work::*;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

@@ -29,7 +29,7 @@ pub fn sort(values: &mut [f64]) {
 }
 
 /// Chance that a tail claim may be wrong by luck.
-pub(crate) const TAIL_RISK: f64 = 0.01;
+pub const TAIL_RISK: f64 = 0.01;
 
 /// Least sample for a claim about a percentile (in percent) at 99 % confidence when nothing
 /// exceeds it: the smallest n with pⁿ ≤ 1 %. Absent where no sample is large enough.
@@ -65,7 +65,7 @@ impl Distribution {
     }
 
     /// From ranks, the mean and the sum of squared differences from it.
-    pub(crate) fn from_ranks(
+    pub fn from_ranks(
         n: u64,
         at: impl Fn(u64) -> f64,
         mean: f64,

@@ -100,8 +100,21 @@ pub struct BareChunk {
 }
 
 /// Kinds of messages without a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum BareKind {
     /// Has a choice, but no text: role only, or empty.
     Empty,
@@ -144,8 +157,24 @@ pub struct Failure {
     pub detail: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum Phase {
     /// Looking up the host's name.
     Resolve,
@@ -161,8 +190,24 @@ pub enum Phase {
     Timeout,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum FailureClass {
     /// The name has no address.
     NameNotFound,
@@ -201,75 +246,22 @@ pub enum FailureClass {
     RequestTimeout,
 }
 
-/// Gives an enum of unit variants its kebab-case word, both ways, from one list.
-macro_rules! words {
-    ($type:ident { $($variant:ident => $word:literal),+ $(,)? }) => {
-        impl $type {
-            /// Every value.
-            pub const ALL: &'static [$type] = &[$($type::$variant),+];
-
-            /// The word used in files and reports.
-            pub fn word(self) -> &'static str {
-                match self { $($type::$variant => $word),+ }
-            }
-
-            /// The value of a word.
-            pub fn from_word(word: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|value| value.word() == word)
-            }
-        }
-
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.word())
-            }
-        }
-    };
-}
-pub(crate) use words;
-
-words!(Phase {
-    Resolve => "resolve",
-    Connect => "connect",
-    Tls => "tls",
-    Send => "send",
-    Status => "status",
-    Stream => "stream",
-    Truncated => "truncated",
-    Timeout => "timeout",
-});
-
-words!(FailureClass {
-    NameNotFound => "name-not-found",
-    Refused => "refused",
-    Disconnected => "disconnected",
-    Network => "network",
-    TlsFailed => "tls-failed",
-    Unauthorized => "unauthorized",
-    NotFound => "not-found",
-    ContextExceeded => "context-exceeded",
-    RateLimited => "rate-limited",
-    BadRequest => "bad-request",
-    Redirected => "redirected",
-    ServerError => "server-error",
-    InBandError => "in-band-error",
-    EmptyStream => "empty-stream",
-    BadStream => "bad-stream",
-    CutStream => "cut-stream",
-    ConnectTimeout => "connect-timeout",
-    ReadTimeout => "read-timeout",
-    RequestTimeout => "request-timeout",
-});
-
-words!(BareKind {
-    Empty => "empty",
-    Finish => "finish",
-    NoChoice => "no-choice",
-});
-
 /// Where the number of output tokens comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum TokenSource {
     Usage,
     /// Our tokenizer, applied to the text after the run.
@@ -277,12 +269,6 @@ pub enum TokenSource {
     /// Nothing says so; the number is absent.
     None,
 }
-
-words!(TokenSource {
-    Usage => "usage",
-    Retokenized => "retokenized",
-    None => "none",
-});
 
 impl Record {
     pub fn is_done(&self) -> bool {
@@ -494,12 +480,12 @@ mod tests {
 
     #[test]
     fn words_and_serde_agree() {
-        for class in FailureClass::ALL {
+        for class in FailureClass::VARIANTS {
             let json = serde_json::to_string(class).unwrap();
             assert_eq!(json, format!("\"{class}\""));
-            assert_eq!(FailureClass::from_word(class.word()), Some(*class));
+            assert_eq!(class.into_str().parse(), Ok(*class));
         }
-        for phase in Phase::ALL {
+        for phase in Phase::VARIANTS {
             assert_eq!(
                 serde_json::to_string(phase).unwrap(),
                 format!("\"{phase}\"")

@@ -3,10 +3,10 @@
 //! `options` holds what a user typed; resolving it gives a `Scenario`, and `Scenario::options`
 //! gives back a file that repeats it.
 
-use crate::judge::Thresholds;
-use crate::record::words;
 use crate::slo::Slo;
-use crate::units::{Span, serde_as_text};
+use crate::thresholds::Thresholds;
+use crate::units::Span;
+use crate::value::{BadValue, JsonObject, Tag, serde_as_text};
 use crate::work::Work;
 use std::fmt;
 use std::path::PathBuf;
@@ -156,15 +156,24 @@ pub struct Ramp {
     pub over: Span,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case", const_into_str, parse_err_ty = BadValue, parse_err_fn = BadValue::choose::<RampCurve>)]
 pub enum RampCurve {
     /// By the same amount each second.
     Linear,
     /// By the same factor each second.
     Exponential,
 }
-
-words!(RampCurve { Linear => "linear", Exponential => "exponential" });
 
 /// Spacing of arrivals in an open loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -193,7 +202,19 @@ impl Objectives {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case", const_into_str, parse_err_ty = BadValue, parse_err_fn = BadValue::choose::<Api>)]
 pub enum Api {
     /// Found from the URL and the server.
     #[default]
@@ -203,8 +224,6 @@ pub enum Api {
     /// `/v1/completions`.
     Completions,
 }
-
-words!(Api { Auto => "auto", Chat => "chat", Completions => "completions" });
 
 /// Spread of the first wave in a closed loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -236,7 +255,19 @@ impl Rate {
 }
 
 /// How time passes for the simulated engine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case", const_into_str, parse_err_ty = BadValue, parse_err_fn = BadValue::choose::<SimClock>)]
 pub enum SimClock {
     /// As it does for everyone: a server is started and measured.
     #[default]
@@ -244,8 +275,6 @@ pub enum SimClock {
     /// As fast as it can be computed: there is no server and no client.
     Virtual,
 }
-
-crate::record::words!(SimClock { Real => "real", Virtual => "virtual" });
 
 /// A reason to end a run early.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -262,53 +291,9 @@ pub enum StopWhen {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Until(pub f64);
 
-/// `key=value`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tag {
-    pub key: String,
-    pub value: String,
-}
-
-/// A JSON object given as text.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JsonObject(pub serde_json::Map<String, serde_json::Value>);
-
-/// A value that an option does not take, with what it takes.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{given}' is not possible; {takes}")]
-pub struct BadValue {
-    given: String,
-    takes: &'static str,
-}
-
-impl BadValue {
-    /// What was given, and what may be.
-    pub fn new(given: &str, takes: &'static str) -> Self {
-        BadValue {
-            given: given.to_owned(),
-            takes,
-        }
-    }
-}
-
-/// Implements `FromStr` for an enum of words.
-macro_rules! from_words {
-    ($type:ident, $takes:literal) => {
-        impl FromStr for $type {
-            type Err = BadValue;
-            fn from_str(text: &str) -> Result<Self, BadValue> {
-                Self::from_word(text.trim()).ok_or_else(|| BadValue::new(text, $takes))
-            }
-        }
-        serde_as_text!($type);
-    };
-}
-
-pub(crate) use from_words;
-
-from_words!(Api, "choose auto, chat or completions");
-from_words!(SimClock, "choose real or virtual");
-from_words!(RampCurve, "choose linear or exponential");
+serde_as_text!(Api);
+serde_as_text!(SimClock);
+serde_as_text!(RampCurve);
 
 impl FromStr for Stagger {
     type Err = BadValue;
@@ -459,46 +444,10 @@ impl fmt::Display for StopWhen {
     }
 }
 
-impl FromStr for Tag {
-    type Err = BadValue;
-    fn from_str(text: &str) -> Result<Self, BadValue> {
-        match text.split_once('=') {
-            Some((key, value)) if !key.trim().is_empty() => Ok(Tag {
-                key: key.trim().to_owned(),
-                value: value.trim().to_owned(),
-            }),
-            _ => Err(BadValue::new(text, "write KEY=VALUE")),
-        }
-    }
-}
-
-impl fmt::Display for Tag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.key, self.value)
-    }
-}
-
-impl FromStr for JsonObject {
-    type Err = BadValue;
-    fn from_str(text: &str) -> Result<Self, BadValue> {
-        serde_json::from_str(text)
-            .map(JsonObject)
-            .map_err(|_| BadValue::new(text, "write a JSON object such as {\"top_k\": 20}"))
-    }
-}
-
-impl fmt::Display for JsonObject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = serde_json::to_string(&self.0).map_err(|_| fmt::Error)?;
-        f.write_str(&text)
-    }
-}
-
 serde_as_text!(Stagger);
 serde_as_text!(ServerMetrics);
 serde_as_text!(Warmup);
 serde_as_text!(Rate);
 serde_as_text!(StopWhen);
 serde_as_text!(Until);
-serde_as_text!(Tag);
 serde_as_text!(JsonObject);

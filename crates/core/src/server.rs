@@ -1,18 +1,9 @@
-//! The server's own view of a run: what it, its devices and its host said while the client
-//! measured, on the run's clock.
-//!
-//! The watcher appends [`Sample`]s to a file; the [`ServerSummary`] and the [`Explanation`] of
-//! the tail are pure functions of samples and records, so that they come out the same from
-//! yesterday's run.
+//! What a server, its devices and its host said of themselves while the client measured.
 
-mod division;
-mod explain;
-mod file;
+mod explanation;
 mod sample;
-mod stall;
 mod summary;
 
-pub use explain::{Cause, Evidence, Explained, Explanation, Part, explain};
-pub use file::{SampleWriter, read_samples};
+pub use explanation::{Cause, Evidence, Explained, Explanation, Part};
 pub use sample::{DeviceState, EngineState, HostState, Sample, Total};
-pub use summary::{DeviceSummary, HostSummary, Level, ServerSummary, summarize};
+pub use summary::{DeviceSummary, HostSummary, Level, ServerSummary};

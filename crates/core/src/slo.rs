@@ -1,7 +1,8 @@
 //! Objectives: limits that each request must meet, or that a percentile of the run must.
 
 use crate::record::Record;
-use crate::units::{Span, serde_as_text};
+use crate::units::Span;
+use crate::value::serde_as_text;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -17,7 +18,19 @@ pub struct Slo {
 }
 
 /// Latencies that can be limited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum SloMetric {
     Ttft,
     /// Time to the first token that is not reasoning.
@@ -30,15 +43,6 @@ pub enum SloMetric {
     MaxGap,
     E2e,
 }
-
-crate::record::words!(SloMetric {
-    Ttft => "ttft",
-    FirstAnswer => "first-answer",
-    Tpot => "tpot",
-    Itl => "itl",
-    MaxGap => "max-gap",
-    E2e => "e2e",
-});
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SloScope {
@@ -76,7 +80,7 @@ impl FromStr for Slo {
                 (metric, SloScope::Percentile(percent))
             }
         };
-        let metric = SloMetric::from_word(metric.trim()).ok_or_else(bad)?;
+        let metric = metric.trim().parse().map_err(|_| bad())?;
         Ok(Slo {
             metric,
             scope,
@@ -151,6 +155,8 @@ impl Slo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::{Chunks, Outcome, Usage};
+    use crate::units::Offset;
 
     #[test]
     fn objectives_read_back_as_written() {
@@ -181,7 +187,25 @@ mod tests {
     }
 
     fn verdict(slo: &str, change: impl Fn(&mut Record)) -> Option<bool> {
-        let mut record = crate::fold::testing::answer(0, 0.0, 50.0, 8, 10.0);
+        let chunks: Vec<Offset> = (5..13).map(|tick| Offset(tick * 10_000_000)).collect();
+        let mut record = Record {
+            sent: Some(Offset(0)),
+            first_byte: chunks.first().copied(),
+            first_answer: chunks.first().copied(),
+            end: chunks.last().copied(),
+            chunks: Chunks {
+                same_read: vec![false; chunks.len()],
+                at: chunks,
+                tokens: None,
+            },
+            outcome: Outcome::Done,
+            usage: Some(Usage {
+                output: Some(8),
+                ..Usage::default()
+            }),
+            streamed: true,
+            ..Record::default()
+        };
         change(&mut record);
         slo.parse::<Slo>().unwrap().verdict(&record)
     }

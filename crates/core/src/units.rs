@@ -1,5 +1,6 @@
 //! Units as types: a point on the run's clock, and a span of time as users write it.
 
+pub use crate::value::serde_as_text;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::NonZero;
@@ -153,46 +154,6 @@ impl fmt::Display for Span {
         match nanos {
             0 => f.write_str("0s"),
             _ => write!(f, "{nanos}ns"),
-        }
-    }
-}
-
-/// Serialises a type by its `Display` and reads it by its `FromStr`, so that a file holds
-/// what the command line takes.
-macro_rules! serde_as_text {
-    ($type:ty) => {
-        impl serde::Serialize for $type {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-
-        impl<'de> serde::Deserialize<'de> for $type {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = $crate::units::TextOrNumber::deserialize(deserializer)?.into_text();
-                text.parse().map_err(serde::de::Error::custom)
-            }
-        }
-    };
-}
-pub(crate) use serde_as_text;
-
-/// What a TOML file may hold where the command line takes a word: `rate = 5` as well as
-/// `rate = "inf"`.
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub(crate) enum TextOrNumber {
-    Text(String),
-    Whole(i64),
-    Real(f64),
-}
-
-impl TextOrNumber {
-    pub(crate) fn into_text(self) -> String {
-        match self {
-            TextOrNumber::Text(text) => text,
-            TextOrNumber::Whole(number) => number.to_string(),
-            TextOrNumber::Real(number) => number.to_string(),
         }
     }
 }

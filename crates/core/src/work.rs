@@ -10,9 +10,9 @@ pub use synthetic::{
 };
 
 use crate::length::LengthSpec;
-use crate::record::words;
-use crate::scenario::{BadValue, JsonObject, from_words};
-use crate::units::{Span, serde_as_text};
+use crate::units::Span;
+use crate::value::serde_as_text;
+use crate::value::{BadValue, JsonObject};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -108,7 +108,19 @@ pub struct Conversation {
 }
 
 /// Where the answers in a conversation's history come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case", const_into_str, parse_err_ty = BadValue, parse_err_fn = BadValue::choose::<History>)]
 pub enum History {
     /// What the server itself answered.
     #[default]
@@ -116,9 +128,7 @@ pub enum History {
     /// What the data set holds.
     Data,
 }
-
-words!(History { Server => "server", Data => "data" });
-from_words!(History, "choose server or data");
+serde_as_text!(History);
 
 /// A tokenizer by name or place.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use inferometer_catalog::engine::mindie::{Config, ConfigError, LARGEST_FILE};
 use inferometer_catalog::engine::value::switch;
 use inferometer_catalog::engine::{EngineKind, flag, nearest};
-use inferometer_core::hostile::printable;
+use inferometer_text::hostile::printable;
 use serde_json::Value;
 use std::fs;
 use std::io::{self, Write};
@@ -33,10 +33,7 @@ pub enum ConfigCopyError {
     },
     /// A word that says neither on nor off.
     #[error("{key} is on or off, and '{word}' says neither; write true or false")]
-    NoSwitch {
-        key: String,
-        word: String,
-    },
+    NoSwitch { key: String, word: String },
 }
 
 fn meant(nearest: &[String]) -> String {

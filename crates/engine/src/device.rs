@@ -4,8 +4,8 @@
 use crate::exit::Exit;
 use crate::tool;
 use inferometer_catalog::engine::{DeviceClass, DeviceKind};
-use inferometer_core::hostile::printable;
 use inferometer_core::server::DeviceState;
+use inferometer_text::hostile::printable;
 use std::time::Duration;
 
 /// What `nvidia-smi` is asked for, in the order in which [`read_nvidia_smi`] takes it.

@@ -3,7 +3,7 @@
 use crate::exit::Exit;
 use crate::log::excerpt;
 use inferometer_catalog::engine::{EngineKind, Fact, FailureClass, failure};
-use inferometer_core::hostile::printable;
+use inferometer_text::hostile::printable;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Short questions to a server that may answer anything: bounded in time and size, never
 //! redirected, never through a proxy.
 
-use inferometer_core::hostile::printable;
+use inferometer_text::hostile::printable;
 use std::time::Duration;
 use ureq::Agent;
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
@@ -36,10 +36,7 @@ pub enum HttpError {
     BadCertificate(String),
     /// Nobody answered, or not in time, or not in HTTP.
     #[error("no answer from {url}: {why}")]
-    NoAnswer {
-        url: String,
-        why: String,
-    },
+    NoAnswer { url: String, why: String },
 }
 
 #[derive(Clone, Debug)]

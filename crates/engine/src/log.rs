@@ -1,6 +1,6 @@
 //! Logs of engines, read within bounds: they may be gigabytes long and hold any bytes.
 
-use inferometer_core::hostile::printable;
+use inferometer_text::hostile::printable;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};

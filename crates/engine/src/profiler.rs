@@ -1,7 +1,7 @@
 //! The engine's own profiler, around the measured part.
 
 use crate::http::{Access, Client, HttpError, origin};
-use inferometer_core::hostile::printable;
+use inferometer_text::hostile::printable;
 use std::time::Duration;
 
 /// Writing a trace takes minutes.

@@ -156,7 +156,7 @@ impl std::fmt::Display for Leftover {
             .map(String::as_str)
             .take(6)
             .collect();
-        let command = inferometer_core::hostile::printable(&command.join(" "), 120);
+        let command = inferometer_text::hostile::printable(&command.join(" "), 120);
         let pid = self.entry.pid;
         match self.state {
             LeftoverState::InUse => {
@@ -175,7 +175,7 @@ impl std::fmt::Display for Leftover {
             }
             LeftoverState::Unreached => {
                 let stop = self.entry.stop.as_deref().unwrap_or_default().join(" ");
-                let stop = inferometer_core::hostile::printable(&stop, 120);
+                let stop = inferometer_text::hostile::printable(&stop, 120);
                 write!(
                     f,
                     "`{command}` may still run elsewhere: its stop command failed; try `{stop}`, then delete {}",

@@ -1,7 +1,7 @@
 //! Rules that a user gives about the flags of an engine that we do not know:
 //! `max-batch <= max-tokens`, `threads >= 1`, `mode in fast|exact`.
 
-use inferometer_core::hostile::printable;
+use inferometer_text::hostile::printable;
 use std::str::FromStr;
 
 /// A rule about one flag of a command.

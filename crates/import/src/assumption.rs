@@ -1,7 +1,7 @@
 //! What had to be assumed to read a result.
 
-use inferometer_core::message::Lang;
-use inferometer_core::message::import_assumptions::AssumptionText as Text;
+use crate::assumption_texts::AssumptionText as Text;
+use inferometer_text::Lang;
 use serde::{Deserialize, Serialize};
 
 /// Something that a source does not say and that its numbers need.
@@ -25,9 +25,7 @@ pub enum Assumption {
         name: String,
     },
     /// The client's command does not say how many prompts it sends.
-    DefaultPrompts {
-        count: u64,
-    },
+    DefaultPrompts { count: u64 },
     /// The client's command does not say its request rate, which then has no limit.
     DefaultRate,
     /// In words, as imports of older versions have it.

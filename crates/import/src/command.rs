@@ -188,7 +188,7 @@ pub(crate) fn safe(text: &str) -> String {
             _ => words.push(word.to_owned()),
         }
     }
-    inferometer_core::hostile::printable(&words.join(" "), 4000)
+    inferometer_text::hostile::printable(&words.join(" "), 4000)
 }
 
 fn is_secret(name: &str) -> bool {

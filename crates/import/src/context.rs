@@ -4,7 +4,7 @@ use crate::assumption::Assumption;
 use crate::command::{self, Command};
 use crate::found::{Found, Tool};
 use crate::notes::{Notes, bare};
-use inferometer_core::hostile::printable;
+use inferometer_text::hostile::printable;
 use serde_json::Value;
 
 /// vLLM's benchmark sends this many prompts unless told otherwise, since its first version.

@@ -1,9 +1,9 @@
 //! Reasons to distrust an imported result, in the words of the judge of runs.
 
+use crate::doubt_texts::ImportDoubtText as Text;
 use crate::found::Twice;
 use inferometer_core::doubt::Severity;
-use inferometer_core::message::Lang;
-use inferometer_core::message::import_doubts::ImportDoubtText as Text;
+use inferometer_text::Lang;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Kinds of doubt that an import can have.

@@ -7,7 +7,7 @@ use crate::found::Twice;
 use crate::label::{Field, Label, Sample};
 use crate::quantity::{Quantity, Unit, convert};
 use crate::summary::{ImportedSlo, ImportedSummary, Spread, Stat};
-use inferometer_core::hostile::printable;
+use inferometer_text::hostile::printable;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -219,7 +219,7 @@ impl Beside {
             parallel: after("parallel_").or(single("parallel").and_then(count)),
             number: after("number_").or(single("number").and_then(count)),
             rate: single("rate").filter(|rate| *rate > 0.0),
-            model: model.map(|model| inferometer_core::hostile::printable(model, 200)),
+            model: model.map(|model| inferometer_text::hostile::printable(model, 200)),
         }
     }
 }

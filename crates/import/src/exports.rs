@@ -87,7 +87,7 @@ pub(crate) fn aiperf(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
     let model = config
         .and_then(|config| config.pointer("/endpoint/model_names/0"))
         .and_then(Value::as_str);
-    found.label = model.map(|model| inferometer_core::hostile::printable(model, 200));
+    found.label = model.map(|model| inferometer_text::hostile::printable(model, 200));
     Some(found)
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn guidellm(object: &Map<String, Value>, lines: (usize, usize)) -> Op
             .get("type_")
             .or_else(|| strategy.get("type"))
             .and_then(Value::as_str);
-        found_label = kind.map(|kind| inferometer_core::hostile::printable(kind, 80));
+        found_label = kind.map(|kind| inferometer_text::hostile::printable(kind, 80));
         let streams = ["streams", "concurrency", "max_concurrency"]
             .iter()
             .find_map(|key| float(strategy.get(*key)));

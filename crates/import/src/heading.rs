@@ -7,7 +7,7 @@ use crate::found::{Found, Tool};
 use crate::label::Field;
 use crate::notes::{Notes, bare};
 use crate::quantity::leading_number;
-use inferometer_core::hostile::printable;
+use inferometer_text::hostile::printable;
 use std::collections::BTreeMap;
 
 /// Lines right above a result in which its load may be announced.

@@ -34,7 +34,7 @@ pub(crate) fn recognise(object: Map<String, Value>, lines: (usize, usize)) -> It
             result.label = result
                 .label
                 .take()
-                .or_else(|| name.map(|name| inferometer_core::hostile::printable(name, 200)));
+                .or_else(|| name.map(|name| inferometer_text::hostile::printable(name, 200)));
             Item::Result(Box::new(result))
         }
         None => Item::Unknown,

@@ -1,9 +1,9 @@
 //! Doubts about one result: what its own numbers cannot all be.
 
 use crate::doubt::Doubt;
+use crate::doubt_texts::ImportDoubtText as Text;
 use crate::summary::{ImportedSummary, Spread};
 use inferometer_core::doubt::Severity::{Invalid, Warn};
-use inferometer_core::message::import_doubts::ImportDoubtText as Text;
 use inferometer_core::quantile::least_samples;
 use serde_json::Value;
 

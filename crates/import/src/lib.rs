@@ -8,10 +8,12 @@
 mod across;
 mod aiperf_records;
 mod assumption;
+mod assumption_texts;
 mod block;
 mod command;
 mod context;
 mod doubt;
+mod doubt_texts;
 mod draft;
 mod evalscope;
 mod evalscope_database;
@@ -49,7 +51,7 @@ pub use summary::{
 };
 
 use inferometer_core::doubt::Severity;
-use inferometer_core::message::Lang;
+use inferometer_text::Lang;
 use notes::{Notes, plain_width};
 
 /// What is looked for, to say of a file in which nothing was found.

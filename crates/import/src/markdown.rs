@@ -9,7 +9,7 @@ use crate::notes::Notes;
 use crate::quantity::{Quantity, Unit, leading_number, quantity, rate};
 use crate::table::Table;
 use crate::time_unit;
-use inferometer_core::hostile::printable;
+use inferometer_text::hostile::printable;
 
 /// Lines under a table that may say more about all its columns.
 const LARGEST_FOOT: usize = 6;

@@ -126,7 +126,7 @@ impl Pending {
                 continue;
             };
             if name == "ModelName" && !matches!(cell.as_str(), "" | "/") {
-                self.label = Some(inferometer_core::hostile::printable(cell, 200));
+                self.label = Some(inferometer_text::hostile::printable(cell, 200));
             }
             let Some(quantity) = quantity(cell) else {
                 continue;

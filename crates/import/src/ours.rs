@@ -2,8 +2,7 @@
 
 use crate::found::{Found, Tool};
 use crate::summary::{ImportedSummary, Spread};
-use inferometer_core::compare::Point;
-use inferometer_core::doubt::DoubtCode;
+use inferometer_core::point::Point;
 use inferometer_core::record::TokenSource;
 use inferometer_core::summary::{
     Accounts, Client, Concurrency, Distribution, Latencies, SCHEMA, SloResult, Speed, StatedDoubt,
@@ -106,7 +105,7 @@ impl ImportedSummary {
         let latency = &self.latency;
         let doubts = self.doubts.iter().filter_map(|doubt| {
             Some(StatedDoubt {
-                code: DoubtCode::from_word(doubt.code.name())?,
+                code: doubt.code.name().parse().ok()?,
                 severity: doubt.severity,
                 text: doubt.text.clone(),
                 remedy: doubt.remedy.clone(),

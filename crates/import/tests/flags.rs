@@ -1,8 +1,8 @@
 //! Each flag of impossible data: raised by its cause and by nothing else, in every form of text
 //! in which people keep results.
 
-use inferometer_core::message::Lang;
 use inferometer_import::{Found, doubts, read};
+use inferometer_text::Lang;
 
 fn codes(found: &Found) -> Vec<&'static str> {
     found.doubts.iter().map(|doubt| doubt.code.name()).collect()

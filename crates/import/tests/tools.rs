@@ -1,7 +1,7 @@
 //! Each tool's results, in English and Chinese, from files of our own in `fixtures/import`.
 
-use inferometer_core::message::Lang;
 use inferometer_import::{Found, Imported, Tool, read};
+use inferometer_text::Lang;
 use serde_json::{Value, json};
 
 fn fixture(name: &str) -> Imported {

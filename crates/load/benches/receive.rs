@@ -5,7 +5,6 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use inferometer_core::hostile::Secrets;
 use inferometer_core::record::Record;
 use inferometer_core::units::Offset;
 use inferometer_load::answer::{AnswerReader, Progress};
@@ -16,6 +15,7 @@ use inferometer_load::flight::{Flight, Sink};
 use inferometer_load::live::Live;
 use inferometer_load::sse::SseParser;
 use inferometer_sim::null::{NullConfig, NullServer};
+use inferometer_text::hostile::Secrets;
 use std::hint::black_box;
 use std::num::NonZeroU32;
 use std::sync::Arc;

@@ -7,7 +7,7 @@
 //! streams were busy, as a share of what they would be without any delay.
 
 use inferometer_core::quantile::{quantile, sort};
-use inferometer_core::run_dir::RunDir;
+use inferometer_store::run_dir::RunDir;
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::io::Write;

@@ -5,11 +5,11 @@ use crate::api::{Decoder, Dialect, Message, Text};
 use crate::failure::{failure, of_status};
 use crate::http::{BodyDecoder, Head};
 use crate::sse::{Event, SseParser};
-use inferometer_core::hostile::printable;
 use inferometer_core::record::{
     BareChunk, BareKind, Failure, FailureClass, Outcome, Phase, Record, Usage,
 };
 use inferometer_core::units::Offset;
+use inferometer_text::hostile::printable;
 
 /// Longest body that is kept whole: an answer without a stream, or an error.
 const LONGEST_BODY: usize = 64 << 20;

@@ -3,11 +3,11 @@
 use crate::api::Text;
 use crate::live::Live;
 use crate::recorder::{Entries, Left};
-use inferometer_core::hostile::Secrets;
-use inferometer_core::journal::{Entry, Progress};
 use inferometer_core::record::{Chunks, FailureClass, Outcome, Record};
 use inferometer_core::slo::Slo;
 use inferometer_core::units::Offset;
+use inferometer_store::journal::{Entry, Progress};
+use inferometer_text::hostile::Secrets;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;

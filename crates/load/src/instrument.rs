@@ -13,10 +13,10 @@ use crate::recorder::Entries;
 use crate::setup::{Place, Prepared, Setup};
 use crate::worker::{Part, Rhythm, Stop, Worker};
 use inferometer_core::environment::EndCause;
-use inferometer_core::hostile::Secrets;
 use inferometer_core::scenario::{StopWhen, Until};
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::units::Offset;
+use inferometer_text::hostile::Secrets;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -137,10 +137,7 @@ pub struct Phase {
 
 pub enum PhaseLoad {
     /// Streams, whose beginnings are spread over a time.
-    Closed {
-        streams: u32,
-        stagger: Duration,
-    },
+    Closed { streams: u32, stagger: Duration },
     /// Arrivals at due times, with a cap.
     Open {
         /// Due times of the sessions from the beginning of the phase.

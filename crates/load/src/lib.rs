@@ -6,6 +6,7 @@
 
 pub mod answer;
 pub mod api;
+pub mod certificate;
 pub mod clock;
 pub mod connect;
 pub mod exchange;

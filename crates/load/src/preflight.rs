@@ -21,10 +21,10 @@ use crate::setup::Way;
 use find::Site;
 use inferometer_core::content::Content;
 use inferometer_core::environment::{LimitField, Probe};
-use inferometer_core::hostile::{Secrets, printable};
 use inferometer_core::note::{Known, Note};
 use inferometer_core::record::{Failure, FailureClass, Outcome, Record};
 use inferometer_core::scenario::Api;
+use inferometer_text::hostile::{Secrets, printable};
 use std::sync::Arc;
 
 /// Characters of a server's text in an error message.

@@ -3,9 +3,9 @@
 use crate::api::Text;
 use crate::clock::stand_back;
 use crate::refusal;
-use inferometer_core::journal::{Entry, JournalWriter};
 use inferometer_core::record::Record;
-use inferometer_core::run_dir::StorageError;
+use inferometer_store::journal::{Entry, JournalWriter};
+use inferometer_store::run_dir::StorageError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};

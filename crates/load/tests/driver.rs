@@ -2,8 +2,6 @@
 //! recorded, to the nanosecond and on any machine.
 
 use inferometer_core::content::Content;
-use inferometer_core::hostile::Secrets;
-use inferometer_core::journal::Entry;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Record};
 use inferometer_core::units::Offset;
 use inferometer_core::work::History;
@@ -17,6 +15,8 @@ use inferometer_load::pace::Pacer;
 use inferometer_load::recorder::Left;
 use inferometer_load::setup::{Job, Jobs, Place, Setup, Talk, WARMUP_SESSION, Way};
 use inferometer_load::worker::{Part, Rhythm, Stop, Worker};
+use inferometer_store::journal::Entry;
+use inferometer_text::hostile::Secrets;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;

@@ -11,11 +11,11 @@
 #[allow(dead_code)]
 mod made_up;
 
+use inferometer_analysis::fold::{RunContext, fold};
 use inferometer_core::environment::{EndCause, Ending, Environment};
-use inferometer_core::fold::{RunContext, fold};
-use inferometer_core::message::Lang;
-use inferometer_core::parquet_file::RecordsWriter;
-use inferometer_core::run_dir::RunDir;
+use inferometer_store::parquet_file::RecordsWriter;
+use inferometer_store::run_dir::RunDir;
+use inferometer_text::Lang;
 use made_up::{Load, VLLM};
 use std::error::Error;
 

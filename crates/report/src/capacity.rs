@@ -1,27 +1,30 @@
 //! A search for capacity as a document: the answer first, then how it was found.
 
-use crate::doc::{Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict};
-use crate::figure::curve::{Latency, throughput_latency};
-use crate::figure::ladder::{Ladder, LadderSeries};
-use crate::figure::level::axis_name;
-use crate::figure::search::{self, Objective, Search};
-use crate::figure::{Figure, Level, Shape, Shown};
-use crate::number;
+use crate::chart::curve::{Latency, throughput_latency};
+use crate::chart::ladder::{Ladder, LadderSeries};
+use crate::chart::level::axis_name;
+use crate::chart::search::{self, Objective, Search};
+use crate::chart::{Level, Shown};
+use crate::message::capacity::CapacityText;
+use crate::message::figures::FigureText;
+use crate::message::notes::NoteText;
+use crate::message::setup::SetupText;
+use crate::message::sweep::SweepText;
 use crate::run::shell_word;
 use crate::sweep::tradeoff;
-use inferometer_core::capacity::{
+use inferometer_analysis::compare::Metric;
+use inferometer_campaign::capacity::stored::{
     Capacity, Edge, ProbeLine, ProbeVerdict, SearchEnding, TierCapacity,
 };
-use inferometer_core::compare::Metric;
-use inferometer_core::message::Lang;
-use inferometer_core::message::capacity::CapacityText;
-use inferometer_core::message::figures::FigureText;
-use inferometer_core::message::notes::NoteText;
-use inferometer_core::message::setup::SetupText;
-use inferometer_core::message::sweep::SweepText;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::Summary;
+use inferometer_page::doc::{
+    Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict,
+};
+use inferometer_page::figure::{Figure, Shape};
+use inferometer_page::number;
+use inferometer_text::Lang;
 use std::path::Path;
 
 /// The search as a document.

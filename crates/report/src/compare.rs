@@ -7,12 +7,13 @@ mod table;
 pub use csv::csv;
 pub use figures::figures;
 
-use crate::doc::{Block, Doc, Note, Pair, Section, Tone, Verdict as Judgement};
-use crate::number;
-use inferometer_core::compare::{Comparison, Group, Metric, Point, Row, Verdict};
-use inferometer_core::message::Lang;
-use inferometer_core::message::compare::{CompareText, ComparedMetric};
-use inferometer_core::message::punctuation::PunctuationText;
+use crate::message::compare::{CompareText, ComparedMetric};
+use inferometer_analysis::compare::{Comparison, Group, Metric, Row, Verdict};
+use inferometer_core::point::Point;
+use inferometer_page::doc::{Block, Doc, Note, Pair, Section, Tone, Verdict as Judgement};
+use inferometer_page::number;
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 use std::collections::BTreeSet;
 
 /// A comparison and what it was made of.

@@ -50,7 +50,7 @@ impl Value {
 
 /// A text that a spreadsheet does not take for a formula.
 pub(crate) fn harmless(text: &str) -> String {
-    let text = inferometer_core::hostile::printable(text, usize::MAX);
+    let text = inferometer_text::hostile::printable(text, usize::MAX);
     match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => format!("'{text}"),
         false => text,
@@ -109,7 +109,7 @@ impl Columns {
         let doubts: Vec<&str> = summary
             .doubts
             .iter()
-            .map(|doubt| doubt.code.word())
+            .map(|doubt| doubt.code.into_str())
             .collect();
         self.text("doubts", &doubts.join(";"));
     }
@@ -186,7 +186,7 @@ impl Columns {
         self.whole("tokens_input", summary.tokens.input);
         self.whole("tokens_output", summary.tokens.output);
         self.whole("tokens_cached", summary.tokens.cached);
-        self.text("tokens_source", summary.tokens.source.word());
+        self.text("tokens_source", summary.tokens.source.into_str());
         self.real("chars_per_token", summary.tokens.chars_per_token);
         let latency = &summary.latency;
         for (name, sample) in [

@@ -1,12 +1,12 @@
 //! What `inferometer data` shows: a data set at a glance, and what is wrong with it.
 
-use crate::doc::{Bar, Block, Doc, Note, Pair, Section, Tone};
-use crate::number;
-use inferometer_core::message::data::DataText;
-use inferometer_core::message::numbers::NumbersText;
-use inferometer_core::message::punctuation::PunctuationText;
-use inferometer_core::message::{Lang, fill};
-use inferometer_core::survey::{Arrivals, Lengths, Packing, Survey};
+use crate::message::data::DataText;
+use crate::message::numbers::NumbersText;
+use inferometer_page::doc::{Bar, Block, Doc, Note, Pair, Section, Tone};
+use inferometer_page::number;
+use inferometer_text::punctuation::PunctuationText;
+use inferometer_text::{Lang, fill};
+use inferometer_workload::survey::{Arrivals, Lengths, Packing, Survey};
 
 /// Fewer lengths than this are no distribution to look at.
 const LEAST_FOR_PICTURE: u64 = 10;

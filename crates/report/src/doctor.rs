@@ -1,13 +1,14 @@
 //! What `inferometer doctor` shows: the certificate of a client's host, and what a server
 //! understands.
 
-use crate::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Unit};
-use crate::number;
-use inferometer_core::certificate::Certificate;
+use crate::message::doctor::DoctorText;
+use crate::message::notes;
+use crate::message::setup::SetupText;
 use inferometer_core::environment::Probe;
-use inferometer_core::message::doctor::DoctorText;
-use inferometer_core::message::setup::SetupText;
-use inferometer_core::message::{Lang, fill};
+use inferometer_load::certificate::Certificate;
+use inferometer_page::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Unit};
+use inferometer_page::number;
+use inferometer_text::{Lang, fill};
 
 /// The certificate as a document.
 pub fn certificate(certificate: &Certificate, kept: Option<&str>, lang: Lang) -> Doc {
@@ -101,7 +102,7 @@ pub fn server(probe: &Probe, notes: &[inferometer_core::note::Note], lang: Lang)
             DoctorText::TokenIds.text(lang),
             probe.token_ids == Some(true),
         ),
-        (probe.limit_field.word(), true),
+        (probe.limit_field.into_str(), true),
     ];
     let understood = understood
         .iter()
@@ -131,7 +132,11 @@ pub fn server(probe: &Probe, notes: &[inferometer_core::note::Note], lang: Lang)
         pairs.push(Pair::new(DoctorText::Context.text(lang), context));
     }
     let mut blocks = vec![Block::Pairs(pairs)];
-    blocks.extend(notes.iter().map(|note| Block::Paragraph(note.text(lang))));
+    blocks.extend(
+        notes
+            .iter()
+            .map(|note| Block::Paragraph(notes::text(note, lang))),
+    );
     Doc {
         sections: vec![Section::plain(blocks)],
     }

@@ -11,13 +11,13 @@ mod turn;
 
 pub use knee::{Knee, KneeBasis, knee};
 
-use crate::doc::{Block, Pair, Section};
+use crate::message::findings::FindingText as Text;
 use crate::sweep::ladder::ladders;
 use crate::sweep::{SweepReport, rows};
-use inferometer_core::message::Lang;
-use inferometer_core::message::findings::FindingText as Text;
-use inferometer_core::message::punctuation::PunctuationText;
 use inferometer_core::summary::Summary;
+use inferometer_page::doc::{Block, Pair, Section};
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 use serde::Serialize;
 
 /// Findings that a report tells; the list is to be short.

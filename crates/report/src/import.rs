@@ -8,18 +8,18 @@ mod ladder;
 pub use csv::csv;
 pub use ladder::{figures, findings};
 
-use crate::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Tone, Unit, Verdict};
 use crate::findings::section as findings_section;
-use crate::number;
+use crate::message::import::ImportText;
+use crate::message::numbers::NumbersText;
+use crate::message::verdict::VerdictText;
 use crate::severity;
-use inferometer_core::compare::Point;
 use inferometer_core::doubt::Severity;
-use inferometer_core::message::Lang;
-use inferometer_core::message::import::ImportText;
-use inferometer_core::message::numbers::NumbersText;
-use inferometer_core::message::punctuation::PunctuationText;
-use inferometer_core::message::verdict::VerdictText;
+use inferometer_core::point::Point;
 use inferometer_core::summary::Summary;
+use inferometer_page::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Tone, Unit, Verdict};
+use inferometer_page::number;
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportReport {

@@ -10,16 +10,17 @@ pub(crate) mod setup;
 mod trouble;
 mod work;
 
-use crate::doc::{Block, Command, Doc, Pair, Section, Tone, Verdict};
-use crate::{findings, number};
+use crate::findings;
+use crate::message::setup::SetupText;
+use crate::message::verdict::VerdictText;
 use inferometer_core::doubt::Severity;
 use inferometer_core::environment::{Ending, Environment};
-use inferometer_core::message::punctuation::PunctuationText;
-use inferometer_core::message::setup::SetupText;
-use inferometer_core::message::verdict::VerdictText;
-use inferometer_core::message::{Lang, Text, fill};
 use inferometer_core::scenario::{Scenario, Shape};
 use inferometer_core::summary::{SloOutcome, SloResult, Summary};
+use inferometer_page::doc::{Block, Command, Doc, Pair, Section, Tone, Verdict};
+use inferometer_page::number;
+use inferometer_text::punctuation::PunctuationText;
+use inferometer_text::{Lang, Text, fill};
 use std::path::Path;
 
 /// What a report of a run is made of.

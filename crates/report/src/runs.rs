@@ -1,14 +1,14 @@
 //! The list that `inferometer runs` shows: one line a run, sweep or search, the newest
 //! first.
 
-use crate::doc::{Block, Cell, Column, Doc, Section, Table, Tone, Unit};
-use crate::number;
-use inferometer_core::message::Lang;
-use inferometer_core::message::numbers::NumbersText;
-use inferometer_core::message::runs::RunsText;
-use inferometer_core::message::setup::SetupText;
-use inferometer_core::message::verdict::VerdictText;
+use crate::message::numbers::NumbersText;
+use crate::message::runs::RunsText;
+use crate::message::setup::SetupText;
+use crate::message::verdict::VerdictText;
 use inferometer_core::scenario::Shape;
+use inferometer_page::doc::{Block, Cell, Column, Doc, Section, Table, Tone, Unit};
+use inferometer_page::number;
+use inferometer_text::Lang;
 
 /// One stored run, sweep or search.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,9 +35,7 @@ pub enum Listed {
     /// A run, and when its requests were sent; absent where that cannot be read.
     Run(Option<Shape>),
     /// A sweep of so many points; its figures are those of its best valid one.
-    Sweep {
-        points: usize,
-    },
+    Sweep { points: usize },
     /// A search for the highest load, and what it found.
     Capacity {
         /// `rate` or `concurrency`.
@@ -46,13 +44,9 @@ pub enum Listed {
         value: Option<f64>,
     },
     /// A study of launch flags; its figures are those of its best configuration.
-    Study {
-        trials: usize,
-    },
+    Study { trials: usize },
     /// So many results of another tool.
-    Import {
-        results: usize,
-    },
+    Import { results: usize },
 }
 
 impl Listed {

@@ -1,8 +1,8 @@
 //! How much a doubt matters, as a word and as a tone.
 
-use crate::doc::Tone;
+use crate::message::verdict::VerdictText;
 use inferometer_core::doubt::Severity;
-use inferometer_core::message::verdict::VerdictText;
+use inferometer_page::doc::Tone;
 
 pub(crate) fn word(severity: Severity) -> VerdictText {
     match severity {

@@ -4,21 +4,22 @@
 //! Names, labels and tags are hostile: in markup they are escaped, in the embedded JSON nothing
 //! can end the script element, and the script writes text, never markup.
 
-use crate::figure::metric_name::{MetricUnit, metric_name, unit_of};
-use crate::number;
+use crate::chart::metric_name::{MetricUnit, metric_name, unit_of};
+use crate::message::numbers::NumbersText;
+use crate::message::runs::RunsText;
+use crate::message::site::SiteText;
+use crate::message::verdict::VerdictText;
 use crate::runs::{Listed, RunState, minute};
-use inferometer_core::compare::Metric;
-use inferometer_core::hostile::printable;
-use inferometer_core::message::numbers::NumbersText;
-use inferometer_core::message::page::PageText;
-use inferometer_core::message::runs::RunsText;
-use inferometer_core::message::site::SiteText;
-use inferometer_core::message::verdict::VerdictText;
-use inferometer_core::message::{Lang, Text};
+use inferometer_analysis::compare::Metric;
 use inferometer_core::scenario::Shape;
 use inferometer_core::summary::Summary;
+use inferometer_page::html::ControlText;
+use inferometer_page::number;
+use inferometer_text::hostile::printable;
+use inferometer_text::{Lang, Text};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use strum::VariantArray as _;
 
 const STYLE: &str = include_str!("site/site.css");
 const SCRIPT: &str = include_str!("site/site.js");
@@ -107,7 +108,7 @@ pub fn index(entries: &[Entry], lang: Lang) -> String {
          <script type=\"application/json\" id=\"data\">{data}</script>\n\
          <script>{SCRIPT}</script>\n",
         title = both(SiteText::Title),
-        theme = both(PageText::Theme),
+        theme = both(ControlText::Theme),
         search = attributes(SiteText::Search),
         all_kinds = option(SiteText::AllKinds, ""),
         all_tags = option(SiteText::AllTags, ""),
@@ -211,7 +212,7 @@ fn tags(entry: &Entry) -> Vec<String> {
 fn data(entries: &[Entry]) -> Value {
     let languages =
         |text: &dyn Fn(Lang) -> String| json!({"en": text(Lang::En), "zh": text(Lang::Zh)});
-    let metrics: Vec<Value> = (Metric::ALL.iter())
+    let metrics: Vec<Value> = (Metric::VARIANTS.iter())
         .map(|&metric| {
             let unit = match unit_of(metric) {
                 MetricUnit::Time => "ms",
@@ -228,7 +229,7 @@ fn data(entries: &[Entry]) -> Value {
             let label = clean(entry.label.as_deref().unwrap_or_default());
             let name = clean(&entry.name);
             let figures = entry.figures.as_ref();
-            let values: Vec<Option<f64>> = (Metric::ALL.iter())
+            let values: Vec<Option<f64>> = (Metric::VARIANTS.iter())
                 .map(|metric| figures.and_then(|summary| metric.of(summary)))
                 .collect();
             let title = match label.is_empty() {

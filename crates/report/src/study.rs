@@ -7,13 +7,15 @@ mod tests;
 
 pub use figures::figures;
 
-use crate::doc::{Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict};
-use crate::figure::metric_name::name_and_unit;
-use crate::number;
-use inferometer_core::message::Lang;
-use inferometer_core::message::notes::NoteText;
-use inferometer_core::message::setup::SetupText;
-use inferometer_core::message::study::StudyText;
+use crate::chart::metric_name::name_and_unit;
+use crate::message::notes::NoteText;
+use crate::message::setup::SetupText;
+use crate::message::study::StudyText;
+use inferometer_page::doc::{
+    Block, Cell, Column, Command, Doc, Pair, Section, Table, Tone, Unit, Verdict,
+};
+use inferometer_page::number;
+use inferometer_text::Lang;
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -5,13 +5,13 @@
 #[allow(dead_code)]
 mod samples;
 
+use inferometer_analysis::judge::Doubt;
 use inferometer_core::environment::EndCause;
-use inferometer_core::judge::Doubt;
-use inferometer_core::message::Lang;
 use inferometer_core::note::Known;
+use inferometer_page::text::{TextStyle, render};
 use inferometer_report::run::{Detail, compose};
 use inferometer_report::runs::{self, Listed, RunLine, RunState};
-use inferometer_report::text::{TextStyle, render};
+use inferometer_text::Lang;
 use samples::Sample;
 
 fn text(sample: &Sample, detail: Detail) -> String {

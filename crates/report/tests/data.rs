@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
-use inferometer_core::message::Lang;
-use inferometer_core::survey::{
+use inferometer_core::work::DataFormat;
+use inferometer_page::text::{TextStyle, render};
+use inferometer_report::data::{Conversion, compose};
+use inferometer_text::Lang;
+use inferometer_workload::survey::{
     Arrivals, BadLine, LengthCounts, Lengths, Packing, RowCounts, SCHEMA, Survey,
 };
-use inferometer_core::work::DataFormat;
-use inferometer_report::data::{Conversion, compose};
-use inferometer_report::text::{TextStyle, render};
 use unicode_width::UnicodeWidthStr;
 
 fn lengths(all: impl Iterator<Item = u64>) -> Option<Lengths> {

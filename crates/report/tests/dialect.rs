@@ -9,8 +9,8 @@ use inferometer_core::record::{
 };
 use inferometer_core::scenario::Scenario;
 use inferometer_core::units::Offset;
-use inferometer_report::dialect::vllm::{Metric, Release, Selection};
-use inferometer_report::dialect::{self, Dialect, DialectError, Foreign, Source, sglang, vllm};
+use inferometer_dialect::vllm::{Metric, Release, Selection};
+use inferometer_dialect::{self, Dialect, DialectError, Foreign, Source, sglang, vllm};
 use std::time::Duration;
 
 fn scenario(toml: &str) -> Scenario {

@@ -5,13 +5,14 @@
 mod samples;
 
 use inferometer_core::environment::EndCause;
-use inferometer_core::message::Lang;
 use inferometer_core::note::Note;
 use inferometer_core::scenario::{Arrival, Rate, Shape, Stagger};
+use inferometer_page::markdown;
+use inferometer_page::text::{Paint, TextStyle, render};
 use inferometer_report::run::{Detail, compose};
 use inferometer_report::runs::{Listed, RunLine, RunState};
-use inferometer_report::text::{Paint, TextStyle, render};
-use inferometer_report::{csv, json, markdown, runs};
+use inferometer_report::{csv, json, runs};
+use inferometer_text::Lang;
 use samples::Sample;
 use unicode_width::UnicodeWidthStr;
 

@@ -10,6 +10,7 @@ mod nonce;
 mod open;
 mod output;
 pub mod remote;
+pub mod survey;
 mod synthetic;
 pub mod tokenizer;
 mod weighted;

@@ -1,6 +1,6 @@
 //! Overload: requests under way and TTFT both rise, so that no length of probe would settle.
 
-use inferometer_core::statistics::rising_trend;
+use inferometer_analysis::statistics::rising_trend;
 
 /// Fewest requests that show a trend.
 const LEAST_REQUESTS: usize = 128;

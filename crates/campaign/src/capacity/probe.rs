@@ -2,7 +2,7 @@
 
 use super::dependence::Misses;
 use super::overload::Course;
-use inferometer_core::statistics::{Sprt, SprtStep, SprtVerdict, TailClaim, tail_claim};
+use inferometer_analysis::statistics::{Sprt, SprtStep, SprtVerdict, TailClaim, tail_claim};
 use std::collections::BTreeMap;
 
 /// Half of the zone between clearly good and clearly bad, in shares of the allowed misses.

@@ -7,7 +7,7 @@
 
 use super::{Ask, Observation, Outcome, Searcher, Tpe, ranking, tpe};
 use crate::space::Point;
-use inferometer_core::statistics::normal_tail;
+use inferometer_analysis::statistics::normal_tail;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 

@@ -1,18 +1,18 @@
 //! A study as it is written in TOML.
 
 use super::{Budget, Direction, Engine, Goal, LastStage, Objective, SearcherName, Study};
+use crate::number_paths;
 use crate::search::Halving;
 use crate::space::{GivenDomain, Space, SpaceError};
 use crate::trial::Level;
 use inferometer_catalog::engine::command::CommandError;
 use inferometer_catalog::engine::words::split;
 use inferometer_catalog::engine::{LaunchCommand, Version, nearest};
-use inferometer_core::figures;
-use inferometer_core::judge::Thresholds;
 use inferometer_core::options::{ConnectionOptions, LoadOptions, WorkOptions};
-use inferometer_core::scenario::{BadValue, Tag};
 use inferometer_core::slo::Slo;
+use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::Span;
+use inferometer_core::value::{BadValue, Tag};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -282,8 +282,8 @@ impl std::str::FromStr for Study {
 /// A goal that no measurement can have is refused before anything is started for it.
 fn check_figures(goal: &Goal, levels: &[Level]) -> Result<(), StudyError> {
     let known = match levels.contains(&Level::Capacity) {
-        true => figures::of_capacity(),
-        false => figures::of_summary(),
+        true => number_paths::of_capacity(),
+        false => number_paths::of_summary(),
     };
     let mut paths = goal.objectives.iter().map(|objective| &objective.path);
     let Some(path) = paths.find(|path| !known.contains(path)) else {

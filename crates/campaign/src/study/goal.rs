@@ -1,8 +1,8 @@
 //! What a study wants.
 
 use crate::trial::{Ending, Level, Measurement};
-use inferometer_core::scenario::Tag;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
+use inferometer_core::value::Tag;
 
 /// What is wanted: one objective or several, and limits that must be kept.
 #[derive(Clone, Debug, PartialEq)]

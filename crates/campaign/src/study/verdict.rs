@@ -3,7 +3,7 @@
 use super::confirmation::{DEFAULT, repeats};
 use super::{Direction, Goal, LastStage, Objective};
 use crate::trial::{Ending, State, Trial};
-use inferometer_core::statistics::Difference;
+use inferometer_analysis::statistics::Difference;
 use serde::{Deserialize, Serialize};
 
 /// Chance to certify a gain that is not there.

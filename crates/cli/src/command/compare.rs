@@ -6,9 +6,9 @@ use crate::comparand::{Comparand, open, separate};
 use crate::folder::new_folder;
 use crate::output::{Rendered, check_output, deliver, language, style};
 use anyhow::bail;
-use inferometer_core::compare::{Comparison, Group, Metric, Settings, compare};
+use inferometer_analysis::compare::{Comparison, Group, Metric, Settings, compare};
+use inferometer_page::{html, markdown, text};
 use inferometer_report::compare::{CompareReport, compose, csv, figures};
-use inferometer_report::{html, markdown, text};
 use std::collections::BTreeSet;
 
 /// `inferometer compare`.
@@ -152,7 +152,7 @@ fn render(report: &CompareReport<'_>, format: Format) -> anyhow::Result<Rendered
         Format::Md => markdown::render(&compose(report)),
         Format::Csv => csv(report.comparison),
         Format::Json => serde_json::to_string_pretty(report.comparison)? + "\n",
-        Format::Html => html::render(&html::compare::compose_page(report)),
+        Format::Html => html::render(&inferometer_report::html::compare::compose_page(report)),
         Format::Svg | Format::Png => return Ok(Rendered::Figures(figures(report))),
     }))
 }

@@ -6,13 +6,13 @@ use crate::output::{Rendered, check_output, deliver, keep, language, print, styl
 use crate::{engine_defaults, host};
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::Version;
-use inferometer_core::compare::Point;
-use inferometer_core::message::Lang;
+use inferometer_core::point::Point;
 use inferometer_import::{Found, ImportDoubt, SCHEMA, Spread, Stored, doubts, measured, read_path};
+use inferometer_page::{html, markdown, text};
 use inferometer_report::import::{
     DoubtLine, ImportReport, LatencyLine, ResultLine, compose, csv, figures,
 };
-use inferometer_report::{html, markdown, text};
+use inferometer_text::Lang;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -190,7 +190,9 @@ fn render(
 /// The page of one import.
 fn page(stored: &Stored, kept: Option<&Path>, lang: Lang) -> String {
     let numbers = serde_json::json!({"import": stored});
-    let page = html::import::compose_page(numbers, lang, |lang| report(stored, kept, lang));
+    let page = inferometer_report::html::import::compose_page(numbers, lang, |lang| {
+        report(stored, kept, lang)
+    });
     html::render(&page)
 }
 

@@ -15,12 +15,12 @@ use crate::arguments::{DataView, Format, OutputOptions};
 use crate::output::{Rendered, deliver, language, print, style};
 use anyhow::bail;
 use arguments::{PlanArguments, PlanQuestion, SheetArguments, ViewArguments};
-use inferometer_core::message::Lang;
-use inferometer_report::dialect::Dialect;
-use inferometer_report::doc::{Doc, Section};
-use inferometer_report::figure::Figure;
-use inferometer_report::html::{self, Edition};
-use inferometer_report::{markdown, text};
+use inferometer_dialect::Dialect;
+use inferometer_page::doc::{Doc, Section};
+use inferometer_page::figure::Figure;
+use inferometer_page::html::{self, Edition};
+use inferometer_page::{markdown, text};
+use inferometer_text::Lang;
 use serde_json::Value;
 use std::path::Path;
 
@@ -81,6 +81,7 @@ impl Sheet<'_> {
                 Format::Csv => bail!("--format csv is not made here; use json, or md for a table"),
                 Format::Svg | Format::Png => return Ok(Rendered::Figures((self.figures)(lang))),
                 Format::Html => html::render(&html::page(lang, (self.json)(), |lang| Edition {
+                    glossary: inferometer_report::html::glossary(lang),
                     lang,
                     title: (self.title)(lang),
                     headlines: Vec::new(),

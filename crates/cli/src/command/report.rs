@@ -6,12 +6,12 @@ use crate::command::{capacity, import, site, sweep, tune};
 use crate::measure::fold;
 use crate::output::{Drawn, Shown, check_output, language, show, verdict};
 use anyhow::bail;
-use inferometer_core::fold::RunContext;
+use inferometer_analysis::fold::RunContext;
 use inferometer_core::note::Known;
-use inferometer_core::run_dir::{RunDir, StorageError};
 use inferometer_core::slo::SloScope;
-use inferometer_core::stored::{Kind, Stored, latest, list};
-use inferometer_core::sweep_dir::SweepDir;
+use inferometer_store::run_dir::{RunDir, StorageError};
+use inferometer_store::stored::{Kind, Stored, latest, list};
+use inferometer_store::sweep_dir::SweepDir;
 
 /// Shows a stored result, or makes an index of many.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {

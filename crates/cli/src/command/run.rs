@@ -10,8 +10,8 @@ use crate::progress::Progress;
 use crate::servers::Servers;
 use crate::signals::interrupt_on_signals;
 use inferometer_core::environment::EndCause;
-use inferometer_core::run_dir::RunDir;
 use inferometer_load::instrument::Control;
+use inferometer_store::run_dir::RunDir;
 
 /// Measures and shows the report.
 pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {

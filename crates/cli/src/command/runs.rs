@@ -6,14 +6,15 @@ use crate::command::{capacity, sweep, tune};
 use crate::output::{language, print, style};
 use inferometer_campaign::study::Finding;
 use inferometer_core::doubt::Severity;
-use inferometer_core::run_dir::RunDir;
-use inferometer_core::scenario::{SimClock, Tag};
-use inferometer_core::stored::{Kind, Stored, list};
+use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::Summary;
-use inferometer_core::sweep_dir::{SweepDir, TrialState};
+use inferometer_core::value::Tag;
+use inferometer_page::text;
 use inferometer_report::runs::{Listed, RunLine, RunState, compose};
 use inferometer_report::sweep::Visited;
-use inferometer_report::text;
+use inferometer_store::run_dir::RunDir;
+use inferometer_store::stored::{Kind, Stored, list};
+use inferometer_store::sweep_dir::{SweepDir, TrialState};
 use std::collections::BTreeMap;
 
 /// Lists the runs, sweeps and searches of a folder.

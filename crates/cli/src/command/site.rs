@@ -6,13 +6,13 @@ use crate::command::runs::{Known, name};
 use crate::command::{capacity, import, sweep, tune};
 use crate::output::{Shown, check_output, language, page_of};
 use anyhow::{Context, bail};
-use inferometer_core::message::Lang;
-use inferometer_core::run_dir::RunDir;
-use inferometer_core::stored::{Kind, Stored, list};
-use inferometer_core::sweep_dir::SweepDir;
+use inferometer_page::text::{TextStyle, render};
 use inferometer_report::run::{Detail, RunReport};
 use inferometer_report::site::{Entry, index, page_name, plain_page};
-use inferometer_report::text::{TextStyle, render};
+use inferometer_store::run_dir::RunDir;
+use inferometer_store::stored::{Kind, Stored, list};
+use inferometer_store::sweep_dir::SweepDir;
+use inferometer_text::Lang;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 

@@ -20,15 +20,16 @@ use anyhow::bail;
 use campaign::Campaign;
 use flags::EngineFlag;
 use inferometer_core::environment::Environment;
-use inferometer_core::message::Lang;
-use inferometer_core::run_dir::RunDir;
-use inferometer_core::sweep_dir::{SweepDir, TrialState};
 use inferometer_core::units::Span;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
+use inferometer_page::{html, markdown, text};
+use inferometer_report::csv;
 use inferometer_report::run::{Detail, RunReport};
 use inferometer_report::sweep::{SweepReport, Visited, compose, compose_for_notes, figures, json};
-use inferometer_report::{csv, html, markdown, text};
+use inferometer_store::run_dir::RunDir;
+use inferometer_store::sweep_dir::{SweepDir, TrialState};
+use inferometer_text::Lang;
 use pace::Pace;
 use plan::plan;
 use std::num::NonZeroU32;
@@ -198,7 +199,7 @@ fn environment(sweep: &SweepDir, visited: &[Visited]) -> Option<Environment> {
 pub fn page(sweep: &SweepDir, visited: &[Visited], lang: Lang) -> String {
     let environment = environment(sweep, visited);
     let report = report(sweep, visited, environment.as_ref(), lang);
-    html::render(&html::sweep::compose_page(&report))
+    html::render(&inferometer_report::html::sweep::compose_page(&report))
 }
 
 /// A row a measurement, the values of its axes first.

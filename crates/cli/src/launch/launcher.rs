@@ -13,7 +13,6 @@ use inferometer_catalog::engine::mindie::{Config, Server};
 use inferometer_catalog::engine::words::split;
 use inferometer_catalog::engine::{DeviceClass, DeviceKind, LaunchCommand, Version};
 use inferometer_core::environment::StartedEngine;
-use inferometer_core::hostile::printable;
 use inferometer_core::server::DeviceState;
 use inferometer_engine::{
     Access, ConfigCopy, DeviceTool, Engine, Interview, Launch, Patience, Progress as Step, Proof,
@@ -22,6 +21,7 @@ use inferometer_engine::{
 };
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
+use inferometer_text::hostile::printable;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -3,7 +3,6 @@
 use crate::keys::Keys;
 use crate::work::{self, WorkJobs};
 use anyhow::Context;
-use inferometer_core::hostile::Secrets;
 use inferometer_core::scenario::{Connection, Scenario};
 use inferometer_core::work::{LengthPairs, Output, PromptSource, SyntheticLengths, Work};
 use inferometer_load::api::Ask;
@@ -12,6 +11,7 @@ use inferometer_load::exchange::Timeouts;
 use inferometer_load::http::Target;
 use inferometer_load::preflight::{Learned, Wish, preflight, unreachable};
 use inferometer_load::setup::{Job, Jobs};
+use inferometer_text::hostile::Secrets;
 use std::sync::Arc;
 use std::time::Duration;
 

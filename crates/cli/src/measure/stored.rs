@@ -2,10 +2,10 @@
 //! else looks at them go on side by side.
 
 use super::watch::server_view;
-use inferometer_core::fold::{Folded, Folding, RunContext};
+use inferometer_analysis::fold::{Folded, Folding, RunContext};
 use inferometer_core::record::Record;
-use inferometer_core::run_dir::{Records, RunDir, StorageError};
 use inferometer_core::summary::Summary;
+use inferometer_store::run_dir::{Records, RunDir, StorageError};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};

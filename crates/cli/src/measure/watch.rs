@@ -3,13 +3,14 @@
 
 use crate::keys::Keys;
 use anyhow::{Context, bail};
+use inferometer_analysis::server::{explain, summarize};
 use inferometer_core::environment::Ending;
-use inferometer_core::run_dir::RunDir;
 use inferometer_core::scenario::{Connection, ServerMetrics};
-use inferometer_core::server::{Evidence, Explained, ServerSummary, explain, summarize};
+use inferometer_core::server::{Evidence, Explained, ServerSummary};
 use inferometer_core::summary::Summary;
 use inferometer_engine::{Access, Client, Devices, Watch, WatchPlan, discover, engine_state};
 use inferometer_load::http::Target;
+use inferometer_store::run_dir::RunDir;
 use std::net::ToSocketAddrs;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;

@@ -3,8 +3,8 @@
 use crate::support::{Place, Run, Sim, Started, records, until};
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::record::Outcome;
-use inferometer_core::run_dir::RunDir;
 use inferometer_core::summary::Summary;
+use inferometer_store::run_dir::RunDir;
 use rustix::process::Signal;
 use std::collections::HashMap;
 use std::path::Path;

@@ -3,7 +3,7 @@
 
 use crate::support::{Ended, Place, Run, Sim, Started, until};
 use inferometer_core::environment::{EndCause, Health};
-use inferometer_core::run_dir::RunDir;
+use inferometer_store::run_dir::RunDir;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::net::{TcpListener, TcpStream};

@@ -1,10 +1,10 @@
 //! Starting the binary and its servers, and reading what it leaves.
 
 use inferometer_core::doubt::DoubtCode;
-use inferometer_core::message::Lang;
 use inferometer_core::record::Record;
-use inferometer_core::run_dir::RunDir;
 use inferometer_core::summary::Summary;
+use inferometer_store::run_dir::RunDir;
+use inferometer_text::Lang;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -2,8 +2,8 @@
 
 use super::work::resolve_work;
 use super::*;
-use crate::judge::Thresholds;
 use crate::slo::SloScope;
+use crate::thresholds::Thresholds;
 use std::time::Duration;
 
 /// Options that do not go together, or lack something.

@@ -1,7 +1,7 @@
 //! Values that options take: numbers with a bound, and words.
 
 use crate::length::LengthSpec;
-use crate::scenario::BadValue;
+use crate::value::BadValue;
 use crate::work::DataFormat;
 use serde::{Deserialize, Serialize};
 
@@ -66,24 +66,25 @@ impl From<Positive> for f64 {
 }
 
 /// Spacing of arrivals by name; its parameter is `burstiness`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case", const_into_str, parse_err_ty = BadValue, parse_err_fn = BadValue::choose::<ArrivalName>)]
 pub enum ArrivalName {
     Constant,
     Poisson,
     Gamma,
 }
 
-crate::record::words!(ArrivalName { Constant => "constant", Poisson => "poisson", Gamma => "gamma" });
-
-impl std::str::FromStr for ArrivalName {
-    type Err = BadValue;
-    fn from_str(text: &str) -> Result<Self, BadValue> {
-        ArrivalName::from_word(text.trim())
-            .ok_or_else(|| BadValue::new(text, "choose constant, poisson or gamma"))
-    }
-}
-
-crate::units::serde_as_text!(ArrivalName);
+crate::value::serde_as_text!(ArrivalName);
 
 /// The format of a data set by name, or `auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,18 +95,19 @@ impl std::str::FromStr for FormatName {
     fn from_str(text: &str) -> Result<Self, BadValue> {
         match text.trim() {
             "auto" => Ok(FormatName(None)),
-            name => name.parse().map(|format| FormatName(Some(format))),
+            name => (name.parse().map(|format| FormatName(Some(format))))
+                .map_err(|bad: BadValue| bad.or("auto")),
         }
     }
 }
 
 impl std::fmt::Display for FormatName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.0.map_or("auto", DataFormat::word))
+        f.write_str(self.0.map_or("auto", |format| format.into_str()))
     }
 }
 
-crate::units::serde_as_text!(FormatName);
+crate::value::serde_as_text!(FormatName);
 
 /// Length of answers: a length, `data` or `free`.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,4 +138,4 @@ impl std::fmt::Display for OutputSpec {
     }
 }
 
-crate::units::serde_as_text!(OutputSpec);
+crate::value::serde_as_text!(OutputSpec);

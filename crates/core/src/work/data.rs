@@ -1,9 +1,9 @@
 //! Data sets and traces: which rows of which file.
 
 use crate::length::LONGEST;
-use crate::record::words;
-use crate::scenario::{BadValue, from_words};
-use crate::units::{Span, serde_as_text};
+use crate::units::Span;
+use crate::value::BadValue;
+use crate::value::serde_as_text;
 use std::fmt;
 use std::str::FromStr;
 
@@ -36,22 +36,38 @@ pub struct Window {
     pub length: Option<Span>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case", const_into_str, parse_err_ty = BadValue, parse_err_fn = BadValue::choose::<DataFormat>)]
 pub enum DataFormat {
     /// `[{"conversations": [{"from", "value"}, …]}, …]`.
+    #[strum(serialize = "sharegpt")]
     ShareGpt,
     /// `{"question": …}` a line.
+    #[strum(serialize = "openqa")]
     OpenQa,
     /// A prompt, an array of messages or a request body a line.
     Line,
     /// `{"prompt", "output_tokens"?}` a line.
     Custom,
     /// `{"instruction", "input"?, "output"?}`.
+    /// Also known by the names of data sets in this layout.
+    #[strum(to_string = "instruct", serialize = "longalpaca", serialize = "alpaca")]
     Instruct,
     /// `{"question", "answer"}`, where the answer ends in `#### N`.
     Gsm8k,
     /// Mooncake's trace: `timestamp`, `input_length`, `output_length`, `hash_ids`.
     Mooncake,
+    #[strum(serialize = "burstgpt")]
     BurstGpt,
     Azure,
     /// Any text, cut into pieces.
@@ -59,12 +75,6 @@ pub enum DataFormat {
     /// `{"messages": […]}` or ShareGPT rows, replayed turn by turn.
     Conversations,
 }
-
-words!(DataFormat {
-    ShareGpt => "sharegpt", OpenQa => "openqa", Line => "line", Custom => "custom",
-    Instruct => "instruct", Gsm8k => "gsm8k", Mooncake => "mooncake", BurstGpt => "burstgpt",
-    Azure => "azure", Text => "text", Conversations => "conversations",
-});
 
 impl DataFormat {
     pub fn is_trace(self) -> bool {
@@ -75,34 +85,27 @@ impl DataFormat {
     }
 }
 
-impl FromStr for DataFormat {
-    type Err = BadValue;
-    fn from_str(text: &str) -> Result<Self, BadValue> {
-        match text.trim() {
-            // A name under which the same layout goes about.
-            "longalpaca" | "alpaca" => Ok(DataFormat::Instruct),
-            word => Self::from_word(word).ok_or_else(|| {
-                BadValue::new(
-                    text,
-                    "choose auto, sharegpt, openqa, line, custom, instruct, gsm8k, mooncake, burstgpt, azure, text or conversations",
-                )
-            }),
-        }
-    }
-}
-
 serde_as_text!(DataFormat);
 
 /// Rules for which rows to take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case", const_into_str, parse_err_ty = BadValue, parse_err_fn = BadValue::choose::<Filter>)]
 pub enum Filter {
     /// As vLLM's benchmark does with ShareGPT: prompt and answer of at least 4 tokens, a prompt
     /// of at most 1024, both together at most 2048.
     Vllm,
 }
-
-words!(Filter { Vllm => "vllm" });
-from_words!(Filter, "choose vllm");
+serde_as_text!(Filter);
 
 /// A length of prompts in tokens or characters: `512` or `8000chars`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 
 use super::PromptLength;
 use crate::length::{Distribution, LONGEST, LengthSpec};
-use crate::record::words;
-use crate::scenario::{BadValue, from_words};
-use crate::units::serde_as_text;
+use crate::value::BadValue;
+use crate::value::serde_as_text;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -33,10 +32,8 @@ impl FromStr for Template {
     fn from_str(text: &str) -> Result<Self, BadValue> {
         match text.trim() {
             "" => Err(BadValue::new(text, "give en, zh or a file")),
-            word => Ok(match Language::from_word(word) {
-                Some(language) => Template::Embedded(language),
-                None => Template::File(word.into()),
-            }),
+            word => Ok((word.parse().map(Template::Embedded))
+                .unwrap_or_else(|_| Template::File(word.into()))),
         }
     }
 }
@@ -52,15 +49,25 @@ impl fmt::Display for Template {
 
 serde_as_text!(Template);
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case", const_into_str, parse_err_ty = BadValue, parse_err_fn = BadValue::choose::<Language>)]
 pub enum Language {
     #[default]
     En,
     Zh,
 }
-
-words!(Language { En => "en", Zh => "zh" });
-from_words!(Language, "choose en or zh");
+serde_as_text!(Language);
 
 /// Words of a known number of tokens.
 #[derive(Clone, Debug, PartialEq)]
@@ -217,7 +224,18 @@ impl fmt::Display for PrefixSpread {
 serde_as_text!(PrefixSpread);
 
 /// Lengths as services of a kind have them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case", const_into_str, parse_err_ty = BadValue, parse_err_fn = BadValue::choose::<Preset>)]
 pub enum Preset {
     /// Short questions, answers of a page.
     Chat,
@@ -230,11 +248,7 @@ pub enum Preset {
     /// Much code as context, some code out.
     Code,
 }
-
-words!(Preset {
-    Chat => "chat", Rag => "rag", Classifier => "classifier", Rewrite => "rewrite", Code => "code",
-});
-from_words!(Preset, "choose chat, rag, classifier, rewrite or code");
+serde_as_text!(Preset);
 
 impl Preset {
     /// Lengths of prompts and of answers.

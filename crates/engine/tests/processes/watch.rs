@@ -1,8 +1,8 @@
 //! Watching a server, and its profiler.
 
 use crate::stand_in::{eventually, serve};
-use inferometer_core::server::read_samples;
 use inferometer_engine::{Access, Client, Devices, Profiler, Watch, WatchPlan, discover};
+use inferometer_store::samples_file::read_samples;
 use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::doubt::Code;
-use inferometer_core::message::Lang;
+use inferometer_text::Lang;
 
 fn codes(summary: &ImportedSummary) -> Vec<&'static str> {
     judge(summary, false)

@@ -2,7 +2,7 @@
 
 use super::{Field, Label, Sample, label};
 use crate::assumption::Assumption;
-use inferometer_core::hostile::printable;
+use inferometer_text::hostile::printable;
 
 /// The names of one table, read together.
 pub(crate) struct Together {

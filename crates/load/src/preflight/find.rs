@@ -6,7 +6,7 @@ use crate::api::{CHAT, COMPLETIONS, Dialect};
 use crate::connect::Network;
 use crate::plain::get;
 use crate::setup::Way;
-use inferometer_core::hostile::printable;
+use inferometer_text::hostile::printable;
 
 /// A server and where its API is.
 pub(super) struct Site {

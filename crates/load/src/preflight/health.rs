@@ -6,7 +6,7 @@ use crate::exchange::Timeouts;
 use crate::plain::get;
 use crate::setup::Way;
 use inferometer_core::environment::Health;
-use inferometer_core::hostile::printable;
+use inferometer_text::hostile::printable;
 use std::time::Duration;
 
 impl Learned {

@@ -84,7 +84,7 @@ pub(super) fn to_markdown(text: &str) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    inferometer_core::hostile::printable(text, 40)
+    inferometer_text::hostile::printable(text, 40)
 }
 
 /// A load, a figure, and what tables of other tools lack: flags or lengths.

@@ -8,12 +8,12 @@ use crate::predict::Figures;
 use inferometer_catalog::engine::LaunchCommand;
 use inferometer_core::doubt::Severity;
 use inferometer_core::length::{Distribution as Lengths, LengthSpec};
-use inferometer_core::run_dir::{RunDir, list};
 use inferometer_core::scenario::Shape;
 use inferometer_core::summary::Summary;
-use inferometer_core::sweep_dir::{SweepDir, TrialState};
 use inferometer_core::work::{Output, PromptSource, SyntheticLengths};
 use inferometer_import::Tool;
+use inferometer_store::run_dir::{RunDir, list};
+use inferometer_store::sweep_dir::{SweepDir, TrialState};
 use std::path::Path;
 
 /// The largest file of notes that is read.

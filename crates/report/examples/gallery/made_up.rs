@@ -1,16 +1,16 @@
 //! Runs that figures are looked at with: made up by a crude model of a batching engine, then
 //! folded as any other run. The numbers mean nothing.
 
+use inferometer_analysis::fold::{RunContext, summarize};
 use inferometer_core::environment::{Ending, Environment};
-use inferometer_core::fold::{RunContext, summarize};
-use inferometer_core::judge::Thresholds;
-use inferometer_core::message::Lang;
 use inferometer_core::options::Options;
 use inferometer_core::record::{Chunks, Failure, FailureClass, Outcome, Phase, Record, Usage};
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::Summary;
+use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::Offset;
-use inferometer_report::figure::course::Course;
+use inferometer_report::chart::course::Course;
+use inferometer_text::Lang;
 
 /// An engine of so much speed.
 #[derive(Clone, Copy)]

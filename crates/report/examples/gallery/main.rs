@@ -5,18 +5,20 @@
 
 mod made_up;
 
-use inferometer_core::compare::{Comparison, Group, Metric, RunSample, Settings, compare};
-use inferometer_core::message::Lang;
+use inferometer_analysis::compare::{Comparison, Group, Metric, RunSample, Settings, compare};
 use inferometer_core::record::Record;
 use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::Summary;
-use inferometer_report::figure::configurations::{self, Configurations, Style};
-use inferometer_report::figure::curve::{self, Latency, Tradeoff};
-use inferometer_report::figure::grid::{self, Grid};
-use inferometer_report::figure::ladder::{self, Ladder, LadderSeries, legend};
-use inferometer_report::figure::theme::Theme;
-use inferometer_report::figure::{Figure, Level, Shape, Shown, comparison, png, run, svg};
+use inferometer_page::figure::theme::Theme;
+use inferometer_page::figure::{Figure, Shape, png, svg};
+use inferometer_report::chart::configurations::{self, Configurations, Style};
+use inferometer_report::chart::curve::{self, Latency, Tradeoff};
+use inferometer_report::chart::grid::{self, Grid};
+use inferometer_report::chart::ladder::{self, Ladder, LadderSeries, legend};
+use inferometer_report::chart::{Level, Shown};
+use inferometer_report::chart::{comparison, run};
 use inferometer_report::findings::knee;
+use inferometer_text::Lang;
 use made_up::{Engine, Load, MINDIE, SGLANG, VLLM};
 use std::collections::BTreeMap;
 use std::error::Error;

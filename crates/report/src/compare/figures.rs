@@ -1,12 +1,13 @@
 //! What is drawn of a comparison.
 
 use super::{CompareReport, letter};
-use crate::figure::arms::{self, Arm};
-use crate::figure::ladder::legend;
-use crate::figure::{Figure, comparison};
-use inferometer_core::compare::Group;
-use inferometer_core::message::figures::FigureText;
-use inferometer_core::message::punctuation::PunctuationText;
+use crate::chart::arms::{self, Arm};
+use crate::chart::comparison;
+use crate::chart::ladder::legend;
+use crate::message::figures::FigureText;
+use inferometer_analysis::compare::Group;
+use inferometer_page::figure::Figure;
+use inferometer_text::punctuation::PunctuationText;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every figure of a comparison, in reading order: the ratios, the sides over the loads, and

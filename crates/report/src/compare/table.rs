@@ -1,10 +1,10 @@
 //! The metrics of one group at one load.
 
 use super::{CompareReport, letter, metric, percent, shown, verdict_word};
-use crate::doc::{Block, Cell, Column, Section, Table};
-use crate::number;
-use inferometer_core::compare::{Basis, Row};
-use inferometer_core::message::compare::CompareText;
+use crate::message::compare::CompareText;
+use inferometer_analysis::compare::{Basis, Row};
+use inferometer_page::doc::{Block, Cell, Column, Section, Table};
+use inferometer_page::number;
 
 /// The metrics of a group at one load.
 pub(super) fn section(report: &CompareReport<'_>, rows: &[&Row]) -> Section {

@@ -2,14 +2,14 @@
 
 use super::estimate::{Compared, Estimate};
 use super::{Finding, FindingKind, some};
-use crate::number;
+use crate::message::findings::FindingText as Text;
 use crate::sweep::Row;
 use crate::sweep::grid::is_length;
 use crate::sweep::ladder::{groups, is_load};
-use inferometer_core::compare::Settings;
-use inferometer_core::message::Lang;
-use inferometer_core::message::findings::FindingText as Text;
-use inferometer_core::message::punctuation::PunctuationText;
+use inferometer_analysis::compare::Settings;
+use inferometer_page::number;
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 
 /// Comparisons that are told as evidence.
 const MOST_POINTS: usize = 3;

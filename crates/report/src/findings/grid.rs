@@ -2,13 +2,13 @@
 
 use super::estimate::{Compared, Estimate};
 use super::{Finding, FindingKind};
-use crate::number;
+use crate::message::findings::FindingText as Text;
 use crate::sweep::Row;
 use crate::sweep::grid::lengths;
 use crate::sweep::ladder::groups;
-use inferometer_core::message::Lang;
-use inferometer_core::message::findings::FindingText as Text;
-use inferometer_core::message::punctuation::PunctuationText;
+use inferometer_page::number;
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 
 /// Fewest cells that are called a grid.
 const LEAST_CELLS: usize = 4;

@@ -1,7 +1,7 @@
 //! Where throughput hardly rises any more, and between which measured loads that is.
 
 use super::turn::{Turn, still_rises, turn};
-use inferometer_core::statistics::batch_means;
+use inferometer_analysis::statistics::batch_means;
 
 /// Fewest repeats whose spread is an interval.
 const LEAST_REPEATS: usize = 3;

@@ -2,12 +2,12 @@
 
 use super::knee::{KneeBasis, knee, still_rising};
 use super::{Finding, FindingKind, some};
-use crate::number;
+use crate::message::findings::FindingText as Text;
 use crate::sweep::Row;
 use crate::sweep::ladder::{Ladder, rates};
-use inferometer_core::message::Lang;
-use inferometer_core::message::findings::FindingText as Text;
-use inferometer_core::message::punctuation::PunctuationText;
+use inferometer_page::number;
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 
 /// Chance of telling a start of failures that is none.
 const RISK: f64 = 0.05;
@@ -122,7 +122,7 @@ fn ended((load, row): (f64, &Row<'_>)) -> Ended {
         known.failed += summary.requests.failed;
         known.ended += summary.requests.ok + summary.requests.failed;
         for failure in &summary.failures {
-            let word = failure.class.word();
+            let word = failure.class.into_str();
             match known.classes.iter_mut().find(|(class, _)| *class == word) {
                 Some((_, count)) => *count += failure.count,
                 None => known.classes.push((word, failure.count)),

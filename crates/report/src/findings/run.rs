@@ -1,15 +1,15 @@
 //! What one run shows, and the same over the points of a sweep.
 
 use super::{Finding, FindingKind};
-use crate::number;
+use crate::message::findings::FindingText as Text;
+use crate::message::numbers::NumbersText;
 use crate::sweep::Row;
 use inferometer_core::doubt::DoubtCode;
-use inferometer_core::judge::Thresholds;
-use inferometer_core::message::Lang;
-use inferometer_core::message::findings::FindingText as Text;
-use inferometer_core::message::numbers::NumbersText;
-use inferometer_core::message::punctuation::PunctuationText;
 use inferometer_core::summary::{Distribution, Summary};
+use inferometer_core::thresholds::Thresholds;
+use inferometer_page::number;
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 
 /// Requests that were planned and are in no account, as in a table that leaves some out.
 pub(super) fn lost(summary: &Summary, lang: Lang) -> Option<Finding> {

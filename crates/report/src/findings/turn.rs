@@ -2,7 +2,7 @@
 //! grows in proportion to the load is a straight line, and one that saturates only bends down:
 //! whatever bends up is noise.
 
-use inferometer_core::statistics::student_quantile;
+use inferometer_analysis::statistics::student_quantile;
 use std::f64::consts::LN_2;
 
 /// Fewest loads of a ladder that can show an end.

@@ -1,15 +1,17 @@
 //! The page of a search for capacity.
 
-use super::headline::Headline;
-use super::{Edition, Page, environment, page, title};
+use super::environment;
+use super::title;
 use crate::capacity::{compose, figures};
-use crate::figure::Level;
-use crate::number;
-use inferometer_core::capacity::Capacity;
+use crate::chart::Level;
+use crate::message::page::PageText;
+use inferometer_campaign::capacity::stored::Capacity;
 use inferometer_core::environment::Environment;
-use inferometer_core::message::Lang;
-use inferometer_core::message::page::PageText;
 use inferometer_core::summary::Summary;
+use inferometer_page::html::Headline;
+use inferometer_page::html::{Edition, Page, page};
+use inferometer_page::number;
+use inferometer_text::Lang;
 use serde_json::json;
 use std::path::Path;
 
@@ -34,6 +36,7 @@ pub fn compose_page(search: &CapacityPage<'_>, lang: Lang) -> Page {
         doc.sections
             .extend(surroundings.map(|it| environment::section(it, lang)));
         Edition {
+            glossary: super::glossary(lang),
             lang,
             title: title(search.found.label.as_deref(), PageText::Capacity, lang),
             headlines: headlines(search.found, lang),

@@ -1,10 +1,11 @@
 //! The page of a comparison.
 
-use super::headline::Headline;
-use super::{Edition, Page, page, title};
+use super::title;
 use crate::compare::{CompareReport, compose, figures, tiles};
-use crate::doc::Tone;
-use inferometer_core::message::page::PageText;
+use crate::message::page::PageText;
+use inferometer_page::doc::Tone;
+use inferometer_page::html::Headline;
+use inferometer_page::html::{Edition, Page, page};
 use serde_json::json;
 
 /// The page of a comparison, which opens in the report's language.
@@ -21,6 +22,7 @@ pub fn compose_page(report: &CompareReport<'_>) -> Page {
     page(report.lang, numbers, |lang| {
         let report = CompareReport { lang, ..*report };
         Edition {
+            glossary: super::glossary(lang),
             lang,
             title: title(None, PageText::Comparison, lang),
             headlines: headlines(&report),

@@ -1,11 +1,11 @@
 //! Where a run ran: the client, its host, and what the server said of itself.
 
-use crate::doc::{Block, Pair, Section};
-use crate::number;
+use crate::message::page::PageText;
 use inferometer_core::environment::Environment;
-use inferometer_core::message::Lang;
-use inferometer_core::message::page::PageText;
-use inferometer_core::message::punctuation::PunctuationText;
+use inferometer_page::doc::{Block, Pair, Section};
+use inferometer_page::number;
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 
 pub(super) fn section(environment: &Environment, lang: Lang) -> Section {
     let say = |text: PageText| text.text(lang);

@@ -1,15 +1,16 @@
 //! The page of an import.
 
-use super::headline::Headline;
 use super::run::duration;
-use super::{Edition, Page, page, title};
-use crate::doc::Tone;
+use super::title;
 use crate::import::{ImportReport, ResultLine, compose, figures};
-use crate::number;
+use crate::message::import::ImportText;
+use crate::message::page::PageText;
 use inferometer_core::doubt::Severity;
-use inferometer_core::message::Lang;
-use inferometer_core::message::import::ImportText;
-use inferometer_core::message::page::PageText;
+use inferometer_page::doc::Tone;
+use inferometer_page::html::Headline;
+use inferometer_page::html::{Edition, Page, page};
+use inferometer_page::number;
+use inferometer_text::Lang;
 use serde_json::Value;
 
 /// The page of an import, which opens in a language; the numbers are what was kept, and the
@@ -18,6 +19,7 @@ pub fn compose_page(numbers: Value, lang: Lang, report: impl Fn(Lang) -> ImportR
     page(lang, numbers, |lang| {
         let report = report(lang);
         Edition {
+            glossary: super::glossary(lang),
             lang,
             title: title(report.source.rsplit('/').next(), PageText::Import, lang),
             headlines: headlines(&report, lang),

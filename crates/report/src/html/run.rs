@@ -1,20 +1,22 @@
 //! The page of one run.
 
-use super::headline::Headline;
-use super::{Edition, Page, environment, page, title};
-use crate::doc::Tone;
-use crate::figure;
-use crate::figure::course::Course;
-use crate::number;
+use super::environment;
+use super::title;
+use crate::chart;
+use crate::chart::course::Course;
+use crate::message::metric::MetricText;
+use crate::message::page::PageText;
 use crate::run::{Detail, RunReport, compose};
+use inferometer_analysis::fold::Folded;
 use inferometer_core::environment::{Ending, Environment};
-use inferometer_core::fold::Folded;
-use inferometer_core::message::Lang;
-use inferometer_core::message::metric::MetricText;
-use inferometer_core::message::page::PageText;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::{Distribution, Summary};
+use inferometer_page::doc::Tone;
+use inferometer_page::html::Headline;
+use inferometer_page::html::{Edition, Page, page};
+use inferometer_page::number;
+use inferometer_text::Lang;
 use serde_json::json;
 use std::path::Path;
 
@@ -53,10 +55,11 @@ fn edition(run: &RunPage<'_>, lang: Lang) -> Edition {
     doc.sections
         .push(environment::section(run.environment, lang));
     Edition {
+        glossary: super::glossary(lang),
         lang,
         title: title(summary.label.as_deref(), PageText::Run, lang),
         headlines: headlines(&summary, lang),
-        figures: figure::run::all(
+        figures: chart::run::all(
             &summary,
             run.course,
             run.scenario.connection.sim_clock,

@@ -1,11 +1,11 @@
 //! The page of a study of launch flags.
 
-use super::headline::Headline;
-use super::{Edition, Page, page};
-use crate::figure::metric_name::name_and_unit;
-use crate::number;
+use crate::chart::metric_name::name_and_unit;
+use crate::message::study::StudyText;
 use crate::study::{StudyReport, compose, figures, percent};
-use inferometer_core::message::study::StudyText;
+use inferometer_page::html::Headline;
+use inferometer_page::html::{Edition, Page, page};
+use inferometer_page::number;
 use serde_json::Value;
 
 /// The page of a study, which opens in the report's language; `numbers` are all of its result.
@@ -16,6 +16,7 @@ pub fn compose_page(report: &StudyReport<'_>, numbers: Value) -> Page {
             ..report.clone()
         };
         Edition {
+            glossary: super::glossary(lang),
             lang,
             title: StudyText::Title.text(lang).to_owned(),
             headlines: headlines(&report),

@@ -1,12 +1,14 @@
 //! The page of a sweep.
 
-use super::headline::Headline;
+use super::environment;
 use super::run::{duration, failed};
-use super::{Edition, Page, environment, page, title};
-use crate::number;
+use super::title;
+use crate::message::page::PageText;
 use crate::sweep::{SweepReport, compose, figures, value};
-use inferometer_core::message::page::PageText;
 use inferometer_core::summary::Summary;
+use inferometer_page::html::Headline;
+use inferometer_page::html::{Edition, Page, page};
+use inferometer_page::number;
 
 /// The page of a sweep, which opens in the report's language.
 pub fn compose_page(report: &SweepReport<'_>) -> Page {
@@ -16,6 +18,7 @@ pub fn compose_page(report: &SweepReport<'_>) -> Page {
         doc.sections
             .extend(report.environment.map(|it| environment::section(it, lang)));
         Edition {
+            glossary: super::glossary(lang),
             lang,
             title: title(report.plan.label.as_deref(), PageText::Sweep, lang),
             headlines: headlines(&report),

@@ -2,11 +2,11 @@
 
 use super::ladder::some;
 use super::{DoubtLine, ImportReport};
-use crate::doc::{Follow, Note};
+use crate::message::import::ImportText;
 use crate::severity;
-use inferometer_core::message::Lang;
-use inferometer_core::message::import::ImportText;
-use inferometer_core::message::punctuation::PunctuationText;
+use inferometer_page::doc::{Follow, Note};
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 
 /// What is said of one result or of several.
 struct Said<'a> {

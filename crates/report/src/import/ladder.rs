@@ -2,18 +2,19 @@
 //! the same charts are drawn of them and the same rules look at them.
 
 use super::{ImportReport, ResultLine};
-use crate::figure::{Figure, Shown};
+use crate::chart::Shown;
 use crate::findings::{self, Finding, FindingKind};
-use crate::number;
+use crate::message::figures::FigureText;
+use crate::message::findings::FindingText;
+use crate::message::import::ImportText;
 use crate::sweep::{self, SweepReport, Visited};
-use inferometer_core::compare::Point;
-use inferometer_core::message::Lang;
-use inferometer_core::message::figures::FigureText;
-use inferometer_core::message::findings::FindingText;
-use inferometer_core::message::import::ImportText;
-use inferometer_core::message::punctuation::PunctuationText;
 use inferometer_core::options::Options;
-use inferometer_core::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan, Trial, TrialState};
+use inferometer_core::point::Point;
+use inferometer_page::figure::Figure;
+use inferometer_page::number;
+use inferometer_store::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan, Trial, TrialState};
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

@@ -1,10 +1,10 @@
 //! Answers to a template that asks for a length in words, by the length that came.
 
 use super::{RunReport, heading};
-use crate::doc::{Block, Cell, Column, Pair, Section, Table, Unit};
-use crate::number;
-use inferometer_core::message::numbers::NumbersText;
+use crate::message::numbers::NumbersText;
 use inferometer_core::summary::{ContinuationGroup, ContinuationResult};
+use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Unit};
+use inferometer_page::number;
 
 pub(super) fn section(report: &RunReport<'_>) -> Option<Section> {
     let found = report.summary.continuation.as_ref()?;

@@ -1,9 +1,9 @@
 //! The definition of every metric that the report shows, beside its name.
 
 use super::{RunReport, latency};
-use crate::doc::{Block, Pair, Section};
-use inferometer_core::message::metric::{DefinitionText, MetricText};
-use inferometer_core::message::numbers::NumbersText;
+use crate::message::metric::{DefinitionText, MetricText};
+use crate::message::numbers::NumbersText;
+use inferometer_page::doc::{Block, Pair, Section};
 
 pub(super) fn section(report: &RunReport<'_>) -> Section {
     let mut defined = vec![

@@ -1,12 +1,12 @@
 //! The table of latencies.
 
 use super::{Detail, RunReport, heading};
-use crate::doc::{Block, Cell, Column, Number, Section, Support, Table, Unit};
-use crate::number;
-use inferometer_core::message::metric::MetricText;
-use inferometer_core::message::numbers::NumbersText;
+use crate::message::metric::MetricText;
+use crate::message::numbers::NumbersText;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::Distribution;
+use inferometer_page::doc::{Block, Cell, Column, Number, Section, Support, Table, Unit};
+use inferometer_page::number;
 
 /// Milliseconds from which a row reads better in seconds, by its median and by its maximum.
 const LONG_MEDIAN: f64 = 10_000.0;

@@ -2,14 +2,14 @@
 
 use super::latency::row_unit;
 use super::{RunReport, heading};
-use crate::doc::{Block, Cell, Column, Pair, Section, Table, Unit};
-use crate::figure::ladder::cards_of;
-use crate::number;
-use inferometer_core::message::figures::FigureText;
-use inferometer_core::message::metric::MetricText;
-use inferometer_core::message::numbers::NumbersText;
+use crate::chart::ladder::cards_of;
+use crate::message::figures::FigureText;
+use crate::message::metric::MetricText;
+use crate::message::numbers::NumbersText;
 use inferometer_core::record::TokenSource;
 use inferometer_core::summary::Distribution;
+use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Unit};
+use inferometer_page::number;
 
 pub(super) fn section(report: &RunReport<'_>) -> Section {
     let first = match report.summary.requests.ok {

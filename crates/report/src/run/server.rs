@@ -1,10 +1,11 @@
 //! The server's own view, and what the slowest requests waited for.
 
 use super::{RunReport, heading};
-use crate::doc::{Block, Pair, Section};
-use crate::number;
-use inferometer_core::message::server::ServerText;
+use crate::message::server;
+use crate::message::server::ServerText;
 use inferometer_core::server::{DeviceSummary, Explained, Explanation, HostSummary, Level};
+use inferometer_page::doc::{Block, Pair, Section};
+use inferometer_page::number;
 
 /// Parts of an explanation below this share are left out.
 const LEAST_SHARE: f64 = 0.01;
@@ -120,10 +121,10 @@ fn explained(report: &RunReport<'_>, explanation: &Explanation) -> Vec<Block> {
             ("time", number::millis(part.ms)),
         ];
         let value = report.fill(ServerText::ShareAndTime, &values);
-        Pair::new(part.cause.text(report.lang), value)
+        Pair::new(server::cause(part.cause, report.lang), value)
     });
     let pairs = Block::Pairs(pairs.collect());
-    let evidence = (explanation.evidence.iter()).map(|seen| seen.text(report.lang));
+    let evidence = (explanation.evidence.iter()).map(|seen| server::evidence(seen, report.lang));
     let mut blocks = vec![Block::Paragraph(head), pairs];
     blocks.extend(evidence.map(Block::Paragraph));
     blocks

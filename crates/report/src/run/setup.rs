@@ -1,15 +1,16 @@
 //! What was done: server, model, load, work, extent; only what matters.
 
 use super::{RunReport, shell_word};
-use crate::doc::{Block, Pair, Section};
-use crate::number;
+use crate::message::notes;
+use crate::message::server::ServerText;
+use crate::message::setup::SetupText;
 use inferometer_core::environment::EndCause;
-use inferometer_core::message::Text;
-use inferometer_core::message::server::ServerText;
-use inferometer_core::message::setup::SetupText;
 use inferometer_core::note::{Known, Note};
 use inferometer_core::scenario::{Arrival, Extent, Load, Ramp, RampCurve, Shape, Stagger, Warmup};
 use inferometer_core::work::{PromptSource, Window};
+use inferometer_page::doc::{Block, Pair, Section};
+use inferometer_page::number;
+use inferometer_text::Text;
 use std::time::Duration;
 
 pub(super) fn section(report: &RunReport<'_>) -> Section {
@@ -37,7 +38,7 @@ pub(super) fn section(report: &RunReport<'_>) -> Section {
         !(apart && matches!(note, Note::Known(Known::Template { .. })))
     };
     let notes = report.environment.notes.iter().filter(told);
-    pairs.extend(notes.map(|note| pair(report, SetupText::Note, note.text(report.lang))));
+    pairs.extend(notes.map(|note| pair(report, SetupText::Note, notes::text(note, report.lang))));
     pairs.retain(|pair| !pair.value.is_empty());
     Section::plain(vec![Block::Pairs(pairs)])
 }
@@ -111,7 +112,7 @@ pub(crate) fn model(report: &RunReport<'_>) -> String {
 
 pub(crate) fn api(report: &RunReport<'_>) -> String {
     let spoken = match report.environment.server.api.as_str() {
-        "" => report.scenario.connection.api.word(),
+        "" => report.scenario.connection.api.into_str(),
         api => api,
     };
     let streamed = match report.scenario.connection.stream {

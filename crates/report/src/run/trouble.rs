@@ -1,13 +1,13 @@
 //! What went wrong or may mislead: doubts, failures, missed objectives, drift.
 
 use super::RunReport;
-use crate::doc::{Block, Cell, Column, Follow, Note, Pair, Section, Table, Tone, Unit};
-use crate::number;
+use crate::message::metric::MetricText;
+use crate::message::numbers::NumbersText;
+use crate::message::verdict::VerdictText;
 use crate::severity;
-use inferometer_core::message::metric::MetricText;
-use inferometer_core::message::numbers::NumbersText;
-use inferometer_core::message::verdict::VerdictText;
 use inferometer_core::summary::{FailureCount, ObjectiveResult, StatedDoubt};
+use inferometer_page::doc::{Block, Cell, Column, Follow, Note, Pair, Section, Table, Tone, Unit};
+use inferometer_page::number;
 
 pub(super) fn doubts(report: &RunReport<'_>) -> Option<Section> {
     let doubts = &report.summary.doubts;
@@ -29,7 +29,7 @@ fn stated(report: &RunReport<'_>, doubt: &StatedDoubt) -> Note {
     Note {
         tag: report.say(severity::word(doubt.severity)).to_owned(),
         tone: severity::tone(doubt.severity),
-        subject: doubt.code.word().to_owned(),
+        subject: doubt.code.into_str().to_owned(),
         text: doubt.text.clone(),
         follow: (!doubt.remedy.is_empty()).then(|| Follow::Remedy(doubt.remedy.clone())),
     }

@@ -1,13 +1,13 @@
 //! What was sent, in one line.
 
 use super::RunReport;
-use crate::number;
-use inferometer_core::hostile::printable;
-use inferometer_core::message::setup::SetupText;
+use crate::message::setup::SetupText;
 use inferometer_core::work::{
     Conversation, Language, Output, PrefixLength, PromptLength, PromptSource, Synthetic,
     SyntheticLengths, Work,
 };
+use inferometer_page::number;
+use inferometer_text::hostile::printable;
 
 /// Characters of a prompt that are shown.
 const PROMPT_CHARS: usize = 60;
@@ -47,7 +47,7 @@ fn prompts(report: &RunReport<'_>, work: &Work) -> Vec<String> {
         PromptSource::Synthetic(synthetic) => made(report, synthetic),
         PromptSource::Data(data) => {
             let unnamed = report.say(SetupText::SomeFormat);
-            let format = data.format.map_or(unnamed, |format| format.word());
+            let format = data.format.map_or(unnamed, |format| format.into_str());
             let label = match work.prompts.is_synthetic() {
                 true => SetupText::TracePrompts,
                 false => SetupText::DataPrompts,

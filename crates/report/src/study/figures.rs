@@ -3,13 +3,13 @@
 
 use super::flag_axis::{FlagAxis, ends};
 use super::{StudyReport, TrialLine, Why};
-use crate::figure::metric_name::name_and_unit;
-use crate::figure::{
+use crate::chart::metric_name::name_and_unit;
+use crate::message::figures::FigureText;
+use crate::message::study::StudyText;
+use inferometer_page::figure::{
     Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
 };
-use crate::number;
-use inferometer_core::message::figures::FigureText;
-use inferometer_core::message::study::StudyText;
+use inferometer_page::number;
 
 /// Most flags with a panel of their own, the most important ones.
 const MOST_SLICES: usize = 9;
@@ -428,7 +428,7 @@ fn is_failure(trial: &TrialLine) -> bool {
 mod tests {
     use super::*;
     use crate::study::{FlagValue, ObjectiveLine, VerdictLine};
-    use inferometer_core::message::Lang;
+    use inferometer_text::Lang;
     use std::path::Path;
 
     fn report(objectives: usize) -> StudyReport<'static> {

@@ -1,7 +1,7 @@
 //! The values of a flag as places on an axis.
 
 use super::{FlagValue, TrialLine};
-use crate::figure::{Axis, Scale};
+use inferometer_page::figure::{Axis, Scale};
 
 /// So many values have a tick each.
 const FEW_VALUES: usize = 7;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::text;
+use inferometer_page::text;
 
 fn trial(id: u64, why: Why, state: StudyText, figure: Option<f64>) -> TrialLine {
     TrialLine {

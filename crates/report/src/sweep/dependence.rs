@@ -2,8 +2,8 @@
 
 use super::LOAD;
 use super::grid::is_length;
-use inferometer_core::compare::Point;
-use inferometer_core::sweep_dir::SweepPlan;
+use inferometer_core::point::Point;
+use inferometer_store::sweep_dir::SweepPlan;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 

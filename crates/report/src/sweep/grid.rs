@@ -2,8 +2,8 @@
 //! how fast they came.
 
 use super::{Row, SweepReport, grouped, named, shown};
-use crate::doc::{Block, Cell, Column, Section, Table, Unit};
-use inferometer_core::message::page::PageText;
+use crate::message::page::PageText;
+use inferometer_page::doc::{Block, Cell, Column, Section, Table, Unit};
 
 const INPUT: [&str; 2] = ["input-tokens", "input-chars"];
 const OUTPUT: [&str; 3] = ["output-tokens", "max-tokens", "ask-chars"];

@@ -2,22 +2,23 @@
 
 use super::dependence::confounded;
 use super::{Row, SweepReport, Visited, count, named, unfinished};
-use crate::doc::{Block, Follow, Note, Pair, Section, Tone, Verdict};
-use crate::number;
+use crate::message::notes::NoteText;
+use crate::message::server::ServerText;
+use crate::message::setup::SetupText;
+use crate::message::sweep::SweepText;
+use crate::message::verdict::VerdictText;
 use crate::run::setup;
 use crate::run::{Detail, RunReport};
 use crate::severity;
+use inferometer_analysis::judge::meanings::DoubtMeaning;
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::{Ending, Environment};
-use inferometer_core::message::doubt_meanings::DoubtMeaning;
-use inferometer_core::message::notes::NoteText;
-use inferometer_core::message::punctuation::PunctuationText;
-use inferometer_core::message::server::ServerText;
-use inferometer_core::message::setup::SetupText;
-use inferometer_core::message::sweep::SweepText;
-use inferometer_core::message::verdict::VerdictText;
 use inferometer_core::summary::StatedDoubt;
-use inferometer_core::sweep_dir::TrialState;
+use inferometer_page::doc::{Block, Follow, Note, Pair, Section, Tone, Verdict};
+use inferometer_page::number;
+use inferometer_store::sweep_dir::TrialState;
+use inferometer_text::punctuation::PunctuationText;
+use strum::VariantArray as _;
 
 /// Points that a doubt names, at most.
 const MOST_POINTS: usize = 8;
@@ -224,13 +225,13 @@ fn doubts(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Note> {
             Note {
                 tag: severity::word(severity).text(lang).to_owned(),
                 tone: severity::tone(severity),
-                subject: code.word().to_owned(),
+                subject: code.into_str().to_owned(),
                 text: SweepText::Because.with(lang, &values),
                 follow: Some(Follow::Remedy(remedy.text(lang).to_owned())),
             },
         ))
     };
-    let mut notes: Vec<(Severity, Note)> = DoubtCode::ALL.iter().filter_map(note).collect();
+    let mut notes: Vec<(Severity, Note)> = DoubtCode::VARIANTS.iter().filter_map(note).collect();
     notes.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
     notes.into_iter().map(|(_, note)| note).collect()
 }

@@ -2,15 +2,15 @@
 
 use super::ladder::{Ladder, ladders};
 use super::{Row, SweepReport, compose, rows, shown};
-use crate::doc::{Block, Cell, Column, Doc, Support, Table, Unit};
-use crate::number;
-use inferometer_core::message::Lang;
-use inferometer_core::message::figures::FigureText;
-use inferometer_core::message::numbers::NumbersText;
-use inferometer_core::message::punctuation::PunctuationText;
-use inferometer_core::message::sweep::SweepText;
+use crate::message::figures::FigureText;
+use crate::message::numbers::NumbersText;
+use crate::message::sweep::SweepText;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::{Distribution, Latencies, Summary};
+use inferometer_page::doc::{Block, Cell, Column, Doc, Support, Table, Unit};
+use inferometer_page::number;
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 
 /// A latency and its name, the same in every language.
 type Timed = (&'static str, fn(&Latencies) -> Option<Distribution>);

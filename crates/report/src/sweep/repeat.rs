@@ -4,7 +4,7 @@
 use super::{SweepReport, shown};
 use crate::run::{shell_word, started};
 use inferometer_core::options::Options;
-use inferometer_core::sweep_dir::{PlannedPoint, SweepPlan};
+use inferometer_store::sweep_dir::{PlannedPoint, SweepPlan};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -171,8 +171,8 @@ fn order(plan: &SweepPlan) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_core::compare::Point;
-    use inferometer_core::sweep_dir::PLAN_SCHEMA;
+    use inferometer_core::point::Point;
+    use inferometer_store::sweep_dir::PLAN_SCHEMA;
     use serde_json::json;
 
     fn planned(axes: &[(&str, Value)], requests: u64) -> PlannedPoint {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     fn said(plan: &SweepPlan) -> Option<String> {
-        use inferometer_core::sweep_dir::{Trial, TrialState};
+        use inferometer_store::sweep_dir::{Trial, TrialState};
         let visited = super::super::Visited {
             trial: Trial {
                 class: None,

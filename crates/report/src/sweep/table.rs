@@ -1,19 +1,19 @@
 //! The table of a ladder, its marks and what they mean.
 
 use super::{Row, SweepReport, notes, shown};
-use crate::doc::{Cell, Column, Number, Support, Table, Tone, Unit};
-use crate::figure::ladder::cards_of;
-use crate::number;
+use crate::chart::ladder::cards_of;
+use crate::message::numbers::NumbersText;
+use crate::message::sweep::SweepText;
+use crate::message::verdict::VerdictText;
+use inferometer_analysis::statistics::batch_means;
 use inferometer_core::doubt::Severity;
-use inferometer_core::message::Lang;
-use inferometer_core::message::numbers::NumbersText;
-use inferometer_core::message::punctuation::PunctuationText;
-use inferometer_core::message::sweep::SweepText;
-use inferometer_core::message::verdict::VerdictText;
 use inferometer_core::quantile::least_samples;
-use inferometer_core::statistics::batch_means;
 use inferometer_core::summary::Summary;
-use inferometer_core::sweep_dir::TrialState;
+use inferometer_page::doc::{Cell, Column, Number, Support, Table, Tone, Unit};
+use inferometer_page::number;
+use inferometer_store::sweep_dir::TrialState;
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
 
 /// Marked points that footnotes name, at most.
 const MOST_REASONS: usize = 12;
@@ -181,7 +181,7 @@ fn why(row: &Row<'_>) -> Option<String> {
     let grave = row.summaries().flat_map(|summary| &summary.doubts);
     let mut codes: Vec<&str> = grave
         .filter(|doubt| doubt.severity == Severity::Invalid)
-        .map(|doubt| doubt.code.word())
+        .map(|doubt| doubt.code.into_str())
         .collect();
     codes.dedup();
     let mut reasons = row
@@ -190,7 +190,7 @@ fn why(row: &Row<'_>) -> Option<String> {
         .filter_map(|visited| visited.trial.reason.as_deref());
     let reason = reasons
         .next_back()
-        .map(|reason| inferometer_core::hostile::printable(reason, 300));
+        .map(|reason| inferometer_text::hostile::printable(reason, 300));
     match codes.is_empty() {
         true => reason,
         false => Some(codes.join(", ")),

@@ -5,8 +5,8 @@
 
 use crate::pages::{HOSTILE, grid, ladder, run, run_named, sweep_of};
 use crate::sides::{compared, import_page};
-use inferometer_core::message::Lang;
-use inferometer_report::html::{Page, render};
+use inferometer_page::html::{Page, render};
+use inferometer_text::Lang;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;

@@ -11,8 +11,8 @@ mod pages;
 mod sides;
 mod site;
 
-use inferometer_core::message::Lang;
-use inferometer_report::html::render;
+use inferometer_page::html::render;
+use inferometer_text::Lang;
 use pages::{HOSTILE, ladder, run, run_named, sweep_of};
 use serde_json::json;
 

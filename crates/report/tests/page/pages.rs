@@ -1,18 +1,19 @@
 //! Pages of runs and sweeps that are made up.
 
 use crate::made_up::{self, Load, VLLM};
-use inferometer_core::compare::Point;
+use inferometer_analysis::fold::{RunContext, fold};
 use inferometer_core::environment::{Ending, Environment};
-use inferometer_core::fold::{RunContext, fold};
-use inferometer_core::message::Lang;
 use inferometer_core::options::Options;
+use inferometer_core::point::Point;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Phase};
 use inferometer_core::summary::Summary;
-use inferometer_core::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan, Trial, TrialState};
-use inferometer_report::figure::course::Course;
+use inferometer_page::html::Page;
+use inferometer_report::chart::course::Course;
 use inferometer_report::html::run::{RunPage, compose_page};
-use inferometer_report::html::{Page, sweep};
+use inferometer_report::html::sweep;
 use inferometer_report::sweep::{SweepReport, Visited};
+use inferometer_store::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan, Trial, TrialState};
+use inferometer_text::Lang;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -2,12 +2,12 @@
 
 use crate::made_up::{self, Engine, Load, MINDIE, VLLM};
 use crate::pages::HOSTILE;
-use inferometer_core::compare::{Group, RunSample, Settings, compare};
+use inferometer_analysis::compare::{Group, RunSample, Settings, compare};
 use inferometer_core::doubt::Severity;
-use inferometer_core::message::Lang;
+use inferometer_page::html::{self, Page, render};
 use inferometer_report::compare::{CompareReport, figures};
-use inferometer_report::html::{self, Page, render};
 use inferometer_report::import::{self, DoubtLine, ImportReport, ResultLine, findings};
+use inferometer_text::Lang;
 use serde_json::json;
 
 /// A ladder of an engine.
@@ -152,7 +152,7 @@ fn result(concurrency: u32, requests: [Option<u64>; 3]) -> ResultLine {
     };
     let summary = made_up::run(&VLLM, load);
     let point = json!({"concurrency": concurrency});
-    let point: inferometer_core::compare::Point = serde_json::from_value(point).unwrap();
+    let point: inferometer_core::point::Point = serde_json::from_value(point).unwrap();
     ResultLine {
         tool: "evalscope-2024".to_owned(),
         file: "notes.md".to_owned(),
@@ -219,7 +219,7 @@ fn an_import_with_notes_alone_does_not_claim_to_have_no_doubts() {
     report.results.truncate(2);
     let head = |report: &ImportReport| {
         let doc = import::compose(report, Lang::Zh);
-        inferometer_report::markdown::render(&doc)
+        inferometer_page::markdown::render(&doc)
     };
     assert!(head(&report).contains("无疑点"));
     report.results[0].doubts.push(DoubtLine {
@@ -249,10 +249,10 @@ fn requests_are_lost_though_no_failures_are_reported() {
 }
 
 /// How many points the second panel of a ladder has.
-fn drawn(figures: &[inferometer_report::figure::Figure]) -> usize {
+fn drawn(figures: &[inferometer_page::figure::Figure]) -> usize {
     assert_eq!(figures[0].id, "ladder");
     match &figures[0].panels[1].series[0].shape {
-        inferometer_report::figure::Shape::Line(samples) => samples.len(),
+        inferometer_page::figure::Shape::Line(samples) => samples.len(),
         other => panic!("{other:?}"),
     }
 }

@@ -2,8 +2,6 @@
 
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::{EndCause, Ending, Environment, Probe};
-use inferometer_core::hostile::Secrets;
-use inferometer_core::message::Lang;
 use inferometer_core::note::{Known, Note};
 use inferometer_core::options::Options;
 use inferometer_core::record::{FailureClass, Phase, TokenSource};
@@ -15,6 +13,8 @@ use inferometer_core::summary::{
 };
 use inferometer_core::units::Offset;
 use inferometer_report::run::{Detail, RunReport};
+use inferometer_text::Lang;
+use inferometer_text::hostile::Secrets;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -6,8 +6,8 @@ use super::head::{head_of, shape_of};
 use super::object::Object;
 use super::rows::{Rows, Shape};
 use super::source;
-use inferometer_core::hostile::printable;
 use inferometer_core::work::DataFormat;
+use inferometer_text::hostile::printable;
 use std::path::Path;
 
 /// Rows that are looked at: the first may be a broken one.

@@ -91,7 +91,7 @@ impl<'de> Deserialize<'de> for Object<'de> {
 /// Reads a row as JSON. The place that the parser names is one within the row.
 pub fn from_json<'a, T: Deserialize<'a>>(row: &'a str) -> Result<T, Fault> {
     serde_json::from_str(row).map_err(|error| {
-        Fault::Json(inferometer_core::hostile::printable(
+        Fault::Json(inferometer_text::hostile::printable(
             &error.to_string(),
             200,
         ))

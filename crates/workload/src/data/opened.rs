@@ -6,7 +6,7 @@ use super::format::{Reader, Reading, reader};
 use super::head::{head_of, shape_of};
 use super::rows::{Rows, Shape};
 use super::source::{self, Source};
-use inferometer_core::survey::Packing;
+use crate::survey::Packing;
 use inferometer_core::work::DataFormat;
 use std::io::{self, Chain, Cursor, Read};
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 //!
 //! What a file is, its first bytes say: names are often wrong after a download.
 
+use crate::survey::Packing;
 use flate2::bufread::MultiGzDecoder;
-use inferometer_core::survey::Packing;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::fs::File;

@@ -11,12 +11,10 @@ use super::row::{Row, RowContent};
 use super::sample::Kept;
 use super::select::{BATCH_BYTES, BATCH_ROWS, End, KEPT_BYTES, Picked};
 use super::{source, text};
+use crate::survey::{Arrivals, BadLine, LengthCounts, Packing, RowCounts, SCHEMA, Survey};
 use crate::tokenizer::{Tokenizer, count_all};
-use inferometer_core::hostile::printable;
-use inferometer_core::survey::{
-    Arrivals, BadLine, LengthCounts, Packing, RowCounts, SCHEMA, Survey,
-};
 use inferometer_core::work::{DataFormat, DataSource, PromptLength};
+use inferometer_text::hostile::printable;
 use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;

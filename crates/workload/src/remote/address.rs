@@ -4,7 +4,7 @@ use super::RemoteError;
 use super::url::{
     Origin, decoded, encoded, escape_stray, is_web, origin, split_scheme, without_query,
 };
-use inferometer_core::hostile::printable;
+use inferometer_text::hostile::printable;
 use std::fmt;
 use std::path::PathBuf;
 use ureq::http::Uri;

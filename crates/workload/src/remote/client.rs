@@ -3,7 +3,7 @@
 use super::partial::{Note, Resume};
 use super::url::{Origin, is_downgrade, origin, redirected};
 use super::{Fetcher, Remote, RemoteError};
-use inferometer_core::hostile::{Secrets, printable};
+use inferometer_text::hostile::{Secrets, printable};
 use std::io::{self, Read};
 use ureq::http::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_RANGE, LOCATION, RANGE,

@@ -3,7 +3,7 @@
 use super::chat_template::ChatTemplate;
 use super::{Tokenizer, TokenizerError};
 use inferometer_core::guard::guarded;
-use inferometer_core::hostile;
+use inferometer_text::hostile;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 use tokenizers::{Encoding, ModelWrapper};

@@ -4,7 +4,7 @@ use super::Over;
 use super::objectives::Watched;
 use inferometer_campaign::capacity::{Probe, Seen, Step};
 use inferometer_core::record::Record;
-use inferometer_core::run_dir::RunDir;
+use inferometer_store::run_dir::RunDir;
 
 /// Shows the requests of a run to its probe.
 pub struct Eye {

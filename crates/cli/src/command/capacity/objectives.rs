@@ -1,12 +1,12 @@
 //! The objectives of a search: tiers, and what each request must meet.
 
 use anyhow::{Context, bail};
+use inferometer_campaign::capacity::stored::{Edge, LongRun, SearchEnding, TierCapacity};
 use inferometer_campaign::capacity::{Answer, Edge as FoundEdge, Ending, Target};
-use inferometer_core::capacity::{Edge, LongRun, SearchEnding, TierCapacity};
 use inferometer_core::options::Options;
 use inferometer_core::record::Record;
-use inferometer_core::run_dir::RunDir;
 use inferometer_core::slo::{Slo, SloScope};
+use inferometer_store::run_dir::RunDir;
 
 /// The name of the objectives that `--slo` gives.
 pub const OWN_TIER: &str = "slo";

@@ -4,13 +4,13 @@ use crate::Exit;
 use crate::arguments::{Format, OutputOptions};
 use crate::output::{Rendered, deliver, language, style};
 use anyhow::{Context, bail};
-use inferometer_core::capacity::{Capacity, FILE, SearchEnding, TierCapacity};
-use inferometer_core::message::Lang;
-use inferometer_core::run_dir::RunDir;
+use inferometer_campaign::capacity::stored::{Capacity, FILE, SearchEnding, TierCapacity};
 use inferometer_core::summary::Summary;
+use inferometer_page::{html, markdown, text};
 use inferometer_report::capacity::{compose, figures, json};
 use inferometer_report::html::capacity::CapacityPage;
-use inferometer_report::{html, markdown, text};
+use inferometer_store::run_dir::RunDir;
+use inferometer_text::Lang;
 use std::path::Path;
 
 pub fn show(found: &Capacity, folder: &Path, options: &OutputOptions) -> anyhow::Result<()> {
@@ -55,7 +55,9 @@ pub fn page(found: &Capacity, folder: &Path, lang: Lang) -> String {
         environment: environment.as_ref(),
         directory: folder,
     };
-    html::render(&html::capacity::compose_page(&page, lang))
+    html::render(&inferometer_report::html::capacity::compose_page(
+        &page, lang,
+    ))
 }
 
 /// The stored search of a folder.

@@ -3,14 +3,14 @@
 use super::calibration::{distrusted, metric_text};
 use super::latencies::latencies;
 use inferometer_core::length::Distribution;
-use inferometer_core::message::Lang;
-use inferometer_core::message::plan::PlanText as Text;
 use inferometer_core::slo::Slo;
+use inferometer_page::doc::{Block, Cell, Column, Section, Table, Tone};
 use inferometer_plan::calibrate::Calibration;
 use inferometer_plan::observation::{Load, Start};
 use inferometer_plan::predict::Metric;
 use inferometer_plan::what_if::{Answers, Outcome, Prediction, Setting, Verdict};
-use inferometer_report::doc::{Block, Cell, Column, Section, Table, Tone};
+use inferometer_report::message::plan::PlanText as Text;
+use inferometer_text::Lang;
 use std::collections::BTreeSet;
 
 /// The table of predictions and the one to take.

@@ -8,9 +8,9 @@ use crate::arguments::{DataView, Format, theme};
 use clap::{Args, Subcommand};
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::length::Distribution;
-use inferometer_core::message::Lang;
 use inferometer_core::slo::Slo;
-use inferometer_report::figure::theme::Theme;
+use inferometer_page::figure::theme::Theme;
+use inferometer_text::Lang;
 use std::path::PathBuf;
 
 /// `inferometer plan`.
@@ -212,7 +212,7 @@ fn version(text: &str) -> Result<Version, String> {
 }
 
 fn lang(text: &str) -> Result<Lang, String> {
-    Lang::from_word(text).ok_or_else(|| "choose en or zh".to_owned())
+    text.parse().map_err(|_| "choose en or zh".to_owned())
 }
 
 fn flag(text: &str) -> Result<(String, Option<String>), String> {

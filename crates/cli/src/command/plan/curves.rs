@@ -2,16 +2,16 @@
 //! the intervals in which they lie in 9 of 10 cases.
 
 use super::answers::{flags, of};
-use inferometer_core::message::Lang;
-use inferometer_core::message::figures::FigureText as Text;
-use inferometer_core::message::plan::PlanText;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
+use inferometer_page::figure::{
+    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape, in_readable_time,
+};
 use inferometer_plan::observation::Load;
 use inferometer_plan::predict::Metric;
 use inferometer_plan::what_if::{Answers, Prediction, Setting, TAIL};
-use inferometer_report::figure::{
-    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape, in_readable_time,
-};
+use inferometer_report::message::figures::FigureText as Text;
+use inferometer_report::message::plan::PlanText;
+use inferometer_text::Lang;
 
 /// More loads than these have no tick of their own.
 const MOST_TICKS: usize = 12;

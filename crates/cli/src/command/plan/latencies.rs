@@ -1,13 +1,13 @@
 //! Percentiles of latencies with their intervals, a row for each metric.
 
 use super::answers::{brief, brief_load, flags, of, percent};
-use inferometer_core::message::Lang;
-use inferometer_core::message::plan::PlanText as Text;
 use inferometer_core::slo::{Slo, SloMetric};
 use inferometer_core::summary::Distribution;
+use inferometer_page::doc::{Block, Cell, Column, Section, Table};
 use inferometer_plan::predict::Metric;
 use inferometer_plan::what_if::{Answers, Prediction, TAIL};
-use inferometer_report::doc::{Block, Cell, Column, Section, Table};
+use inferometer_report::message::plan::PlanText as Text;
+use inferometer_text::Lang;
 use std::collections::BTreeSet;
 
 /// The latencies that the objectives judge, or all where there are none.

@@ -10,13 +10,13 @@ use crate::arguments::Format;
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::memory::GIB;
-use inferometer_core::message::Lang;
-use inferometer_core::message::plan::PlanText as Text;
+use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit, Verdict};
 use inferometer_plan::device::Card;
 use inferometer_plan::flags::Flag;
 use inferometer_plan::memory::{Answer, Fit, Lengths, MemoryError, Part, Question, Remedy, answer};
 use inferometer_plan::model::{KnownModel, Weights};
-use inferometer_report::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit, Verdict};
+use inferometer_report::message::plan::PlanText as Text;
+use inferometer_text::Lang;
 use serde_json::json;
 
 /// Divides every card by every engine.

@@ -13,13 +13,13 @@ use anyhow::{Context, bail};
 use inferometer_campaign::axes::Values;
 use inferometer_catalog::engine::{EngineKind, Lookup, lookup, nearest_names};
 use inferometer_core::length::{Distribution, LengthSpec};
-use inferometer_core::message::Lang;
-use inferometer_core::message::plan::PlanText as Text;
+use inferometer_page::doc::Section;
 use inferometer_plan::calibrate::Calibration;
 use inferometer_plan::flags::name_for;
 use inferometer_plan::observation::Load;
 use inferometer_plan::what_if::{Objectives, Question, ask, to_json};
-use inferometer_report::doc::Section;
+use inferometer_report::message::plan::PlanText as Text;
+use inferometer_text::Lang;
 use serde_json::Value;
 
 pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {

@@ -12,15 +12,15 @@ use crate::measure::{Measured, Point, PrefixCache};
 use crate::progress::Progress;
 use crate::servers::Servers;
 use inferometer_campaign::ladder::{Rung, ended};
-use inferometer_core::compare::Point as Place;
 use inferometer_core::environment::{EndCause, Health};
-use inferometer_core::hostile::printable;
+use inferometer_core::point::Point as Place;
 use inferometer_core::seed::repeat_seed;
 use inferometer_core::summary::{SloOutcome, Summary};
-use inferometer_core::sweep_dir::{SweepDir, SweepPlan, Trial, TrialState};
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
 use inferometer_report::sweep::Visited;
+use inferometer_store::sweep_dir::{SweepDir, SweepPlan, Trial, TrialState};
+use inferometer_text::hostile::printable;
 use std::time::{Duration, Instant};
 
 /// Points in a row that could not be measured before the sweep gives up.

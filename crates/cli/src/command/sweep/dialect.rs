@@ -4,10 +4,10 @@ use crate::arguments::{Format, OutputOptions};
 use crate::measure::records;
 use crate::output::{Rendered, deliver};
 use anyhow::bail;
-use inferometer_core::run_dir::RunDir;
-use inferometer_core::sweep_dir::SweepDir;
-use inferometer_report::dialect::sweep::Points;
-use inferometer_report::dialect::{Foreign, Source};
+use inferometer_dialect::sweep::Points;
+use inferometer_dialect::{Foreign, Source};
+use inferometer_store::run_dir::RunDir;
+use inferometer_store::sweep_dir::SweepDir;
 
 /// Shows the points of a sweep, those that were measured, in the order of the plan.
 pub fn show(sweep: &SweepDir, dialect: Foreign, options: &OutputOptions) -> anyhow::Result<()> {

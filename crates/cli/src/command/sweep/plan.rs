@@ -7,10 +7,10 @@ use crate::progress::Progress;
 use anyhow::{Context, bail};
 use inferometer_campaign::axes::{Axis, Combination, Order, Setting, settings, visits};
 use inferometer_campaign::ladder::LadderStop;
-use inferometer_core::compare::Point as Place;
 use inferometer_core::options::Options;
-use inferometer_core::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan};
+use inferometer_core::point::Point as Place;
 use inferometer_engine::without_secrets;
+use inferometer_store::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Options that say how long a point is measured, not what.

@@ -1,9 +1,9 @@
 //! The table that grows while a sweep goes on, with the time left.
 
 use crate::progress::Progress;
-use inferometer_core::compare::Point;
+use inferometer_core::point::Point;
 use inferometer_core::summary::Summary;
-use inferometer_core::sweep_dir::{SweepPlan, Trial, TrialState};
+use inferometer_store::sweep_dir::{SweepPlan, Trial, TrialState};
 use std::time::Duration;
 
 /// The view of a sweep under way, on standard error.

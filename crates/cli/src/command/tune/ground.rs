@@ -19,12 +19,12 @@ use inferometer_catalog::engine::{
     DeviceClass, DeviceKind, EngineKind, FailureClass, LaunchCommand, ModelLimits, failure, flag,
 };
 use inferometer_catalog::memory::GIB;
-use inferometer_core::hostile::printable;
 use inferometer_core::options::Options;
 use inferometer_core::scenario::SimClock;
 use inferometer_engine::{Access, Failure};
 use inferometer_load::instrument::Control;
 use inferometer_sim::launch::{self, Host, LaunchError, USUAL_MODEL};
+use inferometer_text::hostile::printable;
 use serde_json::Value as Json;
 use std::path::Path;
 

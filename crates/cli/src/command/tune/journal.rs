@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use inferometer_campaign::trial::{Ending, Event, Header, Proposal, Trial, TrialLog, append};
-use inferometer_core::stored::STUDY_FILE;
+use inferometer_store::stored::STUDY_FILE;
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};

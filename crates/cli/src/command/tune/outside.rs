@@ -6,9 +6,9 @@ use inferometer_campaign::search::external::{ToSearcher, Told, ToldOutcome, answ
 use inferometer_campaign::search::{Ask, Searcher};
 use inferometer_campaign::space::{Admission, Point};
 use inferometer_campaign::study::Study;
-use inferometer_core::hostile::printable;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
+use inferometer_text::hostile::printable;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;

@@ -11,16 +11,17 @@ use inferometer_campaign::study::{
 };
 use inferometer_campaign::trial::{Level, Origin, State, Trial};
 use inferometer_catalog::engine::EngineKind;
-use inferometer_core::message::Lang;
-use inferometer_core::message::study::StudyText;
 use inferometer_core::note::{Known, Note};
-use inferometer_core::run_dir::RunDir;
 use inferometer_core::slo::{Slo, SloScope};
+use inferometer_page::{html, markdown, text};
+use inferometer_report::json;
+use inferometer_report::message::study::StudyText;
 use inferometer_report::study::{
     BestLine, ChangeLine, ComparisonLine, FlagValue, ImportanceLine, LimitLine, ObjectiveLine,
     StudyReport, TrialLine, VerdictLine, Why, compose, figures,
 };
-use inferometer_report::{html, json, markdown, text};
+use inferometer_store::run_dir::RunDir;
+use inferometer_text::Lang;
 use std::path::Path;
 
 /// What the stored study of a folder found.
@@ -84,7 +85,9 @@ pub fn keep_page(study: &Study, trials: &[Trial], folder: &Path, options: &Outpu
 fn page(study: &Study, found: &StudyResult, folder: &Path, lang: Lang) -> String {
     let report = report(study, found, folder, lang);
     let numbers = serde_json::to_value(found).unwrap_or_default();
-    html::render(&html::study::compose_page(&report, numbers))
+    html::render(&inferometer_report::html::study::compose_page(
+        &report, numbers,
+    ))
 }
 
 /// Fine if some configuration was measured and met the SLOs.

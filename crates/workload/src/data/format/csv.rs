@@ -3,7 +3,7 @@
 use super::trace::{Clock, nanoseconds, tokens};
 use super::{Reader, Reading};
 use crate::data::error::Fault;
-use inferometer_core::hostile::printable;
+use inferometer_text::hostile::printable;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;

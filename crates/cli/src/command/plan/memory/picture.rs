@@ -2,13 +2,13 @@
 
 use super::{PARTS, gib, name, part_text};
 use inferometer_catalog::memory::GIB;
-use inferometer_core::message::Lang;
-use inferometer_core::message::plan::PlanText as Text;
-use inferometer_plan::memory::{Answer, Fit, Part};
-use inferometer_report::doc::{Cell, Column, Table};
-use inferometer_report::figure::{
+use inferometer_page::doc::{Cell, Column, Table};
+use inferometer_page::figure::{
     Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
 };
+use inferometer_plan::memory::{Answer, Fit, Part};
+use inferometer_report::message::plan::PlanText as Text;
+use inferometer_text::Lang;
 
 /// A stack for each answer, with the card's memory beside it.
 pub(super) fn stacks(answers: &[Answer], lang: Lang) -> Figure {

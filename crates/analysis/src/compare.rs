@@ -1,0 +1,522 @@
+//! Groups of runs against a baseline: whether they may be compared, and what differs.
+
+mod contrast;
+mod metric;
+mod sample;
+mod series;
+#[cfg(test)]
+mod tests;
+mod why_not;
+mod why_not_texts;
+
+pub use metric::{BadMetric, Metric};
+pub use sample::{Definition, RunSample};
+pub use series::Series;
+pub use why_not::WhyNot;
+pub use why_not_texts::WhyNotText;
+
+use crate::statistics::holm;
+use contrast::Contrast;
+use inferometer_core::point::Point;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use strum::VariantArray as _;
+
+/// Name and version of the form.
+pub const SCHEMA: &str = "inferometer.compare/1";
+
+/// Runs that belong together: repeats, or a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    pub name: String,
+    /// Its runs, at any number of points.
+    pub runs: Vec<RunSample>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Ratios within this of 1 are the same: 0.03 for 3 %.
+    pub margin: f64,
+    /// Chance to find a difference that is not there.
+    pub risk: f64,
+    /// Standard deviation from run to run, as a share, that is assumed where each group has
+    /// only one run: a single run cannot show how much the next would differ.
+    pub run_deviation: f64,
+    /// The metric that decides, tested by itself; the others are tested as a family. Absent:
+    /// output tokens a second in a closed loop; mean latency in an open one, whose throughput
+    /// is given.
+    pub primary: Option<Metric>,
+    /// What to compare; the primary is compared in any case.
+    pub metrics: Vec<Metric>,
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            margin: 0.03,
+            risk: 0.05,
+            run_deviation: 0.01,
+            primary: None,
+            metrics: Metric::VARIANTS.to_vec(),
+            seed: 0,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// `inferometer.compare/1`.
+    pub schema: String,
+    /// The group that the others are compared with.
+    pub baseline: String,
+    /// Nothing speaks against any comparison.
+    pub comparable: bool,
+    pub why_not: Vec<String>,
+    /// The same, for reports in any language.
+    #[serde(skip)]
+    pub reasons: Vec<WhyNot>,
+    /// Ratios within this of 1 are the same.
+    pub margin: f64,
+    /// One figure of one group at one point.
+    pub rows: Vec<Row>,
+    /// Points that only one of two groups has.
+    pub unpaired: Vec<Unpaired>,
+    /// Runs that were there more than once, and count once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<Copies>,
+}
+
+/// One figure of one group against the baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The group that is compared with the baseline.
+    pub group: String,
+    /// The figure, by its place in the summary.
+    pub metric: Metric,
+    pub primary: bool,
+    pub point: Point,
+    /// The baseline's value (geometric mean over runs).
+    pub a: Option<f64>,
+    pub b: Option<f64>,
+    /// b / a.
+    pub ratio: Option<f64>,
+    /// Low end of the ratio's 95 % interval.
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub verdict: Verdict,
+    /// Chance of a difference as large if there is none: of the primary metric corrected for the
+    /// number of loads, of the others for the number of metrics.
+    pub p_value: Option<f64>,
+    /// Smallest relative difference that this data would have found four times in five.
+    pub minimum_detectable: Option<f64>,
+    /// Runs of each group that would decide, where these do not.
+    pub repeats_to_decide: Option<u32>,
+    /// Runs of the baseline and of the group.
+    pub runs: [usize; 2],
+    /// What the interval rests on.
+    pub basis: Basis,
+}
+
+/// What a row means for the group.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", const_into_str)]
+pub enum Verdict {
+    /// It is better than the baseline.
+    Better,
+    Worse,
+    /// It differs by less than the margin.
+    Same,
+    Unknown,
+}
+
+/// What an interval and its verdict rest on.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", const_into_str)]
+pub enum Basis {
+    /// Differences between repeated runs and inside each, and by permutation.
+    Permutation,
+    /// Differences between repeated runs and inside each.
+    Runs,
+    /// Differences between runs that sent the same, one of each side.
+    Pairs,
+    /// One run each: noise inside it, and an assumed deviation from run to run.
+    OneRunEach,
+    /// A percentile without its least sample.
+    FewSamples,
+    /// Requests of one run each, too few to show its own noise.
+    FewWaves,
+    Nothing,
+}
+
+/// A point without a partner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Unpaired {
+    /// The group that has it.
+    pub group: String,
+    pub point: Point,
+}
+
+/// Runs of a group that are one run several times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Copies {
+    pub group: String,
+    pub point: Point,
+    pub runs: usize,
+    pub distinct: usize,
+}
+
+impl Comparison {
+    /// Whether a row is worse: by the primary metrics only, or by any.
+    pub fn is_worse(&self, primary_only: bool) -> bool {
+        let counts = |row: &&Row| row.primary || !primary_only;
+        let mut rows = self.rows.iter().filter(counts);
+        rows.any(|row| row.verdict == Verdict::Worse)
+    }
+}
+
+/// Compares every further group with the first.
+pub fn compare(groups: &[Group], settings: &Settings) -> Comparison {
+    let mut comparison = Comparison {
+        schema: SCHEMA.to_owned(),
+        baseline: groups
+            .first()
+            .map_or(String::new(), |group| group.name.clone()),
+        comparable: true,
+        why_not: Vec::new(),
+        reasons: Vec::new(),
+        margin: settings.margin,
+        rows: Vec::new(),
+        unpaired: Vec::new(),
+        copies: groups.iter().flat_map(copies).collect(),
+    };
+    let mut why_not = Vec::new();
+    if groups.len() < 2 {
+        why_not.push(WhyNot::OneGroup);
+    }
+    for group in groups.iter().filter(|group| group.runs.is_empty()) {
+        why_not.push(WhyNot::NoRuns {
+            group: group.name.clone(),
+        });
+    }
+    if why_not.is_empty() {
+        for group in &groups[1..] {
+            against(&groups[0], group, settings, &mut comparison, &mut why_not);
+        }
+    }
+    comparison.comparable = why_not.is_empty();
+    comparison.why_not = why_not.iter().map(WhyNot::to_string).collect();
+    comparison.reasons = why_not;
+    comparison
+}
+
+/// Runs by point, in the order of the points. Copies of a run tell nothing that it does not.
+fn by_point(group: &Group) -> Vec<(&Point, Vec<&RunSample>)> {
+    let mut points: BTreeMap<String, (&Point, Vec<&RunSample>)> = BTreeMap::new();
+    for run in &group.runs {
+        let entry = points.entry(run.point.key());
+        let (_, runs) = entry.or_insert((&run.point, Vec::new()));
+        if !runs.iter().any(|other| run.is_copy_of(other)) {
+            runs.push(run);
+        }
+    }
+    let mut points: Vec<_> = points.into_values().collect();
+    points.sort_by(|a, b| a.0.order(b.0));
+    points
+}
+
+fn copies(group: &Group) -> Vec<Copies> {
+    let of = |(point, distinct): (&Point, Vec<&RunSample>)| {
+        let given = group
+            .runs
+            .iter()
+            .filter(|run| run.point.key() == point.key());
+        Copies {
+            group: group.name.clone(),
+            point: point.clone(),
+            runs: given.count(),
+            distinct: distinct.len(),
+        }
+    };
+    let points = by_point(group).into_iter().map(of);
+    points.filter(|it| it.runs > it.distinct).collect()
+}
+
+fn against(
+    baseline: &Group,
+    group: &Group,
+    settings: &Settings,
+    comparison: &mut Comparison,
+    why_not: &mut Vec<WhyNot>,
+) {
+    let (points_a, points_b) = (by_point(baseline), by_point(group));
+    let names = [baseline.name.as_str(), group.name.as_str()];
+    // Two runs at different loads are shown side by side, with the reason beside them.
+    if let ([(a, runs_a)], [(b, runs_b)]) = (&points_a[..], &points_b[..])
+        && a.key() != b.key()
+    {
+        why_not.push(WhyNot::DifferentLoad {
+            a: (*a).clone(),
+            b: (*b).clone(),
+        });
+        let compared = Compared::of(a, runs_a, runs_b, settings);
+        let rows = compared.rows(&group.name, None, 1, settings);
+        comparison.rows.extend(rows.into_iter().map(Row::undecided));
+        return;
+    }
+    let partner = |points: &[(&Point, Vec<&RunSample>)], point: &Point| {
+        points
+            .iter()
+            .position(|(other, _)| other.key() == point.key())
+    };
+    for (name, own, others) in [
+        (names[0], &points_a, &points_b),
+        (names[1], &points_b, &points_a),
+    ] {
+        let alone = own
+            .iter()
+            .filter(|(point, _)| partner(others, point).is_none());
+        comparison.unpaired.extend(alone.map(|(point, _)| Unpaired {
+            group: name.to_owned(),
+            point: (*point).clone(),
+        }));
+    }
+    let mut compared = Vec::new();
+    for (point, runs_a) in &points_a {
+        let Some(at) = partner(&points_b, point) else {
+            continue;
+        };
+        let runs_b = &points_b[at].1;
+        let reasons = why_not::reasons(point, names, runs_a, runs_b);
+        let is_sound = reasons.is_empty();
+        why_not.extend(reasons);
+        compared.push((Compared::of(point, runs_a, runs_b, settings), is_sound));
+    }
+    if compared.is_empty() {
+        why_not.push(WhyNot::NothingPaired {
+            baseline: baseline.name.clone(),
+            group: group.name.clone(),
+        });
+    }
+    // At many loads some would differ by chance, so the metric that decides is corrected for
+    // their number.
+    let sound = || compared.iter().filter(|(_, is_sound)| *is_sound);
+    let loads = sound().count();
+    let primary: Vec<f64> = sound()
+        .filter_map(|(compared, _)| compared.primary_p_value(loads, settings))
+        .collect();
+    let mut corrected = holm(&primary).into_iter();
+    for (compared, is_sound) in &compared {
+        let own = compared.primary_p_value(loads, settings);
+        let p_value = own.and_then(|own| match is_sound {
+            true => corrected.next(),
+            false => Some(own),
+        });
+        let rows = compared.rows(&group.name, p_value, loads, settings);
+        match is_sound {
+            true => comparison.rows.extend(rows),
+            false => comparison.rows.extend(rows.into_iter().map(Row::undecided)),
+        }
+    }
+}
+
+/// All figures of two groups at one point, the primary first; metrics that neither side has are
+/// left out.
+struct Compared<'a> {
+    point: &'a Point,
+    primary: Metric,
+    contrasts: Vec<(Metric, Contrast)>,
+}
+
+impl<'a> Compared<'a> {
+    fn of(point: &'a Point, a: &[&RunSample], b: &[&RunSample], settings: &Settings) -> Self {
+        let primary = settings.primary.unwrap_or(match point.is_open_loop() {
+            true => Metric::E2eMean,
+            false => Metric::OutputTokensPerS,
+        });
+        let others = settings
+            .metrics
+            .iter()
+            .copied()
+            .filter(|&metric| metric != primary);
+        let contrasts = std::iter::once(primary)
+            .chain(others)
+            .map(|metric| (metric, Contrast::of(a, b, metric, settings)))
+            .filter(|(_, contrast)| contrast.a.is_some() || contrast.b.is_some())
+            .collect();
+        Compared {
+            point,
+            primary,
+            contrasts,
+        }
+    }
+
+    /// How many tests share the risk of a metric's test.
+    fn family(&self, metric: Metric, loads: usize) -> usize {
+        if metric == self.primary {
+            return loads.max(1);
+        }
+        let others = self.contrasts.iter();
+        others
+            .filter(|(other, contrast)| *other != self.primary && contrast.is_decidable())
+            .count()
+    }
+
+    /// Few runs cannot reach a level that is divided among many tests by permutation alone.
+    fn permuted(
+        &self,
+        metric: Metric,
+        contrast: &Contrast,
+        loads: usize,
+        settings: &Settings,
+    ) -> Option<f64> {
+        let tests = self.family(metric, loads) as f64;
+        let test = contrast.permuted?;
+        (test.smallest * tests <= settings.risk).then_some(test.p_value)
+    }
+
+    fn p_value(
+        &self,
+        metric: Metric,
+        contrast: &Contrast,
+        loads: usize,
+        settings: &Settings,
+    ) -> Option<f64> {
+        let difference = contrast.difference.filter(|_| contrast.is_decidable())?;
+        let permuted = self.permuted(metric, contrast, loads, settings);
+        // The larger of both, so that no verdict contradicts the interval beside it.
+        Some(permuted.map_or(difference.p_value(), |p| p.max(difference.p_value())))
+    }
+
+    fn primary_p_value(&self, loads: usize, settings: &Settings) -> Option<f64> {
+        let (metric, contrast) = self.contrasts.first()?;
+        let is_primary = *metric == self.primary;
+        is_primary
+            .then(|| self.p_value(*metric, contrast, loads, settings))
+            .flatten()
+    }
+
+    /// One row a metric, given the corrected p-value of the primary one.
+    fn rows(
+        &self,
+        group: &str,
+        primary: Option<f64>,
+        loads: usize,
+        settings: &Settings,
+    ) -> Vec<Row> {
+        let of =
+            |metric: Metric, contrast: &Contrast| self.p_value(metric, contrast, loads, settings);
+        let secondary: Vec<f64> = (self.contrasts.iter())
+            .filter(|(metric, _)| *metric != self.primary)
+            .filter_map(|(metric, contrast)| of(*metric, contrast))
+            .collect();
+        let mut corrected = holm(&secondary).into_iter();
+        let row = |(metric, contrast): &(Metric, Contrast)| {
+            let is_primary = *metric == self.primary;
+            let p_value = match is_primary {
+                true => primary,
+                false => of(*metric, contrast).and_then(|_| corrected.next()),
+            };
+            let permuted = || self.permuted(*metric, contrast, loads, settings);
+            let basis = match contrast.difference {
+                None if contrast.recorded => Basis::FewWaves,
+                None => Basis::Nothing,
+                Some(_) if contrast.few_samples => Basis::FewSamples,
+                Some(_) if contrast.paired => Basis::Pairs,
+                Some(_) if permuted().is_some() => Basis::Permutation,
+                Some(_) if contrast.runs == [1, 1] => Basis::OneRunEach,
+                Some(_) => Basis::Runs,
+            };
+            Row::of(
+                *metric, is_primary, self.point, group, contrast, p_value, basis, settings,
+            )
+        };
+        self.contrasts.iter().map(row).collect()
+    }
+}
+
+impl Row {
+    #[allow(clippy::too_many_arguments)]
+    fn of(
+        metric: Metric,
+        primary: bool,
+        point: &Point,
+        group: &str,
+        contrast: &Contrast,
+        p_value: Option<f64>,
+        basis: Basis,
+        settings: &Settings,
+    ) -> Self {
+        let ratio = contrast.a.zip(contrast.b).map(|(a, b)| b / a);
+        let interval = contrast.difference.map(|difference| {
+            let ends = difference.interval(1.0 - settings.risk);
+            ends.map(f64::exp)
+        });
+        let finite = |end: Option<f64>| end.filter(|end| end.is_finite());
+        let verdict = match (p_value, ratio) {
+            (Some(_), _) if contrast.equivalent(settings) => Verdict::Same,
+            (Some(p), Some(ratio)) if p < settings.risk => {
+                match (ratio > 1.0) == metric.more_is_better() {
+                    true => Verdict::Better,
+                    false => Verdict::Worse,
+                }
+            }
+            _ => Verdict::Unknown,
+        };
+        Row {
+            group: group.to_owned(),
+            metric,
+            primary,
+            point: point.clone(),
+            a: contrast.a,
+            b: contrast.b,
+            ratio: finite(ratio),
+            low: finite(interval.map(|[low, _]| low)),
+            high: finite(interval.map(|[_, high]| high)),
+            verdict,
+            p_value,
+            minimum_detectable: contrast.minimum_detectable(settings),
+            repeats_to_decide: (verdict == Verdict::Unknown && basis != Basis::FewSamples)
+                .then(|| contrast.repeats_to_decide(settings))
+                .flatten(),
+            runs: contrast.runs,
+            basis,
+        }
+    }
+
+    /// The same figures without a verdict.
+    fn undecided(self) -> Self {
+        Row {
+            verdict: Verdict::Unknown,
+            p_value: None,
+            repeats_to_decide: None,
+            ..self
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! One figure in two groups of runs.
+//!
+//! Replicates are runs; a run's own noise is found by resampling blocks of its requests. The
+//! error of a group's mean logarithm is that of resampling runs and then their blocks, which
+//! for a mean over runs needs no second round of drawing: it is
+//! (variance between runs + variance within a run) / runs.
+//!
+//! Where both sides have a run of each seed, these sent the same at the same moments. Then the
+//! ratios of such pairs tell more than the sides by themselves, whose runs differ by their seeds.
+
+use super::Settings;
+use super::metric::Metric;
+use super::sample::RunSample;
+use crate::statistics::divisions;
+use crate::statistics::{Difference, normal_quantile, permutation, student_quantile, tost};
+use inferometer_core::quantile::least_samples;
+use std::collections::BTreeMap;
+
+/// Fewest runs a side for a test by permutation.
+const LEAST_PERMUTED: usize = 4;
+/// Fewest pairs that show how pairs differ.
+const LEAST_PAIRS: usize = 3;
+/// Chance to find a difference of the least detectable size.
+const POWER: f64 = 0.8;
+/// Runs that agree to the last digit still have some error.
+const LEAST_ERROR: f64 = 1e-9;
+/// More repeats than these are no advice.
+const MOST_REPEATS: u32 = 1000;
+
+/// A figure in two groups.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Contrast {
+    pub(crate) a: Option<f64>,
+    pub(crate) b: Option<f64>,
+    /// Logarithm of b / a and its error.
+    pub(crate) difference: Option<Difference>,
+    pub(crate) permuted: Option<Permuted>,
+    /// The difference is that of pairs of runs.
+    pub(crate) paired: bool,
+    /// Variance of one run's logarithm, both sides together.
+    per_run: f64,
+    /// A percentile without its least sample supports no verdict.
+    pub(crate) few_samples: bool,
+    /// Every run has its requests.
+    pub(crate) recorded: bool,
+    pub(crate) runs: [usize; 2],
+}
+
+/// A p-value by permutation, and the smallest that so few runs can give.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Permuted {
+    pub(crate) p_value: f64,
+    pub(crate) smallest: f64,
+}
+
+struct Side {
+    logs: Vec<f64>,
+    /// The value of the last run.
+    last: Option<f64>,
+    /// Mean variance within a run; absent if one run cannot say.
+    within: Option<f64>,
+}
+
+impl Side {
+    fn of(runs: &[&RunSample], metric: Metric, seed: u64) -> Self {
+        let (mut logs, mut last) = (Vec::new(), None);
+        let mut within = Some(0.0);
+        for (at, run) in runs.iter().enumerate() {
+            let value = metric.of(&run.summary).filter(|&value| value > 0.0);
+            let Some(value) = value else { continue };
+            logs.push(value.ln());
+            last = Some(value);
+            let series = run.series.as_ref();
+            let own = series.and_then(|s| s.log_variance(metric, seed.wrapping_add(at as u64)));
+            within = within.zip(own).map(|(sum, own)| sum + own);
+        }
+        let count = logs.len() as f64;
+        Side {
+            within: within.map(|sum| sum / count).filter(|_| count > 0.0),
+            logs,
+            last,
+        }
+    }
+
+    fn mean(&self) -> Option<f64> {
+        let n = self.logs.len() as f64;
+        (n > 0.0).then(|| self.logs.iter().sum::<f64>() / n)
+    }
+
+    /// Geometric mean; of one run its value to the last digit, as its report has it.
+    fn center(&self) -> Option<f64> {
+        match self.logs.len() {
+            1 => self.last,
+            _ => self.mean().map(f64::exp),
+        }
+    }
+
+    fn squares(&self) -> f64 {
+        let mean = self.mean().unwrap_or_default();
+        self.logs.iter().map(|log| (log - mean).powi(2)).sum()
+    }
+}
+
+impl Contrast {
+    pub(crate) fn of(
+        a: &[&RunSample],
+        b: &[&RunSample],
+        metric: Metric,
+        settings: &Settings,
+    ) -> Self {
+        let side_a = Side::of(a, metric, settings.seed);
+        let side_b = Side::of(b, metric, settings.seed.wrapping_add(1 << 32));
+        let (n, m) = (side_a.logs.len(), side_b.logs.len());
+        let mut contrast = Contrast {
+            a: side_a.center(),
+            b: side_b.center(),
+            difference: None,
+            permuted: None,
+            paired: false,
+            per_run: 0.0,
+            few_samples: a.iter().chain(b).any(|run| lacks_samples(run, metric)),
+            recorded: a.iter().chain(b).all(|run| run.series.is_some()),
+            runs: [n, m],
+        };
+        let (Some(mean_a), Some(mean_b)) = (side_a.mean(), side_b.mean()) else {
+            return contrast;
+        };
+        if let Some(ratios) = log_ratios(a, b, metric) {
+            let count = ratios.len() as f64;
+            let mean = ratios.iter().sum::<f64>() / count;
+            let squares: f64 = ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum();
+            contrast.paired = true;
+            contrast.per_run = squares / (count - 1.0);
+            contrast.difference = Some(Difference {
+                value: mean,
+                error: (contrast.per_run / count).sqrt().max(LEAST_ERROR),
+                degrees: count - 1.0,
+            });
+            return contrast;
+        }
+        // Sides share one variance between runs: few runs leave no choice.
+        let degrees = (n + m - 2) as f64;
+        let pooled = (degrees > 0.0).then(|| (side_a.squares() + side_b.squares()) / degrees);
+        let (within_a, within_b, between) = match (pooled, side_a.within, side_b.within) {
+            (Some(seen), Some(a), Some(b)) => (a, b, (seen - (a + b) / 2.0).max(0.0)),
+            // Runs differ by their own noise and by what else changes, whichever it is.
+            (Some(seen), _, _) => (0.0, 0.0, seen),
+            (None, Some(a), Some(b)) => (a, b, settings.run_deviation.powi(2)),
+            (None, _, _) => return contrast,
+        };
+        let variance = (between + within_a) / n as f64 + (between + within_b) / m as f64;
+        contrast.per_run = 2.0 * between + within_a + within_b;
+        contrast.difference = Some(Difference {
+            value: mean_b - mean_a,
+            error: variance.sqrt().max(LEAST_ERROR),
+            degrees: if degrees > 0.0 {
+                degrees
+            } else {
+                f64::INFINITY
+            },
+        });
+        if n.min(m) >= LEAST_PERMUTED {
+            let test = permutation(&side_a.logs, &side_b.logs, settings.seed);
+            contrast.permuted = test.map(|test| Permuted {
+                p_value: test.p_value,
+                smallest: divisions(n + m, n).map_or(0.0, |count| 2.0 / count as f64),
+            });
+        }
+        contrast
+    }
+
+    /// There is something that a verdict could rest on.
+    pub(crate) fn is_decidable(&self) -> bool {
+        self.difference.is_some() && !self.few_samples
+    }
+
+    /// Whether the figures are the same within the margin.
+    pub(crate) fn equivalent(&self, settings: &Settings) -> bool {
+        let margin = (1.0 + settings.margin).ln();
+        self.difference.is_some_and(|difference| {
+            tost(&difference, [-margin, margin]).p_value() < settings.risk
+        })
+    }
+
+    /// The least ratio above 1, less 1, that these runs would have found four times in five.
+    pub(crate) fn minimum_detectable(&self, settings: &Settings) -> Option<f64> {
+        let difference = self.difference?;
+        let quantile = student_quantile(1.0 - settings.risk / 2.0, difference.degrees);
+        let least = ((quantile + normal_quantile(POWER)) * difference.error).exp_m1();
+        Some(least).filter(|least| least.is_finite())
+    }
+
+    /// Runs a side after which a difference of the size seen, or its absence, would be clear.
+    pub(crate) fn repeats_to_decide(&self, settings: &Settings) -> Option<u32> {
+        let size = self.difference?.value.abs();
+        let room = ((1.0 + settings.margin).ln() - size).abs();
+        // Inside the margin both answers are possible: whichever is nearer.
+        let inside = size < (1.0 + settings.margin).ln();
+        let clear = |repeats: u32| {
+            let error = (self.per_run / f64::from(repeats)).sqrt();
+            let degrees = match self.paired {
+                true => f64::from(repeats - 1),
+                false => f64::from(2 * repeats - 2),
+            };
+            let quantile = |p| student_quantile(p, degrees) + normal_quantile(POWER);
+            quantile(1.0 - settings.risk / 2.0) * error <= size
+                || (inside && quantile(1.0 - settings.risk) * error <= room)
+        };
+        // More runs never make it less clear, so the first clear number is found by bisection.
+        let (mut low, mut high) = (2, MOST_REPEATS);
+        if !clear(high) {
+            return None;
+        }
+        while low < high {
+            let middle = (low + high) / 2;
+            if clear(middle) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        Some(low)
+    }
+}
+
+/// Whether the run has too few requests for the percentile.
+fn lacks_samples(run: &RunSample, metric: Metric) -> bool {
+    let Some(least) = metric.tail().and_then(least_samples) else {
+        return false;
+    };
+    let sample = metric.distribution(&run.summary);
+    sample.is_some_and(|sample| sample.n < least)
+}
+
+/// Logarithms of b / a of the runs that share a seed, where every run has a partner.
+fn log_ratios(a: &[&RunSample], b: &[&RunSample], metric: Metric) -> Option<Vec<f64>> {
+    let by_seed = |runs: &[&RunSample]| -> Option<BTreeMap<u64, f64>> {
+        let value = |run: &RunSample| metric.of(&run.summary).filter(|&value| value > 0.0);
+        let known = runs
+            .iter()
+            .map(|run| Some((run.definition.seed?, value(run)?.ln())));
+        let known: BTreeMap<u64, f64> = known.collect::<Option<_>>()?;
+        (known.len() == runs.len()).then_some(known)
+    };
+    let (a, b) = (by_seed(a)?, by_seed(b)?);
+    let paired = a.len() >= LEAST_PAIRS && a.keys().eq(b.keys());
+    paired.then(|| a.values().zip(b.values()).map(|(a, b)| b - a).collect())
+}

@@ -1,0 +1,201 @@
+//! What is compared: a figure of the summary, which way is good, and the requests behind it.
+
+use inferometer_core::summary::{Distribution, Summary};
+
+/// A figure of the summary, named by its place there.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(const_into_str, parse_err_ty = BadMetric, parse_err_fn = BadMetric::new)]
+pub enum Metric {
+    /// Output tokens a second.
+    #[strum(serialize = "throughput.output_tokens_per_s")]
+    OutputTokensPerS,
+    /// Complete answers a second.
+    #[strum(serialize = "throughput.requests_per_s")]
+    RequestsPerS,
+    /// Prompt and output tokens a second.
+    #[strum(serialize = "throughput.total_tokens_per_s")]
+    TotalTokensPerS,
+    /// Mean time to first token.
+    #[strum(serialize = "latency.ttft_ms.mean")]
+    TtftMean,
+    /// Median time to first token.
+    #[strum(serialize = "latency.ttft_ms.p50")]
+    TtftP50,
+    /// 99th percentile of the time to first token.
+    #[strum(serialize = "latency.ttft_ms.p99")]
+    TtftP99,
+    /// Mean time per output token.
+    #[strum(serialize = "latency.tpot_ms.mean")]
+    TpotMean,
+    /// Median time per output token.
+    #[strum(serialize = "latency.tpot_ms.p50")]
+    TpotP50,
+    /// 99th percentile of the time per output token.
+    #[strum(serialize = "latency.tpot_ms.p99")]
+    TpotP99,
+    #[strum(serialize = "latency.e2e_ms.mean")]
+    E2eMean,
+    #[strum(serialize = "latency.e2e_ms.p50")]
+    E2eP50,
+    /// 99th percentile of the latency.
+    #[strum(serialize = "latency.e2e_ms.p99")]
+    E2eP99,
+    /// 99th percentile of the largest gap of each request.
+    #[strum(serialize = "latency.max_gap_ms.p99")]
+    MaxGapP99,
+    /// Requests a second that met every objective.
+    #[strum(serialize = "slo.goodput_per_s")]
+    Goodput,
+}
+
+inferometer_core::serde_as_text!(Metric);
+
+/// A text that names no metric.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' is no metric that can be compared; write one as in throughput.output_tokens_per_s or latency.ttft_ms.p99"
+)]
+pub struct BadMetric(String);
+
+impl BadMetric {
+    fn new(text: &str) -> Self {
+        BadMetric(text.to_owned())
+    }
+}
+
+/// Columns of a run's requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Column {
+    Ttft,
+    Tpot,
+    E2e,
+    MaxGap,
+}
+
+/// How a metric comes from requests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Source {
+    Mean(Column),
+    Quantile(Column, f64),
+    Rate(Amount),
+}
+
+/// What a completion adds to a throughput.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Amount {
+    Requests,
+    OutputTokens,
+    AllTokens,
+    /// Needs the objectives, which a series does not know.
+    Unknown,
+}
+
+impl Metric {
+    /// Whether more is better, as for throughput; less is for latency.
+    pub fn more_is_better(self) -> bool {
+        matches!(self.source(), Source::Rate(_))
+    }
+
+    /// Its value in a summary.
+    pub fn of(self, summary: &Summary) -> Option<f64> {
+        let rate = &summary.throughput;
+        let value = match self {
+            Metric::OutputTokensPerS => rate.output_tokens_per_s,
+            Metric::RequestsPerS => rate.requests_per_s,
+            Metric::TotalTokensPerS => rate.total_tokens_per_s,
+            Metric::Goodput => summary.slo.as_ref()?.goodput_per_s,
+            _ => {
+                let sample = self.distribution(summary)?;
+                Some(match self.source() {
+                    Source::Quantile(_, p) if p > 0.9 => sample.p99,
+                    Source::Quantile(..) => sample.p50,
+                    Source::Mean(_) | Source::Rate(_) => sample.mean,
+                })
+            }
+        };
+        value.filter(|value| value.is_finite())
+    }
+
+    /// The sample behind a latency.
+    pub(crate) fn distribution(self, summary: &Summary) -> Option<Distribution> {
+        let latency = &summary.latency;
+        match self.column()? {
+            Column::Ttft => latency.ttft_ms,
+            Column::Tpot => latency.tpot_ms,
+            Column::E2e => latency.e2e_ms,
+            Column::MaxGap => latency.max_gap_ms,
+        }
+    }
+
+    pub(crate) fn column(self) -> Option<Column> {
+        match self.source() {
+            Source::Mean(column) | Source::Quantile(column, _) => Some(column),
+            Source::Rate(_) => None,
+        }
+    }
+
+    /// The percentile (in percent) whose least sample it needs.
+    pub(crate) fn tail(self) -> Option<f64> {
+        match self.source() {
+            Source::Quantile(_, p) if p > 0.5 => Some(100.0 * p),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn source(self) -> Source {
+        match self {
+            Metric::OutputTokensPerS => Source::Rate(Amount::OutputTokens),
+            Metric::RequestsPerS => Source::Rate(Amount::Requests),
+            Metric::TotalTokensPerS => Source::Rate(Amount::AllTokens),
+            Metric::Goodput => Source::Rate(Amount::Unknown),
+            Metric::TtftMean => Source::Mean(Column::Ttft),
+            Metric::TtftP50 => Source::Quantile(Column::Ttft, 0.5),
+            Metric::TtftP99 => Source::Quantile(Column::Ttft, 0.99),
+            Metric::TpotMean => Source::Mean(Column::Tpot),
+            Metric::TpotP50 => Source::Quantile(Column::Tpot, 0.5),
+            Metric::TpotP99 => Source::Quantile(Column::Tpot, 0.99),
+            Metric::E2eMean => Source::Mean(Column::E2e),
+            Metric::E2eP50 => Source::Quantile(Column::E2e, 0.5),
+            Metric::E2eP99 => Source::Quantile(Column::E2e, 0.99),
+            Metric::MaxGapP99 => Source::Quantile(Column::MaxGap, 0.99),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_metric_is_found_at_the_place_that_names_it() {
+        let summary = crate::fold::testing::MadeUp::closed(4, 200).summary();
+        let json = serde_json::to_value(&summary).unwrap();
+        for metric in Metric::VARIANTS {
+            let path = format!("/{}", metric.into_str().replace('.', "/"));
+            let expected = json.pointer(&path).and_then(|value| value.as_f64());
+            assert_eq!(metric.of(&summary), expected, "{metric}");
+            assert_eq!(metric.into_str().parse(), Ok(*metric));
+        }
+        assert!("ttft".parse::<Metric>().is_err());
+    }
+
+    #[test]
+    fn more_throughput_and_less_latency_is_good() {
+        assert!(Metric::OutputTokensPerS.more_is_better());
+        assert!(Metric::Goodput.more_is_better());
+        assert!(!Metric::TtftP99.more_is_better());
+    }
+}

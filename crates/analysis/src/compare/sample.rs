@@ -1,0 +1,93 @@
+//! One run as a comparison sees it.
+
+use super::series::Series;
+use inferometer_core::point::Point;
+use inferometer_core::record::Record;
+use inferometer_core::scenario::{Scenario, Shape, SimClock};
+use inferometer_core::summary::Summary;
+
+/// One run: where it was measured, its figures, and its requests where they are known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunSample {
+    pub point: Point,
+    pub summary: Summary,
+    pub definition: Definition,
+    /// The requests; absent for an import, which then says nothing about its own noise.
+    pub series: Option<Series>,
+}
+
+/// What figures must have in common to be compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Definition {
+    /// The tool whose definitions hold; absent for ours.
+    pub tool: Option<String>,
+    /// What was sent, as the options say it; absent where that is not known.
+    pub work: Option<String>,
+    /// The seed of its prompts and arrivals; absent where that is not known.
+    pub seed: Option<u64>,
+    pub streamed: Option<bool>,
+    /// Whether latency counts from a planned arrival.
+    pub from_due: Option<bool>,
+    /// Whether it was computed in virtual time rather than measured.
+    pub computed: bool,
+}
+
+impl Definition {
+    /// Of a run of ours.
+    pub fn of(scenario: &Scenario) -> Self {
+        Definition {
+            tool: None,
+            work: toml::to_string(&scenario.options().work).ok(),
+            seed: Some(scenario.seed),
+            streamed: Some(scenario.connection.stream),
+            from_due: Some(!matches!(scenario.load.shape, Shape::Closed { .. })),
+            computed: scenario.connection.sim_clock == SimClock::Virtual,
+        }
+    }
+}
+
+impl RunSample {
+    /// A run of ours that belongs to no sweep; set `point` for one that does.
+    pub fn new(
+        scenario: &Scenario,
+        summary: Summary,
+        records: impl IntoIterator<Item = Record>,
+    ) -> Self {
+        RunSample {
+            point: Point::of_load(&scenario.load),
+            summary,
+            definition: Definition::of(scenario),
+            series: Some(Series::of_records(records)),
+        }
+    }
+
+    /// A result of another tool, of which only figures are known.
+    pub fn imported(tool: &str, point: Point, summary: Summary) -> Self {
+        RunSample {
+            point,
+            summary,
+            definition: Definition {
+                tool: Some(tool.to_owned()),
+                ..Definition::default()
+            },
+            series: None,
+        }
+    }
+
+    /// Whether it is the same run once more: computed twice with one seed, or copied. Measured
+    /// runs never agree to the last digit.
+    pub(crate) fn is_copy_of(&self, other: &Self) -> bool {
+        match (&self.series, &other.series) {
+            (Some(own), Some(others)) => own.has_times_of(others),
+            (None, None) => {
+                (&self.summary.latency, &self.summary.throughput)
+                    == (&other.summary.latency, &other.summary.throughput)
+            }
+            _ => false,
+        }
+    }
+
+    pub(crate) fn input_chars_mean(&self) -> Option<f64> {
+        self.series.as_ref()?.input_chars_mean
+    }
+}

@@ -1,0 +1,396 @@
+use super::series::testing::series;
+use super::*;
+use crate::fold::testing::MadeUp;
+use inferometer_core::doubt::{DoubtCode, Severity};
+use inferometer_core::record::TokenSource;
+use inferometer_core::seed::{Dimension, rng};
+use inferometer_core::summary::{Distribution, StatedDoubt, Summary};
+use rand_distr::{Distribution as _, StandardNormal};
+
+fn point(concurrency: u32) -> Point {
+    Point([("concurrency".to_owned(), concurrency.into())].into())
+}
+
+/// A run of `n` requests of about `latency_ms`, one after the other, whose whole speed is off
+/// by `luck`.
+fn run(n: u64, latency_ms: f64, luck: f64, seed: u64) -> RunSample {
+    let mut random = rng(seed, Dimension::Words, 9);
+    let mean = latency_ms * luck.exp();
+    let latencies: Vec<f64> = (0..n)
+        .map(|_| {
+            let noise: f64 = StandardNormal.sample(&mut random);
+            mean * (0.2 * noise).exp()
+        })
+        .collect();
+    let seconds = latencies.iter().sum::<f64>() / 1e3;
+    let mut summary: Summary = MadeUp::closed(1, 30).summary();
+    summary.valid = true;
+    summary.doubts.clear();
+    summary.throughput.requests_per_s = Some(n as f64 / seconds);
+    summary.throughput.output_tokens_per_s = Some(100.0 * n as f64 / seconds);
+    summary.throughput.total_tokens_per_s = Some(300.0 * n as f64 / seconds);
+    let of = |share: f64| Distribution::of(latencies.iter().map(|ms| ms * share).collect());
+    summary.latency.ttft_ms = of(0.25);
+    summary.latency.tpot_ms = of(0.01);
+    summary.latency.e2e_ms = of(1.0);
+    summary.latency.max_gap_ms = of(0.1);
+    RunSample {
+        point: point(8),
+        summary,
+        definition: Definition::default(),
+        series: Some(series(n, |index| latencies[index as usize])),
+    }
+}
+
+fn group(name: &str, runs: Vec<RunSample>) -> Group {
+    Group {
+        name: name.to_owned(),
+        runs,
+    }
+}
+
+/// `count` runs whose speed varies by `deviation` from one to the next.
+fn repeats(name: &str, count: u64, latency_ms: f64, deviation: f64, seed: u64) -> Group {
+    let mut random = rng(seed, Dimension::Words, 77);
+    let runs = (0..count).map(|at| {
+        let luck: f64 = StandardNormal.sample(&mut random);
+        run(2000, latency_ms, deviation * luck, seed * 1000 + at)
+    });
+    group(name, runs.collect())
+}
+
+fn verdicts(groups: &[Group]) -> BTreeMap<Metric, Verdict> {
+    let found = compare(groups, &Settings::default());
+    found
+        .rows
+        .iter()
+        .map(|row| (row.metric, row.verdict))
+        .collect()
+}
+
+fn primary(groups: &[Group]) -> Row {
+    let found = compare(groups, &Settings::default());
+    found.rows.into_iter().find(|row| row.primary).unwrap()
+}
+
+#[test]
+fn a_faster_server_is_better_in_throughput_and_in_latency() {
+    let a = repeats("a", 5, 100.0, 0.005, 1);
+    let b = repeats("b", 5, 90.0, 0.005, 2);
+    let found = compare(&[a.clone(), b.clone()], &Settings::default());
+    assert!(found.comparable && found.why_not.is_empty());
+    assert!(
+        found.rows.iter().all(|row| row.verdict == Verdict::Better),
+        "{found:#?}"
+    );
+    let row = &found.rows[0];
+    assert!(row.primary && row.metric == Metric::OutputTokensPerS);
+    assert_eq!((row.basis, row.runs), (Basis::Permutation, [5, 5]));
+    let (low, high) = (row.low.unwrap(), row.high.unwrap());
+    assert!(low < 100.0 / 90.0 && 100.0 / 90.0 < high && high - low < 0.05);
+    assert!(compare(&[b, a], &Settings::default()).is_worse(true));
+}
+
+#[test]
+fn equal_servers_are_the_same_with_enough_runs_and_unknown_with_few_noisy_ones() {
+    let groups = |count, deviation| {
+        [
+            repeats("a", count, 100.0, deviation, 3),
+            repeats("b", count, 100.0, deviation, 4),
+        ]
+    };
+    assert_eq!(primary(&groups(6, 0.004)).verdict, Verdict::Same);
+    let row = primary(&groups(2, 0.05));
+    assert_eq!(row.verdict, Verdict::Unknown);
+    assert!(row.minimum_detectable.unwrap() > 0.05);
+    assert!(row.repeats_to_decide.unwrap() > 5, "{row:?}");
+}
+
+#[test]
+fn a_difference_that_is_not_there_is_seldom_found() {
+    for count in [1, 2, 4] {
+        let wrong = (0..60)
+            .filter(|&seed| {
+                let a = repeats("a", count, 100.0, 0.01, 2 * seed);
+                let b = repeats("b", count, 100.0, 0.01, 2 * seed + 1);
+                matches!(primary(&[a, b]).verdict, Verdict::Better | Verdict::Worse)
+            })
+            .count();
+        assert!(wrong <= 7, "{wrong} of 60 with {count} runs");
+    }
+}
+
+#[test]
+fn single_runs_need_a_difference_beyond_what_runs_usually_vary() {
+    let verdict = |latency| {
+        let (a, b) = (run(2000, 100.0, 0.0, 1), run(2000, latency, 0.0, 2));
+        primary(&[group("a", vec![a]), group("b", vec![b])])
+    };
+    assert_eq!(verdict(102.5).verdict, Verdict::Unknown);
+    let row = verdict(115.0);
+    assert_eq!(
+        (row.verdict, row.basis),
+        (Verdict::Worse, Basis::OneRunEach)
+    );
+}
+
+#[test]
+fn runs_of_too_few_requests_are_not_figures_alone() {
+    let short = [
+        group("a", vec![run(8, 100.0, 0.0, 1)]),
+        group("b", vec![run(8, 50.0, 0.0, 2)]),
+    ];
+    let row = primary(&short);
+    assert_eq!(
+        (row.verdict, row.low, row.basis),
+        (Verdict::Unknown, None, Basis::FewWaves)
+    );
+}
+
+#[test]
+fn figures_alone_decide_nothing_unless_they_are_repeated() {
+    let import = |latency, seed| {
+        let summary = run(2000, latency, 0.0, seed).summary;
+        RunSample::imported("vllm", point(8), summary)
+    };
+    let one = [
+        group("a", vec![import(100.0, 1)]),
+        group("b", vec![import(50.0, 2)]),
+    ];
+    let row = primary(&one);
+    assert_eq!(
+        (row.verdict, row.low, row.basis),
+        (Verdict::Unknown, None, Basis::Nothing)
+    );
+    assert!((row.ratio.unwrap() - 2.0).abs() < 0.1);
+    let many = [
+        group("a", (0..3).map(|seed| import(100.0, seed)).collect()),
+        group("b", (5..8).map(|seed| import(50.0, seed)).collect()),
+    ];
+    assert_eq!(primary(&many).verdict, Verdict::Better);
+}
+
+#[test]
+fn a_percentile_without_its_least_sample_has_no_verdict() {
+    let few = |latency, seed| group("g", vec![run(300, latency, 0.0, seed)]);
+    let found = verdicts(&[few(100.0, 1), few(200.0, 2)]);
+    assert_eq!(found[&Metric::TtftP99], Verdict::Unknown);
+    assert_eq!(found[&Metric::TtftP50], Verdict::Worse);
+}
+
+/// The reason against a comparison after a change to the second run.
+fn reason(change: impl Fn(&mut RunSample)) -> String {
+    let a = run(500, 100.0, 0.0, 1);
+    let mut b = run(500, 150.0, 0.0, 2);
+    change(&mut b);
+    let found = compare(
+        &[group("a", vec![a]), group("b", vec![b])],
+        &Settings::default(),
+    );
+    assert!(!found.comparable);
+    assert!(found.rows.iter().all(|row| row.verdict == Verdict::Unknown));
+    found.why_not.join("\n")
+}
+
+#[test]
+fn what_cannot_be_compared_is_said_and_gets_no_verdict() {
+    let invalid = reason(|run| {
+        run.summary.valid = false;
+        run.summary.doubts.push(StatedDoubt {
+            code: DoubtCode::LostRequests,
+            severity: Severity::Invalid,
+            text: String::new(),
+            remedy: String::new(),
+        });
+    });
+    assert_eq!(
+        invalid,
+        "at concurrency=8: a run of 'b' is invalid (lost-requests)"
+    );
+    let tokens = reason(|run| run.summary.tokens.output_mean = Some(20.0));
+    assert_eq!(
+        tokens,
+        "at concurrency=8: the mean output length in tokens differs: 32.0 against 20.0"
+    );
+    assert!(reason(|run| run.summary.tokens.source = TokenSource::Retokenized).contains("source"));
+    assert!(reason(|run| run.definition.tool = Some("sglang".to_owned())).contains("sglang"));
+    assert_eq!(
+        reason(|run| run.point = point(16)),
+        "the loads differ: concurrency=8 against concurrency=16"
+    );
+}
+
+#[test]
+fn points_are_paired_by_load_and_the_others_are_named() {
+    let at = |concurrency, seed| RunSample {
+        point: point(concurrency),
+        ..run(500, 100.0, 0.0, seed)
+    };
+    let a = group("a", vec![at(16, 1), at(8, 2), at(4, 3)]);
+    let b = group("b", vec![at(8, 4), at(16, 5), at(32, 6)]);
+    let found = compare(&[a.clone(), b], &Settings::default());
+    let mut points: Vec<String> = found.rows.iter().map(|row| row.point.key()).collect();
+    points.dedup();
+    assert_eq!(points, ["concurrency=8", "concurrency=16"]);
+    let alone: Vec<String> = found.unpaired.iter().map(|one| one.point.key()).collect();
+    assert_eq!(alone, ["concurrency=4", "concurrency=32"]);
+    let c = group("c", vec![at(1, 1), at(2, 1)]);
+    assert!(!compare(&[a, c], &Settings::default()).comparable);
+}
+
+#[test]
+fn several_groups_are_each_compared_with_the_first() {
+    let one = |name, latency, seed| group(name, vec![run(2000, latency, 0.0, seed)]);
+    let groups = [one("a", 100.0, 1), one("b", 80.0, 2), one("c", 130.0, 3)];
+    let found = compare(&groups, &Settings::default());
+    let verdict = |name: &str| {
+        let mut rows = found.rows.iter().filter(|row| row.primary);
+        rows.find(|row| row.group == name).unwrap().verdict
+    };
+    assert_eq!(
+        (verdict("b"), verdict("c")),
+        (Verdict::Better, Verdict::Worse)
+    );
+}
+
+#[test]
+fn nothing_to_compare_is_said() {
+    let message = |groups: &[Group]| compare(groups, &Settings::default()).why_not.join("\n");
+    assert!(message(&[]).contains("give two groups"));
+    let full = group("a", vec![run(100, 100.0, 0.0, 1)]);
+    assert!(message(&[full, group("b", vec![])]).contains("'b' has no runs"));
+}
+
+#[test]
+fn the_form_is_the_contract_and_the_same_seed_gives_the_same_text() {
+    let groups = [
+        repeats("a", 2, 100.0, 0.01, 1),
+        repeats("b", 2, 90.0, 0.01, 2),
+    ];
+    let found = compare(&groups, &Settings::default());
+    let json = serde_json::to_value(&found).unwrap();
+    assert_eq!(json["schema"], "inferometer.compare/1");
+    assert_eq!(json["comparable"], true);
+    let row = &json["rows"][0];
+    assert_eq!(row["metric"], "throughput.output_tokens_per_s");
+    assert_eq!(row["point"]["concurrency"], 8);
+    for key in ["a", "b", "ratio", "low", "high", "minimum_detectable"] {
+        assert!(row[key].is_f64(), "{key}");
+    }
+    assert!(row["verdict"].is_string());
+    assert_eq!(found, compare(&groups, &Settings::default()));
+    let text = serde_json::to_string(&found).unwrap();
+    assert_eq!(serde_json::from_str::<Comparison>(&text).unwrap(), found);
+}
+
+#[test]
+fn equal_servers_at_many_loads_are_seldom_called_different() {
+    let ladder = |name: &str, seed: u64| {
+        let mut random = rng(seed, Dimension::Words, 78);
+        let mut runs = Vec::new();
+        for load in 1..=8 {
+            for at in 0..3 {
+                let luck: f64 = StandardNormal.sample(&mut random);
+                let mut run = run(60, 100.0, 0.1 * luck, seed * 1000 + at);
+                run.point = point(load);
+                run.series = None;
+                runs.push(run);
+            }
+        }
+        group(name, runs)
+    };
+    let settings = Settings {
+        metrics: vec![Metric::OutputTokensPerS],
+        ..Settings::default()
+    };
+    let differs = |seed: u64| {
+        let found = compare(
+            &[ladder("a", 2 * seed), ladder("b", 2 * seed + 1)],
+            &settings,
+        );
+        let mut verdicts = found.rows.iter().map(|row| row.verdict);
+        verdicts.any(|verdict| matches!(verdict, Verdict::Better | Verdict::Worse))
+    };
+    // One in twenty is the promise; eight tests without correction would be one in three.
+    let wrong = (0..100).filter(|&seed| differs(seed)).count();
+    assert!(wrong <= 12, "{wrong} of 100");
+}
+
+#[test]
+fn copies_of_a_run_are_one_run() {
+    let copies = |name: &str, latency, seed| {
+        let run = run(2000, latency, 0.0, seed);
+        group(name, vec![run; 5])
+    };
+    let groups = [copies("a", 100.0, 1), copies("b", 102.5, 2)];
+    let found = compare(&groups, &Settings::default());
+    let row = found.rows.iter().find(|row| row.primary).unwrap();
+    assert_eq!((row.runs, row.basis), ([1, 1], Basis::OneRunEach));
+    assert_eq!(row.verdict, Verdict::Unknown);
+    let told: Vec<[usize; 2]> = (found.copies.iter())
+        .map(|copies| [copies.runs, copies.distinct])
+        .collect();
+    assert_eq!(told, [[5, 1], [5, 1]]);
+}
+
+/// Runs that have seeds, from the first on.
+fn seeded(mut group: Group, first: u64) -> Group {
+    for (seed, run) in (first..).zip(&mut group.runs) {
+        run.definition.seed = Some(seed);
+    }
+    group
+}
+
+#[test]
+fn other_prompts_are_said_unless_each_side_has_several_seeds() {
+    let sides = |count| {
+        let [a, b] = [("a", 1), ("b", 2)].map(|(name, seed)| {
+            let group = repeats(name, count, 100.0, 0.01, seed);
+            seeded(group, 10 * seed)
+        });
+        compare(&[a, b], &Settings::default())
+    };
+    let one = sides(1);
+    assert_eq!(
+        one.why_not,
+        ["at concurrency=8: the seed of prompts and arrivals differs: 10 against 20"]
+    );
+    assert!(sides(3).comparable);
+}
+
+#[test]
+fn runs_of_the_same_seeds_are_compared_in_pairs() {
+    // Seeds move both sides by 10 %, the server only by what is asked for.
+    let sides = |slower: f64| {
+        let side = |name: &str, latency: f64| {
+            let mut random = rng(5, Dimension::Words, 79);
+            let runs = (0..5).map(|seed| {
+                let luck: f64 = StandardNormal.sample(&mut random);
+                run(2000, latency, 0.1 * luck, seed)
+            });
+            seeded(group(name, runs.collect()), 0)
+        };
+        [side("a", 100.0), side("b", 100.0 * slower)]
+    };
+    let row = primary(&sides(1.06));
+    assert_eq!((row.verdict, row.basis), (Verdict::Worse, Basis::Pairs));
+    assert_eq!(primary(&sides(1.0)).verdict, Verdict::Same);
+    let [a, b] = sides(1.06);
+    let alone = primary(&[a, seeded(b, 100)]);
+    assert_eq!(alone.verdict, Verdict::Unknown);
+}
+
+#[test]
+fn no_verdict_contradicts_its_interval() {
+    for seed in 0..40 {
+        let groups = [
+            repeats("a", 5, 100.0, 0.03, 2 * seed),
+            repeats("b", 5, 104.0, 0.03, 2 * seed + 1),
+        ];
+        for row in compare(&groups, &Settings::default()).rows {
+            let differs = matches!(row.verdict, Verdict::Better | Verdict::Worse);
+            let [low, high] = [row.low.unwrap_or(0.0), row.high.unwrap_or(f64::INFINITY)];
+            assert!(!differs || low > 1.0 || high < 1.0, "{row:?}");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Whether runs may be compared at all.
+
+use super::sample::RunSample;
+use super::why_not_texts::WhyNotText;
+use inferometer_core::doubt::Severity;
+use inferometer_core::point::Point;
+use inferometer_core::record::TokenSource;
+use inferometer_text::Lang;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Largest ratio of output lengths that is still the same work.
+const OUTPUT_TOLERANCE: f64 = 0.05;
+/// The same for prompts, which nothing but their own randomness may change.
+const INPUT_TOLERANCE: f64 = 0.02;
+
+/// A reason against a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WhyNot {
+    OneGroup,
+    /// A group is empty.
+    NoRuns {
+        group: String,
+    },
+    /// No load was measured in both.
+    NothingPaired {
+        baseline: String,
+        group: String,
+    },
+    /// The only loads differ.
+    DifferentLoad {
+        a: Point,
+        b: Point,
+    },
+    Invalid {
+        point: Point,
+        group: String,
+        /// The doubts that make it so.
+        codes: String,
+    },
+    /// Something that must agree does not.
+    Differs {
+        point: Point,
+        /// What must agree.
+        what: WhyNotText,
+        a: String,
+        b: String,
+    },
+}
+
+impl WhyNot {
+    pub fn text(&self, lang: Lang) -> String {
+        // What users named goes in last, so that braces in it are no places.
+        match self {
+            WhyNot::OneGroup => WhyNotText::OneGroup.text(lang).to_owned(),
+            WhyNot::NoRuns { group } => WhyNotText::NoRuns.with(lang, &[("group", group.clone())]),
+            WhyNot::NothingPaired { baseline, group } => {
+                let values = [("baseline", baseline.clone()), ("group", group.clone())];
+                WhyNotText::NothingPaired.with(lang, &values)
+            }
+            WhyNot::DifferentLoad { a, b } => {
+                let values = [("a", a.to_string()), ("b", b.to_string())];
+                WhyNotText::DifferentLoad.with(lang, &values)
+            }
+            WhyNot::Invalid {
+                point,
+                group,
+                codes,
+            } => {
+                let values = [
+                    ("codes", codes.clone()),
+                    ("point", point.to_string()),
+                    ("group", group.clone()),
+                ];
+                WhyNotText::Invalid.with(lang, &values)
+            }
+            WhyNot::Differs { point, what, a, b } => {
+                let values = [
+                    ("what", what.text(lang).to_owned()),
+                    ("point", point.to_string()),
+                    ("a", a.clone()),
+                    ("b", b.clone()),
+                ];
+                WhyNotText::Differs.with(lang, &values)
+            }
+        }
+    }
+}
+
+impl fmt::Display for WhyNot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text(Lang::En))
+    }
+}
+
+/// Reasons against comparing the runs of two groups at one point.
+pub(crate) fn reasons(
+    point: &Point,
+    [baseline, group]: [&str; 2],
+    a: &[&RunSample],
+    b: &[&RunSample],
+) -> Vec<WhyNot> {
+    let mut found = Vec::new();
+    for (name, runs) in [(baseline, a), (group, b)] {
+        for run in runs.iter().filter(|run| !run.summary.valid) {
+            let codes: Vec<String> = (run.summary.doubts.iter())
+                .filter(|doubt| doubt.severity == Severity::Invalid)
+                .map(|doubt| doubt.code.to_string())
+                .collect();
+            found.push(WhyNot::Invalid {
+                point: point.clone(),
+                group: name.to_owned(),
+                codes: codes.join(", "),
+            });
+        }
+    }
+    let mut differs = |what, a: String, b: String| {
+        found.push(WhyNot::Differs {
+            point: point.clone(),
+            what,
+            a,
+            b,
+        });
+    };
+    type Fact = fn(&RunSample) -> Option<String>;
+    let facts: [(WhyNotText, Fact); 5] = [
+        (WhyNotText::Definition, |run| {
+            let ours = || "inferometer".to_owned();
+            Some(run.definition.tool.clone().unwrap_or_else(ours))
+        }),
+        (WhyNotText::TokenSource, |run| {
+            let source = run.summary.tokens.source;
+            (source != TokenSource::None).then(|| source.to_string())
+        }),
+        (WhyNotText::Streaming, |run| {
+            Some(run.definition.streamed?.to_string())
+        }),
+        (WhyNotText::LatencyFrom, |run| {
+            let due = run.definition.from_due?;
+            Some(if due { "due" } else { "sent" }.to_owned())
+        }),
+        (WhyNotText::Work, |run| {
+            run.definition.work.clone().map(one_line)
+        }),
+    ];
+    for (what, fact) in facts {
+        let all = |runs: &[&RunSample]| -> BTreeSet<String> {
+            runs.iter().filter_map(|run| fact(run)).collect()
+        };
+        let (in_a, in_b) = (all(a), all(b));
+        // What one side does not say is no contradiction.
+        if !in_a.is_empty() && !in_b.is_empty() && (in_a != in_b || in_a.len() > 1) {
+            let text = |all: &BTreeSet<String>, other: &BTreeSet<String>| {
+                let parts = all.iter().map(|part| without_shared(part, other));
+                Vec::from_iter(parts).join(" and ")
+            };
+            differs(what, text(&in_a, &in_b), text(&in_b, &in_a));
+        }
+    }
+    // Where each side has several seeds, their runs differ as much as their prompts do.
+    let seeds = |runs: &[&RunSample]| -> BTreeSet<u64> {
+        runs.iter().filter_map(|run| run.definition.seed).collect()
+    };
+    let (in_a, in_b) = (seeds(a), seeds(b));
+    if in_a != in_b && in_a.len().min(in_b.len()) == 1 {
+        let text = |seeds: BTreeSet<u64>| {
+            let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+            seeds.join(", ")
+        };
+        differs(WhyNotText::Seed, text(in_a), text(in_b));
+    }
+    type Length = fn(&RunSample) -> Option<f64>;
+    let lengths: [(WhyNotText, Length, f64); 3] = [
+        (
+            WhyNotText::OutputTokens,
+            |run| run.summary.tokens.output_mean,
+            OUTPUT_TOLERANCE,
+        ),
+        // The same tokens have a few characters more or less with each run's own first words.
+        (
+            WhyNotText::InputChars,
+            |run| match run.summary.tokens.input_mean {
+                Some(_) => None,
+                None => run.input_chars_mean(),
+            },
+            INPUT_TOLERANCE,
+        ),
+        (
+            WhyNotText::InputTokens,
+            |run| run.summary.tokens.input_mean,
+            OUTPUT_TOLERANCE,
+        ),
+    ];
+    for (what, length, tolerance) in lengths {
+        let mean = |runs: &[&RunSample]| {
+            let known: Vec<f64> = runs.iter().filter_map(|run| length(run)).collect();
+            (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+        };
+        if let (Some(in_a), Some(in_b)) = (mean(a), mean(b))
+            && (in_a - in_b).abs() > tolerance * in_a.abs().max(in_b.abs())
+        {
+            differs(what, format!("{in_a:.1}"), format!("{in_b:.1}"));
+        }
+    }
+    found
+}
+
+/// A list of settings without those that the only other one has too.
+fn without_shared(part: &str, other: &BTreeSet<String>) -> String {
+    let shared: BTreeSet<&str> = match other.len() {
+        1 => other.iter().flat_map(|other| other.split("; ")).collect(),
+        _ => BTreeSet::new(),
+    };
+    let own: Vec<&str> = part
+        .split("; ")
+        .filter(|part| !shared.contains(part))
+        .collect();
+    match own.is_empty() {
+        true => "nothing".to_owned(),
+        false => own.join("; "),
+    }
+}
+
+fn one_line(text: String) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+    lines.join("; ")
+}

@@ -1,0 +1,404 @@
+//! Records in, summary out. Records stream by once; of each only scalars are kept, so that a
+//! run may have a million of them.
+
+mod continuation;
+mod latency;
+mod objectives;
+mod pool;
+mod run;
+mod tally;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+use crate::judge::{self, Doubt, Evidence};
+use crate::steady::{self, Steady};
+use inferometer_core::environment::{EndCause, Ending, Environment};
+use inferometer_core::quantile::{quantile, sort};
+use inferometer_core::record::{Record, TokenSource};
+use inferometer_core::scenario::{Extent, Scenario};
+use inferometer_core::server::ServerSummary;
+use inferometer_core::summary::*;
+use inferometer_core::units::Offset;
+use inferometer_text::Lang;
+use latency::{column, described, latencies, of_run};
+use run::Run;
+use tally::{Answer, Row, Tally};
+use timeline::Accumulated;
+
+#[derive(Clone, Copy, Debug)]
+pub struct RunContext<'a> {
+    pub scenario: &'a Scenario,
+    pub environment: &'a Environment,
+    pub ending: &'a Ending,
+    pub lang: Lang,
+}
+
+/// A summary, and its doubts before they are words.
+#[derive(Clone, Debug)]
+pub struct Folded {
+    summary: Summary,
+    doubts: Vec<Doubt>,
+}
+
+impl Folded {
+    /// The same with the server's own view, which no record holds.
+    pub fn with_server(mut self, server: Option<ServerSummary>) -> Self {
+        self.summary.server = server;
+        self
+    }
+
+    /// The summary with its doubts in a language.
+    pub fn summary(&self, lang: Lang) -> Summary {
+        Summary {
+            doubts: self.doubts.iter().map(|doubt| doubt.state(lang)).collect(),
+            ..self.summary.clone()
+        }
+    }
+}
+
+/// Folds the records of a run, in any order, to its summary.
+pub fn summarize(context: &RunContext<'_>, records: impl IntoIterator<Item = Record>) -> Summary {
+    fold(context, records).summary(context.lang)
+}
+
+/// Folds the records of a run, in any order, for reports in several languages.
+pub fn fold(context: &RunContext<'_>, records: impl IntoIterator<Item = Record>) -> Folded {
+    let mut folding = Folding::new(context);
+    for record in records {
+        folding.add(&record);
+    }
+    folding.finish()
+}
+
+/// A fold that is fed record by record.
+pub struct Folding<'a> {
+    context: &'a RunContext<'a>,
+    tally: Tally<'a>,
+}
+
+impl<'a> Folding<'a> {
+    /// One without records.
+    pub fn new(context: &'a RunContext<'a>) -> Self {
+        let thresholds = &context.scenario.objectives.thresholds;
+        Folding {
+            context,
+            tally: Tally::new(context.scenario, thresholds),
+        }
+    }
+
+    pub fn add(&mut self, record: &Record) {
+        self.tally.add(record);
+    }
+
+    pub fn finish(self) -> Folded {
+        conclude(self.context, self.tally)
+    }
+}
+
+fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
+    let thresholds = &context.scenario.objectives.thresholds;
+    tally
+        .rows
+        .sort_unstable_by_key(|row| (row.start, row.index));
+    let token_gaps = tally.token_gaps().map(pool::Pool::into_ordered);
+    let chunk_gaps = std::mem::take(&mut tally.chunk_gaps).into_ordered();
+    let run = Run::new(context, &tally.rows);
+    let itl = token_gaps.as_ref().unwrap_or(&chunk_gaps);
+    let events = tally.timeline.accumulate();
+    let requests = accounts(context, &tally);
+    let course = run.course();
+    // A handful of answers settles by chance.
+    let steady = steady::find(&course, |from, to, count| events.bins(from, to, count))
+        .filter(|_| requests.ok >= thresholds.steady_requests);
+    let tokens = tokens(&run, &tally);
+    let throughput = throughput(&run, &tally, &tokens);
+    let scale = tokens_per_event(&run.answers);
+    let mut summary = Summary {
+        schema: SCHEMA.to_owned(),
+        label: context.scenario.label.clone(),
+        tags: context
+            .scenario
+            .tags
+            .iter()
+            .map(|tag| (tag.key.clone(), tag.value.clone()))
+            .collect(),
+        valid: true,
+        doubts: Vec::new(),
+        requests,
+        window_s: run.window_s(),
+        steady_s: steady.map(|steady| steady.seconds()),
+        throughput,
+        steady: steady.map(|steady| steady_throughput(&run, steady, &events, scale)),
+        concurrency: run.concurrency(),
+        latency: latencies(&run, &tally, itl, &chunk_gaps),
+        speed: speed(&run),
+        tokens,
+        failures: failures(&tally),
+        slo: objectives::judge(
+            &context.scenario.objectives,
+            &tally,
+            run.window_s(),
+            |metric, p| of_run(&run, itl, metric, p),
+        ),
+        client: client(context, &tally, &events),
+        server: None,
+        drift: drift(&run, &events, scale),
+        continuation: continuation::fold(context, &run.answers),
+    };
+    let evidence = Evidence {
+        duplicates: duplicates(&tally.rows),
+        in_flight: run.in_flight_evidence(),
+        waves: (summary.latency.e2e_ms).and_then(|e2e| run.wave_evidence(e2e.p50)),
+        overload: run.overload(thresholds.significance),
+        sent: tally.rows.iter().filter(|r| r.sent.is_some()).count() as u64,
+        without_count: run.answers.iter().filter(|a| a.output.is_none()).count() as u64,
+        tokens_per_event: scale,
+        lengths: tally.lengths,
+        stalls: tally.stalls,
+    };
+    let mut doubts = judge::judge(context, thresholds, &summary, &evidence);
+    doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.severity()));
+    summary.valid = doubts
+        .iter()
+        .all(|doubt| doubt.severity() < inferometer_core::doubt::Severity::Invalid);
+    Folded { summary, doubts }
+}
+
+/// planned = ok + failed + cut + unsent. A run that was killed left no ending: what its
+/// scenario planned and no record tells of was not sent, as far as anyone knows.
+fn accounts(context: &RunContext<'_>, tally: &Tally<'_>) -> Accounts {
+    let ended = tally.rows.len() as u64;
+    let failed = tally.failures.values().map(|kind| kind.count).sum();
+    let ending = context.ending;
+    let (planned, unsent) = match ending.cause {
+        EndCause::Killed => {
+            let asked = context.scenario.load.extent.requests().unwrap_or(ended);
+            let planned = ending.planned.max(asked).max(ended);
+            (planned, planned - ended)
+        }
+        _ => (ending.planned, ending.unsent),
+    };
+    Accounts {
+        planned,
+        ok: ended - failed - tally.cut,
+        failed,
+        cut: tally.cut,
+        unsent,
+        resent: tally.resent,
+    }
+}
+
+/// Records whose number in the schedule another record has too.
+fn duplicates(rows: &[Row]) -> u64 {
+    let mut indices: Vec<u64> = rows.iter().map(|row| row.index).collect();
+    indices.sort_unstable();
+    indices.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64
+}
+
+fn failures(tally: &Tally<'_>) -> Vec<FailureCount> {
+    let mut kinds: Vec<FailureCount> = tally.failures.values().cloned().collect();
+    kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
+    kinds
+}
+
+/// Share of answers that may lack a count before the total is called unknown.
+const UNCOUNTED: f64 = 0.01;
+
+/// The sum where (nearly) all are known.
+fn total(values: impl ExactSizeIterator<Item = Option<u32>>) -> Option<u64> {
+    let n = values.len();
+    let (mut sum, mut known) = (0, 0);
+    for value in values.flatten() {
+        sum += u64::from(value);
+        known += 1;
+    }
+    (known > 0 && (n - known) as f64 <= UNCOUNTED * n as f64).then_some(sum)
+}
+
+fn tokens(run: &Run<'_>, tally: &Tally<'_>) -> Tokens {
+    let answers = &run.answers;
+    let mean = |of: fn(&Answer) -> Option<u32>| {
+        let known: Vec<f64> = answers
+            .iter()
+            .filter_map(|a| of(a))
+            .map(f64::from)
+            .collect();
+        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+    };
+    let output = total(answers.iter().map(|answer| answer.output));
+    let retokenized = answers
+        .iter()
+        .any(|answer| answer.source == TokenSource::Retokenized);
+    Tokens {
+        input: total(answers.iter().map(|answer| answer.input)),
+        output,
+        source: match output {
+            None => TokenSource::None,
+            Some(_) if retokenized => TokenSource::Retokenized,
+            Some(_) => TokenSource::Usage,
+        },
+        cached: tally.lengths.cached,
+        input_asked_mean: tally.input_asked.of_all(answers.len()),
+        input_mean: mean(|answer| answer.input),
+        output_asked_mean: tally.output_asked.of_all(answers.len()),
+        output_mean: mean(|answer| answer.output),
+        chars_per_token: chars_per_token(answers).filter(|_| output.is_some()),
+    }
+}
+
+/// Over the answers whose tokens are known.
+fn chars_per_token(answers: &[&Answer]) -> Option<f64> {
+    let (mut chars, mut tokens) = (0, 0);
+    for answer in answers {
+        if let Some(output) = answer.output {
+            chars += answer.output_chars;
+            tokens += u64::from(output);
+        }
+    }
+    // Tokens computed without a text have no characters.
+    (tokens > 0 && chars > 0).then(|| chars as f64 / tokens as f64)
+}
+
+fn speed(run: &Run<'_>) -> Speed {
+    let bootstrap = run.bootstrap();
+    let per_s = |tokens: f64, ms: f64| (ms > 0.0).then(|| tokens * 1e3 / ms);
+    let per_user = column(&run.answers, |answer| {
+        per_s(f64::from(answer.output?), answer.e2e.ms()?)
+    });
+    let decode = column(&run.answers, |answer| per_s(1.0, answer.tpot.ms()?));
+    Speed {
+        per_user_tokens_per_s: described(&per_user, &bootstrap, 10),
+        decode_tokens_per_s: described(&decode, &bootstrap, 11),
+    }
+}
+
+/// Over the window. Intervals are of the ratio of each answer's tokens to its share of the
+/// time (since the completion before it), which adds up to the window.
+fn throughput(run: &Run<'_>, tally: &Tally<'_>, tokens: &Tokens) -> Throughput {
+    let Some((from, _)) = run.window.filter(|_| !run.answers.is_empty()) else {
+        return Throughput::default();
+    };
+    let per_s = |amount: f64| run.window_s().map(|seconds| amount / seconds);
+    let token_rate = |tokens: Option<u64>| tokens.and_then(|tokens| per_s(tokens as f64));
+    // What was computed and not sent has no characters.
+    let char_rate = |chars: u64| (chars > 0).then(|| per_s(chars as f64)).flatten();
+    let mut ended: Vec<&&Answer> = run.answers.iter().collect();
+    ended.sort_by_key(|answer| answer.completed);
+    let mut before = from;
+    let shares: Vec<f64> = ended
+        .iter()
+        .map(|answer| {
+            let share = answer.completed.since(before).as_secs_f64();
+            before = answer.completed;
+            share
+        })
+        .collect();
+    let output: Vec<f64> = ended
+        .iter()
+        .map(|answer| f64::from(answer.output.unwrap_or_default()))
+        .collect();
+    let bootstrap = run.bootstrap();
+    Throughput {
+        requests_per_s: per_s(run.answers.len() as f64),
+        input_tokens_per_s: token_rate(tokens.input),
+        output_tokens_per_s: token_rate(tokens.output),
+        total_tokens_per_s: token_rate(tokens.input.zip(tokens.output).map(|(i, o)| i + o)),
+        input_chars_per_s: char_rate(tally.input_chars),
+        output_chars_per_s: char_rate(tally.output_chars),
+        requests_per_s_interval: bootstrap.ratio(&vec![1.0; shares.len()], &shares, 101),
+        output_tokens_per_s_interval: tokens
+            .output
+            .and_then(|_| bootstrap.ratio(&output, &shares, 102)),
+    }
+}
+
+/// Output tokens for each event of a stream.
+fn tokens_per_event(answers: &[&Answer]) -> Option<f64> {
+    let (mut tokens, mut events) = (0.0, 0.0);
+    for answer in answers {
+        if let Some(output) = answer.output {
+            tokens += f64::from(output);
+            events += f64::from(answer.events);
+        }
+    }
+    (events > 0.0).then(|| tokens / events)
+}
+
+fn steady_throughput(
+    run: &Run<'_>,
+    steady: Steady,
+    events: &Accumulated,
+    scale: Option<f64>,
+) -> SteadyThroughput {
+    let seconds = steady.seconds();
+    let inside = |at: Offset| steady.from <= at && at < steady.to;
+    let completed = run.answers.iter().filter(|a| inside(a.completed)).count();
+    let count = events.between(steady.from, steady.to);
+    SteadyThroughput {
+        requests_per_s: Some(completed as f64 / seconds),
+        output_tokens_per_s: scale.map(|scale| count * scale / seconds),
+        span_s: [steady.from, steady.to].map(|at| at.as_duration().as_secs_f64()),
+    }
+}
+
+fn client(context: &RunContext<'_>, tally: &Tally<'_>, events: &Accumulated) -> Client {
+    // Workers beyond the cores take turns.
+    let workers = match context.environment.host.cores {
+        0 => context.environment.workers,
+        cores => context.environment.workers.min(cores),
+    };
+    let workers = f64::from(workers.max(1));
+    let ceiling = context
+        .environment
+        .ceiling_tokens_per_s
+        .map(|each| each * workers);
+    let mut lag = tally.lag.clone();
+    sort(&mut lag);
+    let shares = &context.ending.thread_cpu_shares;
+    Client {
+        cpu_share: shares.iter().copied().reduce(f64::max),
+        lag_p99_ms: quantile(&lag, 0.99),
+        pulse_p99_ms: context.ending.pulse_p99_ms,
+        ceiling_tokens_per_s: ceiling,
+        ceiling_share: ceiling
+            .filter(|&ceiling| ceiling > 0.0)
+            .and_then(|ceiling| Some(events.peak_per_second()? / ceiling)),
+    }
+}
+
+const DRIFT_PARTS: u32 = 10;
+
+/// Change over a soak, in parts of equal time.
+fn drift(run: &Run<'_>, events: &Accumulated, scale: Option<f64>) -> Option<Vec<DriftPart>> {
+    let Extent::Soak(_) = run.context.scenario.load.extent else {
+        return None;
+    };
+    let (from, to) = run.window?;
+    let width = to.since(from) / DRIFT_PARTS;
+    let part = |index: u32| {
+        let (begin, end) = (from + width * index, from + width * (index + 1));
+        let last = index + 1 == DRIFT_PARTS;
+        let inside = |at: Offset| begin <= at && (at < end || last);
+        let mut ttft: Vec<f64> = column(&run.answers, |answer| {
+            answer.ttft.ms().filter(|_| inside(answer.completed))
+        });
+        sort(&mut ttft);
+        let answered = run.answers.iter().filter(|a| inside(a.completed));
+        let failed = run
+            .rows
+            .iter()
+            .filter(|row| row.failed && row.end.or(row.start).offset().is_some_and(inside));
+        DriftPart {
+            from_s: begin.since(from).as_secs_f64(),
+            ok: answered.count() as u64,
+            failed: failed.count() as u64,
+            output_tokens_per_s: scale
+                .map(|scale| events.between(begin, end) * scale / width.as_secs_f64()),
+            ttft_p50_ms: quantile(&ttft, 0.5),
+        }
+    };
+    Some((0..DRIFT_PARTS).map(part).collect())
+}

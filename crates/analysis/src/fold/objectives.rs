@@ -1,0 +1,97 @@
+//! Objectives and how the run met them.
+
+use super::tally::{Tally, Verdicts};
+use inferometer_core::scenario::Objectives;
+use inferometer_core::slo::{Slo, SloMetric, SloScope};
+use inferometer_core::summary::{ObjectiveResult, SloResult};
+
+/// Judges every objective. `value` gives a percentile (from 0 to 1) or, without one, the mean
+/// of a metric over the run, in milliseconds. Where it cannot be told of an answer whether it
+/// meets a request objective, no share is known, and nothing that rests on one.
+pub(super) fn judge(
+    objectives: &Objectives,
+    tally: &Tally<'_>,
+    window_s: Option<f64>,
+    value: impl Fn(SloMetric, Option<f64>) -> Option<f64>,
+) -> Option<SloResult> {
+    if objectives.slos.is_empty() {
+        return None;
+    }
+    let ended = tally.rows.len() as u64;
+    let share =
+        |seen: &Verdicts| (ended > 0 && seen.unknown == 0).then(|| seen.met as f64 / ended as f64);
+    let enough = |share: Option<f64>| Some(share? >= objectives.least_share());
+    let mut shares = tally.objectives.iter().map(share);
+    let results: Vec<ObjectiveResult> = objectives
+        .slos
+        .iter()
+        .map(|slo| match slo.scope {
+            SloScope::Request => {
+                let share = shares.next().flatten();
+                result(slo, None, share, enough(share))
+            }
+            SloScope::Percentile(percent) => of_run(slo, value(slo.metric, Some(percent / 100.0))),
+            SloScope::Mean => of_run(slo, value(slo.metric, None)),
+        })
+        .collect();
+    let by_request = !tally.objectives.is_empty();
+    let attainment = share(&tally.together).filter(|_| by_request);
+    let mut verdicts: Vec<Option<bool>> = objectives
+        .slos
+        .iter()
+        .zip(&results)
+        .filter(|(slo, _)| slo.scope != SloScope::Request)
+        .map(|(_, result)| result.met)
+        .collect();
+    if by_request {
+        verdicts.push(enough(attainment));
+    }
+    Some(SloResult {
+        attainment,
+        goodput_per_s: window_s
+            .filter(|_| attainment.is_some())
+            .map(|seconds| tally.together.met as f64 / seconds),
+        objectives: results,
+        met: together(&verdicts),
+    })
+}
+
+fn of_run(slo: &Slo, value_ms: Option<f64>) -> ObjectiveResult {
+    let limit = super::tally::ms(slo.limit.0);
+    result(slo, value_ms, None, value_ms.map(|value| value <= limit))
+}
+
+fn result(
+    slo: &Slo,
+    value_ms: Option<f64>,
+    share: Option<f64>,
+    met: Option<bool>,
+) -> ObjectiveResult {
+    ObjectiveResult {
+        objective: slo.to_string(),
+        value_ms,
+        share,
+        met,
+    }
+}
+
+/// One miss decides; otherwise all must be known, and there must be one.
+pub(super) fn together(verdicts: &[Option<bool>]) -> Option<bool> {
+    if verdicts.contains(&Some(false)) {
+        return Some(false);
+    }
+    (!verdicts.is_empty() && !verdicts.contains(&None)).then_some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_miss_decides_and_one_unknown_leaves_it_open() {
+        assert_eq!(together(&[Some(true), Some(true)]), Some(true));
+        assert_eq!(together(&[Some(true), None]), None);
+        assert_eq!(together(&[None, Some(false)]), Some(false));
+        assert_eq!(together(&[]), None);
+    }
+}

@@ -1,0 +1,246 @@
+//! The requests of a run, ordered by start, with the window that they span.
+
+use super::RunContext;
+use super::tally::{Answer, Row, ms};
+use crate::concurrency::InFlight;
+use crate::judge::{InFlightEvidence, WaveEvidence};
+use crate::statistics::Bootstrap;
+use crate::steady::{self, Course, Overload};
+use inferometer_core::environment::EndCause;
+use inferometer_core::quantile::sort;
+use inferometer_core::scenario::{Shape, Stagger};
+use inferometer_core::summary::Concurrency;
+use inferometer_core::units::Offset;
+use std::time::Duration;
+
+/// Least span, in mean answers, in which requests under way can be judged. A second wave is sent
+/// within one answer, so that in less a single pause of the client would pass for lost streams.
+const LEAST_ANSWERS: f64 = 1.5;
+/// Parts of that span: the work that is left shrinks inside it.
+const IN_FLIGHT_BINS: usize = 500;
+
+/// Fewest streams that can be told to send in waves, and fewest requests of each.
+const LEAST_STREAMS_OF_A_WAVE: u32 = 4;
+const LEAST_WAVES: usize = 3;
+/// Part of a median answer's time that is about when a request is sent.
+const PART_OF_A_WAVE: f64 = 0.1;
+
+/// The requests of a run with their window.
+pub(super) struct Run<'a> {
+    pub(super) context: &'a RunContext<'a>,
+    pub(super) rows: &'a [Row],
+    /// Complete answers, ordered by start.
+    pub(super) answers: Vec<&'a Answer>,
+    /// First send to last completion.
+    pub(super) window: Option<(Offset, Offset)>,
+    in_flight: InFlight,
+    ttft: Vec<(Offset, f64)>,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(context: &'a RunContext<'a>, rows: &'a [Row]) -> Self {
+        let answers: Vec<&Answer> = rows.iter().filter_map(|row| row.answer.as_ref()).collect();
+        let from = rows.iter().filter_map(|row| row.sent.offset()).min();
+        // A failure that hangs until its timeout must not stretch the window of the others.
+        let completed = answers.iter().map(|answer| answer.completed).max();
+        let to = completed.or_else(|| rows.iter().filter_map(|row| row.end.offset()).max());
+        let ttft = rows
+            .iter()
+            .filter_map(|row| Some((row.start.offset()?, row.answer.as_ref()?.ttft.ms()?)))
+            .collect();
+        Run {
+            context,
+            rows,
+            window: from.zip(to).filter(|(from, to)| from < to),
+            in_flight: InFlight::sweep(
+                rows.iter()
+                    .filter_map(|row| row.under_way(row.sent.offset())),
+            ),
+            answers,
+            ttft,
+        }
+    }
+
+    pub(super) fn window_s(&self) -> Option<f64> {
+        self.window.map(|(from, to)| to.since(from).as_secs_f64())
+    }
+
+    fn configured(&self) -> Option<u32> {
+        match self.context.scenario.load.shape {
+            Shape::Closed { concurrency, .. } => Some(concurrency),
+            Shape::Open {
+                max_concurrency, ..
+            }
+            | Shape::Replay {
+                max_concurrency, ..
+            } => max_concurrency,
+        }
+    }
+
+    pub(super) fn concurrency(&self) -> Concurrency {
+        Concurrency {
+            configured: self.configured(),
+            mean: self
+                .window
+                .and_then(|(from, to)| self.in_flight.mean(from, to)),
+            peak: self
+                .window
+                .and_then(|(from, to)| self.in_flight.peak(from, to)),
+        }
+    }
+
+    fn last_sent(&self) -> Option<Offset> {
+        self.rows.iter().filter_map(|row| row.sent.offset()).max()
+    }
+
+    /// When sending ended. A run that was killed could not say, so its last send must do.
+    fn sending_ended(&self) -> Offset {
+        match self.context.ending.cause {
+            EndCause::Killed => self.last_sent().unwrap_or_default(),
+            _ => self.context.ending.sending_ended,
+        }
+    }
+
+    /// The course up to the drain: until sending ended, or until a closed loop began to thin
+    /// out for good.
+    pub(super) fn course(&self) -> Course<'_> {
+        let (from, to) = self.window.unwrap_or_default();
+        let mut ended = self.sending_ended().min(to);
+        if let Shape::Closed { concurrency, .. } = self.context.scenario.load.shape {
+            let full = (u64::from(concurrency) * 9).div_ceil(10);
+            ended = ended.min(self.in_flight.last_at_least(full).unwrap_or(ended));
+        }
+        Course {
+            from,
+            sending_ended: ended,
+            in_flight: &self.in_flight,
+            ttft_ms: &self.ttft,
+        }
+    }
+
+    /// Whether an open loop got more than the server could take. What waits at the user's cap
+    /// has arrived, so it counts as under way here.
+    pub(super) fn overload(&self, significance: f64) -> Option<Overload> {
+        if let Shape::Closed { .. } = self.context.scenario.load.shape {
+            return None;
+        }
+        let arrived = InFlight::sweep(
+            self.rows
+                .iter()
+                .filter_map(|row| row.under_way(row.start.offset())),
+        );
+        let last = self
+            .rows
+            .iter()
+            .filter_map(|row| row.start.offset())
+            .max()?;
+        let course = Course {
+            in_flight: &arrived,
+            sending_ended: last,
+            ..self.course()
+        };
+        steady::overload(&course, significance)
+    }
+
+    pub(super) fn bootstrap(&self) -> Bootstrap {
+        let under_way = self.concurrency().mean.unwrap_or(1.0);
+        Bootstrap::new(self.context.scenario.seed, under_way)
+    }
+
+    /// Requests under way against those that a closed loop should have had: between the end
+    /// of the staggered start and the last send, all streams that still have work are busy,
+    /// so there should be as many as streams, or as requests that had not ended.
+    pub(super) fn in_flight_evidence(&self) -> Option<InFlightEvidence> {
+        let Shape::Closed {
+            concurrency,
+            stagger,
+        } = self.context.scenario.load.shape
+        else {
+            return None;
+        };
+        if self.users_think() {
+            return None;
+        }
+        let spread = match (self.context.ending.stagger_ns, stagger) {
+            (Some(nanos), _) => Duration::from_nanos(nanos),
+            (None, Stagger::Over(span)) => span.0,
+            (None, Stagger::Auto | Stagger::None) => Duration::ZERO,
+        };
+        let from = self.window?.0 + spread;
+        let sent = self.rows.iter().filter(|row| row.sent.is_some()).count() as u64;
+        let all_sent = |count| sent >= count;
+        let to = match self.context.scenario.load.extent.requests() {
+            Some(count) if !all_sent(count) => self.sending_ended(),
+            Some(_) => self.last_sent()?,
+            None => self.sending_ended(),
+        };
+        let lengths = self.answers.iter().filter_map(|answer| answer.e2e.ms());
+        let mean_ms = lengths.sum::<f64>() / self.answers.len() as f64;
+        if to <= from || ms(to.since(from)) < mean_ms * LEAST_ANSWERS {
+            return None;
+        }
+        // Each sweep is as large as the run, so one at a time.
+        let bins = |sweep: InFlight| sweep.bins(from, to, IN_FLIGHT_BINS);
+        let busy = bins(InFlight::sweep(
+            self.rows
+                .iter()
+                .filter_map(|r| r.under_way(r.busy_from.offset())),
+        ));
+        let left = bins(InFlight::sweep(
+            self.rows
+                .iter()
+                .filter(|row| row.sent.is_some())
+                .filter_map(|row| row.under_way(Some(from.min(row.sent.offset()?)))),
+        ));
+        let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+        let streams = f64::from(concurrency);
+        let expected = left.into_iter().map(|left| left.min(streams));
+        Some(InFlightEvidence {
+            seen: mean(busy),
+            expected: mean(expected.collect()),
+        })
+    }
+
+    /// A stream whose user thinks is idle by intention.
+    fn users_think(&self) -> bool {
+        let conversation = &self.context.scenario.work.conversation;
+        (conversation.as_ref()).is_some_and(|conversation| !conversation.think.0.is_zero())
+    }
+
+    /// How the sends of a closed loop crowd, once the first wave is out, which has its own rule.
+    /// Streams with answers of one length that once meet in a batch never part again.
+    pub(super) fn wave_evidence(&self, median_ms: f64) -> Option<WaveEvidence> {
+        let Shape::Closed { concurrency, .. } = self.context.scenario.load.shape else {
+            return None;
+        };
+        if concurrency < LEAST_STREAMS_OF_A_WAVE || self.users_think() {
+            return None;
+        }
+        let streams = concurrency as usize;
+        let sent = |row: &Row| Some(ms(row.sent.offset()?.as_duration()));
+        let mut sends: Vec<f64> = self.rows.iter().filter_map(sent).collect();
+        sort(&mut sends);
+        let sends = sends.get(streams..)?;
+        if sends.len() < streams * LEAST_WAVES {
+            return None;
+        }
+        let span_ms = median_ms * PART_OF_A_WAVE;
+        let whole = sends.last()? - sends.first()?;
+        if !(span_ms > 0.0 && whole > span_ms) {
+            return None;
+        }
+        // Each send against those before it; every pair is a neighbour of both.
+        let (mut pairs, mut first) = (0, 0);
+        for (at, &sent) in sends.iter().enumerate() {
+            while sent - sends[first] > span_ms / 2.0 {
+                first += 1;
+            }
+            pairs += at - first;
+        }
+        Some(WaveEvidence {
+            seen: 2.0 * pairs as f64 / sends.len() as f64,
+            even: sends.len() as f64 * span_ms / whole,
+            span_ms,
+        })
+    }
+}

@@ -1,0 +1,374 @@
+//! What is kept of each record while they stream by: scalars, never the record itself.
+
+use super::pool::Pool;
+use super::timeline::Timeline;
+use crate::concurrency::UnderWay;
+use crate::judge::{LengthEvidence, StallEvidence};
+use inferometer_core::quantile::{quantile, sort};
+use inferometer_core::record::{FailureClass, Phase, Record, TokenSource};
+use inferometer_core::scenario::Scenario;
+use inferometer_core::slo::{Slo, SloScope};
+use inferometer_core::summary::FailureCount;
+use inferometer_core::thresholds::Thresholds;
+use inferometer_core::units::{Offset, Slim};
+use inferometer_core::work::Output;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+pub(super) fn ms(span: Duration) -> f64 {
+    span.as_nanos() as f64 / 1e6
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) index: u64,
+    pub(super) start: Slim,
+    pub(super) sent: Slim,
+    /// Sent, or the begin of the connection that it needed.
+    pub(super) busy_from: Slim,
+    /// Over; absent if it was cut.
+    pub(super) end: Slim,
+    pub(super) failed: bool,
+    pub(super) answer: Option<Answer>,
+}
+
+impl Row {
+    pub(super) fn under_way(&self, from: Option<Offset>) -> Option<UnderWay> {
+        Some(UnderWay {
+            from: from?,
+            to: self.end.offset(),
+        })
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub(super) completed: Offset,
+    pub(super) ttft: Slim,
+    pub(super) ttft_from_sent: Slim,
+    pub(super) first_answer: Slim,
+    pub(super) second_token: Slim,
+    pub(super) tpot: Slim,
+    pub(super) max_gap: Slim,
+    pub(super) e2e: Slim,
+    pub(super) input: Option<u32>,
+    pub(super) output: Option<u32>,
+    pub(super) source: TokenSource,
+    pub(super) output_chars: u64,
+    pub(super) refused: bool,
+    /// Token-bearing chunks, or one for an answer that came whole.
+    pub(super) events: u32,
+    /// Sum and number of the gaps between chunks.
+    pub(super) chunk_gaps: (f64, u32),
+    /// Sum and number of the gaps between tokens, as far as known.
+    pub(super) token_gaps: (f64, u32),
+}
+
+/// Everything that streams by, folded.
+#[derive(Clone, Debug)]
+pub(super) struct Tally<'a> {
+    slos: Vec<&'a Slo>,
+    /// Answers should have the asked length, whether the server could be told so or not.
+    exact: bool,
+    /// Lengths come from the data.
+    from_work: bool,
+    thresholds: &'a Thresholds,
+    pub(super) rows: Vec<Row>,
+    pub(super) cut: u64,
+    /// Sent once more on a new connection.
+    pub(super) resent: u64,
+    pub(super) failures: BTreeMap<(Phase, FailureClass), FailureCount>,
+    pub(super) lag: Vec<f64>,
+    pub(super) cap_wait: Vec<f64>,
+    pub(super) connect: Vec<f64>,
+    pub(super) timeline: Timeline,
+    pub(super) chunk_gaps: Pool,
+    /// Only once it differs from `chunk_gaps`.
+    token_gaps: Option<Pool>,
+    /// The tokens of every chunk of every answer are known.
+    pub(super) per_token: bool,
+    pub(super) reasoned: bool,
+    pub(super) input_chars: u64,
+    pub(super) output_chars: u64,
+    pub(super) input_asked: MeanOf,
+    pub(super) output_asked: MeanOf,
+    pub(super) lengths: LengthEvidence,
+    pub(super) stalls: StallEvidence,
+    /// How requests met each request objective, and all of them.
+    pub(super) objectives: Vec<Verdicts>,
+    pub(super) together: Verdicts,
+}
+
+/// Requests that are known to meet an objective, and those of which it cannot be told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Verdicts {
+    pub(super) met: u64,
+    pub(super) unknown: u64,
+}
+
+impl Verdicts {
+    fn add(&mut self, verdict: Option<bool>) {
+        self.met += u64::from(verdict == Some(true));
+        self.unknown += u64::from(verdict.is_none());
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MeanOf {
+    sum: f64,
+    n: u64,
+}
+
+impl MeanOf {
+    fn add(&mut self, value: Option<u32>) {
+        if let Some(value) = value {
+            self.sum += f64::from(value);
+            self.n += 1;
+        }
+    }
+
+    /// The mean, if all of so many had a value: a mean over some says nothing beside a mean
+    /// over all.
+    pub(super) fn of_all(self, all: usize) -> Option<f64> {
+        (self.n > 0 && self.n == all as u64).then(|| self.sum / self.n as f64)
+    }
+}
+
+impl<'a> Tally<'a> {
+    pub(super) fn new(scenario: &'a Scenario, thresholds: &'a Thresholds) -> Self {
+        let slos = &scenario.objectives.slos;
+        let slos: Vec<&Slo> = slos
+            .iter()
+            .filter(|slo| slo.scope == SloScope::Request)
+            .collect();
+        Tally {
+            objectives: vec![Verdicts::default(); slos.len()],
+            slos,
+            exact: scenario.work.wants_exact_lengths(),
+            from_work: scenario.work.output == Output::FromWork,
+            thresholds,
+            rows: Vec::new(),
+            cut: 0,
+            resent: 0,
+            failures: BTreeMap::new(),
+            lag: Vec::new(),
+            cap_wait: Vec::new(),
+            connect: Vec::new(),
+            timeline: Timeline::default(),
+            chunk_gaps: Pool::default(),
+            token_gaps: None,
+            per_token: true,
+            reasoned: false,
+            input_chars: 0,
+            output_chars: 0,
+            input_asked: MeanOf::default(),
+            output_asked: MeanOf::default(),
+            lengths: LengthEvidence::default(),
+            stalls: StallEvidence::default(),
+            together: Verdicts::default(),
+        }
+    }
+
+    /// Takes a record; one of the warm-up leaves no trace.
+    pub(super) fn add(&mut self, record: &Record) {
+        if record.warmup {
+            return;
+        }
+        self.lag.extend(record.lag().map(ms));
+        self.connect.extend(record.connect.map(ms));
+        if record.sent.is_some() {
+            self.cap_wait.extend(record.cap_wait.map(ms));
+        }
+        for &at in &record.chunks.at {
+            self.timeline.add(at);
+        }
+        self.add_objectives(record);
+        self.resent += u64::from(record.resent);
+        let answer = record.is_done().then(|| self.answer(record)).flatten();
+        if let Some(failure) = record.failure() {
+            let kind = self
+                .failures
+                .entry((failure.phase, failure.class))
+                .or_insert_with(|| FailureCount {
+                    phase: failure.phase,
+                    class: failure.class,
+                    count: 0,
+                    status: record.status,
+                    sample: failure.detail.clone(),
+                });
+            kind.count += 1;
+        } else if answer.is_none() {
+            self.cut += 1;
+        }
+        let failed = record.failure().is_some();
+        let over = failed || answer.is_some();
+        self.rows.push(Row {
+            index: record.index,
+            start: record.start().into(),
+            sent: record.sent.into(),
+            busy_from: record
+                .sent
+                .map(|sent| sent - record.connect.unwrap_or_default())
+                .into(),
+            end: record
+                .end
+                .or(record.completed().filter(|_| over))
+                .or(record.sent.filter(|_| over))
+                .into(),
+            failed,
+            answer,
+        });
+    }
+
+    fn add_objectives(&mut self, record: &Record) {
+        let verdicts: Vec<Option<bool>> = self.slos.iter().map(|slo| slo.verdict(record)).collect();
+        for (objective, &verdict) in self.objectives.iter_mut().zip(&verdicts) {
+            objective.add(verdict);
+        }
+        if !verdicts.is_empty() {
+            self.together.add(super::objectives::together(&verdicts));
+        }
+    }
+
+    /// The data say how long the answer is meant to be; where they are silent, the limit stands
+    /// for no wish.
+    fn states_length(&self, record: &Record) -> bool {
+        self.from_work && record.output_tokens_asked != Some(Output::UNSAID)
+    }
+
+    /// The scalars of a complete answer; absent only if its end is not known.
+    fn answer(&mut self, record: &Record) -> Option<Answer> {
+        let completed = record.completed().or(record.end)?;
+        self.input_chars += record.input_chars;
+        self.output_chars += record.output_chars;
+        self.input_asked.add(record.input_tokens_asked);
+        self.output_asked.add(record.output_tokens_asked);
+        let exact = self.exact || self.states_length(record);
+        self.lengths.add(record, exact, self.thresholds);
+        let streamed = record.streamed;
+        let time = |span: Option<Duration>| Slim::from(span.filter(|_| streamed));
+        let (mut chunk_gaps, mut token_gaps) = ((0.0, 0), (0.0, 0));
+        if streamed {
+            (chunk_gaps, token_gaps) = self.add_gaps(record);
+            self.reasoned |= record.first_answer != record.first_token();
+        } else {
+            self.timeline.add(completed);
+        }
+        Some(Answer {
+            completed,
+            ttft: time(record.ttft()),
+            ttft_from_sent: time(record.ttft_from_sent()),
+            first_answer: time(record.first_answer()),
+            second_token: time(record.second_token()),
+            tpot: time(record.tpot()),
+            max_gap: time(record.max_gap()),
+            e2e: record.start().map(|start| completed.since(start)).into(),
+            input: record.input_tokens(),
+            output: record.output_tokens(),
+            source: record.token_source(),
+            output_chars: record.output_chars,
+            refused: record.refused,
+            events: if streamed {
+                record.chunks.len() as u32
+            } else {
+                1
+            },
+            chunk_gaps,
+            token_gaps,
+        })
+    }
+
+    /// Adds the gaps of a stream to both pools; returns sum and number for chunks and tokens.
+    fn add_gaps(&mut self, record: &Record) -> ((f64, u32), (f64, u32)) {
+        let gaps: Vec<f64> = record.gaps().map(ms).collect();
+        let tokens = record
+            .chunks
+            .tokens
+            .as_deref()
+            .filter(|tokens| tokens.len() == record.chunks.len());
+        self.per_token &= tokens.is_some() || a_token_a_chunk(record);
+        // The two pools part at the first chunk that does not hold one token.
+        let weighted = tokens.filter(|tokens| tokens.iter().skip(1).any(|&k| k != 1));
+        if weighted.is_some() && self.token_gaps.is_none() {
+            self.token_gaps = Some(self.chunk_gaps.clone());
+        }
+        let chunk_sum = (gaps.iter().sum(), gaps.len() as u32);
+        for &gap in &gaps {
+            self.chunk_gaps.add(gap, 1);
+        }
+        let mut token_sum = chunk_sum;
+        if let Some(pool) = &mut self.token_gaps {
+            match weighted {
+                None => gaps.iter().for_each(|&gap| pool.add(gap, 1)),
+                Some(tokens) => {
+                    token_sum = (0.0, 0);
+                    for (gap, k) in per_token(&gaps, &tokens[1..]) {
+                        pool.add(gap, k);
+                        token_sum.0 += gap * f64::from(k);
+                        token_sum.1 = token_sum.1.saturating_add(k);
+                    }
+                }
+            }
+        }
+        self.stalls.add(record, &gaps, self.thresholds);
+        (chunk_sum, token_sum)
+    }
+
+    /// Gaps between tokens, where known.
+    pub(super) fn token_gaps(&mut self) -> Option<Pool> {
+        self.token_gaps.take().filter(|_| self.per_token)
+    }
+}
+
+/// Each gap shared by the tokens that ended it; a chunk without a whole token passes its time
+/// on to the next.
+fn per_token(gaps: &[f64], tokens: &[u32]) -> Vec<(f64, u32)> {
+    let mut waiting = 0.0;
+    let shared = gaps.iter().zip(tokens).filter_map(|(gap, &k)| {
+        waiting += gap;
+        (k > 0).then(|| (std::mem::take(&mut waiting) / f64::from(k), k))
+    });
+    shared.collect()
+}
+
+/// As many chunks as tokens; an end-of-sequence token has no text and so no chunk.
+fn a_token_a_chunk(record: &Record) -> bool {
+    let chunks = record.chunks.len() as u64;
+    record.output_tokens().is_some_and(|tokens| {
+        let tokens = u64::from(tokens);
+        chunks == tokens || chunks + 1 == tokens
+    })
+}
+
+impl StallEvidence {
+    /// Takes the gaps of a stream. Chunks of one read have no gap between them that a server
+    /// made, and would draw the median of a stream in bursts to nought.
+    fn add(&mut self, record: &Record, gaps: &[f64], thresholds: &Thresholds) {
+        let together = record.chunks.same_read.iter().skip(1).copied();
+        let made = || {
+            let with_read = gaps
+                .iter()
+                .zip(together.clone().chain(std::iter::repeat(false)));
+            let made = with_read.filter(|&(&gap, same_read)| gap > 0.0 || !same_read);
+            made.map(|(&gap, _)| gap)
+        };
+        if made().count() < thresholds.stall_gaps {
+            return;
+        }
+        self.requests += 1;
+        let largest = made().fold(0.0, f64::max);
+        if largest < thresholds.stall_floor_ms {
+            return;
+        }
+        let mut sorted: Vec<f64> = made().collect();
+        sort(&mut sorted);
+        let median = quantile(&sorted, 0.5).unwrap_or_default();
+        if largest >= thresholds.stall_factor * median {
+            self.stalled += 1;
+            if self.worst_ms.is_none_or(|worst| largest > worst) {
+                self.worst_ms = Some(largest);
+                self.its_median_ms = Some(median);
+            }
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Metrics of made-up runs, whose right values are known.
+
+use super::testing::{MadeUp, TOKENS, answer, at, scenario};
+use inferometer_core::doubt::Severity;
+use inferometer_core::record::{Outcome, Record, TokenSource};
+use inferometer_core::summary::SloOutcome;
+use inferometer_core::units::Offset;
+
+fn close(a: Option<f64>, b: f64) -> bool {
+    a.is_some_and(|a| (a - b).abs() < 1e-6 * b.abs().max(1.0))
+}
+
+fn two() -> MadeUp {
+    let records = vec![
+        answer(0, 0.0, 100.0, 11, 10.0),
+        answer(1, 200.0, 300.0, 21, 25.0),
+    ];
+    MadeUp::of(scenario("[load]\nconcurrency = 1\nrequests = 2"), records)
+}
+
+#[test]
+fn every_metric_of_two_requests_is_what_its_definition_says() {
+    let summary = two().summary();
+    // First send at 0, last token at 200 + 300 + 20 × 25 ms.
+    assert!(close(summary.window_s, 1.0));
+    assert!(close(summary.throughput.requests_per_s, 2.0));
+    assert!(close(summary.throughput.output_tokens_per_s, 32.0));
+    assert!(close(summary.throughput.input_tokens_per_s, 512.0));
+    assert!(close(summary.throughput.total_tokens_per_s, 544.0));
+    assert!(close(summary.throughput.input_chars_per_s, 2000.0));
+    assert!(close(summary.throughput.output_chars_per_s, 128.0));
+    // Under way for 200 ms and 800 ms of 1000 ms.
+    assert!(close(summary.concurrency.mean, 1.0));
+    assert_eq!(summary.concurrency.peak, Some(1));
+    assert_eq!(summary.concurrency.configured, Some(1));
+    let latency = summary.latency;
+    assert!(close(latency.ttft_ms.map(|d| d.mean), 200.0));
+    assert!(close(latency.tpot_ms.map(|d| d.p50), 17.5));
+    assert!(close(latency.second_token_ms.map(|d| d.max), 25.0));
+    assert!(close(latency.e2e_ms.map(|d| d.max), 800.0));
+    assert!(close(latency.max_gap_ms.map(|d| d.min), 10.0));
+    let itl = latency.itl_ms.unwrap();
+    assert_eq!(itl.n, 30);
+    assert!(close(Some(itl.mean), 20.0) && close(Some(itl.p50), 25.0));
+    assert!(latency.itl_is_per_token);
+    assert_eq!(latency.lag_ms, None);
+    assert_eq!(latency.cap_wait_ms, None);
+    assert_eq!(latency.first_answer_ms, None);
+    assert_eq!(summary.tokens.source, TokenSource::Usage);
+    assert_eq!(summary.tokens.output, Some(32));
+    assert!(close(summary.tokens.output_mean, 16.0));
+    assert!(close(summary.tokens.chars_per_token, 4.0));
+    // 11 tokens in 200 ms and 21 in 800 ms; then a token every 10 and every 25 ms.
+    let per_user = summary.speed.per_user_tokens_per_s.unwrap();
+    assert!(close(Some(per_user.max), 55.0) && close(Some(per_user.min), 26.25));
+    let decode = summary.speed.decode_tokens_per_s.unwrap();
+    assert!(close(Some(decode.max), 100.0) && close(Some(decode.min), 40.0));
+    assert!(close(summary.tokens.input_asked_mean, 250.0));
+    assert_eq!(
+        (summary.slo, summary.drift, summary.server),
+        (None, None, None)
+    );
+}
+
+#[test]
+fn the_warm_up_leaves_no_trace() {
+    let mut run = two();
+    let mut early = answer(7, 0.0, 5000.0, 11, 500.0);
+    early.warmup = true;
+    run.records.push(early);
+    assert_eq!(run.summary(), two().summary());
+}
+
+#[test]
+fn the_order_of_records_does_not_matter() {
+    let mut run = MadeUp::closed(8, 200);
+    let summary = run.summary();
+    run.records.reverse();
+    assert_eq!(run.summary(), summary);
+}
+
+#[test]
+fn without_a_stream_there_is_no_ttft_and_the_latency_is_that_of_the_body() {
+    let run = two().each(|record| {
+        record.streamed = false;
+        record.chunks = Default::default();
+        record.first_answer = None;
+    });
+    let summary = run.summary();
+    let latency = summary.latency;
+    assert_eq!(
+        (latency.ttft_ms, latency.tpot_ms, latency.itl_ms),
+        (None, None, None)
+    );
+    assert!(!latency.itl_is_per_token);
+    assert!(close(latency.e2e_ms.map(|d| d.max), 800.0));
+    assert!(close(summary.throughput.output_tokens_per_s, 32.0));
+}
+
+#[test]
+fn gaps_are_shared_by_the_tokens_of_a_chunk_where_these_are_known() {
+    let chunks = |tokens: Option<Vec<u32>>| {
+        let mut record = answer(0, 0.0, 100.0, 4, 30.0);
+        record.usage.as_mut().unwrap().output = Some(8);
+        record.chunks.tokens = tokens;
+        MadeUp::of(scenario("[load]\nconcurrency = 1"), vec![record])
+            .summary()
+            .latency
+    };
+    // Gaps of 30 ms ended by 3, 0 and 2 tokens: 3 × 10 ms, then 2 × (30 + 30) / 2 ms.
+    let known = chunks(Some(vec![3, 3, 0, 2]));
+    let itl = known.itl_ms.unwrap();
+    assert!(known.itl_is_per_token);
+    assert_eq!((itl.n, itl.min, itl.max), (5, 10.0, 30.0));
+    assert!(close(Some(itl.mean), 18.0));
+    assert_eq!(known.inter_chunk_ms.unwrap().n, 3);
+    let unknown = chunks(None);
+    assert!(!unknown.itl_is_per_token);
+    assert_eq!(unknown.itl_ms, unknown.inter_chunk_ms);
+}
+
+#[test]
+fn an_end_of_sequence_token_without_text_still_leaves_a_token_a_chunk() {
+    let plus = |more: u32| {
+        let change = move |record: &mut Record| {
+            let usage = record.usage.as_mut().unwrap();
+            usage.output = usage.output.map(|tokens| tokens + more);
+        };
+        two().each(change).summary().latency.itl_is_per_token
+    };
+    assert!(plus(0) && plus(1));
+    assert!(!plus(2));
+}
+
+#[test]
+fn failures_and_cut_requests_are_counted_but_not_measured() {
+    let mut run = MadeUp::closed(8, 200);
+    run.records[3].outcome = Outcome::Cut;
+    run.records[3].end = None;
+    run.ending.planned = 205;
+    run.ending.unsent = 5;
+    let summary = run.summary();
+    let accounts = summary.requests;
+    assert_eq!((accounts.planned, accounts.ok), (205, 199));
+    assert_eq!((accounts.cut, accounts.unsent), (1, 5));
+    assert_eq!(summary.latency.e2e_ms.unwrap().n, 199);
+    assert_eq!(summary.tokens.output, Some(199 * u64::from(TOKENS)));
+}
+
+#[test]
+fn ttft_counts_from_due_and_the_lag_and_the_wait_at_the_cap_stand_apart() {
+    let run = MadeUp::open(100, |_| 50.0).each(|record| {
+        let due = record.due.unwrap();
+        record.cap_wait = Some(super::testing::span(10));
+        record.sent = Some(due + super::testing::span(12));
+    });
+    let latency = run.summary().latency;
+    assert!(close(latency.lag_ms.map(|d| d.p99), 2.0));
+    assert!(close(latency.cap_wait_ms.map(|d| d.p50), 10.0));
+    assert!(close(latency.ttft_ms.map(|d| d.p50), 50.05));
+    assert!(close(latency.ttft_from_sent_ms.map(|d| d.p50), 38.05));
+}
+
+#[test]
+fn the_steady_state_is_shorter_than_the_run_and_its_throughput_higher() {
+    let summary = MadeUp::closed(8, 600).summary();
+    let steady = summary.steady.unwrap();
+    assert!(summary.steady_s.unwrap() < summary.window_s.unwrap());
+    let (inside, whole) = (
+        steady.output_tokens_per_s.unwrap(),
+        summary.throughput.output_tokens_per_s.unwrap(),
+    );
+    // Eight streams, 32 tokens in 50 + 310 ms.
+    let expected = 8.0 * 32.0 / 0.36;
+    assert!(
+        (inside / expected - 1.0).abs() < 0.02,
+        "{inside} {expected}"
+    );
+    assert!(inside > whole);
+    assert!((steady.requests_per_s.unwrap() * 32.0 / expected - 1.0).abs() < 0.02);
+}
+
+#[test]
+fn intervals_hold_their_estimates() {
+    let summary = MadeUp::closed(8, 600).summary();
+    let holds = |interval: Option<[f64; 2]>, value: f64| {
+        let [low, high] = interval.unwrap();
+        assert!(low <= value && value <= high, "{low} {value} {high}");
+        assert!(high - low < value * 0.2);
+    };
+    let ttft = summary.latency.ttft_ms.unwrap();
+    holds(ttft.mean_interval, ttft.mean);
+    holds(ttft.p50_interval, ttft.p50);
+    holds(ttft.p99_interval, ttft.p99);
+    let throughput = summary.throughput;
+    holds(
+        throughput.requests_per_s_interval,
+        throughput.requests_per_s.unwrap(),
+    );
+    holds(
+        throughput.output_tokens_per_s_interval,
+        throughput.output_tokens_per_s.unwrap(),
+    );
+    let itl = summary.latency.itl_ms.unwrap();
+    holds(itl.mean_interval, itl.mean);
+    assert_eq!(itl.p99_interval, None);
+}
+
+fn objectives(text: &str) -> inferometer_core::summary::SloResult {
+    let mut run = MadeUp::closed(8, 200);
+    run.scenario = scenario(&format!("[load]\nconcurrency = 8\n[objectives]\n{text}"));
+    run.records[0].outcome = Outcome::Cut;
+    run.summary().slo.unwrap()
+}
+
+#[test]
+fn attainment_is_a_share_of_all_requests_and_every_one_counts_unless_a_share_is_asked() {
+    let one_missed = objectives("slo = ['ttft=1s', 'e2e=10s']");
+    assert!(close(one_missed.attainment, 199.0 / 200.0));
+    assert_eq!(one_missed.met, Some(false));
+    assert!(one_missed.goodput_per_s.unwrap() > 0.0);
+    assert_eq!(
+        objectives("slo = ['ttft=1s']\nattainment = 0.99").met,
+        Some(true)
+    );
+    let missed = objectives("slo = ['ttft=1s', 'e2e=1ms']\nattainment = 0.5");
+    assert_eq!((missed.met, missed.attainment), (Some(false), Some(0.0)));
+    assert!(close(missed.objectives[0].share, 0.995));
+}
+
+#[test]
+fn an_answer_that_cannot_be_judged_leaves_its_objective_undecided() {
+    let judged = |text: &str| {
+        let mut run = MadeUp::closed(8, 200);
+        run.scenario = scenario(&format!("[load]\nconcurrency = 8\n[objectives]\n{text}"));
+        run.records[7].usage = None;
+        run.summary().slo.unwrap()
+    };
+    let open = judged("slo = ['tpot=1s', 'ttft=1s']\nattainment = 0.5");
+    assert_eq!(open.outcome(), SloOutcome::Undecided);
+    assert_eq!((open.attainment, open.goodput_per_s), (None, None));
+    assert_eq!(
+        (open.objectives[0].share, open.objectives[0].met),
+        (None, None)
+    );
+    assert_eq!(open.objectives[1].met, Some(true));
+    // Another objective that this answer misses decides for it.
+    let missed = judged("slo = ['tpot=1s', 'ttft=1us']");
+    assert_eq!(
+        (missed.outcome(), missed.attainment),
+        (SloOutcome::Missed, Some(0.0))
+    );
+}
+
+#[test]
+fn an_arrival_that_never_got_past_the_cap_is_cut_and_misses_every_objective() {
+    let mut run = MadeUp::open(100, |_| 50.0);
+    let toml = "[load]\nrate = 20\nmax-concurrency = 4\nduration = '5s'\n";
+    run.scenario = scenario(&format!("{toml}[objectives]\nslo = ['ttft=1s', 'tpot=1s']"));
+    let before = run.summary();
+    assert_eq!(before.slo.unwrap().outcome(), SloOutcome::Met);
+    run.records.extend((100..125).map(|index| Record {
+        index,
+        due: Some(at(4000.0 + index as f64)),
+        cap_wait: Some(super::testing::span(500)),
+        streamed: true,
+        ..Record::default()
+    }));
+    run.ending.planned = 125;
+    let after = run.summary();
+    let slo = after.slo.as_ref().unwrap();
+    assert!(close(slo.attainment, 0.8) && close(slo.objectives[1].share, 0.8));
+    assert_eq!(slo.outcome(), SloOutcome::Missed);
+    let accounts = after.requests;
+    assert_eq!((accounts.ok, accounts.cut, accounts.unsent), (100, 25, 0));
+    assert!(
+        after
+            .doubts
+            .iter()
+            .all(|doubt| doubt.severity == Severity::Note)
+    );
+    assert_eq!(after.latency, before.latency);
+    assert_eq!(
+        (after.window_s, after.concurrency),
+        (before.window_s, before.concurrency)
+    );
+}
+
+#[test]
+fn percentile_objectives_judge_the_run_and_an_absent_metric_leaves_it_open() {
+    let met = objectives("slo = ['ttft.p99=1s', 'itl.p50=20ms', 'tpot.mean=11ms']");
+    assert_eq!(met.met, Some(true));
+    assert_eq!((met.attainment, met.goodput_per_s), (None, None));
+    assert!(close(met.objectives[1].value_ms, 10.0));
+    assert_eq!(objectives("slo = ['ttft.p50=1ms']").met, Some(false));
+    let mut whole = two().each(|record| {
+        record.streamed = false;
+        record.chunks = Default::default();
+    });
+    whole.scenario = scenario("[load]\nconcurrency = 1\n[objectives]\nslo = ['ttft.p50=1ms']");
+    assert_eq!(whole.summary().slo.unwrap().met, None);
+}
+
+#[test]
+fn a_soak_is_told_in_ten_parts_that_add_up() {
+    let mut run = MadeUp::closed(8, 400);
+    run.scenario = scenario("[load]\nconcurrency = 8\nsoak = '18s'");
+    let parts = run.summary().drift.unwrap();
+    assert_eq!(parts.len(), 10);
+    assert_eq!(parts.iter().map(|part| part.ok).sum::<u64>(), 400);
+    assert!(parts.iter().all(|part| part.ttft_p50_ms.is_some()));
+}
+
+#[test]
+fn first_answers_stand_apart_only_where_there_was_reasoning() {
+    let run = two().each(|record| record.first_answer = Some(record.chunks.at[3]));
+    let found = run.summary().latency.first_answer_ms.unwrap();
+    assert!(close(Some(found.min), 130.0));
+}
+
+#[test]
+fn a_summary_is_written_with_null_for_what_is_absent() {
+    let json = serde_json::to_value(MadeUp::of(scenario(""), vec![]).summary()).unwrap();
+    assert!(json["latency"]["ttft_ms"].is_null());
+    assert!(json["window_s"].is_null() && json["steady"].is_null());
+    assert_eq!(json["doubts"][0]["code"], "nothing-measured");
+    assert_eq!(json["requests"]["planned"], 0);
+}
+
+#[test]
+fn strange_records_are_survived() {
+    let odd = [
+        Record::default(),
+        Record {
+            outcome: Outcome::Done,
+            ..Record::default()
+        },
+        Record {
+            outcome: Outcome::Done,
+            sent: Some(at(5.0)),
+            end: Some(at(1.0)),
+            ..Record::default()
+        },
+        Record {
+            index: u64::MAX,
+            sent: Some(Offset(u64::MAX)),
+            ..Record::default()
+        },
+    ];
+    let mut far = answer(1, 5.0, 100.0, 3, 10.0);
+    far.chunks.at[2] = Offset(u64::MAX);
+    far.chunks.tokens = Some(vec![1, u32::MAX, 7]);
+    for record in odd.into_iter().chain([far]) {
+        MadeUp::of(scenario(""), vec![record]).summary();
+    }
+}

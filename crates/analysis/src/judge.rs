@@ -1,0 +1,380 @@
+//! The judgement: which doubts a run raises, from its summary and what the fold gathered.
+
+mod doubt;
+mod evidence;
+pub mod meanings;
+#[cfg(test)]
+mod tests;
+pub mod texts;
+
+pub use doubt::{Doubt, Lateness};
+pub use evidence::{Evidence, InFlightEvidence, LengthEvidence, StallEvidence, WaveEvidence};
+
+use crate::fold::RunContext;
+use inferometer_core::doubt::Severity;
+use inferometer_core::environment::{EndCause, Health};
+use inferometer_core::quantile::{least_samples, quantile, sort};
+use inferometer_core::record::{FailureClass, Phase, TokenSource};
+use inferometer_core::scenario::{Extent, Shape, Stagger};
+use inferometer_core::summary::{Distribution, Summary};
+use inferometer_core::thresholds::Thresholds;
+
+/// Every doubt that a run raises.
+pub fn judge(
+    context: &RunContext<'_>,
+    thresholds: &Thresholds,
+    summary: &Summary,
+    evidence: &Evidence,
+) -> Vec<Doubt> {
+    let case = Case {
+        context,
+        thresholds,
+        summary,
+        evidence,
+    };
+    let late = case.late_to_send();
+    let busy = case.client_busy(late.is_some());
+    let late = late.or_else(|| case.late_to_wake());
+    [
+        case.server_died(),
+        case.interrupted(),
+        case.lost_requests(),
+        case.nothing_measured(),
+        case.failures(),
+        case.resent(),
+        case.shrunk_concurrency(),
+        case.unfilled_streams(),
+        late,
+        busy,
+        case.overload_or_no_steady_state(),
+        case.output_lengths(),
+        case.input_lengths(),
+        case.warm_cache(),
+        case.repeated_prompts(),
+        case.all_at_once(),
+        case.in_step(),
+        case.few_samples(),
+        case.output_capped(),
+        case.token_source(),
+        case.chunk_not_token(),
+        case.stalls(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// One run before the judge.
+struct Case<'a> {
+    context: &'a RunContext<'a>,
+    thresholds: &'a Thresholds,
+    summary: &'a Summary,
+    evidence: &'a Evidence,
+}
+
+impl Case<'_> {
+    fn ended(&self) -> u64 {
+        let accounts = self.summary.requests;
+        accounts.ok + accounts.failed + accounts.cut
+    }
+
+    fn most_frequent_failure(&self) -> Option<(Phase, FailureClass, u64)> {
+        let kind = self.summary.failures.first()?;
+        Some((kind.phase, kind.class, kind.count))
+    }
+
+    fn server_died(&self) -> Option<Doubt> {
+        match &self.context.ending.health {
+            Health::Dead(seen) => Some(Doubt::ServerDied { seen: seen.clone() }),
+            Health::Unknown | Health::Alive => None,
+        }
+    }
+
+    fn interrupted(&self) -> Option<Doubt> {
+        let cause = self.context.ending.cause;
+        (!matches!(cause, EndCause::Complete | EndCause::Precise))
+            .then_some(Doubt::Interrupted { cause })
+    }
+
+    fn lost_requests(&self) -> Option<Doubt> {
+        let accounts = self.summary.requests;
+        let duplicates = self.evidence.duplicates;
+        let lost = accounts.planned != self.ended() + accounts.unsent;
+        // A number of requests that ends by itself has sent them all.
+        let left = self.context.ending.cause == EndCause::Complete
+            && matches!(self.context.scenario.load.extent, Extent::Requests(_))
+            && accounts.unsent > 0;
+        (lost || left || duplicates > 0).then_some(Doubt::LostRequests {
+            accounts,
+            duplicates,
+        })
+    }
+
+    fn nothing_measured(&self) -> Option<Doubt> {
+        (self.summary.requests.ok == 0).then(|| Doubt::NothingMeasured {
+            accounts: self.summary.requests,
+            most: self.most_frequent_failure(),
+        })
+    }
+
+    fn failures(&self) -> Option<Doubt> {
+        let (failed, ended) = (self.summary.requests.failed, self.ended());
+        let share = failed as f64 / ended as f64;
+        let severity = if share > self.thresholds.failures_invalid {
+            Severity::Invalid
+        } else if share > self.thresholds.failures_warn {
+            Severity::Warn
+        } else {
+            return None;
+        };
+        (failed > 0).then(|| Doubt::Failures {
+            failed,
+            ended,
+            most: self.most_frequent_failure(),
+            severity,
+        })
+    }
+
+    fn resent(&self) -> Option<Doubt> {
+        let (resent, sent) = (self.summary.requests.resent, self.evidence.sent);
+        let many = resent as f64 > self.thresholds.resent_share * sent as f64;
+        many.then_some(Doubt::Resent { resent, sent })
+    }
+
+    /// Where a fifth of the requests failed, that is the reason, and it is told already.
+    fn shrunk_concurrency(&self) -> Option<Doubt> {
+        let in_flight = self.evidence.in_flight?;
+        let accounts = self.summary.requests;
+        let few_failed =
+            accounts.failed as f64 <= self.thresholds.failures_invalid * self.ended() as f64;
+        let shrunk = in_flight.seen < self.thresholds.in_flight_share * in_flight.expected;
+        (accounts.ok > 0 && few_failed && shrunk).then_some(Doubt::ShrunkConcurrency {
+            configured: self.summary.concurrency.configured?,
+            in_flight,
+        })
+    }
+
+    /// Whether the load ever was what its name says. Those who think are idle by intention, and
+    /// a run that was cut short has its own doubt.
+    fn unfilled_streams(&self) -> Option<Doubt> {
+        let conversation = self.context.scenario.work.conversation.as_ref();
+        let think = conversation.is_some_and(|conversation| !conversation.think.0.is_zero());
+        if think || self.interrupted().is_some() || self.summary.requests.ok == 0 {
+            return None;
+        }
+        let Shape::Closed { concurrency, .. } = self.context.scenario.load.shape else {
+            return None;
+        };
+        let (configured, peak) = (concurrency, self.summary.concurrency.peak?);
+        let unfilled = (peak as f64) < self.thresholds.in_flight_share * f64::from(configured);
+        unfilled.then_some(Doubt::UnfilledStreams {
+            configured,
+            peak,
+            requests: self.ended(),
+        })
+    }
+
+    fn late_to_send(&self) -> Option<Doubt> {
+        let thresholds = self.thresholds;
+        let p99_ms = self.summary.client.lag_p99_ms?;
+        let by_ttft = self
+            .summary
+            .latency
+            .ttft_ms
+            .map(|ttft| (ttft.p50 * thresholds.lag_ttft_share).max(thresholds.lag_floor_ms));
+        let limit_ms = by_ttft.unwrap_or(thresholds.lag_ms).min(thresholds.lag_ms);
+        (p99_ms > limit_ms).then_some(Doubt::ClientLate {
+            at: Lateness::Sending,
+            p99_ms,
+            limit_ms,
+            severity: if p99_ms > limit_ms * thresholds.lag_invalid_factor {
+                Severity::Invalid
+            } else {
+                Severity::Warn
+            },
+        })
+    }
+
+    /// A host that is busy for a moment is not always too late for what was measured, so that
+    /// this never makes a run invalid.
+    fn late_to_wake(&self) -> Option<Doubt> {
+        let p99_ms = self.summary.client.pulse_p99_ms?;
+        let limit_ms = self.thresholds.pulse_ms;
+        (p99_ms > limit_ms).then_some(Doubt::ClientLate {
+            at: Lateness::Waking,
+            p99_ms,
+            limit_ms,
+            severity: Severity::Warn,
+        })
+    }
+
+    fn client_busy(&self, late: bool) -> Option<Doubt> {
+        let client = self.summary.client;
+        let over = |share: Option<f64>, limit: f64| share.filter(|&share| share > limit);
+        let ceiling_share = over(client.ceiling_share, self.thresholds.ceiling_share);
+        let cpu_share = over(client.cpu_share, self.thresholds.thread_cpu_share);
+        (ceiling_share.is_some() || cpu_share.is_some()).then_some(Doubt::ClientBusy {
+            ceiling_share,
+            cpu_share,
+            severity: if late {
+                Severity::Invalid
+            } else {
+                Severity::Warn
+            },
+        })
+    }
+
+    /// A growing queue is the reason why nothing settles, so it is told alone.
+    fn overload_or_no_steady_state(&self) -> Option<Doubt> {
+        if let Some(overload) = self.evidence.overload {
+            return Some(Doubt::Overload(overload));
+        }
+        let answers = self.summary.requests.ok;
+        let expected = answers >= self.thresholds.steady_requests;
+        (expected && self.summary.steady.is_none()).then_some(Doubt::NoSteadyState { answers })
+    }
+
+    fn output_lengths(&self) -> Option<Doubt> {
+        let lengths = &self.evidence.lengths;
+        let exact = lengths.exact as f64;
+        let mean_difference = lengths.exact_difference / exact;
+        let off_share = lengths.exact_off as f64 / exact;
+        // Short answers differ by a whole token, which is much of them and means little.
+        let differs =
+            lengths.exact_off > 0 && mean_difference.max(off_share) > self.thresholds.length_share;
+        differs.then_some(Doubt::OutputLengths {
+            mean_difference,
+            off: lengths.exact_off,
+            exact: lengths.exact,
+        })
+    }
+
+    fn output_capped(&self) -> Option<Doubt> {
+        let lengths = &self.evidence.lengths;
+        let (&tokens, &at) = lengths.at_limit.iter().max_by_key(|(_, count)| **count)?;
+        let most = at as f64 > self.thresholds.capped_share * lengths.free as f64;
+        (most && lengths.free >= self.thresholds.capped_requests).then_some(Doubt::OutputCapped {
+            tokens,
+            at,
+            of: lengths.free,
+        })
+    }
+
+    fn input_lengths(&self) -> Option<Doubt> {
+        let lengths = &self.evidence.lengths;
+        let thresholds = self.thresholds;
+        let mut differences = lengths.input_differences.clone();
+        sort(&mut differences);
+        let asked_mean = lengths.input_asked / differences.len() as f64;
+        let ends = [quantile(&differences, 0.05)?, quantile(&differences, 0.95)?];
+        let spread = ends[1] - ends[0];
+        let varies = spread > thresholds.input_spread_tokens
+            && spread > thresholds.length_share * asked_mean;
+        // Lengths that are all the same cannot show a spread; then a template is only believed
+        // if it is small.
+        let [least, most] = lengths.input_asked_range?;
+        let median = quantile(&differences, 0.5)?.abs();
+        let too_large = least == most
+            && median > thresholds.template_tokens
+            && median > thresholds.template_share * asked_mean;
+        (varies || too_large).then_some(Doubt::InputLengths {
+            differences: ends,
+            asked_mean,
+        })
+    }
+
+    fn warm_cache(&self) -> Option<Doubt> {
+        if self.context.scenario.work.shares_beginnings() {
+            return None;
+        }
+        let lengths = &self.evidence.lengths;
+        let cached = lengths.cached_beyond_template;
+        let warm = cached as f64 > self.thresholds.cache_share * lengths.cacheable as f64;
+        (cached > 0 && warm).then_some(Doubt::WarmCache {
+            cached,
+            of: lengths.cacheable,
+        })
+    }
+
+    fn repeated_prompts(&self) -> Option<Doubt> {
+        let distinct = self.context.environment.distinct_prompts?;
+        let requests = self.ended();
+        let repeated = (distinct as f64) < self.thresholds.distinct_share * requests as f64;
+        repeated.then_some(Doubt::RepeatedPrompts { distinct, requests })
+    }
+
+    /// By what was asked, and by what was done: `auto` cannot spread a first wave whose
+    /// latency no warm-up has shown.
+    fn all_at_once(&self) -> Option<Doubt> {
+        let unspread = |nanos: Option<u64>| nanos.unwrap_or_default() == 0;
+        let ending = self.context.ending;
+        match self.context.scenario.load.shape {
+            Shape::Open { rate, .. } => rate
+                .is_infinite()
+                .then_some(Doubt::AllAtOnce { streams: None }),
+            Shape::Replay { .. } => None,
+            Shape::Closed {
+                concurrency,
+                stagger,
+            } => {
+                let together = match stagger {
+                    Stagger::None => true,
+                    Stagger::Over(span) => span.0.is_zero(),
+                    Stagger::Auto => {
+                        ending.cause != EndCause::Killed && unspread(ending.stagger_ns)
+                    }
+                };
+                (together && concurrency > 1).then_some(Doubt::AllAtOnce {
+                    streams: Some(concurrency),
+                })
+            }
+        }
+    }
+
+    fn in_step(&self) -> Option<Doubt> {
+        let waves = self.evidence.waves?;
+        (waves.seen > self.thresholds.in_step_factor * waves.even).then_some(Doubt::InStep(waves))
+    }
+
+    fn few_samples(&self) -> Option<Doubt> {
+        let latency = &self.summary.latency;
+        let size = |found: Option<Distribution>| found.map(|found| found.n);
+        let sizes = [latency.ttft_ms, latency.tpot_ms, latency.e2e_ms].map(size);
+        let n = sizes.into_iter().flatten().min()?;
+        let lacking: Vec<(u32, u64)> = PRINTED_PERCENTILES
+            .into_iter()
+            .filter_map(|percent| Some((percent, least_samples(f64::from(percent))?)))
+            .filter(|&(_, least)| n < least)
+            .collect();
+        (!lacking.is_empty()).then_some(Doubt::FewSamples { n, lacking })
+    }
+
+    fn token_source(&self) -> Option<Doubt> {
+        let retokenized = self.summary.tokens.source == TokenSource::Retokenized;
+        let without_count = self.evidence.without_count;
+        (retokenized || without_count > 0).then_some(Doubt::TokenSource {
+            retokenized,
+            without_count,
+        })
+    }
+
+    fn chunk_not_token(&self) -> Option<Doubt> {
+        let latency = &self.summary.latency;
+        let unknown = latency.inter_chunk_ms.is_some() && !latency.itl_is_per_token;
+        unknown.then_some(Doubt::ChunkNotToken {
+            tokens_per_chunk: self.evidence.tokens_per_event,
+        })
+    }
+
+    fn stalls(&self) -> Option<Doubt> {
+        let seen = self.evidence.stalls;
+        let allowed = self.thresholds.stall_share * seen.requests as f64;
+        (seen.stalled as f64 > allowed).then_some(Doubt::Stalls {
+            seen,
+            factor: self.thresholds.stall_factor,
+        })
+    }
+}
+
+/// Tail percentiles of the latency table.
+const PRINTED_PERCENTILES: [u32; 3] = [90, 95, 99];

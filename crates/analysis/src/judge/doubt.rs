@@ -1,0 +1,219 @@
+//! Doubts with their data: what was seen, typed, before it is put into words.
+
+use super::{InFlightEvidence, StallEvidence, WaveEvidence};
+use crate::steady::Overload;
+use inferometer_core::doubt::{DoubtCode, Severity};
+use inferometer_core::environment::EndCause;
+use inferometer_core::record::{FailureClass, Phase};
+use inferometer_core::summary::{Accounts, StatedDoubt};
+use inferometer_text::Lang;
+
+/// A doubt with what was seen.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Doubt {
+    /// The accounts do not add up, a request has two records, or a run that ended by itself
+    /// left some unsent.
+    LostRequests {
+        accounts: Accounts,
+        duplicates: u64,
+    },
+    /// Fewer requests under way than configured.
+    ShrunkConcurrency {
+        configured: u32,
+        in_flight: InFlightEvidence,
+    },
+    /// Too few requests to fill the streams.
+    UnfilledStreams {
+        configured: u32,
+        /// Most requests that were under way at once.
+        peak: u64,
+        requests: u64,
+    },
+    ClientLate {
+        at: Lateness,
+        p99_ms: f64,
+        limit_ms: f64,
+        severity: Severity,
+    },
+    /// The client was near its ceiling.
+    ClientBusy {
+        /// Share of the ceiling at the peak second, if that is the reason.
+        ceiling_share: Option<f64>,
+        /// CPU use of the busiest thread, if that is the reason.
+        cpu_share: Option<f64>,
+        /// Together with a late client, invalid.
+        severity: Severity,
+    },
+    /// It did not end by itself.
+    Interrupted {
+        cause: EndCause,
+    },
+    Failures {
+        failed: u64,
+        ended: u64,
+        /// The most frequent kind and its number.
+        most: Option<(Phase, FailureClass, u64)>,
+        severity: Severity,
+    },
+    /// Kept connections were closed under many requests.
+    Resent {
+        resent: u64,
+        /// Of so many.
+        sent: u64,
+    },
+    /// Percentiles are printed that the sample cannot support.
+    FewSamples {
+        /// Smallest sample of the latency table.
+        n: u64,
+        /// Percentiles and the samples that they need.
+        lacking: Vec<(u32, u64)>,
+    },
+    /// Answers have other lengths than asked.
+    OutputLengths {
+        mean_difference: f64,
+        off: u64,
+        /// Answers with an exact length.
+        exact: u64,
+    },
+    /// Most answers end at one length.
+    OutputCapped {
+        tokens: u32,
+        at: u64,
+        /// Of so many.
+        of: u64,
+    },
+    /// Prompt counts differ by more than a constant.
+    InputLengths {
+        /// 5th and 95th percentile of the server's count minus ours.
+        differences: [f64; 2],
+        /// Mean length that was aimed at.
+        asked_mean: f64,
+    },
+    /// The server gave no usage.
+    TokenSource {
+        /// Counts were made by us after the run.
+        retokenized: bool,
+        /// Answers without any count.
+        without_count: u64,
+    },
+    ChunkNotToken {
+        /// How many, where known.
+        tokens_per_chunk: Option<f64>,
+    },
+    /// Prompts were in the server's cache.
+    WarmCache {
+        cached: u64,
+        /// Of so many.
+        of: u64,
+    },
+    /// The same prompts again and again.
+    RepeatedPrompts {
+        distinct: u64,
+        requests: u64,
+    },
+    /// No steady state was found.
+    NoSteadyState {
+        answers: u64,
+    },
+    Overload(Overload),
+    Stalls {
+        seen: StallEvidence,
+        /// Largest gap over median gap that is a stall.
+        factor: f64,
+    },
+    AllAtOnce {
+        /// Streams of a closed loop; absent in an open one.
+        streams: Option<u32>,
+    },
+    /// Streams of a closed loop send in waves.
+    InStep(WaveEvidence),
+    /// The server did not answer after the run.
+    ServerDied {
+        seen: String,
+    },
+    NothingMeasured {
+        accounts: Accounts,
+        most: Option<(Phase, FailureClass, u64)>,
+    },
+}
+
+/// What a client was late at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lateness {
+    /// To send what was due.
+    Sending,
+    /// To wake up, so that what it received is stamped late.
+    Waking,
+}
+
+impl Doubt {
+    pub fn code(&self) -> DoubtCode {
+        match self {
+            Doubt::LostRequests { .. } => DoubtCode::LostRequests,
+            Doubt::ShrunkConcurrency { .. } => DoubtCode::ShrunkConcurrency,
+            Doubt::UnfilledStreams { .. } => DoubtCode::UnfilledStreams,
+            Doubt::ClientLate { .. } => DoubtCode::ClientLate,
+            Doubt::ClientBusy { .. } => DoubtCode::ClientBusy,
+            Doubt::Interrupted { .. } => DoubtCode::Interrupted,
+            Doubt::Failures { .. } => DoubtCode::Failures,
+            Doubt::Resent { .. } => DoubtCode::Resent,
+            Doubt::FewSamples { .. } => DoubtCode::FewSamples,
+            Doubt::OutputLengths { .. } => DoubtCode::OutputLengths,
+            Doubt::OutputCapped { .. } => DoubtCode::OutputCapped,
+            Doubt::InputLengths { .. } => DoubtCode::InputLengths,
+            Doubt::TokenSource { .. } => DoubtCode::TokenSource,
+            Doubt::ChunkNotToken { .. } => DoubtCode::ChunkNotToken,
+            Doubt::WarmCache { .. } => DoubtCode::WarmCache,
+            Doubt::RepeatedPrompts { .. } => DoubtCode::RepeatedPrompts,
+            Doubt::NoSteadyState { .. } => DoubtCode::NoSteadyState,
+            Doubt::Overload(_) => DoubtCode::Overload,
+            Doubt::Stalls { .. } => DoubtCode::Stalls,
+            Doubt::AllAtOnce { .. } => DoubtCode::AllAtOnce,
+            Doubt::InStep(_) => DoubtCode::InStep,
+            Doubt::ServerDied { .. } => DoubtCode::ServerDied,
+            Doubt::NothingMeasured { .. } => DoubtCode::NothingMeasured,
+        }
+    }
+
+    pub fn severity(&self) -> Severity {
+        match self {
+            Doubt::ClientLate { severity, .. }
+            | Doubt::ClientBusy { severity, .. }
+            | Doubt::Failures { severity, .. } => *severity,
+            // That end is what the user asked for.
+            Doubt::Interrupted {
+                cause: EndCause::StopCondition,
+            } => Severity::Note,
+            Doubt::LostRequests { .. }
+            | Doubt::ShrunkConcurrency { .. }
+            | Doubt::Interrupted { .. }
+            | Doubt::ServerDied { .. }
+            | Doubt::NothingMeasured { .. } => Severity::Invalid,
+            Doubt::UnfilledStreams { .. }
+            | Doubt::Resent { .. }
+            | Doubt::OutputLengths { .. }
+            | Doubt::InputLengths { .. }
+            | Doubt::WarmCache { .. }
+            | Doubt::RepeatedPrompts { .. }
+            | Doubt::NoSteadyState { .. }
+            | Doubt::Overload(_) => Severity::Warn,
+            Doubt::FewSamples { .. }
+            | Doubt::OutputCapped { .. }
+            | Doubt::TokenSource { .. }
+            | Doubt::ChunkNotToken { .. }
+            | Doubt::Stalls { .. }
+            | Doubt::AllAtOnce { .. }
+            | Doubt::InStep(_) => Severity::Note,
+        }
+    }
+
+    pub fn state(&self, lang: Lang) -> StatedDoubt {
+        let (text, remedy) = super::texts::words(self, lang);
+        StatedDoubt {
+            code: self.code(),
+            severity: self.severity(),
+            text,
+            remedy,
+        }
+    }
+}

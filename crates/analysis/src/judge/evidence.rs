@@ -1,0 +1,130 @@
+//! What the fold gathers for the judgement and no report shows as a number.
+
+use crate::steady::Overload;
+use inferometer_core::record::Record;
+use inferometer_core::thresholds::Thresholds;
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    /// Records whose number in the schedule another has too.
+    pub duplicates: u64,
+    /// Requests under way against those expected; absent in an open loop or where it cannot
+    /// be told.
+    pub in_flight: Option<InFlightEvidence>,
+    /// How the sends of a closed loop crowd; absent in an open one or where it cannot be told.
+    pub waves: Option<WaveEvidence>,
+    /// Overload of an open loop.
+    pub overload: Option<Overload>,
+    pub sent: u64,
+    /// Answers whose output tokens are not known.
+    pub without_count: u64,
+    /// Output tokens for each chunk.
+    pub tokens_per_event: Option<f64>,
+    pub lengths: LengthEvidence,
+    pub stalls: StallEvidence,
+}
+
+/// Time-weighted means while all streams should have been busy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InFlightEvidence {
+    pub seen: f64,
+    /// As many as there should have been.
+    pub expected: f64,
+}
+
+/// How many other requests are sent about when one is: within a tenth of a median answer's time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WaveEvidence {
+    /// That many, on average over the requests after the first wave.
+    pub seen: f64,
+    /// As many as there would be if they were sent evenly.
+    pub even: f64,
+    /// A tenth of a median answer's time.
+    pub span_ms: f64,
+}
+
+/// Requests with a long gap.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StallEvidence {
+    /// Requests with enough gaps to tell.
+    pub requests: u64,
+    /// Of these, with a stall.
+    pub stalled: u64,
+    pub worst_ms: Option<f64>,
+    /// Median gap of the request that had it.
+    pub its_median_ms: Option<f64>,
+}
+
+/// Lengths asked and received, over complete answers.
+#[derive(Clone, Debug, Default)]
+pub struct LengthEvidence {
+    /// Answers that should have had an exact length, and whose length is known.
+    pub exact: u64,
+    /// Sum of |received − asked| / asked over these.
+    pub exact_difference: f64,
+    /// Of these, not of the asked length.
+    pub exact_off: u64,
+    /// Answers that were free to end.
+    pub free: u64,
+    /// Of these, the ones that the limit ended, by their length.
+    pub at_limit: BTreeMap<u32, u64>,
+    /// Received − asked prompt tokens.
+    pub input_differences: Vec<f64>,
+    /// Sum of the asked prompt tokens of these.
+    pub input_asked: f64,
+    /// Smallest and largest asked prompt length of these.
+    pub input_asked_range: Option<[u32; 2]>,
+    /// Prompt tokens found in the cache, where the server says so.
+    pub cached: Option<u64>,
+    /// The same without prompts that only shared a template.
+    pub cached_beyond_template: u64,
+    /// Prompt tokens of the answers for which the server said both.
+    pub cacheable: u64,
+}
+
+impl LengthEvidence {
+    /// Takes a complete answer. A server that would not be told to ignore end-of-sequence does
+    /// not make a wish for an exact length a limit.
+    pub(crate) fn add(&mut self, record: &Record, exact: bool, thresholds: &Thresholds) {
+        if exact || record.output_exact {
+            if let Some((asked, got)) = record.output_tokens_asked.zip(record.output_tokens()) {
+                self.exact += 1;
+                let difference =
+                    (f64::from(got) - f64::from(asked)).abs() / f64::from(asked.max(1));
+                self.exact_difference += difference;
+                // One token more or less is the server's way to count end-of-sequence.
+                let off = difference > thresholds.length_share && asked.abs_diff(got) > 1;
+                self.exact_off += u64::from(off);
+            }
+        } else {
+            self.free += 1;
+            if let Some(got) = record.output_tokens()
+                && record.finish.as_deref() == Some("length")
+            {
+                *self.at_limit.entry(got).or_default() += 1;
+            }
+        }
+        if let Some((asked, got)) = record.input_tokens_asked.zip(record.input_tokens()) {
+            self.input_differences
+                .push(f64::from(got) - f64::from(asked));
+            self.input_asked += f64::from(asked);
+            let [least, most] = self.input_asked_range.unwrap_or([asked, asked]);
+            self.input_asked_range = Some([least.min(asked), most.max(asked)]);
+        }
+        let usage = record.usage.unwrap_or_default();
+        if let Some(cached) = usage.cached {
+            self.cached = Some(self.cached.unwrap_or_default() + u64::from(cached));
+            let input = usage.input.unwrap_or(cached);
+            self.cacheable += u64::from(input);
+            let template = thresholds
+                .cached_template_tokens
+                .max(f64::from(input) * thresholds.cache_share);
+            // No template is half of a prompt, however short that is.
+            let most = cached > 0 && u64::from(cached) * 2 >= u64::from(input);
+            if most || f64::from(cached) > template {
+                self.cached_beyond_template += u64::from(cached);
+            }
+        }
+    }
+}

@@ -1,0 +1,547 @@
+//! Each doubt provoked by a made-up run, and healthy runs that raise none.
+
+use crate::fold::testing::{MadeUp, answer, at, healthy, noise, scenario, span};
+use inferometer_core::doubt::{DoubtCode as Code, Severity};
+use inferometer_core::environment::{EndCause, Health};
+use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record};
+
+fn fail(record: &mut Record) {
+    record.outcome = Outcome::Failed(Failure {
+        phase: Phase::Status,
+        class: FailureClass::ServerError,
+        detail: "out of memory".to_owned(),
+    });
+}
+
+/// Doubts of a run that are more than a note.
+fn serious(run: &MadeUp) -> Vec<Code> {
+    let summary = run.summary();
+    let worse = summary
+        .doubts
+        .iter()
+        .filter(|doubt| doubt.severity > Severity::Note);
+    worse.map(|doubt| doubt.code).collect()
+}
+
+#[test]
+fn a_healthy_run_raises_no_doubt_at_all_if_it_is_long_enough() {
+    for run in [
+        MadeUp::closed(8, 600),
+        MadeUp::open(600, |i| 40.0 + 20.0 * noise(i)),
+    ] {
+        let summary = run.summary();
+        assert_eq!(summary.doubts, [], "{:#?}", summary.doubts);
+        assert!(summary.valid);
+    }
+}
+
+#[test]
+fn healthy_short_runs_raise_nothing_serious_about_their_concurrency() {
+    for (streams, requests) in [(8, 16), (8, 128), (64, 64), (64, 70), (1, 5), (64, 640)] {
+        let found = serious(&MadeUp::closed(streams, requests));
+        assert!(
+            found.iter().all(|&code| code == Code::NoSteadyState),
+            "{streams} streams, {requests} requests: {found:?}"
+        );
+    }
+    assert_eq!(serious(&MadeUp::closed(8, 128)), []);
+}
+
+#[test]
+fn a_run_by_duration_whose_last_requests_are_cut_raises_nothing_serious() {
+    let mut run = MadeUp::closed(8, 400);
+    run.scenario = scenario("[load]\nconcurrency = 8\nduration = '15s'");
+    run.records
+        .retain(|record| record.sent < Some(at(15_000.0)));
+    for record in &mut run.records {
+        if record.end > Some(at(15_000.0)) {
+            record.outcome = Outcome::Cut;
+            record.end = None;
+            record.chunks.at.retain(|&chunk| chunk < at(15_000.0));
+        }
+    }
+    run.ending.sending_ended = at(15_000.0);
+    run.ending.planned = run.records.len() as u64;
+    assert_eq!(serious(&run), []);
+    assert_eq!(run.summary().requests.cut, 8);
+}
+
+#[test]
+fn streams_with_their_own_share_of_the_work_are_not_shrunk() {
+    for (streams, requests) in [(64u64, 70u64), (64, 200), (8, 20)] {
+        let mut run = MadeUp::closed(streams as u32, requests);
+        run.records.clear();
+        for stream in 0..streams {
+            let mut sent = 360.0 * stream as f64 / streams as f64;
+            for index in (stream..requests).step_by(streams as usize) {
+                let record = healthy(index, sent);
+                sent = record.end.unwrap().0 as f64 / 1e6;
+                run.records.push(record);
+            }
+        }
+        assert_eq!(
+            run.doubt(Code::ShrunkConcurrency),
+            None,
+            "{streams} {requests}"
+        );
+    }
+}
+
+#[test]
+fn a_run_by_duration_with_one_long_wave_is_not_shrunk() {
+    let records = (0..16u64).map(|index| answer(index, index as f64 * 100.0, 500.0, 600, 100.0));
+    let toml = "[load]\nconcurrency = 16\nduration = '30s'";
+    let mut run = MadeUp::of(scenario(toml), records.collect());
+    run.ending.sending_ended = at(30_000.0);
+    run.ending.stagger_ns = Some(1_500_000_000);
+    assert_eq!(serious(&run), []);
+}
+
+#[test]
+fn one_pause_of_the_client_in_a_short_run_is_no_loss_of_streams() {
+    let sent = [0.0, 180.0, 550.0, 700.0];
+    let mut records: Vec<_> = (0..).zip(sent).map(|(i, at)| healthy(i, at)).collect();
+    let toml = "[load]\nconcurrency = 2\nrequests = 4";
+    let mut run = MadeUp::of(scenario(toml), records.clone());
+    run.ending.stagger_ns = Some(360_000_000);
+    assert_eq!(run.doubt(Code::ShrunkConcurrency), None);
+    // One stream that does the work of two is told in as short a run.
+    for (record, sent) in records.iter_mut().zip([0.0, 400.0, 800.0, 1200.0]) {
+        *record = healthy(record.index, sent);
+    }
+    run.records = records;
+    assert_eq!(run.doubt(Code::ShrunkConcurrency), Some(Severity::Invalid));
+}
+
+#[test]
+fn requests_that_cannot_fill_the_streams_are_told() {
+    let unfilled = Some(Severity::Warn);
+    for (streams, requests, told) in [(64, 20, unfilled), (64, 640, None), (1, 5, None)] {
+        let run = MadeUp::closed(streams, requests);
+        assert_eq!(
+            run.doubt(Code::UnfilledStreams),
+            told,
+            "{streams} {requests}"
+        );
+    }
+}
+
+#[test]
+fn streams_that_die_silently_shrink_the_concurrency() {
+    let half = MadeUp::closed_with(64, 1000, |stream, time| stream % 2 == 0 || time < 500.0);
+    assert_eq!(half.doubt(Code::ShrunkConcurrency), Some(Severity::Invalid));
+    assert_eq!(half.doubt(Code::LostRequests), None);
+    let few = MadeUp::closed_with(8, 128, |stream, _| stream < 4);
+    assert_eq!(few.doubt(Code::ShrunkConcurrency), Some(Severity::Invalid));
+    let one = MadeUp::closed_with(64, 640, |stream, time| stream > 0 || time < 500.0);
+    assert_eq!(one.doubt(Code::ShrunkConcurrency), None);
+}
+
+#[test]
+fn requests_that_vanish_or_come_twice_are_lost_requests() {
+    let mut run = MadeUp::closed(8, 128);
+    assert_eq!(run.doubt(Code::LostRequests), None);
+    run.records.pop();
+    assert_eq!(run.doubt(Code::LostRequests), Some(Severity::Invalid));
+    run.records.push(healthy(0, 100.0));
+    assert_eq!(run.doubt(Code::LostRequests), Some(Severity::Invalid));
+    assert!(!run.summary().valid);
+}
+
+#[test]
+fn a_late_client_warns_and_a_very_late_one_is_invalid() {
+    let late = |ms: f64| {
+        MadeUp::open(200, |_| 200.0)
+            .each(|record| record.due = record.sent.map(|sent| sent - span(ms as u64)))
+    };
+    assert_eq!(late(2.0).doubt(Code::ClientLate), None);
+    assert_eq!(late(6.0).doubt(Code::ClientLate), Some(Severity::Warn));
+    assert_eq!(late(60.0).doubt(Code::ClientLate), Some(Severity::Invalid));
+}
+
+#[test]
+fn a_client_that_is_woken_late_warns_in_any_loop() {
+    let woken = |mut run: MadeUp, late_ms: f64| {
+        run.ending.pulse_p99_ms = Some(late_ms);
+        run.doubt(Code::ClientLate)
+    };
+    for late_ms in [6.0, 600.0] {
+        assert_eq!(woken(MadeUp::closed(8, 128), late_ms), Some(Severity::Warn));
+        let open = MadeUp::open(200, |_| 200.0);
+        assert_eq!(woken(open, late_ms), Some(Severity::Warn));
+    }
+    assert_eq!(woken(MadeUp::closed(8, 128), 4.0), None);
+}
+
+#[test]
+fn lag_counts_against_a_short_ttft_but_not_below_what_timers_can_do() {
+    let late = |lag_ms: f64| {
+        MadeUp::open(200, |_| 8.0).each(|record| {
+            record.due = record.sent.map(|sent| at(sent.0 as f64 / 1e6 - lag_ms));
+        })
+    };
+    assert_eq!(late(0.45).doubt(Code::ClientLate), None);
+    assert_eq!(late(0.9).doubt(Code::ClientLate), Some(Severity::Warn));
+}
+
+#[test]
+fn a_busy_client_warns_and_is_invalid_if_it_was_late_too() {
+    let mut run = MadeUp::open(200, |_| 200.0);
+    run.ending.thread_cpu_shares = vec![0.2, 0.95];
+    assert_eq!(run.doubt(Code::ClientBusy), Some(Severity::Warn));
+    run.ending.thread_cpu_shares = vec![0.2];
+    assert_eq!(run.doubt(Code::ClientBusy), None);
+    run.environment.ceiling_tokens_per_s = Some(800.0);
+    assert_eq!(run.doubt(Code::ClientBusy), Some(Severity::Warn));
+    let run = run.each(|record| record.due = record.sent.map(|sent| sent - span(8)));
+    assert_eq!(run.doubt(Code::ClientBusy), Some(Severity::Invalid));
+}
+
+/// A closed loop whose streams form `groups` that send together, evenly apart.
+fn in_groups(streams: u64, groups: u64, waves: u64) -> MadeUp {
+    let records = (0..streams * waves).map(|index| {
+        let (wave, stream) = (index / streams, index % streams);
+        let late = (stream % groups) as f64 / groups as f64 + 0.01 * noise(index);
+        healthy(index, 400.0 * (wave as f64 + late))
+    });
+    let toml = format!(
+        "[load]\nconcurrency = {streams}\nrequests = {}",
+        streams * waves
+    );
+    MadeUp::of(scenario(&toml), records.collect())
+}
+
+#[test]
+fn streams_that_send_together_are_in_step_and_spread_ones_are_not() {
+    for streams in [4, 16, 64] {
+        let together = in_groups(streams, 1, 8);
+        assert_eq!(together.doubt(Code::InStep), Some(Severity::Note));
+        assert_eq!(in_groups(streams, streams, 8).doubt(Code::InStep), None);
+        let natural = MadeUp::closed(streams as u32, streams * 8);
+        assert_eq!(natural.doubt(Code::InStep), None, "{streams}");
+    }
+    // Most of them is enough, a fourth is not.
+    assert_eq!(
+        in_groups(64, 2, 8).doubt(Code::InStep),
+        Some(Severity::Note)
+    );
+    assert_eq!(in_groups(64, 4, 8).doubt(Code::InStep), None);
+}
+
+#[test]
+fn waves_are_not_told_of_few_requests_or_of_users_who_think() {
+    assert_eq!(in_groups(64, 1, 3).doubt(Code::InStep), None);
+    assert_eq!(in_groups(2, 1, 50).doubt(Code::InStep), None);
+    let mut thinking = in_groups(16, 1, 8);
+    thinking.scenario =
+        scenario("[work]\nthink = '5s'\nturns = '3'\n[load]\nconcurrency = 16\nrequests = 128");
+    assert_eq!(thinking.doubt(Code::InStep), None);
+    assert_eq!(MadeUp::open(600, |_| 40.0).doubt(Code::InStep), None);
+}
+
+#[test]
+fn an_interrupted_run_is_invalid_but_a_stop_condition_is_what_was_asked() {
+    let mut run = MadeUp::closed(8, 128);
+    for cause in [EndCause::Signal, EndCause::Watchdog, EndCause::Killed] {
+        run.ending.cause = cause;
+        assert_eq!(run.doubt(Code::Interrupted), Some(Severity::Invalid));
+    }
+    run.ending.cause = EndCause::StopCondition;
+    assert_eq!(run.doubt(Code::Interrupted), Some(Severity::Note));
+}
+
+#[test]
+fn a_killed_run_has_no_ending_and_still_adds_up() {
+    let mut run = MadeUp::closed(8, 128);
+    run.records.truncate(90);
+    run.ending = inferometer_core::environment::Ending {
+        cause: EndCause::Killed,
+        ..Default::default()
+    };
+    let accounts = run.summary().requests;
+    assert_eq!(
+        (accounts.planned, accounts.ok, accounts.unsent),
+        (128, 90, 38)
+    );
+    assert_eq!(serious(&run), [Code::Interrupted]);
+}
+
+#[test]
+fn failures_warn_above_one_in_a_hundred_and_invalidate_above_one_in_five() {
+    let with = |failed: usize| {
+        let mut run = MadeUp::closed(8, 200);
+        run.records.iter_mut().take(failed).for_each(fail);
+        run
+    };
+    assert_eq!(with(2).doubt(Code::Failures), None);
+    assert_eq!(with(3).doubt(Code::Failures), Some(Severity::Warn));
+    assert_eq!(with(41).doubt(Code::Failures), Some(Severity::Invalid));
+    let summary = with(3).summary();
+    assert_eq!(summary.failures[0].sample, "out of memory");
+    assert!(
+        summary.doubts[0].text.contains("server-error"),
+        "{}",
+        summary.doubts[0].text
+    );
+}
+
+#[test]
+fn a_run_without_any_answer_measured_nothing() {
+    let all_failed = MadeUp::closed(8, 20).each(fail);
+    assert_eq!(
+        all_failed.doubt(Code::NothingMeasured),
+        Some(Severity::Invalid)
+    );
+    let empty = MadeUp::of(scenario(""), Vec::new());
+    assert_eq!(empty.doubt(Code::NothingMeasured), Some(Severity::Invalid));
+    assert_eq!(empty.summary().throughput.requests_per_s, None);
+}
+
+#[test]
+fn percentiles_without_their_least_sample_are_named_in_one_note() {
+    let summary = MadeUp::closed(8, 128).summary();
+    let few = summary
+        .doubts
+        .iter()
+        .find(|doubt| doubt.code == Code::FewSamples);
+    let text = &few.unwrap().text;
+    assert!(
+        text.contains("p99 (needs 459)") && !text.contains("p95"),
+        "{text}"
+    );
+    assert!(few.unwrap().remedy.contains("--requests 459"));
+}
+
+#[test]
+fn answers_of_other_lengths_than_asked_warn_only_where_exact() {
+    let short = |record: &mut Record| record.output_tokens_asked = Some(64);
+    let run = MadeUp::closed(8, 128).each(short);
+    assert_eq!(run.doubt(Code::OutputLengths), Some(Severity::Warn));
+    // The server would not take ignore_eos; the wish was for an exact length all the same.
+    let mut run = run.each(|record| record.output_exact = false);
+    assert_eq!(run.doubt(Code::OutputLengths), Some(Severity::Warn));
+    run.scenario = scenario("[load]\nconcurrency = 8\n[work]\nprompt = 'hi'\noutput-tokens = 64");
+    assert_eq!(run.doubt(Code::OutputLengths), None);
+    let one_less = MadeUp::closed(8, 128).each(|r| r.output_tokens_asked = Some(33));
+    assert_eq!(one_less.doubt(Code::OutputLengths), None);
+}
+
+#[test]
+fn answers_that_all_end_at_the_limit_are_noted() {
+    let mut run = MadeUp::closed(8, 128).each(|record| record.output_exact = false);
+    run.scenario = scenario("[load]\nconcurrency = 8\n[work]\nmax-tokens = 32");
+    assert_eq!(run.doubt(Code::OutputCapped), Some(Severity::Note));
+    let run = run.each(|record| record.finish = Some("stop".to_owned()));
+    assert_eq!(run.doubt(Code::OutputCapped), None);
+}
+
+#[test]
+fn prompt_counts_may_differ_by_a_constant_and_no_more() {
+    let with = |asked: fn(u64) -> u32, got: fn(u64) -> u32| {
+        MadeUp::closed(8, 128).each(|record| {
+            record.input_tokens_asked = Some(asked(record.index));
+            record.usage.as_mut().unwrap().input = Some(got(record.index));
+        })
+    };
+    let template = with(|i| 100 + i as u32, |i| 120 + i as u32);
+    assert_eq!(template.doubt(Code::InputLengths), None);
+    let long_template = with(|i| 100 + i as u32, |i| 300 + i as u32);
+    assert_eq!(long_template.doubt(Code::InputLengths), None);
+    let other_tokenizer = with(|i| 100 + i as u32, |i| (100 + i as u32) * 3 / 2);
+    assert_eq!(
+        other_tokenizer.doubt(Code::InputLengths),
+        Some(Severity::Warn)
+    );
+    let same_length = with(|_| 256, |_| 400);
+    assert_eq!(same_length.doubt(Code::InputLengths), Some(Severity::Warn));
+}
+
+#[test]
+fn missing_usage_is_noted_and_leaves_no_number() {
+    let run = MadeUp::closed(8, 128).each(|record| record.usage = None);
+    assert_eq!(run.doubt(Code::TokenSource), Some(Severity::Note));
+    let summary = run.summary();
+    assert_eq!(summary.throughput.output_tokens_per_s, None);
+    assert_eq!(summary.tokens.output, None);
+    assert_eq!(summary.latency.tpot_ms, None);
+    let run = run.each(|record| record.retokenized = Some(32));
+    assert_eq!(run.doubt(Code::TokenSource), Some(Severity::Note));
+    assert_eq!(run.summary().tokens.output, Some(128 * 32));
+}
+
+#[test]
+fn several_tokens_a_chunk_are_noted() {
+    let run = MadeUp::closed(8, 128).each(|record| {
+        record.usage.as_mut().unwrap().output = Some(128);
+        record.output_tokens_asked = Some(128);
+    });
+    assert_eq!(run.doubt(Code::ChunkNotToken), Some(Severity::Note));
+    let run = run.each(|record| record.chunks.tokens = Some(vec![4; 32]));
+    assert_eq!(run.doubt(Code::ChunkNotToken), None);
+}
+
+#[test]
+fn a_warm_cache_warns_but_a_shared_template_does_not() {
+    let cached = |tokens: u32| {
+        MadeUp::closed(8, 128).each(|record| record.usage.as_mut().unwrap().cached = Some(tokens))
+    };
+    assert_eq!(cached(64).doubt(Code::WarmCache), None);
+    assert_eq!(cached(65).doubt(Code::WarmCache), Some(Severity::Warn));
+    assert_eq!(cached(0).doubt(Code::WarmCache), None);
+    assert_eq!(cached(240).doubt(Code::WarmCache), Some(Severity::Warn));
+    let short = cached(60).each(|record| record.usage.as_mut().unwrap().input = Some(60));
+    assert_eq!(short.doubt(Code::WarmCache), Some(Severity::Warn));
+    assert_eq!(cached(240).summary().tokens.cached, Some(128 * 240));
+}
+
+#[test]
+fn repeated_prompts_warn() {
+    let mut run = MadeUp::closed(8, 128);
+    run.environment.distinct_prompts = Some(13);
+    assert_eq!(run.doubt(Code::RepeatedPrompts), None);
+    run.environment.distinct_prompts = Some(1);
+    assert_eq!(run.doubt(Code::RepeatedPrompts), Some(Severity::Warn));
+}
+
+#[test]
+fn a_queue_that_grows_is_overload_and_a_stable_one_is_not() {
+    let growing = MadeUp::open(600, |index| 50.0 + index as f64 * 20.0);
+    assert_eq!(growing.doubt(Code::Overload), Some(Severity::Warn));
+    assert_eq!(growing.doubt(Code::NoSteadyState), None);
+    let stable = MadeUp::open(600, |index| 50.0 + 50.0 * noise(index));
+    assert_eq!(stable.doubt(Code::Overload), None);
+}
+
+#[test]
+fn a_queue_that_grows_behind_a_cap_and_is_never_sent_is_overload() {
+    // Twenty arrivals a second, ten answers a second: half of them never leave.
+    let mut run = MadeUp::open(600, |_| 100.0).each(|record| {
+        let (due, sent) = (record.due.unwrap(), at(record.index as f64 * 100.0));
+        *record = answer(record.index, 0.1 + sent.0 as f64 / 1e6, 90.0, 1, 0.0);
+        record.due = Some(due);
+        record.cap_wait = Some(sent.since(due));
+    });
+    for record in run.records.iter_mut().skip(300) {
+        *record = Record {
+            index: record.index,
+            due: record.due,
+            streamed: true,
+            ..Record::default()
+        };
+    }
+    assert_eq!(run.doubt(Code::Overload), Some(Severity::Warn));
+    assert_eq!(run.summary().requests.cut, 300);
+}
+
+#[test]
+fn a_burst_never_settles_and_its_ttft_is_queueing() {
+    let records = (0..200u64).map(|index| {
+        let mut record = answer(index, 0.1, 50.0 + 20.0 * index as f64, 32, 10.0);
+        record.due = Some(at(0.0));
+        record
+    });
+    let run = MadeUp::of(
+        scenario("[load]\nrate = 'inf'\nrequests = 200"),
+        records.collect(),
+    );
+    assert_eq!(run.doubt(Code::NoSteadyState), Some(Severity::Warn));
+    assert_eq!(run.doubt(Code::AllAtOnce), Some(Severity::Note));
+}
+
+#[test]
+fn an_unstaggered_first_wave_is_noted_whether_wished_or_not() {
+    let mut run = MadeUp::closed(8, 128);
+    assert_eq!(run.doubt(Code::AllAtOnce), None);
+    run.ending.stagger_ns = None;
+    assert_eq!(run.doubt(Code::AllAtOnce), Some(Severity::Note));
+    run.scenario = scenario("[load]\nconcurrency = 8\nstagger = 'none'");
+    assert_eq!(run.doubt(Code::AllAtOnce), Some(Severity::Note));
+    run.scenario = scenario("[load]\nconcurrency = 1\nstagger = 'none'");
+    assert_eq!(run.doubt(Code::AllAtOnce), None);
+}
+
+#[test]
+fn a_stall_in_one_answer_of_fifty_is_noted() {
+    let stall = |every: u64| {
+        MadeUp::closed(8, 400).each(|record| {
+            if record.index % every == 0 {
+                for chunk in &mut record.chunks.at[20..] {
+                    *chunk = *chunk + span(300);
+                }
+            }
+        })
+    };
+    assert_eq!(stall(50).doubt(Code::Stalls), Some(Severity::Note));
+    assert_eq!(stall(200).doubt(Code::Stalls), None);
+}
+
+#[test]
+fn chunks_that_come_together_are_no_reason_to_see_a_stall() {
+    // Four tokens a read, a read every 60 ms: the median gap of all chunks is nought.
+    let bursts = |reads: usize| {
+        MadeUp::closed(8, 128).each(|record| {
+            let first = record.chunks.at[0];
+            record.chunks.at = (0..reads * 4)
+                .map(|i| first + span(i as u64 / 4 * 60))
+                .collect();
+            record.chunks.same_read = (0..reads * 4).map(|i| i % 4 > 0).collect();
+        })
+    };
+    assert_eq!(bursts(20).doubt(Code::Stalls), None);
+    let stalled = bursts(20).each(|record| {
+        for chunk in &mut record.chunks.at[40..] {
+            *chunk = *chunk + span(2000);
+        }
+    });
+    assert_eq!(stalled.doubt(Code::Stalls), Some(Severity::Note));
+    assert_eq!(bursts(5).doubt(Code::Stalls), None);
+}
+
+#[test]
+fn workers_beyond_the_cores_raise_no_ceiling() {
+    let mut run = MadeUp::closed(8, 128);
+    run.environment.workers = 16;
+    run.environment.host.cores = 2;
+    assert_eq!(run.summary().client.ceiling_tokens_per_s, Some(2e6));
+    run.environment.host.cores = 0;
+    assert_eq!(run.summary().client.ceiling_tokens_per_s, Some(16e6));
+}
+
+#[test]
+fn a_handful_of_answers_has_no_steady_state_and_is_not_blamed_for_it() {
+    let run = MadeUp::closed(2, 49);
+    assert_eq!(run.summary().steady, None);
+    assert_eq!(run.doubt(Code::NoSteadyState), None);
+}
+
+#[test]
+fn requests_that_went_out_again_warn_above_one_in_a_hundred() {
+    let with =
+        |resent: u64| MadeUp::closed(8, 200).each(|record| record.resent = record.index < resent);
+    assert_eq!(with(2).doubt(Code::Resent), None);
+    assert_eq!(with(3).doubt(Code::Resent), Some(Severity::Warn));
+}
+
+#[test]
+fn a_number_of_requests_that_ends_by_itself_has_sent_them_all() {
+    let mut run = MadeUp::closed(8, 128);
+    (run.ending.planned, run.ending.unsent) = (130, 2);
+    assert_eq!(run.doubt(Code::LostRequests), Some(Severity::Invalid));
+    let text = &run.summary().doubts[0].text;
+    assert!(
+        text.starts_with("2 of 130 planned requests were never sent"),
+        "{text}"
+    );
+    run.ending.cause = EndCause::Signal;
+    assert_eq!(run.doubt(Code::LostRequests), None);
+}
+
+#[test]
+fn a_server_that_died_invalidates_the_run() {
+    let mut run = MadeUp::closed(8, 128);
+    run.ending.health = Health::Dead("connection refused".to_owned());
+    assert_eq!(run.doubt(Code::ServerDied), Some(Severity::Invalid));
+    let summary = run.summary();
+    assert_eq!(summary.doubts[0].code, Code::ServerDied);
+    assert!(summary.doubts[0].text.contains("connection refused"));
+}

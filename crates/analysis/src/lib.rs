@@ -1,0 +1,10 @@
+//! What follows from records: the summary, the doubts about it, statistics, comparison, and the
+//! server's view laid beside the client's. Pure functions of stored facts.
+
+pub mod compare;
+pub mod concurrency;
+pub mod fold;
+pub mod judge;
+pub mod server;
+pub mod statistics;
+pub mod steady;

@@ -1,0 +1,238 @@
+//! The course of a series: trend, the end of its warm-up, and the mean of what depends on
+//! its neighbours.
+
+use super::Test;
+use super::distribution::{normal_tail, student_quantile};
+use inferometer_core::quantile::sort;
+
+/// Mann–Kendall test for a rising trend: Kendall's tau and the one-sided probability of one
+/// as large without a trend, ties counted. Absent for fewer than 8 values. Takes n² steps:
+/// give it bins, not requests.
+pub fn rising_trend(values: &[f64]) -> Option<Test> {
+    let n = values.len();
+    if n < 8 {
+        return None;
+    }
+    let mut score = 0i64;
+    for (i, a) in values.iter().enumerate() {
+        for b in &values[i + 1..] {
+            score += i64::from(b > a) - i64::from(b < a);
+        }
+    }
+    let spread = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
+    let mut sorted = values.to_vec();
+    sort(&mut sorted);
+    let ties: f64 = sorted
+        .chunk_by(|a, b| a == b)
+        .map(|group| spread(group.len() as f64))
+        .sum();
+    let variance = (spread(n as f64) - ties) / 18.0;
+    let z = match score {
+        // One step towards zero: the score moves in steps of two.
+        _ if variance <= 0.0 => 0.0,
+        0 => 0.0,
+        score => (score - score.signum()) as f64 / variance.sqrt(),
+    };
+    Some(Test {
+        statistic: score as f64 / (n * (n - 1) / 2) as f64,
+        p_value: normal_tail(z),
+    })
+}
+
+/// How much better a cut of half must be than one of a third for a series to be unsettled. A
+/// steady ramp gains 1.4; noise on a settled series rarely gains a tenth.
+const GAIN_OF_HALF: f64 = 1.3;
+/// Deviation, as a share of the mean, below which a series is as good as constant.
+const CONSTANT: f64 = 0.01;
+
+/// MSER-5: how many values to cut from the beginning of a series so that the mean of the rest
+/// is best known, in batches of five. Absent if the series is short, or if it gains by a cut
+/// of half of it: then it has not settled.
+pub fn mser5(values: &[f64]) -> Option<usize> {
+    let batches: Vec<f64> = values
+        .chunks_exact(5)
+        .map(|batch| batch.iter().sum::<f64>() / 5.0)
+        .collect();
+    let n = batches.len();
+    let limit = n / 2;
+    if limit < 2 {
+        return None;
+    }
+    // From the end, so that each cut needs one step.
+    let (mut sum, mut squares) = (0.0, 0.0);
+    let shift = batches[n - 1];
+    let mut errors = vec![0.0; n];
+    let level = batches[limit..].iter().sum::<f64>() / (n - limit) as f64;
+    let floor = (CONSTANT * level).powi(2);
+    for (cut, value) in batches.iter().enumerate().rev() {
+        sum += value - shift;
+        squares += (value - shift).powi(2);
+        let rest = (n - cut) as f64;
+        errors[cut] = ((squares - sum * sum / rest).max(0.0) / rest + floor) / rest;
+    }
+    // The first of equals: ties go to the smaller cut.
+    let best = |most: usize| (0..=most).min_by(|&a, &b| errors[a].total_cmp(&errors[b]));
+    let cut = best(limit)?;
+    if cut < limit {
+        return Some(cut * 5);
+    }
+    let early = best(n / 3)?;
+    (errors[early] < GAIN_OF_HALF * errors[limit]).then_some(early * 5)
+}
+
+/// The mean of a series whose neighbours depend on each other, by batches long enough that
+/// their means do not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BatchMeans {
+    /// Mean of the values in whole batches.
+    pub mean: f64,
+    pub error: f64,
+    /// 95 % interval, by Student's t.
+    pub interval: [f64; 2],
+    /// Correlation of one batch with the next. Far from 0, batches are too short and the
+    /// interval is too narrow.
+    pub correlation: f64,
+}
+
+/// Mean and error by `batches` batches of equal length; what is left over at the beginning is
+/// not used. Absent for fewer than two batches, or fewer values than batches.
+pub fn batch_means(values: &[f64], batches: usize) -> Option<BatchMeans> {
+    if batches < 2 || values.len() < batches {
+        return None;
+    }
+    let length = values.len() / batches;
+    let means: Vec<f64> = values[values.len() - length * batches..]
+        .chunks_exact(length)
+        .map(|batch| batch.iter().sum::<f64>() / length as f64)
+        .collect();
+    let n = batches as f64;
+    let mean = means.iter().sum::<f64>() / n;
+    let squares: f64 = means.iter().map(|batch| (batch - mean).powi(2)).sum();
+    let neighbours: f64 = means
+        .windows(2)
+        .map(|pair| (pair[0] - mean) * (pair[1] - mean))
+        .sum();
+    let error = (squares / (n - 1.0) / n).sqrt();
+    let half = student_quantile(0.975, n - 1.0) * error;
+    Some(BatchMeans {
+        mean,
+        error,
+        interval: [mean - half, mean + half],
+        correlation: if squares > 0.0 {
+            neighbours / squares
+        } else {
+            0.0
+        },
+    })
+}
+
+/// Batches of the design effect.
+const EFFECT_BATCHES: usize = 16;
+
+/// Design effect of a sequence of hits and misses in the order in which they came: how many of
+/// them tell as much about their share as one independent one would, at least 1. The larger of
+/// what neighbours show (a chain of two states) and what batches show, since a queue remembers
+/// for longer than one request.
+pub fn design_effect(hits: &[bool]) -> f64 {
+    let n = hits.len() as f64;
+    let share = hits.iter().filter(|&&hit| hit).count() as f64 / n;
+    let variance = share * (1.0 - share);
+    if hits.len() < 2 * EFFECT_BATCHES || variance <= 0.0 {
+        return 1.0;
+    }
+    let value = |hit: bool| f64::from(u8::from(hit)) - share;
+    let neighbours: f64 = (hits.windows(2))
+        .map(|pair| value(pair[0]) * value(pair[1]))
+        .sum();
+    let correlation = (neighbours / (n * variance)).clamp(0.0, 0.99);
+    let chain = (1.0 + correlation) / (1.0 - correlation);
+    let values: Vec<f64> = hits.iter().map(|&hit| value(hit)).collect();
+    let batches = batch_means(&values, EFFECT_BATCHES)
+        .map_or(1.0, |means| means.error.powi(2) * n / variance);
+    chain.max(batches).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_core::seed::{Dimension, rng};
+    use rand::RngExt;
+    use rand_distr::{Distribution, StandardNormal};
+
+    fn normal(n: usize, seed: u64) -> Vec<f64> {
+        let mut random = rng(seed, Dimension::Words, 0);
+        (0..n).map(|_| StandardNormal.sample(&mut random)).collect()
+    }
+
+    #[test]
+    fn a_trend_is_found_and_noise_is_not_one() {
+        let noise = normal(40, 2);
+        assert!(rising_trend(&noise).unwrap().p_value > 0.01);
+        let rising: Vec<f64> = noise
+            .iter()
+            .enumerate()
+            .map(|(i, value)| value + i as f64 * 0.3)
+            .collect();
+        assert!(rising_trend(&rising).unwrap().p_value < 1e-4);
+        assert!(rising_trend(&[1.0; 20]).unwrap().p_value > 0.4);
+        assert_eq!(rising_trend(&[1.0; 5]), None);
+    }
+
+    #[test]
+    fn a_warm_up_is_cut_and_a_ramp_never_settles() {
+        let mut random = rng(3, Dimension::Words, 1);
+        let mut warm: Vec<f64> = (0..100)
+            .map(|_| 10.0 + random.random_range(0.0..1.0))
+            .collect();
+        for (i, value) in warm.iter_mut().take(12).enumerate() {
+            *value = i as f64 / 2.0;
+        }
+        let cut = mser5(&warm).unwrap();
+        assert!((10..=20).contains(&cut), "{cut}");
+        let ramp: Vec<f64> = (0..100).map(f64::from).collect();
+        assert_eq!(mser5(&ramp), None);
+        assert_eq!(mser5(&[5.0; 100]), Some(0));
+        assert_eq!(mser5(&[5.0; 12]), None);
+    }
+
+    #[test]
+    fn batch_means_agree_with_a_sum_by_hand() {
+        // One value is left over; batches (1 3) (5 7) (2 4): means 2, 6, 3, squares 26/3.
+        let found = batch_means(&[99.0, 1.0, 3.0, 5.0, 7.0, 2.0, 4.0], 3).unwrap();
+        assert!((found.mean - 11.0 / 3.0).abs() < 1e-12);
+        assert!((found.error - (26.0f64 / 3.0 / 6.0).sqrt()).abs() < 1e-12);
+        assert!((found.interval[1] - found.mean - 4.3027 * found.error).abs() < 1e-3);
+        assert!((found.correlation - (-35.0 / 9.0 - 14.0 / 9.0) / (26.0 / 3.0)).abs() < 1e-12);
+        assert_eq!(batch_means(&[1.0], 2), None);
+        assert_eq!(batch_means(&[1.0, 2.0], 1), None);
+    }
+
+    #[test]
+    fn batches_show_the_error_that_dependence_hides() {
+        // A first-order chain of 0.9 has 19 times the variance of the mean of its values.
+        let (mut level, n) = (0.0, 20_000);
+        let chain: Vec<f64> = normal(n, 11)
+            .iter()
+            .map(|noise| {
+                level = 0.9 * level + noise;
+                level
+            })
+            .collect();
+        let found = batch_means(&chain, 40).unwrap();
+        let true_error = (100.0 / n as f64).sqrt();
+        assert!((found.error / true_error - 1.0).abs() < 0.35, "{found:?}");
+    }
+
+    #[test]
+    fn runs_of_hits_tell_less_than_hits() {
+        let mut random = rng(4, Dimension::Words, 2);
+        let single: Vec<bool> = (0..8000).map(|_| random.random_bool(0.9)).collect();
+        assert!(design_effect(&single) < 1.8);
+        // Each value ten times over: ten tell as much as one.
+        let tenfold: Vec<bool> = single[..800].iter().flat_map(|&hit| [hit; 10]).collect();
+        let effect = design_effect(&tenfold);
+        assert!((7.0..28.0).contains(&effect), "{effect}");
+        assert_eq!(design_effect(&[true; 100]), 1.0);
+        assert_eq!(design_effect(&[]), 1.0);
+    }
+}

@@ -1,0 +1,154 @@
+//! What a search for capacity found, as `capacity.json` holds it.
+
+use inferometer_core::scenario::SimClock;
+use inferometer_core::summary::Summary;
+use serde::{Deserialize, Serialize};
+
+/// Name and version of the form.
+pub const SCHEMA: &str = "inferometer.capacity/1";
+
+/// The file of a search's folder.
+pub const FILE: &str = "capacity.json";
+
+/// The answer of a search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Capacity {
+    /// `inferometer.capacity/1`.
+    pub schema: String,
+    #[serde(default)]
+    pub label: Option<String>,
+    /// Whether a server was measured or the simulated engine computed.
+    #[serde(default)]
+    pub sim_clock: SimClock,
+    /// What was raised: `rate` or `concurrency`.
+    pub over: String,
+    /// The answer for the first tier.
+    #[serde(flatten)]
+    pub answer: TierCapacity,
+    /// Requests of the whole search.
+    pub requests_spent: u64,
+    /// The long run at the answer.
+    pub confirmed: Option<Summary>,
+    /// The answers of all tiers, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tiers: Vec<TierCapacity>,
+    /// Words that follow `--config` of a probe's scenario in the command that repeats the search.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeat: Vec<String>,
+    /// All probes, in their order.
+    #[serde(default)]
+    pub probes: Vec<ProbeLine>,
+}
+
+/// The highest load that meets one tier of objectives.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TierCapacity {
+    #[serde(default)]
+    pub tier: Option<String>,
+    /// Its objectives in words, and the share of requests that must meet those of single ones,
+    /// as in `attainment=0.9`.
+    #[serde(default)]
+    pub objectives: Vec<String>,
+    /// The load; absent where none can be claimed.
+    pub value: Option<f64>,
+    /// Low end of its 90 % interval, or the highest load that met the objectives where none
+    /// missed them.
+    pub low: Option<f64>,
+    /// High end, or the lowest load that missed the objectives where none met them; absent where
+    /// every load up to the highest met them.
+    pub high: Option<f64>,
+    /// The objective that is missed first.
+    pub binding: Option<String>,
+    /// `slope` or `cliff`.
+    pub edge: Option<Edge>,
+    pub ending: SearchEnding,
+    /// Requests that the last run must have for its percentile to be claimed, where it had
+    /// fewer.
+    #[serde(default)]
+    pub needs: Option<u64>,
+    /// The long run to go by: the last that met the objectives, else the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long_run: Option<LongRun>,
+}
+
+/// A long run at an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LongRun {
+    pub level: f64,
+    /// Requests that count, once the server had settled.
+    pub requests: u64,
+    /// The share of those within the limit of the objective that they are farthest from meeting.
+    pub within: f64,
+    /// The share that must be.
+    pub asked: f64,
+    /// Every objective was met, by these requests and by the whole run.
+    pub met: bool,
+}
+
+/// How attainment falls at the capacity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Edge {
+    /// A little more load misses a little more.
+    Slope,
+    /// A little more load misses most of what was met.
+    Cliff,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SearchEnding {
+    /// The interval is as narrow as asked, and a long run confirmed it.
+    Confirmed,
+    /// Every long run moved the answer.
+    Unconfirmed,
+    /// The long runs at the answer missed the objectives.
+    Missed,
+    /// The requests were spent before.
+    BudgetSpent,
+    /// Every load up to the highest met the objectives.
+    AtCeiling,
+    /// No load down to the lowest met them.
+    NeverMet,
+    /// The long run had fewer requests than the percentile needs.
+    TooFewSamples,
+    #[default]
+    Interrupted,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbeLine {
+    pub level: f64,
+    /// `bracket`, `bisect` or `confirm`.
+    pub purpose: String,
+    pub requests: u64,
+    /// The tier that it was made for, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
+    /// Whether the objectives of that tier were met in it.
+    pub verdict: ProbeVerdict,
+    /// Whether those of the first tier were; the same where it was made for that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_tier: Option<ProbeVerdict>,
+    /// Its run, below the search's folder.
+    pub directory: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeVerdict {
+    #[serde(alias = "meets")]
+    Met,
+    #[serde(alias = "misses")]
+    Missed,
+    /// It does not say.
+    #[serde(alias = "near")]
+    Undecided,
+}
+
+impl ProbeLine {
+    /// What it showed of the first tier.
+    pub fn of_first_tier(&self) -> ProbeVerdict {
+        self.first_tier.unwrap_or(self.verdict)
+    }
+}

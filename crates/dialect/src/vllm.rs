@@ -1,0 +1,396 @@
+//! The numbers, the text block and the result file of `vllm bench serve`, as release 0.32 has
+//! them.
+//!
+//! What differs from ours: the clock starts after the concurrency gate and before connecting;
+//! any message with `choices` is a token, an empty one too; gaps are raw and pooled; a stream
+//! that turns into an error after its first message is a success; what is not known is 0.
+
+use crate::block::{Sample, TextBlock};
+use crate::object::Object;
+use crate::{Answer, Source, peaks, start};
+use inferometer_core::record::{BareKind, FailureClass, Outcome, Record};
+use inferometer_core::scenario::Shape;
+use inferometer_core::units::Offset;
+use std::time::Duration;
+
+/// Which release's end of a chat answer is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Release {
+    /// The last message with choices ends an answer.
+    #[default]
+    Current,
+    /// Releases up to 2025: the usage message ends an answer of the chat API.
+    Until2025,
+}
+
+/// What the block shows: `--percentile-metrics` and `--metric-percentiles`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Selection {
+    /// Sections; their order is the tool's, whatever order is given.
+    pub metrics: Vec<Metric>,
+    /// Percentiles in percent, in order.
+    pub percentiles: Vec<f64>,
+}
+
+impl Default for Selection {
+    fn default() -> Self {
+        Selection {
+            metrics: vec![Metric::Ttft, Metric::Tpot, Metric::Itl],
+            percentiles: vec![99.0],
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    Ttft,
+    /// Time per output token.
+    Tpot,
+    Itl,
+    E2el,
+    /// Wait at the client's gate; only with a maximum concurrency.
+    ClientQueueTime,
+    /// Both together; only with a maximum concurrency and a finite rate.
+    QueueInclusive,
+}
+
+impl Metric {
+    /// Every section, in the tool's order.
+    pub const ALL: &'static [Metric] = &[
+        Metric::Ttft,
+        Metric::Tpot,
+        Metric::Itl,
+        Metric::E2el,
+        Metric::ClientQueueTime,
+        Metric::QueueInclusive,
+    ];
+
+    fn title(self) -> &'static str {
+        match self {
+            Metric::Ttft => "Time to First Token",
+            Metric::Tpot => "Time per Output Token (excl. 1st token)",
+            Metric::Itl => "Inter-token Latency",
+            Metric::E2el => "End-to-end Latency",
+            Metric::ClientQueueTime => "Client-side Queueing",
+            Metric::QueueInclusive => "Queue-inclusive End-to-end Latency",
+        }
+    }
+
+    fn label(self) -> &'static str {
+        match self {
+            Metric::Ttft => "TTFT",
+            Metric::Tpot => "TPOT",
+            Metric::Itl => "ITL",
+            Metric::E2el => "E2EL",
+            Metric::ClientQueueTime => "Client Queue Time",
+            Metric::QueueInclusive => "E2EL incl. Client Queue",
+        }
+    }
+
+    fn key(self) -> &'static str {
+        match self {
+            Metric::Ttft => "ttft",
+            Metric::Tpot => "tpot",
+            Metric::Itl => "itl",
+            Metric::E2el => "e2el",
+            Metric::ClientQueueTime => "client_queue_time",
+            Metric::QueueInclusive => "e2el_including_client_queue",
+        }
+    }
+}
+
+/// A run in the tool's numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Numbers {
+    about: About,
+    completed: u64,
+    failed: u64,
+    duration: Duration,
+    input: u64,
+    output: u64,
+    good: Option<u64>,
+    peak_messages: u64,
+    peak_requests: u64,
+    /// Of every request in order of sending; nought for failures.
+    latencies: Vec<Duration>,
+    queue_times: Vec<Duration>,
+    samples: [Sample; 6],
+}
+
+/// Settings that the tool repeats.
+#[derive(Clone, Debug, PartialEq)]
+struct About {
+    date: String,
+    backend: &'static str,
+    label: Option<String>,
+    model: String,
+    prompts: u64,
+    rate: f64,
+    burstiness: f64,
+    max_concurrency: Option<u32>,
+}
+
+/// The run's numbers as the tool would have had them.
+pub fn measure(source: &Source<'_>, release: Release) -> Numbers {
+    let records = source.measured();
+    let seen: Vec<Option<Answer>> = (records.iter())
+        .map(|record| answer(source, record, release))
+        .collect();
+    let queue_times: Vec<Duration> = (records.iter())
+        .map(|record| queue_time(source, record))
+        .collect();
+    let latencies = seen
+        .iter()
+        .map(|seen| seen.as_ref().map_or(Duration::ZERO, |a| a.latency));
+    let latencies: Vec<Duration> = latencies.collect();
+    let inclusive: Sample = (seen.iter().zip(&queue_times))
+        .filter_map(|(seen, &queued)| Some(seen.as_ref()?.latency + queued))
+        .collect();
+    let queued: Sample = (seen.iter().zip(&queue_times))
+        .filter_map(|(seen, &queued)| seen.as_ref().map(|_| queued))
+        .collect();
+    let answers: Vec<Answer> = seen.into_iter().flatten().collect();
+    let limits = source.goodput();
+    let good =
+        |answer: &&Answer| (limits.iter()).all(|&(metric, limit)| answer.meets(metric, limit));
+    let (peak_messages, peak_requests) = peaks(&answers);
+    Numbers {
+        about: about(source, records.len() as u64),
+        completed: answers.len() as u64,
+        failed: (records.len() - answers.len()) as u64,
+        duration: source.duration(&records),
+        input: answers.iter().map(|answer| u64::from(answer.input)).sum(),
+        output: answers.iter().map(|answer| u64::from(answer.output)).sum(),
+        good: (!limits.is_empty()).then(|| answers.iter().filter(good).count() as u64),
+        peak_messages,
+        peak_requests,
+        latencies,
+        queue_times,
+        samples: [
+            answers.iter().map(|answer| answer.ttft).collect(),
+            answers.iter().filter_map(Answer::tpot).collect(),
+            answers.iter().flat_map(Answer::gaps).collect(),
+            answers.iter().map(|answer| answer.latency).collect(),
+            queued,
+            inclusive,
+        ],
+    }
+}
+
+fn about(source: &Source<'_>, sent: u64) -> About {
+    About {
+        date: date(&source.environment.started),
+        backend: if source.is_chat() {
+            "openai-chat"
+        } else {
+            "openai"
+        },
+        label: source.scenario.label.clone(),
+        model: source.model(),
+        prompts: source.ending.planned.max(sent),
+        rate: source.rate(),
+        burstiness: source.burstiness(),
+        max_concurrency: source.max_concurrency(),
+    }
+}
+
+/// `2026-11-15T02:23:34+08:00` as `20261115-022334`. The tool writes the time of the end; only
+/// the beginning is stored.
+fn date(started: &str) -> String {
+    let digits: String = started
+        .chars()
+        .filter(char::is_ascii_digit)
+        .take(14)
+        .collect();
+    match (digits.get(..8), digits.get(8..14)) {
+        (Some(day), Some(time)) => format!("{day}-{time}"),
+        _ => digits,
+    }
+}
+
+/// The request as the tool sees it, where the tool takes it for a success.
+fn answer(source: &Source<'_>, record: &Record, release: Release) -> Option<Answer> {
+    let success = match &record.outcome {
+        Outcome::Done => true,
+        // The tool does not look into the messages, so it sees nothing wrong here. A cut
+        // stream is left a failure: the tool knows only of cuts that break the transport.
+        Outcome::Failed(failure) => matches!(
+            failure.class,
+            FailureClass::InBandError | FailureClass::EmptyStream
+        ),
+        Outcome::Cut => false,
+    };
+    let messages = messages(record);
+    let (first, last) = (*messages.first()?, *messages.last()?);
+    let start = start(record);
+    let last = match release {
+        Release::Until2025 if source.is_chat() => {
+            let bare = record.bare.iter().map(|chunk| chunk.at).max();
+            bare.map_or(last, |at| at.max(last))
+        }
+        Release::Current | Release::Until2025 => last,
+    };
+    success.then(|| Answer {
+        start,
+        ttft: first.since(start),
+        latency: last.since(start),
+        messages,
+        output: output_length(record),
+        input: record
+            .input_tokens()
+            .or(record.input_tokens_asked)
+            .unwrap_or(0),
+    })
+}
+
+/// Messages with choices, in order. An answer without a stream is one message.
+fn messages(record: &Record) -> Vec<Offset> {
+    if !record.streamed {
+        return record.end.into_iter().collect();
+    }
+    let bare = record.bare.iter();
+    let bare = bare.filter(|chunk| match chunk.kind {
+        BareKind::Empty | BareKind::Finish => true,
+        BareKind::NoChoice => false,
+    });
+    let mut messages: Vec<Offset> = record.chunks.at.clone();
+    messages.extend(bare.map(|chunk| chunk.at));
+    messages.sort();
+    messages
+}
+
+/// The server's count, else ours; the tool says 1 where it has neither.
+fn output_length(record: &Record) -> u32 {
+    let said = record
+        .usage
+        .and_then(|usage| usage.output)
+        .filter(|&count| count > 0);
+    said.or(record.retokenized).unwrap_or(1)
+}
+
+/// The wait at the gate. The tool's closed loop puts all requests before the gate at once.
+fn queue_time(source: &Source<'_>, record: &Record) -> Duration {
+    let created = match source.scenario.load.shape {
+        Shape::Closed { .. } => source.ending.measured_from,
+        Shape::Open { .. } | Shape::Replay { .. } => record.due.unwrap_or_else(|| start(record)),
+    };
+    start(record).since(created)
+}
+
+impl Numbers {
+    fn per_second(&self, count: u64) -> f64 {
+        match self.duration.is_zero() {
+            true => 0.0,
+            false => count as f64 / self.duration.as_secs_f64(),
+        }
+    }
+
+    fn shown<'a>(&'a self, selection: &'a Selection) -> impl Iterator<Item = (Metric, &'a Sample)> {
+        let capped = self.about.max_concurrency.is_some();
+        let finite = self.about.rate.is_finite();
+        let possible = move |metric: Metric| match metric {
+            Metric::Ttft | Metric::Tpot | Metric::Itl | Metric::E2el => true,
+            Metric::ClientQueueTime => capped,
+            Metric::QueueInclusive => capped && finite,
+        };
+        (Metric::ALL.iter().copied().zip(&self.samples))
+            .filter(move |&(metric, _)| selection.metrics.contains(&metric) && possible(metric))
+    }
+
+    /// The text block, to the column.
+    pub fn text(&self, selection: &Selection) -> String {
+        let mut block = TextBlock::titled();
+        block.whole("Successful requests:", self.completed);
+        block.whole("Failed requests:", self.failed);
+        if let Some(limit) = self.about.max_concurrency {
+            block.whole("Maximum request concurrency:", u64::from(limit));
+        }
+        if self.about.rate.is_finite() {
+            block.real("Request rate configured (RPS):", self.about.rate);
+        }
+        block.real("Benchmark duration (s):", self.duration.as_secs_f64());
+        block.whole("Total input tokens:", self.input);
+        block.whole("Total generated tokens:", self.output);
+        block.real(
+            "Request throughput (req/s):",
+            self.per_second(self.completed),
+        );
+        if let Some(good) = self.good {
+            block.real("Request goodput (req/s):", self.per_second(good));
+        }
+        block.real(
+            "Output token throughput (tok/s):",
+            self.per_second(self.output),
+        );
+        block.real(
+            "Peak output token throughput (tok/s):",
+            self.peak_messages as f64,
+        );
+        block.real("Peak concurrent requests:", self.peak_requests as f64);
+        let total = self.per_second(self.input + self.output);
+        block.real("Total token throughput (tok/s):", total);
+        for (metric, sample) in self.shown(selection) {
+            let label = metric.label();
+            block.section(metric.title());
+            block.real(&format!("Mean {label} (ms):"), sample.mean());
+            block.real(&format!("Median {label} (ms):"), sample.percentile(50.0));
+            for &percent in &selection.percentiles {
+                block.real(
+                    &format!("P{percent} {label} (ms):"),
+                    sample.percentile(percent),
+                );
+            }
+        }
+        block.finished()
+    }
+
+    /// The object that `--save-result` writes (without `--save-detailed`).
+    pub fn json(&self, selection: &Selection) -> String {
+        let seconds =
+            |spans: &[Duration]| -> Vec<f64> { spans.iter().map(Duration::as_secs_f64).collect() };
+        let mut object = Object::default();
+        object.put("date", self.about.date.as_str());
+        object.put("endpoint_type", self.about.backend);
+        object.put("backend", self.about.backend);
+        object.put("label", self.about.label.clone());
+        object.put("model_id", self.about.model.as_str());
+        object.put("tokenizer_id", serde_json::Value::Null);
+        object.put("num_prompts", self.about.prompts);
+        match self.about.rate.is_finite() {
+            true => object.put("request_rate", self.about.rate),
+            false => object.put("request_rate", "inf"),
+        }
+        object.put_unbounded("burstiness", self.about.burstiness);
+        object.put("max_concurrency", self.about.max_concurrency);
+        object.put("duration", self.duration.as_secs_f64());
+        object.put("completed", self.completed);
+        object.put("failed", self.failed);
+        object.put("total_input_tokens", self.input);
+        object.put("total_output_tokens", self.output);
+        object.put("request_throughput", self.per_second(self.completed));
+        object.put(
+            "request_goodput",
+            self.good.map(|good| self.per_second(good)),
+        );
+        object.put("output_throughput", self.per_second(self.output));
+        object.put(
+            "total_token_throughput",
+            self.per_second(self.input + self.output),
+        );
+        object.put("latencies", seconds(&self.latencies));
+        object.put("queue_times", seconds(&self.queue_times));
+        object.put("max_output_tokens_per_s", self.peak_messages as f64);
+        object.put("max_concurrent_requests", self.peak_requests);
+        object.put("rtfx", 0.0);
+        for (metric, sample) in self.shown(selection) {
+            let key = metric.key();
+            object.put(&format!("mean_{key}_ms"), sample.mean());
+            object.put(&format!("median_{key}_ms"), sample.percentile(50.0));
+            object.put(&format!("std_{key}_ms"), sample.std());
+            for &percent in &selection.percentiles {
+                object.put(&format!("p{percent}_{key}_ms"), sample.percentile(percent));
+            }
+        }
+        object.finished()
+    }
+}

@@ -1,0 +1,294 @@
+//! Figures: what a chart shows, without how it is drawn. One composition, many renderers.
+//!
+//! [`svg`] and [`png`] draw what others compose. Numbers in a figure are finite, and what was left
+//! out is said in a footnote.
+
+mod colour;
+pub mod font;
+pub mod png;
+mod scale;
+pub mod svg;
+pub mod theme;
+pub mod thin;
+mod ticks;
+pub mod time_unit;
+
+pub use scale::{Limits, limits};
+pub use ticks::{Tick, tick_label, ticks};
+pub use time_unit::in_readable_time;
+
+/// A chart, or a sheet of several.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figure {
+    /// Stable name for files and anchors: `timeline`.
+    pub id: String,
+    pub title: String,
+    pub panels: Vec<Panel>,
+    pub arrangement: Arrangement,
+    /// What a reader must know: points left out, series thinned.
+    pub footnotes: Vec<String>,
+}
+
+/// How the charts of a sheet lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arrangement {
+    /// Side by side, as many as fit.
+    #[default]
+    Grid,
+    /// One above the other, for charts over one common axis.
+    Stack,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Panel {
+    /// Heading; may be empty.
+    pub title: String,
+    pub x: Axis,
+    pub y: Axis,
+    /// What is drawn, the first at the back.
+    pub series: Vec<Series>,
+    /// Lines through the chart with a label.
+    pub marks: Vec<Mark>,
+    /// Parts of the horizontal axis that are shaded.
+    pub shades: Vec<Shade>,
+    /// What stands in a chart that has nothing to draw.
+    pub when_empty: String,
+}
+
+impl Panel {
+    /// There is no value in any series.
+    pub fn is_empty(&self) -> bool {
+        self.series.iter().all(|series| series.shape.is_empty())
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Axis {
+    /// What it measures; may be empty.
+    pub title: String,
+    /// Sign of the unit; may be empty.
+    pub unit: String,
+    /// How values lie on it.
+    pub scale: Scale,
+    /// Values that must be inside, beside those of the series.
+    pub bounds: Option<[f64; 2]>,
+    /// Values that have a tick, as the levels of a ladder; empty: round numbers.
+    pub ticks_at: Vec<f64>,
+}
+
+impl Axis {
+    pub fn new(title: impl Into<String>, unit: &str, scale: Scale) -> Self {
+        Axis {
+            title: title.into(),
+            unit: unit.to_owned(),
+            scale,
+            ..Axis::default()
+        }
+    }
+
+    pub fn of_names(title: impl Into<String>, names: Vec<String>) -> Self {
+        Axis::new(title, "", Scale::Category(names))
+    }
+
+    /// Title and unit in one.
+    pub fn caption(&self) -> String {
+        match (self.title.is_empty(), self.unit.is_empty()) {
+            (false, false) => format!("{} ({})", self.title, self.unit),
+            (false, true) => self.title.clone(),
+            (true, _) => self.unit.clone(),
+        }
+    }
+}
+
+/// How values lie on an axis.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Scale {
+    /// Evenly, from zero.
+    #[default]
+    FromZero,
+    /// Evenly, from the least value.
+    Linear,
+    /// By ratio; values that are not above zero have no place.
+    Log,
+    /// Names at 0, 1, 2, …; on a vertical axis the first is at the top.
+    Category(Vec<String>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Its name in the legend; an empty one has no entry.
+    pub name: String,
+    pub colour: Colour,
+    /// How it is drawn, and its values.
+    pub shape: Shape,
+}
+
+/// Colours by meaning; a theme says which they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Colour {
+    /// One of the palette; series of one number are the same thing in every chart of a figure.
+    Nth(usize),
+    Good,
+    Bad,
+    Quiet,
+}
+
+/// How a series is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// Points joined by a line that breaks where a value is absent.
+    Line(Vec<Sample>),
+    /// A value that holds until the next: `[x, y]`.
+    Step(Vec<[f64; 2]>),
+    /// A line filled down to the axis.
+    Area(Vec<Sample>),
+    Scatter(Vec<Sample>),
+    /// Bars over names, beside those of the panel's other series.
+    Bars(Vec<Sample>),
+    /// Bars over names, each upon those of the series before it.
+    Stack(Vec<Sample>),
+    /// Labels alone, at their places.
+    Words(Vec<Sample>),
+    /// Values along the horizontal axis with intervals, one above the other.
+    Ranges(Vec<Range>),
+    /// Coloured cells over two axes of names.
+    Heat(Vec<Cell>),
+}
+
+impl Shape {
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Shape::Line(samples)
+            | Shape::Area(samples)
+            | Shape::Scatter(samples)
+            | Shape::Bars(samples)
+            | Shape::Stack(samples)
+            | Shape::Words(samples) => samples.iter().all(|sample| sample.y.is_none()),
+            Shape::Step(points) => points.is_empty(),
+            Shape::Ranges(ranges) => ranges.is_empty(),
+            Shape::Heat(cells) => cells.iter().all(|cell| cell.value.is_none()),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Where; on an axis of names its number.
+    pub x: f64,
+    /// The value; absent where there is none.
+    pub y: Option<f64>,
+    pub interval: Option<[f64; 2]>,
+    /// A word beside the point.
+    pub label: Option<String>,
+    /// How its marker is filled on a line.
+    pub fill: Fill,
+}
+
+/// How a marker is filled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fill {
+    #[default]
+    Solid,
+    /// Not at all: an outline, for what is less sure.
+    Hollow,
+}
+
+impl Sample {
+    /// A bare point; what is not finite is absent.
+    pub fn new(x: f64, y: Option<f64>) -> Self {
+        Sample {
+            x,
+            y: y.filter(|y| y.is_finite()),
+            interval: None,
+            label: None,
+            fill: Fill::Solid,
+        }
+    }
+
+    /// The same as an outline.
+    pub fn hollow(self) -> Self {
+        Sample {
+            fill: Fill::Hollow,
+            ..self
+        }
+    }
+
+    /// The same with an interval.
+    pub fn between(self, interval: Option<[f64; 2]>) -> Self {
+        let finite = |ends: &[f64; 2]| ends.iter().all(|end| end.is_finite());
+        Sample {
+            interval: interval.filter(finite),
+            ..self
+        }
+    }
+
+    /// The same with a word beside it.
+    pub fn labelled(self, label: impl Into<String>) -> Self {
+        Sample {
+            label: Some(label.into()),
+            ..self
+        }
+    }
+}
+
+/// A value with its interval along the horizontal axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Range {
+    pub value: f64,
+    /// Its interval, where known.
+    pub interval: Option<[f64; 2]>,
+    /// Height: number of its name on the vertical axis.
+    pub row: usize,
+}
+
+/// A cell of a heat map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// Number of its name on the horizontal axis.
+    pub column: usize,
+    /// Number of its name on the vertical axis.
+    pub row: usize,
+    /// The value; absent where it was not measured.
+    pub value: Option<f64>,
+    /// What stands in the cell.
+    pub label: String,
+}
+
+/// A line through the chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// The axis that it stands on.
+    pub on: On,
+    pub at: f64,
+    pub label: String,
+    pub kind: MarkKind,
+}
+
+/// An axis by its direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum On {
+    /// The horizontal axis: the line is upright.
+    X,
+    /// The vertical axis: the line lies flat.
+    Y,
+}
+
+/// What a line through the chart is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkKind {
+    Objective,
+    Knee,
+    /// The highest load that meets the objectives.
+    Capacity,
+    Percentile,
+    /// No difference, or another value to compare with.
+    Reference,
+}
+
+/// A part of the horizontal axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shade {
+    pub from: f64,
+    pub to: f64,
+    pub label: String,
+}

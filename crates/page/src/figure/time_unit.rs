@@ -1,0 +1,84 @@
+//! Milliseconds or seconds: whichever a chart reads better in.
+
+use super::{On, Panel, Sample, Shape};
+use crate::number;
+
+/// From here on a chart counts seconds.
+const SECONDS_FROM_MS: f64 = 5_000.0;
+
+/// A panel of lines whose vertical axis counts milliseconds, in seconds where these read better.
+pub fn in_readable_time(mut panel: Panel) -> Panel {
+    let lines = |panel: &mut Panel, change: &mut dyn FnMut(&mut Vec<Sample>)| {
+        for series in &mut panel.series {
+            if let Shape::Line(samples) | Shape::Scatter(samples) = &mut series.shape {
+                change(samples);
+            }
+        }
+    };
+    let mut values = Vec::new();
+    lines(&mut panel, &mut |samples| {
+        values.extend(samples.iter().filter_map(|sample| sample.y));
+    });
+    let unit = TimeUnit::of(values);
+    lines(&mut panel, &mut |samples| {
+        let old = std::mem::take(samples);
+        *samples = old.into_iter().map(|sample| unit.sample(sample)).collect();
+    });
+    for mark in panel.marks.iter_mut().filter(|mark| mark.on == On::Y) {
+        mark.at = unit.of_ms(mark.at);
+    }
+    panel.y.unit = unit.sign().to_owned();
+    panel
+}
+
+/// The unit of a chart's latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeUnit {
+    Milliseconds,
+    Seconds,
+}
+
+impl TimeUnit {
+    /// The unit that suits values in milliseconds.
+    pub fn of(values_ms: impl IntoIterator<Item = f64>) -> Self {
+        let finite = values_ms.into_iter().filter(|value| value.is_finite());
+        match finite.fold(0.0, f64::max) >= SECONDS_FROM_MS {
+            true => TimeUnit::Seconds,
+            false => TimeUnit::Milliseconds,
+        }
+    }
+
+    /// The unit that suits all samples, in milliseconds.
+    pub fn of_samples<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Self {
+        Self::of(samples.into_iter().filter_map(|sample| sample.y))
+    }
+
+    pub fn sign(self) -> &'static str {
+        match self {
+            TimeUnit::Milliseconds => "ms",
+            TimeUnit::Seconds => "s",
+        }
+    }
+
+    /// Milliseconds in this unit.
+    pub fn of_ms(self, ms: f64) -> f64 {
+        match self {
+            TimeUnit::Milliseconds => ms,
+            TimeUnit::Seconds => ms / 1e3,
+        }
+    }
+
+    /// Milliseconds in words of this unit.
+    pub fn text(self, ms: f64) -> String {
+        format!("{} {}", number::brief(self.of_ms(ms)), self.sign())
+    }
+
+    /// A sample in milliseconds, in this unit.
+    pub fn sample(self, sample: Sample) -> Sample {
+        Sample {
+            y: sample.y.map(|y| self.of_ms(y)),
+            interval: sample.interval.map(|ends| ends.map(|end| self.of_ms(end))),
+            ..sample
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The page `report.html`: one file that opens without a network, with both languages and
+//! charts to touch.
+//!
+//! Texts of servers and users are escaped wherever they go: markup, attributes, the JSON inside
+//! the page, and the names in charts (by the page's own script). A policy in its head forbids
+//! the page to load or to send anything.
+
+mod chart;
+mod element;
+mod glossary;
+mod headline;
+mod packed;
+mod texts;
+
+use crate::doc::{Block, Doc, Section};
+use crate::figure::Figure;
+use element::{attribute, both, escaped};
+pub use glossary::Glossary;
+pub use headline::Headline;
+use inferometer_text::Lang;
+use serde_json::{Value, json};
+pub use texts::ControlText;
+
+/// What a page is made of.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// The language that it opens in.
+    pub lang: Lang,
+    /// The same report in English and in Chinese, made of the same data.
+    pub editions: [Edition; 2],
+    pub numbers: Value,
+}
+
+/// A report in one language.
+#[derive(Clone, Debug)]
+pub struct Edition {
+    pub lang: Lang,
+    pub title: String,
+    /// The numbers that are looked at first.
+    pub headlines: Vec<Headline>,
+    pub doc: Doc,
+    /// What the names in it mean.
+    pub glossary: Glossary,
+    pub figures: Vec<Figure>,
+}
+
+/// A page, given how an edition is made.
+pub fn page(lang: Lang, numbers: Value, edition: impl Fn(Lang) -> Edition) -> Page {
+    Page {
+        lang,
+        editions: [Lang::En, Lang::Zh].map(edition),
+        numbers,
+    }
+}
+
+const STYLE: &str = include_str!("html/page.css");
+const SCRIPT: &str = include_str!("html/page.js");
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
+                      script-src 'unsafe-inline'; img-src data: blob:; font-src data:";
+
+/// The page as one file.
+pub fn render(page: &Page) -> String {
+    let library = packed::library();
+    let mut out = skeleton(page);
+    let charts = chart::json(&page.editions);
+    out.push_str(&embedded("charts", &charts));
+    out.push_str(&packed::numbers(&page.numbers));
+    out.push_str(&format!(
+        "<script type=\"application/octet-stream\" id=\"library\">{library}</script>\n\
+         <script>{SCRIPT}</script>\n</body>\n</html>\n"
+    ));
+    out
+}
+
+/// Everything that is read, without what draws it.
+fn skeleton(page: &Page) -> String {
+    let first = &page.editions[match page.lang {
+        Lang::En => 0,
+        Lang::Zh => 1,
+    }];
+    let lang = page.lang.into_str();
+    let parts = page.editions.each_ref().map(Parts::of);
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"{lang}\" data-lang=\"{lang}\">\n<head>\n\
+         <meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n",
+        escaped(&first.title)
+    );
+    let titles = page.editions.each_ref().map(|it| escaped(&it.title));
+    out.push_str(&format!(
+        "<header><h1>{}</h1><nav><button id=\"language\" type=\"button\">{}</button>\
+         <button id=\"theme\" type=\"button\">{}</button></nav></header>\n<main>\n",
+        both("span", &titles),
+        both("span", &["中文".to_owned(), "English".to_owned()]),
+        both("span", &words(ControlText::Theme)),
+    ));
+    out.push_str(&both("div", &parts.each_ref().map(|it| it.lead.clone())));
+    out.push_str(&both("div", &parts.each_ref().map(|it| it.tiles.clone())));
+    out.push_str(&both(
+        "div",
+        &parts.each_ref().map(|it| it.measured.clone()),
+    ));
+    out.push_str(&figures(&page.editions));
+    out.push_str(&both("div", &parts.each_ref().map(|it| it.rest.clone())));
+    out.push_str(&raw_numbers());
+    out.push_str("</main>\n");
+    out
+}
+
+/// The words of a text in both languages, escaped.
+fn words(text: ControlText) -> [String; 2] {
+    [Lang::En, Lang::Zh].map(|lang| escaped(text.text(lang)))
+}
+
+/// One language's part of the page, in the page's order: the judgement and what speaks
+/// against the numbers, the first numbers, what was measured, and the rest.
+struct Parts {
+    lead: String,
+    tiles: String,
+    measured: String,
+    rest: String,
+}
+
+impl Parts {
+    fn of(edition: &Edition) -> Self {
+        let glossary = edition.glossary.clone().with_definitions_of(&edition.doc);
+        let leads = |section: &&Section| {
+            let speaks = |block: &Block| matches!(block, Block::Verdict(_) | Block::Notes(_));
+            section.blocks.iter().any(speaks)
+        };
+        let (lead, mut rest): (Vec<&Section>, Vec<&Section>) =
+            edition.doc.sections.iter().partition(leads);
+        let measured: Vec<&Section> = rest.drain(..rest.len().min(1)).collect();
+        let html = |sections: &[&Section]| -> String {
+            let sections = sections.iter();
+            sections
+                .map(|section| element::section(section, &glossary, edition.lang))
+                .collect()
+        };
+        Parts {
+            lead: html(&lead),
+            tiles: headline::html(&edition.headlines, &glossary),
+            measured: html(&measured),
+            rest: html(&rest),
+        }
+    }
+}
+
+/// Places for the charts; the page's script draws in them.
+fn figures(editions: &[Edition; 2]) -> String {
+    let [en, zh] = editions;
+    let glossaries = [en, zh].map(|it| it.glossary.clone().with_definitions_of(&it.doc));
+    let mut out = String::new();
+    for (number, pair) in en.figures.iter().zip(&zh.figures).enumerate() {
+        let of = |text: fn(&Figure) -> String| [text(pair.0), text(pair.1)];
+        out.push_str(&format!(
+            "<section class=\"figure\" id=\"{}\">\n<h2>{}</h2>\n<div class=\"panels {}\">\n",
+            attribute(&pair.0.id),
+            both("span", &of(|figure| escaped(&figure.title))),
+            match pair.0.arrangement {
+                crate::figure::Arrangement::Grid => "grid",
+                crate::figure::Arrangement::Stack => "stack",
+            },
+        ));
+        for (place, panels) in pair.0.panels.iter().zip(&pair.1.panels).enumerate() {
+            let panels = [panels.0, panels.1];
+            let titles = [0, 1].map(|at| {
+                let panel = panels[at];
+                let unit = match panel.y.title.is_empty() && !panel.y.unit.is_empty() {
+                    true => format!(" ({})", panel.y.unit),
+                    false => String::new(),
+                };
+                glossaries[at].explained(&format!("{}{unit}", panel.title))
+            });
+            out.push_str("<div class=\"panel\">");
+            if !panels[0].title.is_empty() {
+                out.push_str(&format!("<h3>{}</h3>", both("span", &titles)));
+            }
+            out.push_str(&match panels[0].is_empty() {
+                true => {
+                    let why = panels.map(|panel| escaped(&panel.when_empty));
+                    format!("<p class=\"empty\">{}</p>", both("span", &why))
+                }
+                false => format!(
+                    "<div class=\"plot\" data-figure=\"{number}\" data-panel=\"{place}\"></div>"
+                ),
+            });
+            out.push_str("</div>\n");
+        }
+        out.push_str("</div>\n");
+        let notes = of(|figure| {
+            let lines = figure.footnotes.iter().map(|note| escaped(note));
+            lines.collect::<Vec<_>>().join("<br>")
+        });
+        if !notes[0].is_empty() {
+            out.push_str(&format!("<p class=\"note\">{}</p>\n", both("span", &notes)));
+        }
+        out.push_str("</section>\n");
+    }
+    if !out.is_empty() {
+        out.push_str(&format!(
+            "<p class=\"note help\">{}</p>\n<p class=\"note\" id=\"no-charts\" hidden>{}</p>\n\
+             <noscript><p class=\"note\">{}</p></noscript>\n",
+            both("span", &words(ControlText::ChartHelp)),
+            both("span", &words(ControlText::NoCharts)),
+            both("span", &words(ControlText::NoScript)),
+        ));
+    }
+    out
+}
+
+fn raw_numbers() -> String {
+    format!(
+        "<section><h2>{}</h2>\n<p>{}</p>\n<p><button id=\"download\" type=\"button\">{}</button></p>\
+         </section>\n",
+        both("span", &words(ControlText::RawNumbers)),
+        both("span", &words(ControlText::RawNumbersAre)),
+        both("span", &words(ControlText::Download)),
+    )
+}
+
+/// JSON inside the page, where nothing in it can end its element.
+fn embedded(id: &str, value: &Value) -> String {
+    let text = value.to_string();
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                safe.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            c => safe.push(c),
+        }
+    }
+    format!("<script type=\"application/json\" id=\"{id}\">{safe}</script>\n")
+}
+
+/// The words that the script says.
+fn script_words() -> Value {
+    let pair = |text: ControlText| json!({"en": text.text(Lang::En), "zh": text.text(Lang::Zh)});
+    json!({"copied": pair(ControlText::Copied)})
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+use super::*;
+use crate::doc::{Bar, Cell, Column, Command, Follow, Note, Pair, Table, Tone, Unit, Verdict};
+use crate::figure::{Axis, Colour, Panel, Sample, Scale, Series, Shape};
+
+/// A page with one of everything.
+fn of_everything() -> Page {
+    page(Lang::En, json!({"tokens": 7}), |lang| Edition {
+        lang,
+        title: "qwen <7b> · Load test report".to_owned(),
+        headlines: vec![Headline::new("TTFT p50", "81.2".to_owned(), "ms")],
+        doc: Doc {
+            sections: vec![
+                Section::plain(vec![Block::Verdict(Verdict {
+                    word: "VALID".to_owned(),
+                    tone: Tone::Good,
+                    reason: "no doubts".to_owned(),
+                    rest: "more".to_owned(),
+                })]),
+                Section::plain(vec![Block::Pairs(vec![Pair::new("Model", "a & b")])]),
+                Section::headed("Result", vec![Block::Table(one_table())]),
+                Section::headed("Doubts", vec![Block::Notes(vec![one_note()])]),
+                Section::headed(
+                    "Rest",
+                    vec![
+                        Block::Paragraph("A line.".to_owned()),
+                        Block::Histogram(vec![Bar {
+                            from: 1,
+                            to: 2,
+                            count: 3,
+                        }]),
+                        Block::Quotes(vec!["\"quoted\"".to_owned()]),
+                        Block::Command(Command {
+                            caption: "Repeat".to_owned(),
+                            words: vec!["inferometer".to_owned(), "run".to_owned()],
+                        }),
+                    ],
+                ),
+            ],
+        },
+        glossary: Glossary::new(vec![("TTFT", "time to first token".to_owned())]),
+        figures: vec![one_figure()],
+    })
+}
+
+fn one_table() -> Table {
+    Table {
+        columns: vec![Column::left(""), Column::right("p99")],
+        rows: vec![
+            vec![
+                Cell::text("TPOT"),
+                Cell::number(Some(1234.5), Unit::Milliseconds, 1),
+            ],
+            vec![Cell::Toned("INVALID".to_owned(), Tone::Bad), Cell::Absent],
+        ],
+        footnotes: vec!["* few".to_owned()],
+    }
+}
+
+fn one_note() -> Note {
+    Note {
+        tag: "warn".to_owned(),
+        tone: Tone::Caution,
+        subject: "few-samples".to_owned(),
+        text: "Few.".to_owned(),
+        follow: Some(Follow::Remedy("Send more.".to_owned())),
+    }
+}
+
+fn one_figure() -> Figure {
+    let samples = vec![Sample::new(1.0, Some(2.0)), Sample::new(2.0, None)];
+    let panel = |shape| Panel {
+        title: "TTFT".to_owned(),
+        y: Axis::new("", "ms", Scale::FromZero),
+        series: vec![Series {
+            name: "a".to_owned(),
+            colour: Colour::Nth(0),
+            shape,
+        }],
+        when_empty: "no data".to_owned(),
+        ..Panel::default()
+    };
+    Figure {
+        id: "one".to_owned(),
+        title: "One".to_owned(),
+        panels: vec![panel(Shape::Line(samples)), panel(Shape::Line(Vec::new()))],
+        footnotes: vec!["Note <1>.".to_owned()],
+        ..Figure::default()
+    }
+}
+
+#[test]
+fn the_skeleton_of_a_page() {
+    let skeleton = skeleton(&of_everything()).replace(STYLE, "…");
+    insta::assert_snapshot!(skeleton);
+}
+
+#[test]
+fn json_in_the_page_cannot_end_its_element_and_reads_back() {
+    let value = json!({"name": "</script><!--<script>\u{2028}&"});
+    let text = embedded("numbers", &value);
+    assert_eq!(text.matches('<').count(), 2);
+    let inside = text.split_once('>').map(|it| it.1).unwrap_or_default();
+    let inside = inside.split_once('<').map(|it| it.0).unwrap_or_default();
+    assert_eq!(serde_json::from_str::<Value>(inside).ok(), Some(value));
+}
+
+#[test]
+fn the_packed_chart_library_is_whole() {
+    use base64::Engine;
+    use std::io::Read;
+    let packed = base64::engine::general_purpose::STANDARD
+        .decode(packed::library())
+        .expect("it is base64");
+    let mut script = String::new();
+    flate2::read::GzDecoder::new(packed.as_slice())
+        .read_to_string(&mut script)
+        .expect("it unpacks");
+    assert!(script.starts_with("/**\n* plotly.js v") && script.contains("MIT license"));
+    assert!(!script.contains("</script"));
+    assert!(script.len() > 1_000_000);
+}

@@ -1,0 +1,178 @@
+//! Numbers for people: separators, digits that are worth reading, times in a fitting unit.
+
+use std::time::Duration;
+
+/// What stands where a value is not known.
+pub const ABSENT: &str = "n/a";
+
+/// A number with so many decimals and a comma between thousands.
+pub fn grouped(value: f64, decimals: usize) -> String {
+    if !value.is_finite() {
+        return ABSENT.to_owned();
+    }
+    let plain = format!("{:.decimals$}", value.abs());
+    let (whole, fraction) = match plain.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (plain.as_str(), None),
+    };
+    let mut out = String::with_capacity(plain.len() + whole.len() / 3 + 1);
+    if value < 0.0 && plain.bytes().any(|digit| (b'1'..=b'9').contains(&digit)) {
+        out.push('-');
+    }
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
+}
+
+/// A whole number with a comma between thousands.
+pub fn count(value: u64) -> String {
+    grouped(value as f64, 0)
+}
+
+/// Decimals that leave about three digits to read.
+pub fn decimals(value: f64) -> usize {
+    match value.abs() {
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        size if size >= 0.9995 => 2,
+        _ => 3,
+    }
+}
+
+/// A number in about three digits.
+pub fn brief(value: f64) -> String {
+    grouped(value, decimals(value))
+}
+
+/// A whole number without decimals, any other in about three digits.
+pub fn whole_or_brief(value: f64) -> String {
+    if value.fract() == 0.0 {
+        grouped(value, 0)
+    } else {
+        brief(value)
+    }
+}
+
+/// A number as short as it can be without loss: `5`, not `5.00`.
+pub fn exact(value: f64) -> String {
+    value.to_string()
+}
+
+/// A mean of whole numbers: one decimal, unless it is whole.
+pub fn mean(value: f64) -> String {
+    let one = grouped(value, 1);
+    one.strip_suffix(".0").map(str::to_owned).unwrap_or(one)
+}
+
+/// A share of 1 in percent.
+pub fn percent(share: f64) -> String {
+    if !share.is_finite() {
+        return ABSENT.to_owned();
+    }
+    let one = format!("{:.1}", share * 100.0);
+    // Rounding must turn neither a failure into none nor a miss into all.
+    let shown = match one.as_str() {
+        "100.0" if share < 1.0 => "> 99.9",
+        "0.0" if share > 0.0 => "< 0.1",
+        other => other.strip_suffix(".0").unwrap_or(other),
+    };
+    format!("{shown} %")
+}
+
+/// A time in a unit that suits it: milliseconds, seconds, minutes, hours.
+pub fn time(span: Duration) -> String {
+    let seconds = span.as_secs_f64();
+    if span.is_zero() {
+        return "0 s".to_owned();
+    }
+    if seconds < 0.9995 {
+        return format!("{} ms", brief(seconds * 1e3));
+    }
+    if seconds < 600.0 {
+        let decimals = decimals(seconds).max(1);
+        return format!("{} s", grouped(seconds, decimals));
+    }
+    let whole = seconds.round() as u64;
+    if whole < 3_600 {
+        format!("{} min {} s", whole / 60, whole % 60)
+    } else {
+        format!("{} h {} min", count(whole / 3_600), whole % 3_600 / 60)
+    }
+}
+
+/// A time given in milliseconds, for a table: in milliseconds below ten seconds, so that the
+/// rows compare.
+pub fn whole_millis(value: f64) -> String {
+    match (0.0..10_000.0).contains(&value) && value > 0.0 {
+        true => format!("{} ms", brief(value)),
+        false => millis(value),
+    }
+}
+
+/// A time given in milliseconds.
+pub fn millis(value: f64) -> String {
+    seconds(value / 1e3)
+}
+
+/// A time given in seconds.
+pub fn seconds(value: f64) -> String {
+    match Duration::try_from_secs_f64(value) {
+        Ok(span) => time(span),
+        Err(_) => ABSENT.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_separated() {
+        assert_eq!(grouped(1_234_567.891, 1), "1,234,567.9");
+        assert_eq!(grouped(999.96, 1), "1,000.0");
+        assert_eq!(grouped(-1_234.5, 0), "-1,234");
+        assert_eq!(grouped(-0.001, 1), "0.0");
+        assert_eq!(grouped(f64::NAN, 1), "n/a");
+        assert_eq!(count(12), "12");
+    }
+
+    #[test]
+    fn about_three_digits_are_read() {
+        assert_eq!(brief(21.46), "21.5");
+        assert_eq!(brief(99.97), "100");
+        assert_eq!(brief(9.999), "10.0");
+        assert_eq!(brief(0.0421), "0.042");
+    }
+
+    #[test]
+    fn a_share_that_is_not_all_is_not_shown_as_all() {
+        assert_eq!(percent(0.99999), "> 99.9 %");
+        assert_eq!(percent(0.00001), "< 0.1 %");
+        assert_eq!(percent(1.0), "100 %");
+        assert_eq!(percent(0.0), "0 %");
+        assert_eq!(percent(0.312), "31.2 %");
+    }
+
+    #[test]
+    fn times_have_a_fitting_unit() {
+        assert_eq!(millis(170.4), "170 ms");
+        assert_eq!(millis(999.4), "999 ms");
+        assert_eq!(millis(999.6), "1.00 s");
+        assert_eq!(millis(7_573.0), "7.57 s");
+        assert_eq!(whole_millis(7_573.0), "7,573 ms");
+        assert_eq!(whole_millis(0.0), "0 s");
+        assert_eq!(whole_millis(12_340.0), "12.3 s");
+        assert_eq!(millis(12_340.0), "12.3 s");
+        assert_eq!(seconds(725.0), "12 min 5 s");
+        assert_eq!(seconds(90_000.0), "25 h 0 min");
+        assert_eq!(seconds(-1.0), "n/a");
+    }
+}

@@ -1,0 +1,311 @@
+//! The sides of a comparison in one chart: over the loads, and request by request.
+
+use super::ladder::{self, Ladder, LadderSeries};
+use super::left_out::{self, Shown};
+use crate::chart::Level;
+use crate::message::figures::FigureText as Text;
+use inferometer_analysis::compare::RunSample;
+use inferometer_core::point::Point;
+use inferometer_core::quantile::sort;
+use inferometer_core::summary::Summary;
+use inferometer_page::figure::time_unit::TimeUnit;
+use inferometer_page::figure::{Axis, Colour, Figure, Panel, Scale, Series, Shape, thin};
+use inferometer_page::number;
+use inferometer_text::Lang;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Axes that are climbed, before any other that has numbers.
+const LOAD: [&str; 2] = ["concurrency", "rate"];
+/// Settings that have an overlay of their own.
+const MOST_SETTINGS: usize = 4;
+/// Loads whose distributions are drawn: the least, one between, and the highest.
+const MOST_LOADS: usize = 3;
+/// From this ratio of the largest to the least value on, a distribution is drawn by ratio.
+const WIDE: f64 = 30.0;
+
+/// One side of a comparison.
+#[derive(Clone, Debug)]
+pub struct Arm<'a> {
+    pub label: String,
+    /// Its runs, at any number of loads.
+    pub runs: &'a [RunSample],
+}
+
+/// QPS, latency, throughput, TTFT, TPOT and failures over the loads, a sheet for each setting
+/// of the other axes; none where only one load was measured.
+pub fn overlays(arms: &[Arm<'_>], lang: Lang) -> Vec<Figure> {
+    let Some(axis) = climbed(arms) else {
+        return Vec::new();
+    };
+    let runs = || arms.iter().flat_map(|arm| arm.runs);
+    let rest = |run: &RunSample| {
+        let mut point = run.point.clone();
+        point.0.remove(&axis);
+        point
+    };
+    let mut settings: Vec<Point> = Vec::new();
+    for setting in runs().map(rest) {
+        if !settings.contains(&setting) {
+            settings.push(setting);
+        }
+    }
+    // Another tool's run cannot be measured again, so that even a doubtful one is drawn.
+    let shown = match runs().any(|run| run.definition.tool.is_some()) {
+        true => Shown::All,
+        false => Shown::Valid,
+    };
+    let several = settings.len() > 1;
+    let left = settings.len().saturating_sub(MOST_SETTINGS);
+    let drawn = settings.iter().take(MOST_SETTINGS).enumerate();
+    let mut figures: Vec<Figure> = drawn
+        .flat_map(|(place, setting)| {
+            let series = arms.iter().map(|arm| LadderSeries {
+                label: arm.label.clone(),
+                points: levels(arm, &axis, |run| rest(run) == *setting),
+                knee: None,
+            });
+            let ladder = Ladder {
+                axis: axis.clone(),
+                series: series.collect(),
+                shown,
+                ..Ladder::default()
+            };
+            let mut figures = vec![ladder::overlay(&ladder, lang)];
+            figures.extend(ladder::overlay_per_card(&ladder, lang));
+            for figure in &mut figures {
+                figure.footnotes.extend(doubtful(&ladder, lang));
+                if several {
+                    figure.id = format!("{}-{}", figure.id, place + 1);
+                    figure.title = format!("{} – {setting}", figure.title);
+                }
+            }
+            figures
+        })
+        .collect();
+    if let Some(last) = figures.last_mut().filter(|_| left > 0) {
+        let count = [("count", left.to_string())];
+        last.footnotes.push(Text::AndMore.with(lang, &count));
+    }
+    figures
+}
+
+/// The axis with several numbers: one of load, else the first.
+fn climbed(arms: &[Arm<'_>]) -> Option<String> {
+    let mut axes: Vec<&String> = Vec::new();
+    for run in arms.iter().flat_map(|arm| arm.runs) {
+        axes.extend(
+            run.point
+                .0
+                .keys()
+                .filter(|axis| !axes.contains(axis))
+                .collect::<Vec<_>>(),
+        );
+    }
+    axes.sort_by_key(|axis| {
+        LOAD.iter()
+            .position(|load| load == axis)
+            .unwrap_or(LOAD.len())
+    });
+    let is_climbed = |axis: &&String| {
+        arms.iter().any(|arm| {
+            let values: Option<Vec<f64>> = (arm.runs.iter())
+                .map(|run| number_of(run.point.0.get(axis.as_str())?))
+                .collect();
+            let bits = values.unwrap_or_default().into_iter().map(f64::to_bits);
+            bits.collect::<BTreeSet<u64>>().len() > 1
+        })
+    };
+    axes.into_iter().find(is_climbed).cloned()
+}
+
+fn number_of(value: &Value) -> Option<f64> {
+    match value {
+        Value::String(text) => text.parse().ok(),
+        value => value.as_f64(),
+    }
+    .filter(|number: &f64| number.is_finite())
+}
+
+/// The levels of a side; of repeats, the one with the median throughput.
+fn levels<'a>(
+    arm: &Arm<'a>,
+    axis: &str,
+    belongs: impl Fn(&RunSample) -> bool,
+) -> Vec<(Level, &'a Summary)> {
+    let mut levels: Vec<(f64, Vec<&Summary>)> = Vec::new();
+    for run in arm.runs.iter().filter(|run| belongs(run)) {
+        let Some(level) = run.point.0.get(axis).and_then(number_of) else {
+            continue;
+        };
+        match levels.iter_mut().find(|(known, _)| *known == level) {
+            Some((_, repeats)) => repeats.push(&run.summary),
+            None => levels.push((level, vec![&run.summary])),
+        }
+    }
+    levels.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let typical = |(level, mut repeats): (f64, Vec<&'a Summary>)| {
+        if repeats.iter().any(|summary| summary.valid) {
+            repeats.retain(|summary| summary.valid);
+        }
+        let rate = |it: &Summary| it.throughput.output_tokens_per_s.unwrap_or(0.0);
+        repeats.sort_by(|a, b| rate(a).total_cmp(&rate(b)));
+        (Level::Number(level), repeats[(repeats.len() - 1) / 2])
+    };
+    levels.into_iter().map(typical).collect()
+}
+
+/// A footnote that names the points that are drawn though they are invalid.
+pub fn doubtful(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
+    let several = ladder.series.len() > 1;
+    let named = ladder.series.iter().flat_map(|series| {
+        let invalid = series.points.iter().filter(|(_, summary)| !summary.valid);
+        invalid.map(move |(level, summary)| {
+            let name = left_out::name(&level.text(), summary);
+            match several {
+                true => format!("{} {name}", series.label),
+                false => name,
+            }
+        })
+    });
+    let named: Vec<String> = named.collect();
+    (ladder.shown == Shown::All)
+        .then(|| left_out::footnote(Text::Doubtful, &named, lang))
+        .flatten()
+}
+
+/// The column of a run's requests that a distribution is of.
+type Column = fn(&RunSample) -> &[f64];
+
+/// Shares of answers by TTFT and latency at the loads that several sides have; absent where
+/// requests are not known one by one.
+pub fn distributions(arms: &[Arm<'_>], lang: Lang) -> Option<Figure> {
+    let columns: [(Text, Column); 3] = [
+        (Text::Ttft, |run| {
+            run.series.as_ref().map_or(&[], |it| it.ttft_ms())
+        }),
+        (Text::Tpot, |run| {
+            run.series.as_ref().map_or(&[], |it| it.tpot_ms())
+        }),
+        (Text::E2e, |run| {
+            run.series.as_ref().map_or(&[], |it| it.e2e_ms())
+        }),
+    ];
+    let common = common_loads(arms);
+    let mut loads: Vec<&Point> = match common.len() {
+        0..=MOST_LOADS => common.iter().collect(),
+        n => vec![&common[0], &common[n / 2], &common[n - 1]],
+    };
+    loads.dedup();
+    let named = common.len() > 1;
+    let mut panels = Vec::new();
+    for load in &loads {
+        for (metric, column) in &columns {
+            let mut panel = shares(arms, load, *metric, *column, lang);
+            if panel.is_empty() {
+                continue;
+            }
+            if named {
+                panel.title = format!("{} – {load}", panel.title);
+            }
+            panels.push(panel);
+        }
+    }
+    if panels.is_empty() {
+        return None;
+    }
+    let mut footnotes = Vec::new();
+    let repeated = arms.iter().any(|arm| {
+        let at = |load: &&Point| arm.runs.iter().filter(|run| run.point == **load).count() > 1;
+        loads.iter().any(at)
+    });
+    if repeated {
+        footnotes.push(Text::Pooled.text(lang).to_owned());
+    }
+    if common.len() > loads.len() {
+        let values = [
+            ("shown", loads.len().to_string()),
+            ("count", number::count(common.len() as u64)),
+        ];
+        footnotes.push(Text::SomeLoads.with(lang, &values));
+    }
+    Some(Figure {
+        id: "distributions".to_owned(),
+        title: Text::Distributions.text(lang).to_owned(),
+        panels,
+        footnotes,
+        ..Figure::default()
+    })
+}
+
+/// Loads at which two sides or more know their requests, in the order of the first of them.
+fn common_loads(arms: &[Arm<'_>]) -> Vec<Point> {
+    let mut loads: Vec<&Point> = Vec::new();
+    let known = |run: &&RunSample| {
+        run.series
+            .as_ref()
+            .is_some_and(|it| !it.e2e_ms().is_empty())
+    };
+    for run in arms.iter().flat_map(|arm| arm.runs).filter(known) {
+        if !loads.contains(&&run.point) {
+            loads.push(&run.point);
+        }
+    }
+    let sides = |load: &Point| {
+        let has = |arm: &&Arm<'_>| arm.runs.iter().filter(known).any(|run| run.point == *load);
+        arms.iter().filter(has).count()
+    };
+    // Two runs at different loads are shown side by side all the same.
+    let alone = arms.iter().all(|arm| arm.runs.len() == 1);
+    let mut common: Vec<Point> = loads
+        .into_iter()
+        .filter(|load| sides(load) > 1 || alone)
+        .cloned()
+        .collect();
+    common.sort_by(|a, b| a.order(b));
+    common
+}
+
+fn shares(arms: &[Arm<'_>], load: &Point, metric: Text, column: Column, lang: Lang) -> Panel {
+    let samples: Vec<Vec<f64>> = (arms.iter())
+        .map(|arm| {
+            let runs = arm.runs.iter().filter(|run| run.point == *load);
+            let mut values: Vec<f64> = runs.flat_map(|run| column(run).iter().copied()).collect();
+            values.retain(|ms| ms.is_finite());
+            sort(&mut values);
+            values
+        })
+        .collect();
+    let all = || samples.iter().flatten().copied();
+    let least = all().filter(|ms| *ms > 0.0).fold(f64::INFINITY, f64::min);
+    let wide = all().fold(0.0, f64::max) / least > WIDE;
+    let unit = match wide {
+        true => TimeUnit::Milliseconds,
+        false => TimeUnit::of(all()),
+    };
+    let series = arms.iter().zip(&samples).enumerate();
+    let series = series.map(|(place, (arm, sample))| {
+        let steps = thin::cumulative(sample, thin::MOST).into_iter();
+        let steps = steps.map(|[ms, share]| [unit.of_ms(ms), 100.0 * share]);
+        Series {
+            name: arm.label.clone(),
+            colour: Colour::Nth(place),
+            shape: Shape::Step(steps.collect()),
+        }
+    });
+    Panel {
+        title: metric.text(lang).to_owned(),
+        x: Axis::new(
+            "",
+            unit.sign(),
+            if wide { Scale::Log } else { Scale::FromZero },
+        ),
+        y: Axis {
+            bounds: Some([0.0, 100.0]),
+            ..Axis::new(Text::ShareOfAnswers.text(lang), "%", Scale::FromZero)
+        },
+        series: series.filter(|it| !it.shape.is_empty()).collect(),
+        when_empty: Text::NoAnswers.text(lang).to_owned(),
+        ..Panel::default()
+    }
+}

@@ -1,0 +1,173 @@
+//! The figure of a comparison: each ratio to the baseline with its interval.
+
+use super::metric_name::metric_name;
+use crate::message::figures::FigureText as Text;
+use inferometer_analysis::compare::{Comparison, Metric, Row, Verdict};
+use inferometer_page::figure::{
+    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Range, Scale, Series, Shade, Shape,
+};
+use inferometer_page::number;
+use inferometer_text::Lang;
+use std::collections::BTreeMap;
+
+/// Up to so many loads have a panel each, with every metric.
+const MOST_PANELS: usize = 3;
+/// Most loads in the panel of a metric.
+const MOST_LOADS: usize = 60;
+/// Metrics that have a panel over the loads, beside the primary one.
+const USUAL: [Metric; 4] = [
+    Metric::OutputTokensPerS,
+    Metric::TtftMean,
+    Metric::TpotMean,
+    Metric::E2eMean,
+];
+
+/// Ratios with intervals, coloured by what they mean: for each group a panel for each load, or,
+/// where these are many, one for each of the usual metrics over all loads. `labels` names groups
+/// as legends do.
+pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: Lang) -> Figure {
+    let label = |group: &str| labels.get(group).map_or(group, String::as_str).to_owned();
+    let mut groups: Vec<&str> = Vec::new();
+    for row in &comparison.rows {
+        if !groups.contains(&row.group.as_str()) {
+            groups.push(&row.group);
+        }
+    }
+    let mut panels = Vec::new();
+    let mut left = 0;
+    for group in &groups {
+        let of_group = |row: &&Row| row.group == *group;
+        let rows: Vec<&Row> = comparison.rows.iter().filter(of_group).collect();
+        let loads: Vec<&[&Row]> = rows.chunk_by(|a, b| a.point == b.point).collect();
+        // Whose ratios these are stands over the axis, where a long name has room.
+        let side = match groups.len() {
+            1 => String::new(),
+            _ => label(group),
+        };
+        if loads.len() > MOST_PANELS {
+            panels.extend(over_loads(comparison, &rows, &side, lang));
+            left = left.max(loads.len().saturating_sub(MOST_LOADS));
+            continue;
+        }
+        for rows in loads {
+            let names = |row: &Row| metric_name(row.metric, lang);
+            let load = match rows[0].point.0.is_empty() {
+                true => label(group),
+                false => rows[0].point.to_string(),
+            };
+            panels.push(panel(comparison, [load, side.clone()], rows, names, lang));
+        }
+    }
+    if panels.is_empty() {
+        panels.push(panel(
+            comparison,
+            Default::default(),
+            &[],
+            |_| String::new(),
+            lang,
+        ));
+    }
+    let more = (left > 0).then(|| Text::MorePanels.with(lang, &[("count", left.to_string())]));
+    let reasons = comparison.reasons.iter().map(|reason| reason.text(lang));
+    let footnotes = more.into_iter().chain(reasons).collect();
+    // What the user named goes in last, so that braces in it are no places.
+    let baseline = ("baseline", label(&comparison.baseline));
+    Figure {
+        id: "ratios".to_owned(),
+        // Of several sides each stands over its own panels.
+        title: match groups.as_slice() {
+            [alone] => Text::RatiosOf.with(lang, &[baseline, ("side", label(alone))]),
+            _ => Text::Ratios.with(lang, &[baseline]),
+        },
+        panels,
+        footnotes,
+        ..Figure::default()
+    }
+}
+
+/// The primary metric and the usual ones at every load.
+fn over_loads(comparison: &Comparison, rows: &[&Row], side: &str, lang: Lang) -> Vec<Panel> {
+    let mut metrics: Vec<Metric> = Vec::new();
+    let primary = rows.iter().filter(|row| row.primary).map(|row| row.metric);
+    for metric in primary.chain(USUAL) {
+        if !metrics.contains(&metric) {
+            metrics.push(metric);
+        }
+    }
+    let names = |row: &Row| row.point.to_string();
+    let panels = metrics.into_iter().filter_map(|metric| {
+        let those = rows.iter().copied().filter(|row| row.metric == metric);
+        let those: Vec<&Row> = those.take(MOST_LOADS).collect();
+        let what = Text::OverLoads.with(lang, &[("metric", metric_name(metric, lang))]);
+        let titles = [what, side.to_owned()];
+        (!those.is_empty()).then(|| panel(comparison, titles, &those, names, lang))
+    });
+    panels.collect()
+}
+
+fn panel(
+    comparison: &Comparison,
+    [title, side]: [String; 2],
+    rows: &[&Row],
+    name: impl Fn(&Row) -> String,
+    lang: Lang,
+) -> Panel {
+    let drawable = |row: &&&Row| {
+        row.ratio
+            .is_some_and(|ratio| ratio > 0.0 && ratio.is_finite())
+    };
+    let rows: Vec<&Row> = rows.iter().filter(drawable).copied().collect();
+    let names = rows.iter().map(|row| name(row)).collect();
+    let series = [
+        (Verdict::Better, Text::Better, Colour::Good),
+        (Verdict::Worse, Text::Worse, Colour::Bad),
+        (Verdict::Same, Text::Same, Colour::Nth(0)),
+        (Verdict::Unknown, Text::Unknown, Colour::Quiet),
+    ];
+    let series = series
+        .into_iter()
+        .map(|(verdict, name, colour)| Series {
+            name: name.text(lang).to_owned(),
+            colour,
+            shape: Shape::Ranges(ranges(&rows, verdict)),
+        })
+        .filter(|series| !series.shape.is_empty())
+        .collect();
+    let margin = comparison.margin;
+    let shade = (margin > 0.0 && margin < 1.0).then(|| Shade {
+        from: 1.0 - margin,
+        to: 1.0 + margin,
+        label: Text::WithinMargin.with(lang, &[("margin", number::percent(margin))]),
+    });
+    Panel {
+        title,
+        x: Axis::new(Text::Ratio.text(lang), "", Scale::Log),
+        y: Axis::of_names(side, names),
+        series,
+        marks: vec![Mark {
+            on: On::X,
+            at: 1.0,
+            label: String::new(),
+            kind: MarkKind::Reference,
+        }],
+        shades: shade.into_iter().collect(),
+        when_empty: Text::NoData.text(lang).to_owned(),
+    }
+}
+
+fn ranges(rows: &[&Row], verdict: Verdict) -> Vec<Range> {
+    let rows = rows.iter().enumerate();
+    rows.filter(|(_, row)| row.verdict == verdict)
+        .filter_map(|(place, row)| {
+            Some(Range {
+                value: row.ratio.filter(|ratio| ratio.is_finite())?,
+                interval: row
+                    .low
+                    .zip(row.high)
+                    .map(|(low, high)| [low, high])
+                    .filter(|ends| ends.iter().all(|end| end.is_finite() && *end > 0.0)),
+                row: place,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,338 @@
+//! What pictures of a run need of its records, gathered in one pass: scalars of each request,
+//! and counts of what is too many to keep.
+
+use super::sketch::Sketch;
+use inferometer_analysis::concurrency::{InFlight, UnderWay};
+use inferometer_core::quantile::{quantile, sort};
+use inferometer_core::record::Record;
+use inferometer_core::thresholds::Thresholds;
+use inferometer_core::units::{Offset, Slim};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// Most bins of time; then pairs are joined.
+const MOST_BINS: usize = 1 << 16;
+/// First width of a bin, in nanoseconds.
+const FINEST: u64 = 10_000_000;
+/// Classes of gaps in an octave are `1 << BITS`.
+const BITS: u32 = 6;
+
+/// A run as its pictures see it.
+#[derive(Clone, Debug)]
+pub struct Course {
+    thresholds: Thresholds,
+    pub(super) rows: Vec<Row>,
+    pub(super) chunk_gaps: Gaps,
+    pub(super) token_gaps: Gaps,
+    tokens: Bins,
+    sketch: OnceLock<Sketch>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Row {
+    pub(super) start: Slim,
+    pub(super) sent: Slim,
+    pub(super) end: Slim,
+    pub(super) failed: bool,
+    pub(super) ttft: Slim,
+    pub(super) tpot: Slim,
+    pub(super) e2e: Slim,
+    pub(super) input: Option<u32>,
+    pub(super) output: Option<u32>,
+    pub(super) gap: Option<LargestGap>,
+}
+
+/// The largest gap of an answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LargestGap {
+    pub(super) at: Offset,
+    pub(super) ms: f64,
+    pub(super) stall: bool,
+}
+
+fn ms(span: Duration) -> f64 {
+    span.as_nanos() as f64 / 1e6
+}
+
+impl Course {
+    /// An empty one; the thresholds say what a stall is.
+    pub fn new(thresholds: &Thresholds) -> Self {
+        Course {
+            thresholds: thresholds.clone(),
+            rows: Vec::new(),
+            chunk_gaps: Gaps::default(),
+            token_gaps: Gaps::default(),
+            tokens: Bins::default(),
+            sketch: OnceLock::new(),
+        }
+    }
+
+    /// The same with all prepared that drawing will need: the costly part of many records.
+    pub fn prepared(self) -> Self {
+        self.sketch();
+        self
+    }
+
+    /// What is drawn of it.
+    pub(super) fn sketch(&self) -> &Sketch {
+        self.sketch.get_or_init(|| Sketch::of(self))
+    }
+
+    /// Takes a record; one of the warm-up leaves no trace.
+    pub fn add(&mut self, record: &Record) {
+        if record.warmup {
+            return;
+        }
+        self.sketch.take();
+        let done = record.is_done();
+        let of_stream =
+            |span: Option<Duration>| Slim::from(span.filter(|_| done && record.streamed));
+        self.add_tokens(record);
+        let gap = match done && record.streamed {
+            true => self.add_gaps(record),
+            false => None,
+        };
+        let over = done || record.failure().is_some();
+        self.rows.push(Row {
+            start: record.start().into(),
+            sent: record.sent.into(),
+            end: record.end.or(record.completed().filter(|_| over)).into(),
+            failed: record.failure().is_some(),
+            ttft: of_stream(record.ttft()),
+            tpot: of_stream(record.tpot()),
+            e2e: record.e2e().filter(|_| done).into(),
+            input: record.input_tokens(),
+            output: record.output_tokens().filter(|_| done),
+            gap,
+        });
+    }
+
+    /// Tokens by the time of their chunks; an answer that came whole counts at its end.
+    fn add_tokens(&mut self, record: &Record) {
+        let Some(tokens) = record.output_tokens() else {
+            return;
+        };
+        let chunks = &record.chunks.at;
+        if chunks.is_empty() {
+            let end = record.completed().or(record.end);
+            end.into_iter()
+                .for_each(|at| self.tokens.add(at, f64::from(tokens)));
+            return;
+        }
+        let each = f64::from(tokens) / chunks.len() as f64;
+        for &at in chunks {
+            self.tokens.add(at, each);
+        }
+    }
+
+    fn add_gaps(&mut self, record: &Record) -> Option<LargestGap> {
+        let gaps: Vec<f64> = record.gaps().map(ms).collect();
+        for &gap in &gaps {
+            self.chunk_gaps.add(gap, 1);
+        }
+        let counts = record.chunks.tokens.as_deref();
+        match counts.filter(|counts| counts.len() == record.chunks.len()) {
+            None => gaps.iter().for_each(|&gap| self.token_gaps.add(gap, 1)),
+            Some(counts) => {
+                let mut waiting = 0.0;
+                for (gap, &tokens) in gaps.iter().zip(counts.iter().skip(1)) {
+                    waiting += gap;
+                    if tokens > 0 {
+                        self.token_gaps
+                            .add(waiting / f64::from(tokens), u64::from(tokens));
+                        waiting = 0.0;
+                    }
+                }
+            }
+        }
+        let (place, &largest) = gaps.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
+        let may_stall =
+            gaps.len() >= self.thresholds.stall_gaps && largest >= self.thresholds.stall_floor_ms;
+        Some(LargestGap {
+            at: record.chunks.at[place + 1],
+            ms: largest,
+            stall: may_stall && {
+                let mut sorted = gaps;
+                sort(&mut sorted);
+                largest >= self.thresholds.stall_factor * quantile(&sorted, 0.5)?
+            },
+        })
+    }
+
+    /// What a stall is, in numbers: factor, least length in milliseconds, fewest gaps.
+    pub(super) fn stall(&self) -> (f64, f64, usize) {
+        let limits = &self.thresholds;
+        (
+            limits.stall_factor,
+            limits.stall_floor_ms,
+            limits.stall_gaps,
+        )
+    }
+
+    /// First begin and last end of a request; absent if nothing was sent.
+    pub(super) fn window(&self) -> Option<[Offset; 2]> {
+        let begins = self
+            .rows
+            .iter()
+            .filter_map(|row| row.sent.or(row.start).offset());
+        let ends = self
+            .rows
+            .iter()
+            .filter_map(|row| row.end.or(row.sent).offset());
+        let window = [begins.min()?, ends.max()?];
+        (window[1] > window[0]).then_some(window)
+    }
+
+    /// Output tokens a second in parts of equal length.
+    pub(super) fn tokens_per_s(&self, [from, to]: [Offset; 2], parts: usize) -> Vec<f64> {
+        let seconds = to.since(from).as_secs_f64() / parts as f64;
+        let sums = self.tokens.parts([from, to], parts);
+        sums.into_iter().map(|sum| sum / seconds).collect()
+    }
+
+    /// Mean number of requests under way in parts of equal length.
+    pub(super) fn in_flight(&self, [from, to]: [Offset; 2], parts: usize) -> Vec<f64> {
+        let under_way = self.rows.iter().filter_map(|row| {
+            Some(UnderWay {
+                from: row.sent.offset()?,
+                to: row.end.offset(),
+            })
+        });
+        InFlight::sweep(under_way).bins(from, to, parts)
+    }
+}
+
+/// Gaps counted by class, so that a run may have billions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gaps {
+    counts: Vec<u64>,
+    n: u64,
+}
+
+impl Gaps {
+    fn add(&mut self, ms: f64, times: u64) {
+        let class = class_of((ms * 1e6) as u64);
+        if self.counts.len() <= class {
+            self.counts.resize(class + 1, 0);
+        }
+        self.counts[class] += times;
+        self.n += times;
+    }
+
+    /// Upper end of each class in milliseconds, and the share of gaps up to it.
+    pub(super) fn cumulative(&self) -> Vec<[f64; 2]> {
+        let mut sum = 0;
+        let mut points = Vec::new();
+        for (class, &count) in self
+            .counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+        {
+            if points.is_empty() {
+                points.push([end_of(class) / 1e6, 0.0]);
+            }
+            sum += count;
+            points.push([end_of(class) / 1e6, sum as f64 / self.n as f64]);
+        }
+        points
+    }
+}
+
+/// Classes of equal ratio: the octave, then its parts. Below `1 << BITS` each number is one.
+fn class_of(nanos: u64) -> usize {
+    let octave = nanos.max(1).ilog2();
+    match octave.checked_sub(BITS) {
+        None => nanos as usize,
+        Some(shift) => ((u64::from(shift) << BITS) + (nanos >> shift)) as usize,
+    }
+}
+
+/// The number at which the next class begins.
+fn end_of(class: usize) -> f64 {
+    let shift = (class >> BITS).saturating_sub(1);
+    let part = class - (shift << BITS);
+    (part + 1) as f64 * 2f64.powi(shift as i32)
+}
+
+/// Amounts over time, in bins that double when a run is long.
+#[derive(Clone, Debug)]
+struct Bins {
+    width: u64,
+    sums: Vec<f64>,
+}
+
+impl Default for Bins {
+    fn default() -> Self {
+        Bins {
+            width: FINEST,
+            sums: Vec::new(),
+        }
+    }
+}
+
+impl Bins {
+    fn add(&mut self, at: Offset, amount: f64) {
+        while at.0 / self.width >= MOST_BINS as u64 {
+            self.sums = self.sums.chunks(2).map(|pair| pair.iter().sum()).collect();
+            self.width *= 2;
+        }
+        let bin = (at.0 / self.width) as usize;
+        if self.sums.len() <= bin {
+            self.sums.resize(bin + 1, 0.0);
+        }
+        self.sums[bin] += amount;
+    }
+
+    /// Amounts in parts of equal length; a bin that two parts share is divided.
+    fn parts(&self, [from, to]: [Offset; 2], parts: usize) -> Vec<f64> {
+        let before: Vec<f64> = std::iter::once(0.0)
+            .chain(self.sums.iter().scan(0.0, |sum, amount| {
+                *sum += amount;
+                Some(*sum)
+            }))
+            .collect();
+        let last = before.len() - 1;
+        let until = |at: f64| {
+            let place = at / self.width as f64;
+            let bin = (place as usize).min(last);
+            let next = before[(bin + 1).min(last)];
+            before[bin] + (place - bin as f64).min(1.0) * (next - before[bin])
+        };
+        let width = to.since(from).as_nanos() as f64 / parts as f64;
+        let edge = |part: usize| until(from.0 as f64 + part as f64 * width);
+        (0..parts).map(|part| edge(part + 1) - edge(part)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_of_gaps_are_fine_and_cover_every_length() {
+        for nanos in [0, 1, 63, 64, 65, 1_000, 12_345_678, u64::MAX / 2, u64::MAX] {
+            let class = class_of(nanos);
+            let end = end_of(class);
+            assert!(end >= nanos as f64, "{nanos}: {end}");
+            assert!(end <= nanos as f64 * 1.016 + 1.0, "{nanos}: {end}");
+            assert!(class < 1 << 13);
+        }
+    }
+
+    #[test]
+    fn amounts_stay_the_same_however_long_the_run() {
+        let mut bins = Bins::default();
+        for second in 0..100_000u64 {
+            bins.add(Offset(second * 1_000_000_000), 2.0);
+        }
+        assert!(bins.sums.len() <= MOST_BINS);
+        let parts = bins.parts([Offset(0), Offset(100_000_000_000_000)], 10);
+        assert_eq!(parts.len(), 10);
+        assert!((parts.iter().sum::<f64>() - 200_000.0).abs() < 10.0);
+        assert!(
+            parts.iter().all(|part| (part - 20_000.0).abs() < 10.0),
+            "{parts:?}"
+        );
+    }
+}

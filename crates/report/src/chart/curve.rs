@@ -1,0 +1,294 @@
+//! Trade-offs along a ladder: latency over throughput, and one user against all.
+
+use super::ladder::Ladder;
+use super::left_out;
+use super::level::Places;
+use super::metric_name::{MetricUnit, metric_name, unit_of};
+use crate::chart::Level;
+use crate::message::figures::FigureText as Text;
+use inferometer_analysis::compare::Metric;
+use inferometer_core::quantile::least_samples;
+use inferometer_core::summary::Summary;
+use inferometer_page::figure::thin;
+use inferometer_page::figure::time_unit::TimeUnit;
+use inferometer_page::figure::{
+    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
+};
+use inferometer_page::number;
+use inferometer_text::Lang;
+
+/// From this ratio of the largest to the least latency on, a curve is drawn by ratio.
+const WIDE: f64 = 30.0;
+
+/// What a curve of latency over throughput shows.
+#[derive(Clone, Debug)]
+pub struct Tradeoff<'a> {
+    /// The levels, each a point.
+    pub ladder: &'a Ladder<'a>,
+    /// The horizontal axis: a throughput.
+    pub rate: Metric,
+    pub latency: Latency,
+    /// Limit of the latency, as given (`ttft.p99=1s`) and in milliseconds.
+    pub objective: Option<(String, f64)>,
+    /// Throughput at the highest load that meets the objectives, in the unit of `rate`.
+    pub capacity: Option<f64>,
+    /// Lines for levels of one length, points for probes that differ in it.
+    pub shape: fn(Vec<Sample>) -> Shape,
+}
+
+/// A latency that is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Latency {
+    /// One of the usual ones.
+    Usual(Metric),
+    /// What an objective limits, at any percentile, as it is written: `ttft.p95=1s`.
+    Limited(String),
+}
+
+impl Latency {
+    fn of(&self, summary: &Summary) -> Option<f64> {
+        match self {
+            Latency::Usual(metric) => metric.of(summary),
+            Latency::Limited(objective) => {
+                let stated = &summary.slo.as_ref()?.objectives;
+                let found = stated.iter().find(|one| one.objective == *objective);
+                found?.value_ms
+            }
+        }
+    }
+
+    fn name(&self, lang: Lang) -> String {
+        match self {
+            Latency::Usual(metric) => metric_name(*metric, lang),
+            Latency::Limited(objective) => {
+                let (name, _) = objective.split_once('=').unwrap_or((objective, ""));
+                let (metric, p) = name.split_once('.').unwrap_or((name, ""));
+                format!("{} {p}", metric.to_uppercase())
+                    .trim_end()
+                    .to_owned()
+            }
+        }
+    }
+
+    /// The percentile that it is, where it is one of the tail.
+    fn tail(&self) -> Option<f64> {
+        let percent = match self {
+            Latency::Usual(metric) => metric.into_str().rsplit_once(".p")?.1,
+            Latency::Limited(objective) => objective.split_once('=')?.0.rsplit_once(".p")?.1,
+        };
+        percent.parse().ok().filter(|&percent: &f64| percent > 50.0)
+    }
+
+    fn unit(&self) -> MetricUnit {
+        match self {
+            Latency::Usual(metric) => unit_of(*metric),
+            Latency::Limited(_) => MetricUnit::Time,
+        }
+    }
+}
+
+/// Latency over throughput, with the objective and the capacity.
+pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
+    let of = |summary: &Summary| {
+        let pair = tradeoff.rate.of(summary).zip(tradeoff.latency.of(summary));
+        pair.filter(|(rate, latency)| rate.is_finite() && latency.is_finite())
+    };
+    let needed = tradeoff.latency.tail().and_then(least_samples);
+    let few = |summary: &Summary| needed.is_some_and(|least| summary.requests.ok < least);
+    let mut series = points(tradeoff.ladder, of, few, tradeoff.shape);
+    let limit = tradeoff.objective.as_ref().map(|(_, ms)| *ms);
+    let samples = series.iter().flat_map(samples_of);
+    let unit = TimeUnit::of(samples.filter_map(|sample| sample.y).chain(limit));
+    let (y_unit, time) = match tradeoff.latency.unit() {
+        MetricUnit::Time => (unit.sign(), unit),
+        MetricUnit::Sign(sign) => (sign, TimeUnit::Milliseconds),
+    };
+    for series in &mut series {
+        if let Shape::Line(samples) | Shape::Scatter(samples) = &mut series.shape {
+            let old = std::mem::take(samples);
+            *samples = old.into_iter().map(|sample| time.sample(sample)).collect();
+        }
+    }
+    // Beyond saturation latency grows without bound, and would leave the rest a flat line.
+    let known = || {
+        series
+            .iter()
+            .flat_map(samples_of)
+            .filter_map(|sample| sample.y)
+    };
+    let (least, most) = known().fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), y| {
+        (least.min(y), most.max(y))
+    });
+    let scale = match least > 0.0 && most / least > WIDE {
+        true => Scale::Log,
+        false => Scale::FromZero,
+    };
+    let mut marks = Vec::new();
+    if let Some((objective, ms)) = &tradeoff.objective {
+        marks.push(Mark {
+            on: On::Y,
+            at: time.of_ms(*ms),
+            label: Text::Objective.with(lang, &[("objective", objective.clone())]),
+            kind: MarkKind::Objective,
+        });
+    }
+    let x_unit = match unit_of(tradeoff.rate) {
+        MetricUnit::Sign(sign) => sign,
+        MetricUnit::Time => "ms",
+    };
+    if let Some(at) = tradeoff.capacity.filter(|at| at.is_finite()) {
+        let value = format!("{} {x_unit}", number::brief(at));
+        marks.push(Mark {
+            on: On::X,
+            at,
+            label: Text::Capacity.with(lang, &[("value", value)]),
+            kind: MarkKind::Capacity,
+        });
+    }
+    marks.retain(|mark| mark.at.is_finite());
+    let panel = Panel {
+        x: Axis::new(metric_name(tradeoff.rate, lang), x_unit, Scale::FromZero),
+        y: Axis::new(tradeoff.latency.name(lang), y_unit, scale),
+        series,
+        marks,
+        when_empty: Text::NoData.text(lang).to_owned(),
+        ..Panel::default()
+    };
+    let mut footnotes = footnotes(tradeoff.ladder, lang);
+    let drawn = tradeoff
+        .ladder
+        .series
+        .iter()
+        .flat_map(|series| &series.points);
+    let mut drawn = drawn.filter(|(_, summary)| tradeoff.ladder.shown.takes(summary));
+    if let Some(least) = needed.filter(|_| drawn.any(|(_, summary)| few(summary))) {
+        footnotes.push(Text::FewSamples.with(lang, &[("least", number::count(least))]));
+    }
+    Figure {
+        id: "throughput-latency".to_owned(),
+        title: Text::ThroughputLatency.text(lang).to_owned(),
+        panels: vec![panel],
+        footnotes,
+        ..Figure::default()
+    }
+}
+
+/// Tokens a second of one user against those of all, with the points that none beats in both.
+pub fn pareto(ladder: &Ladder<'_>, lang: Lang) -> Figure {
+    let of = |summary: &Summary| {
+        let user = summary.speed.per_user_tokens_per_s.map(|speed| speed.mean);
+        user.zip(summary.throughput.output_tokens_per_s)
+            .filter(|(user, all)| user.is_finite() && all.is_finite())
+    };
+    let mut series = points(ladder, of, |_| false, Shape::Scatter);
+    let mut found: Vec<[f64; 2]> = series
+        .iter()
+        .flat_map(samples_of)
+        .filter_map(|sample| Some([sample.x, sample.y?]))
+        .collect();
+    let front = front(&mut found);
+    if front.len() > 1 {
+        let samples = front.iter().map(|&[x, y]| Sample::new(x, Some(y)));
+        let front = Series {
+            name: Text::ParetoFront.text(lang).to_owned(),
+            colour: Colour::Quiet,
+            shape: Shape::Line(samples.collect()),
+        };
+        series.insert(0, front);
+    }
+    let panel = Panel {
+        x: Axis::new(Text::PerUser.text(lang), "tok/s", Scale::FromZero),
+        y: Axis::new(Text::OutputThroughput.text(lang), "tok/s", Scale::FromZero),
+        series,
+        when_empty: Text::NoData.text(lang).to_owned(),
+        ..Panel::default()
+    };
+    Figure {
+        id: "pareto".to_owned(),
+        title: Text::Pareto.text(lang).to_owned(),
+        panels: vec![panel],
+        footnotes: footnotes(ladder, lang),
+        ..Figure::default()
+    }
+}
+
+fn samples_of(series: &Series) -> &[Sample] {
+    match &series.shape {
+        Shape::Line(samples) | Shape::Scatter(samples) => samples,
+        _ => &[],
+    }
+}
+
+/// A labelled point for each level, the lowest first; starred where there are too few samples.
+fn points(
+    ladder: &Ladder<'_>,
+    of: impl Fn(&Summary) -> Option<(f64, f64)>,
+    few: impl Fn(&Summary) -> bool,
+    shape: fn(Vec<Sample>) -> Shape,
+) -> Vec<Series> {
+    let alone = ladder.series.len() == 1;
+    let all = ladder.series.iter().enumerate();
+    all.map(|(number, series)| {
+        let mut shown: Vec<&(Level, &Summary)> = (series.points.iter())
+            .filter(|(_, summary)| ladder.shown.takes(summary))
+            .collect();
+        shown.sort_by(|a, b| a.0.order(&b.0));
+        let samples = shown.into_iter().filter_map(|(level, summary)| {
+            let (x, y) = of(summary)?;
+            let star = if few(summary) { "*" } else { "" };
+            Some(Sample::new(x, Some(y)).labelled(format!("{}{star}", level.text())))
+        });
+        Series {
+            name: if alone {
+                String::new()
+            } else {
+                series.label.clone()
+            },
+            colour: Colour::Nth(number),
+            shape: shape(thin::course(samples.collect(), thin::MOST)),
+        }
+    })
+    .collect()
+}
+
+/// The points that no other beats in both, from left to right.
+fn front(points: &mut [[f64; 2]]) -> Vec<[f64; 2]> {
+    points.sort_by(|a, b| b[0].total_cmp(&a[0]).then(b[1].total_cmp(&a[1])));
+    let mut best = f64::NEG_INFINITY;
+    let mut front: Vec<[f64; 2]> = Vec::new();
+    for &point in points.iter() {
+        if point[1] > best {
+            best = point[1];
+            front.push(point);
+        }
+    }
+    front.reverse();
+    front
+}
+
+fn footnotes(ladder: &Ladder<'_>, lang: Lang) -> Vec<String> {
+    let places = Places::new(ladder, lang);
+    let left_out = left_out::footnote(Text::LeftOut, &places.left_out, lang);
+    let level = places.axis_title();
+    let labels = Text::LabelsAre.with(lang, &[("axis", level)]);
+    std::iter::once(labels).chain(left_out).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_front_holds_what_nothing_beats_in_both() {
+        let mut points = vec![
+            [1.0, 9.0],
+            [2.0, 8.0],
+            [2.0, 5.0],
+            [3.0, 8.0],
+            [0.5, 3.0],
+            [4.0, 1.0],
+        ];
+        assert_eq!(front(&mut points), [[1.0, 9.0], [3.0, 8.0], [4.0, 1.0]]);
+        assert_eq!(front(&mut []), <[[f64; 2]; 0]>::default());
+    }
+}

@@ -1,0 +1,456 @@
+//! Figures of a ladder: the same work at rising load, for one engine or several.
+
+use super::left_out::{self, Shown};
+use super::level::Places;
+use crate::chart::Level;
+use crate::findings::Knee;
+use crate::message::figures::FigureText as Text;
+use inferometer_core::summary::{Distribution, Summary};
+use inferometer_page::figure::thin;
+use inferometer_page::figure::time_unit::TimeUnit;
+use inferometer_page::figure::{
+    Colour, Figure, Mark, MarkKind, On, Panel, Sample, Series, Shade, Shape,
+};
+use inferometer_page::number;
+use inferometer_text::Lang;
+
+/// Levels of load and what was measured at them.
+#[derive(Clone, Debug, Default)]
+pub struct Ladder<'a> {
+    /// What a level is: `concurrency`, `rate`, or the name of another axis.
+    pub axis: String,
+    /// One for each engine or configuration.
+    pub series: Vec<LadderSeries<'a>>,
+    pub shown: Shown,
+    /// The highest level that meets the objectives.
+    pub capacity: Option<f64>,
+}
+
+/// One line of a ladder.
+#[derive(Clone, Debug)]
+pub struct LadderSeries<'a> {
+    /// Its name in the legend; [`legend`] makes one from tags.
+    pub label: String,
+    /// Levels in the order of the ladder, and their numbers.
+    pub points: Vec<(Level, &'a Summary)>,
+    /// Where throughput hardly rises any more.
+    pub knee: Option<Knee>,
+}
+
+/// A legend from the tags of a run: `MindIE (910B4 8×32G)`; else its label.
+pub fn legend(summary: &Summary) -> String {
+    let tag = |key: &str| summary.tags.get(key).filter(|value| !value.is_empty());
+    let engine = tag("engine").or(summary.label.as_ref());
+    let says_cards = |name: &String| name.contains(['×', '*']);
+    let cards = tag("cards").filter(|_| !engine.is_some_and(says_cards));
+    let device = match (tag("device"), cards) {
+        (Some(device), Some(cards)) if !device.contains(['×', 'x', '*']) => {
+            Some(format!("{device} ×{cards}"))
+        }
+        (Some(device), _) => Some(device.clone()),
+        (None, Some(cards)) => Some(format!("×{cards}")),
+        (None, None) => None,
+    };
+    match (engine, device) {
+        (Some(engine), Some(device)) => format!("{engine} ({device})"),
+        (Some(engine), None) => engine.clone(),
+        (None, device) => device.unwrap_or_default(),
+    }
+}
+
+/// What is drawn over the levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Drawn {
+    Duration,
+    Qps,
+    Throughput,
+    Latency,
+    P50,
+    P90,
+    Ttft,
+    Tpot,
+    Failed,
+    FailedCount,
+}
+
+impl Drawn {
+    fn title(self, lang: Lang) -> String {
+        let mean = |of: Text| Text::MeanOf.with(lang, &[("metric", of.text(lang).to_owned())]);
+        let percentile = |p: &str| {
+            let e2e = Text::E2e.text(lang).to_owned();
+            let values = [("metric", e2e), ("p", p.to_owned())];
+            Text::PercentileOf.with(lang, &values)
+        };
+        match self {
+            Drawn::Duration => Text::Duration.text(lang).to_owned(),
+            Drawn::Qps => Text::RequestThroughput.text(lang).to_owned(),
+            Drawn::Throughput => Text::OutputThroughput.text(lang).to_owned(),
+            Drawn::Latency => mean(Text::E2e),
+            Drawn::P50 => percentile("p50"),
+            Drawn::P90 => percentile("p90"),
+            Drawn::Ttft => mean(Text::Ttft),
+            Drawn::Tpot => mean(Text::Tpot),
+            Drawn::Failed => Text::FailedShare.text(lang).to_owned(),
+            Drawn::FailedCount => Text::FailedCount.text(lang).to_owned(),
+        }
+    }
+
+    /// Value and interval; times in milliseconds.
+    fn of(self, summary: &Summary) -> (Option<f64>, Option<[f64; 2]>) {
+        let rate = &summary.throughput;
+        type Of = fn(&Distribution) -> (f64, Option<[f64; 2]>);
+        let time = |sample: Option<Distribution>, of: Of| {
+            let found = sample.as_ref().map(of);
+            (found.map(|found| found.0), found.and_then(|found| found.1))
+        };
+        let latency = &summary.latency;
+        let e2e = |of: Of| time(latency.e2e_ms, of);
+        let mean: Of = |sample| (sample.mean, sample.mean_interval);
+        match self {
+            Drawn::Duration => (summary.window_s.map(|seconds| 1e3 * seconds), None),
+            Drawn::Qps => (rate.requests_per_s, rate.requests_per_s_interval),
+            Drawn::Throughput => (rate.output_tokens_per_s, rate.output_tokens_per_s_interval),
+            Drawn::Latency => e2e(mean),
+            Drawn::Ttft => time(latency.ttft_ms, mean),
+            Drawn::Tpot => time(latency.tpot_ms, mean),
+            Drawn::P50 => e2e(|sample| (sample.p50, sample.p50_interval)),
+            Drawn::P90 => e2e(|sample| (sample.p90, None)),
+            Drawn::Failed => (failed_percent(summary), None),
+            Drawn::FailedCount => (ended(summary).map(|_| summary.requests.failed as f64), None),
+        }
+    }
+
+    fn is_time(self) -> bool {
+        matches!(
+            self,
+            Drawn::Duration | Drawn::Latency | Drawn::P50 | Drawn::P90 | Drawn::Ttft | Drawn::Tpot
+        )
+    }
+
+    fn unit(self) -> &'static str {
+        match self {
+            Drawn::Qps => "req/s",
+            Drawn::Throughput => "tok/s",
+            Drawn::Failed => "%",
+            _ => "",
+        }
+    }
+}
+
+/// Requests that ended; absent if none did, or nothing is known of them.
+fn ended(summary: &Summary) -> Option<f64> {
+    let accounts = summary.requests;
+    let ended = accounts.ok + accounts.failed + accounts.cut;
+    (ended > 0).then_some(ended as f64)
+}
+
+/// Failed requests in percent of those that ended.
+fn failed_percent(summary: &Summary) -> Option<f64> {
+    Some(100.0 * summary.requests.failed as f64 / ended(summary)?)
+}
+
+/// The six panels: duration, QPS, latency, throughput, p50 and p90 over the levels.
+pub fn sheet(ladder: &Ladder<'_>, lang: Lang) -> Figure {
+    let title = match ladder.axis.as_str() {
+        "concurrency" | "rate" => Text::Ladder.text(lang).to_owned(),
+        other => Text::OverAxis.with(lang, &[("axis", other.to_owned())]),
+    };
+    let drawn = [
+        Drawn::Duration,
+        Drawn::Qps,
+        Drawn::Latency,
+        Drawn::Throughput,
+        Drawn::P50,
+        Drawn::P90,
+    ];
+    figure("ladder", title, ladder, &drawn, lang)
+}
+
+/// The failure panel: share and number of failed requests over the levels.
+pub fn failures(ladder: &Ladder<'_>, lang: Lang) -> Figure {
+    let drawn = [Drawn::Failed, Drawn::FailedCount];
+    // A level is often INVALID because of its failures, which are the point here.
+    let ladder = Ladder {
+        shown: Shown::All,
+        ..ladder.clone()
+    };
+    figure(
+        "ladder-failures",
+        Text::LadderFailures.text(lang).to_owned(),
+        &ladder,
+        &drawn,
+        lang,
+    )
+}
+
+/// Several engines: QPS, latency, throughput, TTFT, TPOT and failures over the levels.
+pub fn overlay(ladder: &Ladder<'_>, lang: Lang) -> Figure {
+    let drawn = [
+        Drawn::Qps,
+        Drawn::Latency,
+        Drawn::Throughput,
+        Drawn::Ttft,
+        Drawn::Tpot,
+        Drawn::Failed,
+    ];
+    let title = Text::Overlay.text(lang).to_owned();
+    figure("overlay", title, ladder, &drawn, lang)
+}
+
+/// QPS and throughput divided by the number of cards; absent where no run tags `cards`.
+pub fn overlay_per_card(ladder: &Ladder<'_>, lang: Lang) -> Option<Figure> {
+    let with_cards = |series: &&LadderSeries<'_>| cards(series).is_some();
+    if !ladder.series.iter().any(|series| with_cards(&series)) {
+        return None;
+    }
+    let places = Places::new(ladder, lang);
+    let panels = [Drawn::Qps, Drawn::Throughput]
+        .map(|drawn| {
+            let samples = |series: &LadderSeries<'_>| match cards(series) {
+                Some(cards) => places.samples(series, ladder.shown, |summary| {
+                    let (value, interval) = drawn.of(summary);
+                    let each = |ends: [f64; 2]| ends.map(|end| end / cards);
+                    (value.map(|value| value / cards), interval.map(each))
+                }),
+                None => Vec::new(),
+            };
+            let lines = lines(ladder, samples);
+            let title = Text::PerCard.with(lang, &[("metric", drawn.title(lang))]);
+            places.panel(title, drawn.unit(), lines, lang)
+        })
+        .to_vec();
+    let unknown: Vec<String> = ladder
+        .series
+        .iter()
+        .filter(|series| cards(series).is_none())
+        .map(|series| series.label.clone())
+        .collect();
+    let mut footnotes = footnotes(ladder, &places, &panels, lang);
+    footnotes.extend(left_out::footnote(Text::NoCards, &unknown, lang));
+    Some(Figure {
+        id: "overlay-per-card".to_owned(),
+        title: match ladder.series.as_slice() {
+            [_] => Text::LadderPerCard,
+            _ => Text::OverlayPerCard,
+        }
+        .text(lang)
+        .to_owned(),
+        panels,
+        footnotes,
+        ..Figure::default()
+    })
+}
+
+/// The number of cards that the runs of a series tag.
+fn cards(series: &LadderSeries<'_>) -> Option<f64> {
+    series
+        .points
+        .iter()
+        .find_map(|(_, summary)| cards_of(summary))
+}
+
+/// The number of cards that a run tags.
+pub(crate) fn cards_of(summary: &Summary) -> Option<f64> {
+    let cards: f64 = summary.tags.get("cards")?.trim().parse().ok()?;
+    (cards.is_finite() && cards >= 1.0).then_some(cards)
+}
+
+fn figure(id: &str, title: String, ladder: &Ladder<'_>, drawn: &[Drawn], lang: Lang) -> Figure {
+    let places = Places::new(ladder, lang);
+    let panels: Vec<Panel> = drawn
+        .iter()
+        .map(|&drawn| {
+            let own = |series: &LadderSeries<'_>| {
+                places.samples(series, ladder.shown, |summary| drawn.of(summary))
+            };
+            let mut lines = lines(ladder, own);
+            let mut unit = drawn.unit();
+            if drawn.is_time() {
+                let time = TimeUnit::of_samples(lines.iter().flat_map(line_samples));
+                unit = time.sign();
+                for line in &mut lines {
+                    if let Shape::Line(samples) = &mut line.shape {
+                        let old = std::mem::take(samples);
+                        *samples = old.into_iter().map(|sample| time.sample(sample)).collect();
+                    }
+                }
+            }
+            let mut panel = places.panel(drawn.title(lang), unit, lines, lang);
+            if matches!(drawn, Drawn::Qps | Drawn::Throughput) {
+                panel.marks = marks(ladder, &places, lang);
+                panel.shades = shades(ladder, &places);
+            }
+            panel
+        })
+        .collect();
+    let footnotes = footnotes(ladder, &places, &panels, lang);
+    Figure {
+        id: id.to_owned(),
+        title: match &ladder.series[..] {
+            [alone] if !alone.label.is_empty() => format!("{title} – {}", alone.label),
+            _ => title,
+        },
+        panels,
+        footnotes,
+        ..Figure::default()
+    }
+}
+
+fn line_samples(series: &Series) -> &[Sample] {
+    match &series.shape {
+        Shape::Line(samples) => samples,
+        _ => &[],
+    }
+}
+
+fn lines<'a>(
+    ladder: &Ladder<'a>,
+    samples: impl Fn(&LadderSeries<'a>) -> Vec<Sample>,
+) -> Vec<Series> {
+    let alone = ladder.series.len() == 1;
+    let series = ladder.series.iter().enumerate();
+    series
+        .map(|(number, series)| Series {
+            name: if alone {
+                String::new()
+            } else {
+                series.label.clone()
+            },
+            colour: Colour::Nth(number),
+            shape: Shape::Line(thin::course(samples(series), thin::MOST)),
+        })
+        .collect()
+}
+
+fn marks(ladder: &Ladder<'_>, places: &Places, lang: Lang) -> Vec<Mark> {
+    if !places.names.is_empty() {
+        return Vec::new();
+    }
+    let mark = |at: Option<f64>, text: Text, kind| {
+        let at = at.filter(|at| at.is_finite())?;
+        Some(Mark {
+            on: On::X,
+            at,
+            label: text.with(lang, &[("value", Level::Number(at).text())]),
+            kind,
+        })
+    };
+    let knee = mark(
+        lone_knee(ladder).map(|knee| knee.about()),
+        Text::Knee,
+        MarkKind::Knee,
+    );
+    let capacity = mark(ladder.capacity, Text::Capacity, MarkKind::Capacity);
+    knee.into_iter().chain(capacity).collect()
+}
+
+/// The measured levels between which the knee of a lone ladder lies.
+fn shades(ladder: &Ladder<'_>, places: &Places) -> Vec<Shade> {
+    let knee = lone_knee(ladder).filter(|_| places.names.is_empty());
+    let shade = |knee: Knee| Shade {
+        from: knee.low,
+        to: knee.high,
+        label: String::new(),
+    };
+    knee.map(shade).into_iter().collect()
+}
+
+/// The knee where one mark can say whose it is.
+fn lone_knee(ladder: &Ladder<'_>) -> Option<Knee> {
+    match ladder.series.as_slice() {
+        [alone] => alone.knee,
+        _ => None,
+    }
+}
+
+/// What is to be known of the knees.
+fn knees(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
+    if lone_knee(ladder).is_some() {
+        return Some(Text::KneeIs.text(lang).to_owned());
+    }
+    let text = |level: f64| Level::Number(level).text();
+    let known = ladder.series.iter().filter_map(|series| {
+        let knee = series.knee?;
+        let values = [
+            ("value", text(knee.about())),
+            ("low", text(knee.low)),
+            ("high", text(knee.high)),
+            ("name", series.label.clone()),
+        ];
+        Some(Text::KneeOf.with(lang, &values))
+    });
+    left_out::footnote(Text::Knees, &known.collect::<Vec<_>>(), lang)
+}
+
+fn footnotes(ladder: &Ladder<'_>, places: &Places, panels: &[Panel], lang: Lang) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(mean_lengths(ladder, lang));
+    let samples = || {
+        panels
+            .iter()
+            .flat_map(|panel| panel.series.iter().flat_map(line_samples))
+    };
+    if samples().any(|sample| sample.interval.is_some()) {
+        notes.push(Text::Intervals.text(lang).to_owned());
+    }
+    let rising = Drawn::Throughput.title(lang);
+    if panels.iter().any(|panel| panel.title == rising) {
+        notes.extend(knees(ladder, lang));
+    }
+    notes.extend(left_out::footnote(Text::LeftOut, &places.left_out, lang));
+    let longest = ladder.series.iter().map(|series| series.points.len()).max();
+    if let Some(count) = longest.filter(|&count| count > thin::MOST) {
+        let values = [
+            ("most", number::count(thin::MOST as u64)),
+            ("count", number::count(count as u64)),
+        ];
+        notes.push(Text::Thinned.with(lang, &values));
+    }
+    notes
+}
+
+/// Lengths of series that differ by more than this share are not those of one work.
+const SAME_LENGTH: f64 = 0.05;
+
+/// Mean lengths over all requests of all series that know them, as tables have them; absent
+/// where series differ.
+fn mean_lengths(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
+    let mean = |of: fn(&Summary) -> Option<f64>| {
+        let of_series = |series: &LadderSeries<'_>| -> Vec<(f64, f64)> {
+            (series.points.iter())
+                .filter(|(_, summary)| ladder.shown.takes(summary))
+                .filter_map(|(_, summary)| Some((of(summary)?, summary.requests.ok as f64)))
+                .filter(|(length, _)| length.is_finite())
+                .collect()
+        };
+        let known: Vec<Vec<(f64, f64)>> = ladder.series.iter().map(of_series).collect();
+        let means: Vec<f64> = known.iter().filter_map(|known| weighted(known)).collect();
+        let (least, most) = (means.iter()).fold((f64::INFINITY, 0.0), |(least, most), &mean| {
+            (mean.min(least), mean.max(most))
+        });
+        let alike = !means.is_empty() && least >= (1.0 - SAME_LENGTH) * most;
+        weighted(&known.concat()).filter(|_| alike)
+    };
+    let values = [
+        (
+            "input",
+            number::mean(mean(|summary| summary.tokens.input_mean)?),
+        ),
+        (
+            "output",
+            number::mean(mean(|summary| summary.tokens.output_mean)?),
+        ),
+    ];
+    Some(Text::MeanLengths.with(lang, &values))
+}
+
+/// The mean of values by their weights; of values whose weights nobody knows, their mean.
+fn weighted(values: &[(f64, f64)]) -> Option<f64> {
+    let weights: f64 = values.iter().map(|(_, weight)| weight).sum();
+    let sum: f64 = values.iter().map(|(value, weight)| value * weight).sum();
+    match weights > 0.0 {
+        true => Some(sum / weights),
+        false => (!values.is_empty())
+            .then(|| values.iter().map(|(value, _)| value).sum::<f64>() / values.len() as f64),
+    }
+}

@@ -1,0 +1,172 @@
+//! Levels of load, and where they lie on the axis of a ladder.
+
+use super::ladder::{Ladder, LadderSeries};
+use super::left_out::{self, Shown};
+use crate::message::figures::FigureText as Text;
+use inferometer_core::summary::Summary;
+use inferometer_page::figure::{Axis, Panel, Sample, Scale, Series};
+use inferometer_page::number;
+use inferometer_text::Lang;
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Level {
+    /// A number, as a concurrency.
+    Number(f64),
+    /// A name, as `0-enable-64`.
+    Name(String),
+}
+
+impl Level {
+    /// By size; names stay in the order that they came in.
+    pub(super) fn order(&self, other: &Level) -> Ordering {
+        match (self, other) {
+            (Level::Number(a), Level::Number(b)) => a.total_cmp(b),
+            _ => Ordering::Equal,
+        }
+    }
+
+    pub fn text(&self) -> String {
+        match self {
+            Level::Number(value) => number::whole_or_brief(*value),
+            Level::Name(name) => name.clone(),
+        }
+    }
+}
+
+/// Where the levels of a ladder lie.
+pub(super) struct Places {
+    axis: Axis,
+    /// Place of each name, where not all levels are numbers.
+    pub(super) names: HashMap<String, usize>,
+    pub(super) left_out: Vec<String>,
+}
+
+/// Levels from this ratio on are drawn by ratio.
+const BY_RATIO: f64 = 12.0;
+
+impl Places {
+    pub(super) fn new(ladder: &Ladder<'_>, lang: Lang) -> Self {
+        let (title, unit) = axis_name(&ladder.axis, lang);
+        let levels = || ladder.series.iter().flat_map(|series| &series.points);
+        let numbers: Option<Vec<f64>> = levels()
+            .map(|(level, _)| match level {
+                Level::Number(value) if value.is_finite() => Some(*value),
+                _ => None,
+            })
+            .collect();
+        let several = ladder.series.len() > 1;
+        let left_out = ladder
+            .series
+            .iter()
+            .flat_map(|series| series.points.iter().map(move |point| (series, point)))
+            .filter(|(_, (_, summary))| !ladder.shown.takes(summary))
+            .map(|(series, (level, summary))| {
+                let name = left_out::name(&level.text(), summary);
+                if several {
+                    format!("{} {name}", series.label)
+                } else {
+                    name
+                }
+            })
+            .collect();
+        let mut names = HashMap::new();
+        let axis = match numbers {
+            Some(mut numbers) => {
+                numbers.sort_by(f64::total_cmp);
+                numbers.dedup();
+                let scale = by_ratio(numbers.iter().copied());
+                Axis {
+                    ticks_at: numbers,
+                    ..Axis::new(title, unit, scale)
+                }
+            }
+            None => {
+                let mut order = Vec::new();
+                for (level, _) in levels() {
+                    let next = order.len();
+                    if let Entry::Vacant(place) = names.entry(level.text()) {
+                        order.push(place.key().clone());
+                        place.insert(next);
+                    }
+                }
+                Axis::of_names(title, order)
+            }
+        };
+        Places {
+            axis,
+            names,
+            left_out,
+        }
+    }
+
+    pub(super) fn axis_title(&self) -> String {
+        self.axis.caption()
+    }
+
+    fn at(&self, level: &Level) -> f64 {
+        match level {
+            Level::Number(value) if self.names.is_empty() => *value,
+            level => self.names.get(&level.text()).copied().unwrap_or_default() as f64,
+        }
+    }
+
+    pub(super) fn samples(
+        &self,
+        series: &LadderSeries<'_>,
+        shown: Shown,
+        of: impl Fn(&Summary) -> (Option<f64>, Option<[f64; 2]>),
+    ) -> Vec<Sample> {
+        let points = series
+            .points
+            .iter()
+            .filter(|(_, summary)| shown.takes(summary));
+        let mut samples: Vec<Sample> = points
+            .map(|(level, summary)| {
+                let (value, interval) = of(summary);
+                Sample::new(self.at(level), value).between(interval)
+            })
+            .collect();
+        samples.sort_by(|a, b| a.x.total_cmp(&b.x));
+        samples
+    }
+
+    pub(super) fn panel(
+        &self,
+        title: String,
+        unit: &str,
+        series: Vec<Series>,
+        lang: Lang,
+    ) -> Panel {
+        Panel {
+            title,
+            x: self.axis.clone(),
+            y: Axis::new("", unit, Scale::FromZero),
+            series,
+            when_empty: Text::NoData.text(lang).to_owned(),
+            ..Panel::default()
+        }
+    }
+}
+
+/// How levels lie on an axis: by ratio where they are far apart.
+pub(super) fn by_ratio(levels: impl Iterator<Item = f64>) -> Scale {
+    let (least, most) = levels.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), level| {
+        (least.min(level), most.max(level))
+    });
+    match least > 0.0 && most / least >= BY_RATIO {
+        true => Scale::Log,
+        false => Scale::FromZero,
+    }
+}
+
+/// The name of an axis of load, and its unit.
+pub(crate) fn axis_name(axis: &str, lang: Lang) -> (String, &'static str) {
+    match axis {
+        "concurrency" => (Text::Concurrency.text(lang).to_owned(), ""),
+        "rate" => (Text::Rate.text(lang).to_owned(), "req/s"),
+        other => (other.to_owned(), ""),
+    }
+}

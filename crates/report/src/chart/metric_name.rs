@@ -1,0 +1,64 @@
+//! Metrics of the summary by name and unit.
+
+use crate::message::figures::FigureText as Text;
+use inferometer_analysis::compare::Metric;
+use inferometer_text::Lang;
+
+/// The name of a metric of the summary.
+pub(crate) fn metric_name(metric: Metric, lang: Lang) -> String {
+    let of = |base: Text, p: Option<&str>| match p {
+        None => Text::MeanOf.with(lang, &[("metric", base.text(lang).to_owned())]),
+        Some(p) => {
+            let values = [("metric", base.text(lang).to_owned()), ("p", p.to_owned())];
+            Text::PercentileOf.with(lang, &values)
+        }
+    };
+    match metric {
+        Metric::OutputTokensPerS => Text::OutputThroughput.text(lang).to_owned(),
+        Metric::RequestsPerS => Text::RequestThroughput.text(lang).to_owned(),
+        Metric::TotalTokensPerS => Text::TotalThroughput.text(lang).to_owned(),
+        Metric::Goodput => Text::Goodput.text(lang).to_owned(),
+        Metric::TtftMean => of(Text::Ttft, None),
+        Metric::TtftP50 => of(Text::Ttft, Some("p50")),
+        Metric::TtftP99 => of(Text::Ttft, Some("p99")),
+        Metric::TpotMean => of(Text::Tpot, None),
+        Metric::TpotP50 => of(Text::Tpot, Some("p50")),
+        Metric::TpotP99 => of(Text::Tpot, Some("p99")),
+        Metric::E2eMean => of(Text::E2e, None),
+        Metric::E2eP50 => of(Text::E2e, Some("p50")),
+        Metric::E2eP99 => of(Text::E2e, Some("p99")),
+        Metric::MaxGapP99 => of(Text::MaxGap, Some("p99")),
+    }
+}
+
+/// The name and the unit of what stands at a place of the summary; the place itself where it has
+/// no name.
+pub(crate) fn name_and_unit(path: &str, lang: Lang) -> (String, &'static str) {
+    match path.parse::<Metric>() {
+        Ok(metric) => {
+            let unit = match unit_of(metric) {
+                MetricUnit::Sign(sign) => sign,
+                MetricUnit::Time => "ms",
+            };
+            (metric_name(metric, lang), unit)
+        }
+        Err(_) => (path.to_owned(), ""),
+    }
+}
+
+/// Whether a metric is a time, in milliseconds; else its unit.
+pub(crate) fn unit_of(metric: Metric) -> MetricUnit {
+    match metric {
+        Metric::OutputTokensPerS | Metric::TotalTokensPerS => MetricUnit::Sign("tok/s"),
+        Metric::RequestsPerS | Metric::Goodput => MetricUnit::Sign("req/s"),
+        _ => MetricUnit::Time,
+    }
+}
+
+/// The unit of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MetricUnit {
+    /// Milliseconds, or seconds where they read better.
+    Time,
+    Sign(&'static str),
+}

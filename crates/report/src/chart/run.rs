@@ -1,0 +1,346 @@
+//! Figures of one run: distributions, the course of time, every request, gaps between tokens.
+
+use super::course::Course;
+use super::sketch::Sketch;
+use crate::message::figures::FigureText as Text;
+use inferometer_core::quantile::least_samples;
+use inferometer_core::scenario::SimClock;
+use inferometer_core::summary::{Distribution, Summary};
+use inferometer_page::figure::thin;
+use inferometer_page::figure::time_unit::TimeUnit;
+use inferometer_page::figure::{
+    Arrangement, Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shade,
+    Shape,
+};
+use inferometer_page::number;
+use inferometer_text::Lang;
+
+/// From this ratio of the largest to the least value on, a distribution is drawn by ratio.
+const WIDE: f64 = 30.0;
+/// The widest ratio that such a drawing spans.
+const WIDEST: f64 = 1e4;
+
+const TIMELINE: &str = "timeline";
+
+/// Every figure of a run, in reading order.
+pub fn all(summary: &Summary, course: &Course, clock: SimClock, lang: Lang) -> Vec<Figure> {
+    let mut figures = vec![
+        distributions(summary, course, lang),
+        timeline(summary, course, lang),
+        requests(course, lang),
+        token_gaps(summary, course, lang),
+    ];
+    // Without a single answer only time has something to show.
+    figures.retain(|figure| figure.id == TIMELINE || !figure.panels.iter().all(Panel::is_empty));
+    if clock == SimClock::Virtual {
+        for figure in &mut figures {
+            (figure.footnotes).push(Text::Computed.text(lang).to_owned());
+        }
+    }
+    figures
+}
+
+/// Shares of answers by TTFT, TPOT, ITL and end-to-end latency, with percentiles.
+pub fn distributions(summary: &Summary, course: &Course, lang: Lang) -> Figure {
+    let latency = &summary.latency;
+    let sketch = course.sketch();
+    let (gaps, itl) = match latency.itl_is_per_token {
+        true => (&course.token_gaps, Text::Itl),
+        false => (&course.chunk_gaps, Text::InterChunk),
+    };
+    let panels = vec![
+        cumulative(Text::Ttft, sketch.ttft.clone(), latency.ttft_ms, lang),
+        cumulative(Text::Tpot, sketch.tpot.clone(), latency.tpot_ms, lang),
+        cumulative(itl, gaps.cumulative(), latency.itl_ms, lang),
+        cumulative(Text::E2e, sketch.e2e.clone(), latency.e2e_ms, lang),
+    ];
+    let few = panels
+        .iter()
+        .any(|panel| panel.marks.iter().any(|mark| mark.label.contains('*')));
+    let mut footnotes = Vec::new();
+    if few && let Some(least) = least_samples(99.0) {
+        footnotes.push(Text::FewSamples.with(lang, &[("least", number::count(least))]));
+    }
+    footnotes.extend(thinned(course.rows.len(), lang));
+    if !panels[2].is_empty() {
+        footnotes.push(Text::Counted.text(lang).to_owned());
+    }
+    Figure {
+        id: "distributions".to_owned(),
+        title: Text::Distributions.text(lang).to_owned(),
+        panels,
+        footnotes,
+        ..Figure::default()
+    }
+}
+
+/// One distribution, given in milliseconds.
+fn cumulative(
+    metric: Text,
+    points: Vec<[f64; 2]>,
+    exact: Option<Distribution>,
+    lang: Lang,
+) -> Panel {
+    let first = points.iter().map(|point| point[0]).find(|&ms| ms > 0.0);
+    let tail = exact.map_or(0.0, |exact| exact.max);
+    let wide = first.is_some_and(|first| tail / first > WIDE);
+    // Chunks of one read have no gap to speak of; they stand at the left edge.
+    let floor = if wide { tail / WIDEST } else { 0.0 };
+    let unit = TimeUnit::of(exact.map(|exact| exact.max).filter(|_| !wide));
+    let marks = exact.map_or(Vec::new(), |exact| percentiles(&exact, unit));
+    let over_gaps = matches!(metric, Text::Itl | Text::InterChunk);
+    let share = if over_gaps {
+        Text::ShareOfGaps
+    } else {
+        Text::ShareOfAnswers
+    };
+    let points: Vec<[f64; 2]> = points
+        .into_iter()
+        .map(|[ms, share]| [unit.of_ms(ms.max(floor)), 100.0 * share])
+        .collect();
+    let scale = if wide { Scale::Log } else { Scale::FromZero };
+    Panel {
+        title: metric.text(lang).to_owned(),
+        x: Axis::new("", unit.sign(), scale),
+        y: Axis {
+            bounds: Some([0.0, 100.0]),
+            ..Axis::new(share.text(lang), "%", Scale::FromZero)
+        },
+        series: vec![Series {
+            name: String::new(),
+            colour: Colour::Nth(0),
+            shape: Shape::Step(points),
+        }],
+        marks,
+        when_empty: Text::NoAnswers.text(lang).to_owned(),
+        ..Panel::default()
+    }
+}
+
+fn percentiles(exact: &Distribution, unit: TimeUnit) -> Vec<Mark> {
+    let named = [(50.0, exact.p50), (90.0, exact.p90), (99.0, exact.p99)];
+    let finite = named.into_iter().filter(|(_, ms)| ms.is_finite());
+    finite
+        .map(|(percent, ms)| {
+            let enough = least_samples(percent).is_some_and(|least| exact.n >= least);
+            let star = if enough { "" } else { "*" };
+            Mark {
+                on: On::X,
+                at: unit.of_ms(ms),
+                label: format!("p{percent} {}{star}", unit.text(ms)),
+                kind: MarkKind::Percentile,
+            }
+        })
+        .collect()
+}
+
+fn thinned(count: usize, lang: Lang) -> Option<String> {
+    (count > thin::MOST).then(|| {
+        let values = [
+            ("most", number::count(thin::MOST as u64)),
+            ("count", number::count(count as u64)),
+        ];
+        Text::Thinned.with(lang, &values)
+    })
+}
+
+/// Points in milliseconds, in a unit.
+fn samples(points: &[[f64; 2]], unit: TimeUnit) -> Vec<Sample> {
+    let points = points.iter();
+    points
+        .map(|&[x, ms]| unit.sample(Sample::new(x, Some(ms))))
+        .collect()
+}
+
+/// Throughput, requests under way, TTFT and failures over time.
+pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
+    let mut panels = Vec::new();
+    let mut footnotes = Vec::new();
+    let sketch = course.sketch();
+    let span = sketch.span;
+    let over_time = |values: &[f64]| {
+        let points = sketch.over_time(values).into_iter();
+        let samples = points.map(|[x, y]| Sample::new(x, Some(y)));
+        samples.collect::<Vec<_>>()
+    };
+    // The first chart names the steady state for all below it.
+    let steady_label = |title: Text| match title {
+        Text::OutputThroughput => Text::SteadyState.text(lang).to_owned(),
+        _ => String::new(),
+    };
+    let seen = !course.rows.is_empty() && course.window().is_some();
+    let drawn = |values: &[f64]| match seen {
+        true => over_time(values),
+        false => Vec::new(),
+    };
+    let panel = |title: Text, y: Axis, series: Vec<Series>| Panel {
+        title: title.text(lang).to_owned(),
+        x: Axis {
+            bounds: Some(span),
+            ..Axis::new(Text::Time.text(lang), "s", Scale::Linear)
+        },
+        y,
+        series,
+        shades: summary.steady.map_or(Vec::new(), |steady| {
+            vec![Shade {
+                from: steady.span_s[0].max(span[0]),
+                to: steady.span_s[1].min(span[1]),
+                label: steady_label(title),
+            }]
+        }),
+        when_empty: Text::NoData.text(lang).to_owned(),
+        ..Panel::default()
+    };
+    let one = |colour: usize, shape: Shape| {
+        vec![Series {
+            name: String::new(),
+            colour: Colour::Nth(colour),
+            shape,
+        }]
+    };
+    let tokens = match sketch.tokens_per_s.iter().any(|&rate| rate > 0.0) {
+        true => drawn(&sketch.tokens_per_s),
+        false => Vec::new(),
+    };
+    panels.push(panel(
+        Text::OutputThroughput,
+        Axis::new("", "tok/s", Scale::FromZero),
+        one(0, Shape::Area(tokens)),
+    ));
+    let in_flight = drawn(&sketch.in_flight);
+    panels.push(panel(
+        Text::InFlight,
+        Axis::default(),
+        one(2, Shape::Area(in_flight)),
+    ));
+    let (unit, series) = ttft_over_time(sketch, lang);
+    panels.push(panel(
+        Text::Ttft,
+        Axis::new("", unit.sign(), Scale::FromZero),
+        series,
+    ));
+    match &sketch.failures {
+        None => footnotes.push(Text::NoFailures.text(lang).to_owned()),
+        Some(counts) => {
+            panels.push(panel(
+                Text::Failures,
+                Axis::default(),
+                vec![Series {
+                    name: String::new(),
+                    colour: Colour::Bad,
+                    shape: Shape::Area(over_time(counts)),
+                }],
+            ));
+        }
+    }
+    footnotes.extend(thinned(course.rows.len(), lang));
+    if panels.iter().any(|panel| !panel.is_empty()) {
+        panels.retain(|panel| !panel.is_empty());
+    }
+    Figure {
+        id: TIMELINE.to_owned(),
+        title: Text::Timeline.text(lang).to_owned(),
+        panels,
+        arrangement: Arrangement::Stack,
+        footnotes,
+    }
+}
+
+/// TTFT of each request at the moment of its start, and the median of each part of time.
+fn ttft_over_time(sketch: &Sketch, lang: Lang) -> (TimeUnit, Vec<Series>) {
+    let unit = TimeUnit::of(sketch.ttft_at.iter().map(|point| point[1]));
+    let placed = |points: &[[f64; 2]]| samples(points, unit);
+    let (cloud, medians) = (placed(&sketch.ttft_at), placed(&sketch.ttft_medians));
+    let series = vec![
+        Series {
+            name: Text::OneRequest.text(lang).to_owned(),
+            colour: Colour::Nth(5),
+            shape: Shape::Scatter(cloud),
+        },
+        Series {
+            name: Text::RollingMedian.text(lang).to_owned(),
+            colour: Colour::Nth(1),
+            shape: Shape::Line(medians),
+        },
+    ];
+    (unit, series)
+}
+
+/// Input length against TTFT, and output length against latency, a point for each answer.
+pub fn requests(course: &Course, lang: Lang) -> Figure {
+    let sketch = course.sketch();
+    let panel = |length: Text, time: Text, cloud: &[[f64; 2]]| {
+        let unit = TimeUnit::of(cloud.iter().map(|point| point[1]));
+        Panel {
+            title: time.text(lang).to_owned(),
+            x: Axis::new(length.text(lang), Text::Tokens.text(lang), Scale::Linear),
+            y: Axis::new("", unit.sign(), Scale::FromZero),
+            series: vec![Series {
+                name: String::new(),
+                colour: Colour::Nth(0),
+                shape: Shape::Scatter(samples(cloud, unit)),
+            }],
+            when_empty: Text::NoAnswers.text(lang).to_owned(),
+            ..Panel::default()
+        }
+    };
+    Figure {
+        id: "requests".to_owned(),
+        title: Text::Requests.text(lang).to_owned(),
+        panels: vec![
+            panel(Text::InputLength, Text::Ttft, &sketch.by_input),
+            panel(Text::OutputLength, Text::E2e, &sketch.by_output),
+        ],
+        footnotes: thinned(course.rows.len(), lang).into_iter().collect(),
+        ..Figure::default()
+    }
+}
+
+/// The largest gap of each answer over time, stalls marked, and all gaps together.
+pub fn token_gaps(summary: &Summary, course: &Course, lang: Lang) -> Figure {
+    let sketch = course.sketch();
+    let of = |cloud: &[[f64; 2]]| samples(cloud, TimeUnit::Milliseconds);
+    let series = |name: Text, colour, samples| Series {
+        name: name.text(lang).to_owned(),
+        colour,
+        shape: Shape::Scatter(samples),
+    };
+    let largest = Panel {
+        title: Text::LargestGaps.text(lang).to_owned(),
+        x: Axis::new(Text::Time.text(lang), "s", Scale::Linear),
+        y: Axis::new(Text::Gap.text(lang), "ms", Scale::Log),
+        // A legend names what is there to be seen.
+        series: [
+            series(Text::Smooth, Colour::Nth(0), of(&sketch.smooth)),
+            series(Text::Stalled, Colour::Bad, of(&sketch.stalled)),
+        ]
+        .into_iter()
+        .filter(|series| !series.shape.is_empty())
+        .collect(),
+        when_empty: Text::NoAnswers.text(lang).to_owned(),
+        ..Panel::default()
+    };
+    let (gaps, exact) = match summary.latency.itl_is_per_token {
+        true => (&course.token_gaps, summary.latency.itl_ms),
+        false => (&course.chunk_gaps, summary.latency.inter_chunk_ms),
+    };
+    let mut all = cumulative(Text::Itl, gaps.cumulative(), exact, lang);
+    all.title = Text::AllGaps.text(lang).to_owned();
+    all.x.title = Text::Gap.text(lang).to_owned();
+    let (factor, floor, gaps) = course.stall();
+    let stall = [
+        ("gaps", gaps.to_string()),
+        ("factor", number::exact(factor)),
+        ("floor", format!("{} ms", number::exact(floor))),
+    ];
+    let mut footnotes = vec![Text::StallMeans.with(lang, &stall)];
+    footnotes.extend(thinned(course.rows.len(), lang));
+    footnotes.push(Text::Counted.text(lang).to_owned());
+    Figure {
+        id: "token-gaps".to_owned(),
+        title: Text::TokenGaps.text(lang).to_owned(),
+        panels: vec![largest, all],
+        footnotes,
+        ..Figure::default()
+    }
+}

@@ -1,0 +1,324 @@
+//! The records of a finished run as one Parquet file, one row a request, for DuckDB, pandas and
+//! Polars as much as for us.
+//!
+//! Rows are written and read one by one; what is held in memory is bounded by the size of a row
+//! group, whatever the number of records.
+
+mod cells;
+mod table;
+
+pub use table::SCHEMA;
+
+use crate::run_dir::StorageError;
+use inferometer_core::guard::guarded;
+use inferometer_core::record::Record;
+use parquet::basic::{Compression, Encoding};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, TypePtr};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use table::{MESSAGE, Table};
+
+/// Key of the file's metadata that names its form.
+const SCHEMA_KEY: &str = "inferometer.schema";
+
+/// A row group ends at so many rows …
+const GROUP_ROWS: usize = 20_000;
+
+/// … or about so many bytes.
+const GROUP_BYTES: usize = 64 << 20;
+
+/// Rows that are decoded at once.
+const BATCH_ROWS: usize = 1_024;
+
+/// Writes records to a file that appears under its name only when it is complete.
+pub struct RecordsWriter {
+    path: PathBuf,
+    partial: PathBuf,
+    writer: Option<SerializedFileWriter<File>>,
+    table: Box<Table>,
+    rows: usize,
+    bytes: usize,
+}
+
+impl RecordsWriter {
+    /// Begins a file; until `finish` it has another name.
+    pub fn create(path: &Path) -> Result<Self, StorageError> {
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
+        let file = File::create(&partial).map_err(|e| StorageError::io("create", &partial, e))?;
+        let writer = SerializedFileWriter::new(file, schema(), Arc::new(properties()))
+            .map_err(|error| write_error(path, error))?;
+        Ok(RecordsWriter {
+            path: path.to_owned(),
+            partial,
+            writer: Some(writer),
+            table: Box::default(),
+            rows: 0,
+            bytes: 0,
+        })
+    }
+
+    pub fn push(&mut self, record: &Record) -> Result<(), StorageError> {
+        self.table.push(record);
+        self.rows += 1;
+        self.bytes += size(record);
+        if self.rows < GROUP_ROWS && self.bytes < GROUP_BYTES {
+            return Ok(());
+        }
+        self.write_group()
+    }
+
+    /// Completes the file and gives it its name.
+    pub fn finish(mut self) -> Result<(), StorageError> {
+        self.write_group()?;
+        let Some(writer) = self.writer.take() else {
+            return Ok(());
+        };
+        let done = writer.into_inner().and_then(|file| Ok(file.sync_all()?));
+        done.map_err(|error| write_error(&self.path, error))?;
+        fs::rename(&self.partial, &self.path).map_err(|e| StorageError::io("write", &self.path, e))
+    }
+
+    fn write_group(&mut self) -> Result<(), StorageError> {
+        let Some(writer) = self.writer.as_mut().filter(|_| self.rows > 0) else {
+            return Ok(());
+        };
+        self.rows = 0;
+        self.bytes = 0;
+        write_group(writer, &mut self.table).map_err(|error| write_error(&self.path, error))
+    }
+}
+
+impl Drop for RecordsWriter {
+    /// What was not finished leaves nothing behind.
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.partial);
+    }
+}
+
+fn write_group(
+    writer: &mut SerializedFileWriter<File>,
+    table: &mut Table,
+) -> Result<(), ParquetError> {
+    let mut group = writer.next_row_group()?;
+    for (_, column) in table.columns() {
+        let mut to = group
+            .next_column()?
+            .expect("the schema has a column for each of the table");
+        column.write(&mut to)?;
+        to.close()?;
+    }
+    group.close()?;
+    Ok(())
+}
+
+/// About the bytes that a record takes in memory as a row.
+fn size(record: &Record) -> usize {
+    // A value, its two levels and its same-read flag with levels.
+    const CHUNK: usize = 8 + 4 + 1 + 4;
+    const COUNTED_CHUNK: usize = CHUNK + 4 + 4;
+    const BARE: usize = 8 + 4 + 32 + 4;
+    const SCALARS: usize = 600;
+    let chunk = match record.chunks.tokens {
+        Some(_) => COUNTED_CHUNK,
+        None => CHUNK,
+    };
+    let detail = record.failure().map_or(0, |failure| failure.detail.len());
+    SCALARS + record.chunks.len() * chunk + record.bare.len() * BARE + detail
+}
+
+fn schema() -> TypePtr {
+    Arc::new(parse_message_type(MESSAGE).expect("the schema is a constant that a test parses"))
+}
+
+fn properties() -> WriterProperties {
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_key_value_metadata(Some(vec![KeyValue::new(
+            SCHEMA_KEY.to_owned(),
+            SCHEMA.to_owned(),
+        )]));
+    // Times rise in small steps, ids never repeat: a dictionary would help neither.
+    for column in SchemaDescriptor::new(schema()).columns() {
+        let path = column.path().clone();
+        let name = path.parts().first().map_or("", String::as_str);
+        if name.ends_with("_ns") || name == "index" {
+            properties = properties
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+        } else if name == "id" {
+            properties = properties.set_column_dictionary_enabled(path, false);
+        }
+    }
+    properties.build()
+}
+
+/// Reads the records of a file in the order in which they were written.
+pub fn read_records(path: &Path) -> Result<ParquetRecords, StorageError> {
+    let file = File::open(path).map_err(|e| StorageError::io("read", path, e))?;
+    let reader = guarded(|| SerializedFileReader::new(file))
+        .unwrap_or_else(|panic| Err(ParquetError::General(panic)))
+        .map_err(|error| read_error(path, error))?;
+    let metadata = reader.metadata().file_metadata();
+    let stated = metadata
+        .key_value_metadata()
+        .and_then(|pairs| pairs.iter().find(|pair| pair.key == SCHEMA_KEY))
+        .and_then(|pair| pair.value.as_deref());
+    match stated {
+        Some(SCHEMA) => {}
+        Some(other) if other.starts_with("inferometer.records/") => {
+            return Err(StorageError::Newer {
+                path: path.to_owned(),
+                found: other.to_owned(),
+                known: SCHEMA.to_owned(),
+            });
+        }
+        _ => return Err(StorageError::damaged(path, "it holds no records of ours")),
+    }
+    let columns = places(metadata.schema_descr()).map_err(|e| StorageError::damaged(path, e))?;
+    Ok(ParquetRecords {
+        path: path.to_owned(),
+        reader,
+        columns,
+        next_group: 0,
+        rows_in_group: 0,
+        rows_in_table: 0,
+        table: Box::default(),
+    })
+}
+
+/// Where the file has our columns; it may have more, and in another order. One that may be
+/// empty may also be missing, since it may be newer than the file.
+fn places(found: &SchemaDescriptor) -> Result<Vec<Option<usize>>, String> {
+    let same = |one: &ColumnDescPtr, other: &ColumnDescPtr| {
+        one.path() == other.path()
+            && one.physical_type() == other.physical_type()
+            && one.max_def_level() == other.max_def_level()
+            && one.max_rep_level() == other.max_rep_level()
+    };
+    let place = |known: &ColumnDescPtr| {
+        let place = found.columns().iter().position(|one| same(one, known));
+        let named = found.columns().iter().any(|one| one.path() == known.path());
+        let may_be_missing = known.max_def_level() == 1 && known.max_rep_level() == 0;
+        match place {
+            None if named || !may_be_missing => {
+                Err(format!("it has no column {} as we write it", known.path()))
+            }
+            place => Ok(place),
+        }
+    };
+    let known = SchemaDescriptor::new(schema());
+    known.columns().iter().map(place).collect()
+}
+
+/// The records of a file.
+pub struct ParquetRecords {
+    path: PathBuf,
+    reader: SerializedFileReader<File>,
+    columns: Vec<Option<usize>>,
+    next_group: usize,
+    rows_in_group: usize,
+    rows_in_table: usize,
+    table: Box<Table>,
+}
+
+impl ParquetRecords {
+    /// Number of records in the whole file.
+    pub fn total(&self) -> u64 {
+        let rows = self.reader.metadata().file_metadata().num_rows();
+        u64::try_from(rows).unwrap_or_default()
+    }
+
+    fn next_record(&mut self) -> Result<Option<Record>, ParquetError> {
+        while self.rows_in_table == 0 {
+            if self.rows_in_group > 0 {
+                self.fill_table()?;
+            } else if self.next_group < self.reader.num_row_groups() {
+                self.open_group()?;
+            } else {
+                return Ok(None);
+            }
+        }
+        self.rows_in_table -= 1;
+        self.table.take().map(Some)
+    }
+
+    fn open_group(&mut self) -> Result<(), ParquetError> {
+        let group = self.reader.get_row_group(self.next_group)?;
+        for ((_, column), &place) in self.table.columns().into_iter().zip(&self.columns) {
+            if let Some(place) = place {
+                column.open(group.get_column_reader(place)?)?;
+            }
+        }
+        self.next_group += 1;
+        self.rows_in_group = usize::try_from(group.metadata().num_rows()).unwrap_or_default();
+        Ok(())
+    }
+
+    fn fill_table(&mut self) -> Result<(), ParquetError> {
+        let rows = self.rows_in_group.min(BATCH_ROWS);
+        for (_, column) in self.table.columns() {
+            column.fill(rows)?;
+        }
+        self.rows_in_group -= rows;
+        self.rows_in_table = rows;
+        Ok(())
+    }
+}
+
+impl Iterator for ParquetRecords {
+    type Item = Result<Record, StorageError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // The library panics on some damaged pages.
+        let next = guarded(|| self.next_record());
+        let next = next.unwrap_or_else(|panic| Err(ParquetError::General(panic)));
+        let record = next.map_err(|error| {
+            // Nothing sensible follows a damaged batch.
+            self.next_group = usize::MAX;
+            self.rows_in_group = 0;
+            self.rows_in_table = 0;
+            read_error(&self.path, error)
+        });
+        record.transpose()
+    }
+}
+
+fn write_error(path: &Path, error: ParquetError) -> StorageError {
+    StorageError::io(
+        "write",
+        path,
+        system_error(error).unwrap_or_else(io::Error::other),
+    )
+}
+
+fn read_error(path: &Path, error: ParquetError) -> StorageError {
+    match system_error(error) {
+        Ok(error) => StorageError::io("read", path, error),
+        Err(error) => StorageError::damaged(path, error),
+    }
+}
+
+/// The system's error inside, if that is what it was.
+fn system_error(error: ParquetError) -> Result<io::Error, ParquetError> {
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(error) => Ok(*error),
+            Err(inner) => Err(ParquetError::External(inner)),
+        },
+        other => Err(other),
+    }
+}
+
+#[cfg(test)]
+mod tests;

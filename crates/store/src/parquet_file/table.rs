@@ -1,0 +1,314 @@
+//! Records as rows: the schema, and each field of a record in its column.
+//!
+//! Times are nanoseconds on the run's clock, `connect_ns` and `cap_wait_ns` are durations in
+//! nanoseconds. Numbers above 2⁶³−1, which no run reaches, are stored as that.
+
+use super::cells::{Cells, Column};
+use inferometer_core::record::{BareChunk, Chunks, Failure, Outcome, Record, TokenSource, Usage};
+use inferometer_core::units::Offset;
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::errors::{ParquetError, Result};
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Name and version of the form.
+pub const SCHEMA: &str = "inferometer.records/1";
+
+/// The columns. Lists have the standard three levels, so that every reader takes them as lists.
+pub(super) const MESSAGE: &str = "
+message records {
+  required binary id (UTF8);
+  required int64 index;
+  optional int64 session;
+  optional int64 turn;
+  optional int64 due_ns;
+  optional int64 sent_ns;
+  optional int64 connect_ns;
+  optional int64 first_byte_ns;
+  required group chunk_ns (LIST) { repeated group list { required int64 element; } }
+  optional group chunk_tokens (LIST) { repeated group list { required int32 element; } }
+  required group same_read (LIST) { repeated group list { required boolean element; } }
+  optional int64 end_ns;
+  required binary outcome (UTF8);
+  optional binary phase (UTF8);
+  optional binary class (UTF8);
+  optional int64 status;
+  optional binary error (UTF8);
+  optional binary finish (UTF8);
+  optional int64 input_tokens_asked;
+  optional int64 input_tokens;
+  optional int64 output_tokens_asked;
+  optional int64 output_tokens;
+  required binary token_source (UTF8);
+  required int64 input_chars;
+  required int64 output_chars;
+  required binary url (UTF8);
+  required boolean warmup;
+  optional int64 cap_wait_ns;
+  optional int64 first_answer_ns;
+  required group bare_ns (LIST) { repeated group list { required int64 element; } }
+  required group bare_kind (LIST) { repeated group list { required binary element (UTF8); } }
+  optional int64 cached_tokens;
+  optional int64 retokenized;
+  required boolean output_exact;
+  required boolean resent;
+  required boolean streamed;
+  required boolean usage_given;
+  optional boolean refused;
+}";
+
+/// Defines the table with one field a column, in the order of the schema.
+macro_rules! table {
+    ($($name:ident: $type:ty),+ $(,)?) => {
+        /// A batch of rows, column by column.
+        #[derive(Default)]
+        pub(super) struct Table { $($name: Cells<$type>),+ }
+
+        impl Table {
+            /// The columns with their names.
+            pub(super) fn columns(&mut self) -> Vec<(&'static str, &mut dyn Column)> {
+                vec![$((stringify!($name), &mut self.$name)),+]
+            }
+        }
+    };
+}
+
+table! {
+    id: ByteArrayType,
+    index: Int64Type,
+    session: Int64Type,
+    turn: Int64Type,
+    due_ns: Int64Type,
+    sent_ns: Int64Type,
+    connect_ns: Int64Type,
+    first_byte_ns: Int64Type,
+    chunk_ns: Int64Type,
+    chunk_tokens: Int32Type,
+    same_read: BoolType,
+    end_ns: Int64Type,
+    outcome: ByteArrayType,
+    phase: ByteArrayType,
+    class: ByteArrayType,
+    status: Int64Type,
+    error: ByteArrayType,
+    finish: ByteArrayType,
+    input_tokens_asked: Int64Type,
+    input_tokens: Int64Type,
+    output_tokens_asked: Int64Type,
+    output_tokens: Int64Type,
+    token_source: ByteArrayType,
+    input_chars: Int64Type,
+    output_chars: Int64Type,
+    url: ByteArrayType,
+    warmup: BoolType,
+    cap_wait_ns: Int64Type,
+    first_answer_ns: Int64Type,
+    bare_ns: Int64Type,
+    bare_kind: ByteArrayType,
+    cached_tokens: Int64Type,
+    retokenized: Int64Type,
+    output_exact: BoolType,
+    resent: BoolType,
+    streamed: BoolType,
+    usage_given: BoolType,
+    refused: BoolType,
+}
+
+impl Table {
+    /// Adds a record as the last row.
+    pub(super) fn push(&mut self, record: &Record) {
+        let usage = record.usage.unwrap_or_default();
+        let failure = record.failure();
+        self.id.push_one(text(&record.id));
+        self.index.push_one(signed(record.index));
+        self.session.push_maybe(record.session.map(signed));
+        self.turn.push_maybe(record.turn.map(i64::from));
+        self.due_ns.push_maybe(record.due.map(offset));
+        self.sent_ns.push_maybe(record.sent.map(offset));
+        self.connect_ns.push_maybe(record.connect.map(span));
+        self.first_byte_ns.push_maybe(record.first_byte.map(offset));
+        let chunks = &record.chunks;
+        self.chunk_ns
+            .push_many(chunks.at.iter().copied().map(offset));
+        let tokens = chunks.tokens.as_ref();
+        self.chunk_tokens
+            .push_maybe_many(tokens.map(|tokens| tokens.iter().copied().map(small)));
+        self.same_read.push_many(chunks.same_read.iter().copied());
+        self.end_ns.push_maybe(record.end.map(offset));
+        self.outcome.push_one(text(outcome_word(&record.outcome)));
+        self.phase
+            .push_maybe(failure.map(|failure| text(failure.phase.into_str())));
+        self.class
+            .push_maybe(failure.map(|failure| text(failure.class.into_str())));
+        self.status.push_maybe(record.status.map(i64::from));
+        self.error
+            .push_maybe(failure.map(|failure| text(&failure.detail)));
+        self.finish.push_maybe(record.finish.as_deref().map(text));
+        self.input_tokens_asked
+            .push_maybe(record.input_tokens_asked.map(i64::from));
+        self.input_tokens.push_maybe(usage.input.map(i64::from));
+        self.output_tokens_asked
+            .push_maybe(record.output_tokens_asked.map(i64::from));
+        self.output_tokens
+            .push_maybe(record.output_tokens().map(i64::from));
+        self.token_source
+            .push_one(text(record.token_source().into_str()));
+        self.input_chars.push_one(signed(record.input_chars));
+        self.output_chars.push_one(signed(record.output_chars));
+        self.url.push_one(text(&record.url));
+        self.warmup.push_one(record.warmup);
+        self.cap_wait_ns.push_maybe(record.cap_wait.map(span));
+        self.first_answer_ns
+            .push_maybe(record.first_answer.map(offset));
+        self.bare_ns
+            .push_many(record.bare.iter().map(|bare| offset(bare.at)));
+        self.bare_kind
+            .push_many(record.bare.iter().map(|bare| text(bare.kind.into_str())));
+        self.cached_tokens.push_maybe(usage.cached.map(i64::from));
+        self.retokenized
+            .push_maybe(record.retokenized.map(i64::from));
+        self.output_exact.push_one(record.output_exact);
+        self.resent.push_one(record.resent);
+        self.streamed.push_one(record.streamed);
+        self.usage_given.push_one(record.usage.is_some());
+        self.refused.push_maybe(Some(record.refused));
+    }
+
+    /// Takes the next row as a record.
+    pub(super) fn take(&mut self) -> Result<Record> {
+        // Columns that a field does not take by itself.
+        let outcome = self.take_outcome()?;
+        let output_tokens = self.output_tokens.take_maybe()?.map(unsigned).transpose()?;
+        let source: TokenSource = word(&self.token_source.take_one()?)?;
+        let usage = Usage {
+            input: self.input_tokens.take_maybe()?.map(unsigned).transpose()?,
+            output: output_tokens.filter(|_| source == TokenSource::Usage),
+            cached: self.cached_tokens.take_maybe()?.map(unsigned).transpose()?,
+        };
+        let (bare_ns, bare_kind) = (self.bare_ns.take_many()?, self.bare_kind.take_many()?);
+        let bare = bare_ns.into_iter().zip(&bare_kind).map(|(at, kind)| {
+            Ok(BareChunk {
+                at: Offset(unsigned(at)?),
+                kind: word(kind)?,
+            })
+        });
+        Ok(Record {
+            id: string(&self.id.take_one()?)?,
+            index: unsigned(self.index.take_one()?)?,
+            session: self.session.take_maybe()?.map(unsigned).transpose()?,
+            turn: self.turn.take_maybe()?.map(unsigned).transpose()?,
+            warmup: self.warmup.take_one()?,
+            due: take_offset(&mut self.due_ns)?,
+            cap_wait: take_offset(&mut self.cap_wait_ns)?.map(Offset::as_duration),
+            connect: take_offset(&mut self.connect_ns)?.map(Offset::as_duration),
+            sent: take_offset(&mut self.sent_ns)?,
+            first_byte: take_offset(&mut self.first_byte_ns)?,
+            chunks: self.take_chunks()?,
+            first_answer: take_offset(&mut self.first_answer_ns)?,
+            bare: bare.collect::<Result<_>>()?,
+            end: take_offset(&mut self.end_ns)?,
+            outcome,
+            status: self.status.take_maybe()?.map(unsigned).transpose()?,
+            usage: self.usage_given.take_one()?.then_some(usage),
+            retokenized: self.retokenized.take_maybe()?.map(unsigned).transpose()?,
+            finish: self.finish.take_maybe()?.as_ref().map(string).transpose()?,
+            input_tokens_asked: self
+                .input_tokens_asked
+                .take_maybe()?
+                .map(unsigned)
+                .transpose()?,
+            output_tokens_asked: self
+                .output_tokens_asked
+                .take_maybe()?
+                .map(unsigned)
+                .transpose()?,
+            output_exact: self.output_exact.take_one()?,
+            resent: self.resent.take_one()?,
+            refused: self.refused.take_maybe()?.unwrap_or(false),
+            input_chars: unsigned(self.input_chars.take_one()?)?,
+            output_chars: unsigned(self.output_chars.take_one()?)?,
+            url: string(&self.url.take_one()?)?,
+            streamed: self.streamed.take_one()?,
+        })
+    }
+
+    fn take_outcome(&mut self) -> Result<Outcome> {
+        let outcome = self.outcome.take_one()?;
+        let phase = self.phase.take_maybe()?;
+        let class = self.class.take_maybe()?;
+        let detail = self.error.take_maybe()?;
+        match (outcome.data(), phase, class) {
+            (b"done", _, _) => Ok(Outcome::Done),
+            (b"cut", _, _) => Ok(Outcome::Cut),
+            (b"failed", Some(phase), Some(class)) => Ok(Outcome::Failed(Failure {
+                phase: word(&phase)?,
+                class: word(&class)?,
+                detail: detail.as_ref().map(string).transpose()?.unwrap_or_default(),
+            })),
+            _ => Err(unknown(&outcome)),
+        }
+    }
+
+    fn take_chunks(&mut self) -> Result<Chunks> {
+        let at = self.chunk_ns.take_many()?.into_iter();
+        let tokens = self.chunk_tokens.take_maybe_many()?;
+        let tokens = tokens.map(|tokens| tokens.into_iter().map(unsigned).collect());
+        Ok(Chunks {
+            at: at
+                .map(|at| unsigned(at).map(Offset))
+                .collect::<Result<_>>()?,
+            tokens: tokens.transpose()?,
+            same_read: self.same_read.take_many()?,
+        })
+    }
+}
+
+fn take_offset(column: &mut Cells<Int64Type>) -> Result<Option<Offset>> {
+    let nanos = column.take_maybe()?.map(unsigned).transpose()?;
+    Ok(nanos.map(Offset))
+}
+
+fn outcome_word(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Done => "done",
+        Outcome::Failed(_) => "failed",
+        Outcome::Cut => "cut",
+    }
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn small(number: u32) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}
+
+fn offset(at: Offset) -> i64 {
+    signed(at.0)
+}
+
+fn span(span: Duration) -> i64 {
+    offset(Offset::after(span))
+}
+
+fn text(text: &str) -> ByteArray {
+    ByteArray::from(text)
+}
+
+fn unsigned<S: Copy + std::fmt::Display, U: TryFrom<S>>(number: S) -> Result<U> {
+    U::try_from(number).map_err(|_| ParquetError::General(format!("{number} is out of range")))
+}
+
+fn string(bytes: &ByteArray) -> Result<String> {
+    bytes.as_utf8().map(str::to_owned)
+}
+
+fn word<T: FromStr>(bytes: &ByteArray) -> Result<T> {
+    bytes.as_utf8()?.parse().map_err(|_| unknown(bytes))
+}
+
+fn unknown(bytes: &ByteArray) -> ParquetError {
+    let shown = String::from_utf8_lossy(bytes.data());
+    ParquetError::General(format!("'{}' has no meaning here", shown.escape_debug()))
+}

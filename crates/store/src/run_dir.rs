@@ -1,0 +1,358 @@
+//! The run directory: everything that is kept of one run.
+//!
+//! | file | holds | written |
+//! | --- | --- | --- |
+//! | `scenario.toml` | the settings, resolved and without secrets | at the start |
+//! | `environment.json` | host, versions, what the server said of itself | at the start |
+//! | `records/journal.jsonl` | records so far | while running |
+//! | `records/records.parquet` | all records | at the end, in place of the journal |
+//! | `server/samples.jsonl` | the server's own view, where it was watched | while running |
+//! | `ending.json` | why and when it ended | at the end |
+//! | `summary.json` | the metrics | at the end; reports fold the records anew and leave it alone |
+//!
+//! Small files appear whole or not at all. A run without `ending.json` was killed, or goes on,
+//! and can be read all the same.
+
+mod error;
+mod list;
+
+pub use error::StorageError;
+pub(crate) use list::instant;
+pub use list::{ListedRun, list};
+
+use crate::journal::{self, Damage, Header, JournalRecords, JournalWriter};
+use crate::parquet_file::{self, ParquetRecords, RecordsWriter};
+use crate::samples_file;
+use inferometer_core::environment::{EndCause, Ending, Environment};
+use inferometer_core::options::Options;
+use inferometer_core::record::Record;
+use inferometer_core::scenario::Scenario;
+use inferometer_core::server::Sample;
+use inferometer_core::summary::Summary;
+use inferometer_core::value::Tag;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+const SCENARIO: &str = "scenario.toml";
+const ENVIRONMENT: &str = "environment.json";
+const ENDING: &str = "ending.json";
+const SUMMARY: &str = "summary.json";
+const RECORDS: &str = "records";
+const JOURNAL: &str = "records/journal.jsonl";
+const PARQUET: &str = "records/records.parquet";
+const SERVER: &str = "server";
+const SAMPLES: &str = "server/samples.jsonl";
+
+const SCENARIO_HEAD: &str = "\
+# The settings of this run. To repeat it: inferometer run --config FILE
+# Values of headers and API keys are not stored.
+
+";
+
+/// The directory of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunDir {
+    path: PathBuf,
+}
+
+impl RunDir {
+    /// Makes a new run directory, and the folders above it. An empty folder is taken, or one with
+    /// nothing but the log of an engine that was started for the run; any other is refused.
+    pub fn create(path: impl Into<PathBuf>) -> Result<Self, StorageError> {
+        let path = path.into();
+        fs::create_dir_all(&path).map_err(|e| StorageError::io("create", &path, e))?;
+        Self::check(&path)?;
+        let records = path.join(RECORDS);
+        fs::create_dir(&records).map_err(|e| StorageError::io("create", &records, e))?;
+        Ok(RunDir { path })
+    }
+
+    /// Whether `create` would take this path, before anything is done for the run.
+    pub fn check(path: &Path) -> Result<(), StorageError> {
+        let is_server =
+            |entry: io::Result<fs::DirEntry>| entry.is_ok_and(|entry| entry.file_name() == SERVER);
+        let empty = match fs::read_dir(path) {
+            Ok(mut content) => content.all(is_server),
+            Err(error) if error.kind() == ErrorKind::NotFound => true,
+            Err(error) => return Err(StorageError::io("read", path, error)),
+        };
+        match empty {
+            true => Ok(()),
+            false => Err(StorageError::NotEmpty {
+                path: path.to_owned(),
+            }),
+        }
+    }
+
+    /// Opens an existing run directory.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, StorageError> {
+        let path = path.into();
+        if !path.join(SCENARIO).is_file() {
+            return Err(StorageError::NotARun { path });
+        }
+        Ok(RunDir { path })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn write_scenario(&self, scenario: &Scenario) -> Result<(), StorageError> {
+        let text = scenario.options().to_toml();
+        self.write(SCENARIO, &format!("{SCENARIO_HEAD}{text}"))
+    }
+
+    /// The settings as they are stored, to be layered and resolved.
+    pub fn options(&self) -> Result<Options, StorageError> {
+        let path = self.path.join(SCENARIO);
+        Options::from_toml(&read_text(&path)?).map_err(|e| StorageError::damaged(&path, e))
+    }
+
+    /// The settings, to describe the run. The values of its headers are not known, so to repeat
+    /// it, layer what the user gives over [`RunDir::options`] and resolve that.
+    pub fn scenario(&self) -> Result<Scenario, StorageError> {
+        let mut options = self.options()?;
+        let names = options.connection.header_names.take().unwrap_or_default();
+        let headers = names.into_iter().map(|key| Tag {
+            key,
+            value: String::new(),
+        });
+        options.connection.header = Some(headers.collect());
+        let scenario = options.resolve();
+        scenario.map_err(|e| StorageError::damaged(&self.path.join(SCENARIO), e))
+    }
+
+    /// Stores what was known before the first request.
+    pub fn write_environment(&self, environment: &Environment) -> Result<(), StorageError> {
+        self.write_json(ENVIRONMENT, environment)
+    }
+
+    /// What was known before the first request.
+    pub fn environment(&self) -> Result<Environment, StorageError> {
+        self.read_json(ENVIRONMENT)
+    }
+
+    /// Stores how the run ended.
+    pub fn write_ending(&self, ending: &Ending) -> Result<(), StorageError> {
+        self.write_json(ENDING, ending)
+    }
+
+    /// How the run ended. Where nothing is stored it was killed (or goes on), and the ending is
+    /// made from the records that there are.
+    pub fn ending(&self) -> Result<Ending, StorageError> {
+        match self.stored_ending()? {
+            Some(ending) => Ok(ending),
+            None => self.killed(),
+        }
+    }
+
+    /// How the run ended, if that is stored.
+    pub fn stored_ending(&self) -> Result<Option<Ending>, StorageError> {
+        if self.path.join(ENDING).exists() {
+            return self.read_json(ENDING).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// Whether some process is still measuring.
+    pub fn is_running(&self) -> bool {
+        journal::is_being_written(&self.journal_path())
+    }
+
+    pub fn write_summary(&self, summary: &Summary) -> Result<(), StorageError> {
+        self.write_json(SUMMARY, summary)
+    }
+
+    /// The metrics as they were last stored.
+    pub fn summary(&self) -> Result<Summary, StorageError> {
+        self.read_json(SUMMARY)
+    }
+
+    pub fn start_journal(&self, header: &Header) -> Result<JournalWriter, StorageError> {
+        JournalWriter::create(&self.journal_path(), header)
+    }
+
+    /// Where the records are while the run goes on.
+    pub fn journal_path(&self) -> PathBuf {
+        self.path.join(JOURNAL)
+    }
+
+    /// Where the records are when it is over.
+    pub fn parquet_path(&self) -> PathBuf {
+        self.path.join(PARQUET)
+    }
+
+    /// The folder of what the server said: samples, its log.
+    pub fn server_path(&self) -> PathBuf {
+        self.path.join(SERVER)
+    }
+
+    /// Where the samples of the server are.
+    pub fn samples_path(&self) -> PathBuf {
+        self.path.join(SAMPLES)
+    }
+
+    /// The samples of the server in order of their time; none if it was not watched.
+    pub fn samples(&self) -> Result<Vec<Sample>, StorageError> {
+        let path = self.samples_path();
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        samples_file::read_samples(&path)
+    }
+
+    /// All records, in the order in which they ended; of a run that did not come to its end,
+    /// those that there are, and none if it never began to send.
+    pub fn records(&self) -> Result<Records, StorageError> {
+        let (parquet, journal) = (self.parquet_path(), self.journal_path());
+        if parquet.exists() {
+            return parquet_file::read_records(&parquet).map(Records::Parquet);
+        }
+        if journal.exists() {
+            return journal::read_records(&journal).map(Records::Journal);
+        }
+        Ok(Records::NeverSent)
+    }
+
+    /// Turns the journal into Parquet and removes it; a run that is sealed already stays as it
+    /// is. The journal's writer must be gone, or this is an error. A killed run gets its ending stored
+    /// first, since the plan is in the journal.
+    pub fn seal(&self) -> Result<(), StorageError> {
+        let journal = self.journal_path();
+        if !journal.exists() {
+            return Ok(());
+        }
+        if self.is_running() {
+            let path = self.path.clone();
+            return Err(StorageError::StillRunning { path });
+        }
+        let parquet = self.parquet_path();
+        if !parquet.exists() {
+            if self.stored_ending()?.is_none() {
+                self.write_ending(&self.killed()?)?;
+            }
+            let mut writer = RecordsWriter::create(&parquet)?;
+            for record in journal::read_records(&journal)? {
+                writer.push(&record?)?;
+            }
+            writer.finish()?;
+        }
+        fs::remove_file(&journal).map_err(|e| StorageError::io("remove", &journal, e))
+    }
+
+    /// The ending of a run that could not write one.
+    fn killed(&self) -> Result<Ending, StorageError> {
+        let mut records = self.records()?;
+        let planned = match records.planned() {
+            Some(planned) => Some(planned),
+            None => self.scenario()?.load.extent.requests(),
+        };
+        let (mut seen, mut measured_from, mut sending_ended) = (0, None, None);
+        for record in &mut records {
+            let record = record?;
+            if record.warmup {
+                continue;
+            }
+            seen += 1;
+            if let Some(start) = record.start() {
+                measured_from = Some(measured_from.map_or(start, |first| start.min(first)));
+            }
+            sending_ended = record.sent.or(record.end).max(sending_ended);
+        }
+        let planned = planned.unwrap_or(seen).max(seen);
+        Ok(Ending {
+            cause: EndCause::Killed,
+            planned,
+            unsent: planned - seen,
+            measured_from: measured_from.unwrap_or_default(),
+            sending_ended: sending_ended.unwrap_or_default(),
+            ..Ending::default()
+        })
+    }
+
+    fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), StorageError> {
+        let text = serde_json::to_string_pretty(value)
+            .map_err(|e| StorageError::io("write", &self.path.join(name), e.into()))?;
+        self.write(name, &(text + "\n"))
+    }
+
+    fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, StorageError> {
+        let path = self.path.join(name);
+        serde_json::from_str(&read_text(&path)?).map_err(|e| StorageError::damaged(&path, e))
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), StorageError> {
+        write_whole(&self.path, name, text)
+    }
+}
+
+/// Writes a file under another name and renames it, so that it is whole or not there.
+pub fn write_whole(folder: &Path, name: &str, text: &str) -> Result<(), StorageError> {
+    let path = folder.join(name);
+    let partial = folder.join(format!("{name}.partial"));
+    let written = File::create(&partial)
+        .and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&partial, &path));
+    written.map_err(|error| {
+        // Half a file helps nobody, and on a full disk its space does.
+        let _ = fs::remove_file(&partial);
+        StorageError::io("write", &path, error)
+    })
+}
+
+fn read_text(path: &Path) -> Result<String, StorageError> {
+    fs::read_to_string(path).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => StorageError::damaged(path, "it is not UTF-8 text"),
+        _ => StorageError::io("read", path, error),
+    })
+}
+
+/// The records of a run, one by one.
+pub enum Records {
+    /// From the file of a finished run.
+    Parquet(ParquetRecords),
+    /// From the journal of one that goes on or was killed.
+    Journal(JournalRecords),
+    /// The run never began to send.
+    NeverSent,
+}
+
+impl Records {
+    /// What could not be read so far; the whole of it once the records are used up. Only a
+    /// journal can be damaged in part: of a Parquet file, any damage is an error.
+    pub fn damage(&self) -> Damage {
+        match self {
+            Records::Journal(records) => records.damage(),
+            Records::Parquet(_) | Records::NeverSent => Damage::default(),
+        }
+    }
+
+    /// Planned requests, where the journal's header says so.
+    fn planned(&self) -> Option<u64> {
+        match self {
+            Records::Journal(records) => records.header().planned,
+            Records::Parquet(_) | Records::NeverSent => None,
+        }
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<Record, StorageError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Records::Parquet(records) => records.next(),
+            Records::Journal(records) => records.next(),
+            Records::NeverSent => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

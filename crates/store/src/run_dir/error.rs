@@ -1,0 +1,75 @@
+//! What can go wrong with the files of a run, each with its path and a remedy.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// Why the files of a run cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StorageError {
+    /// A new run must not mix with what is there.
+    #[error("{path} already holds files; choose another folder with --out, or remove it")]
+    NotEmpty { path: PathBuf },
+    /// Not made by a run.
+    #[error(
+        "{path} is no run directory (it has no scenario.toml); `inferometer runs` lists those that are"
+    )]
+    NotARun { path: PathBuf },
+    /// The journal has a writer that may still append.
+    #[error("the run in {path} still goes on; wait for its end, or interrupt it first")]
+    StillRunning { path: PathBuf },
+    /// Nothing to choose from.
+    #[error("{folder} holds no readable run; measure one with `inferometer run`")]
+    NoRuns { folder: PathBuf },
+    /// No space left, or the quota is used up.
+    #[error(
+        "no space left on the disk for {path}; free some, or choose another disk with --out DIR"
+    )]
+    DiskFull {
+        /// The file that did not fit.
+        path: PathBuf,
+    },
+    #[error("cannot {action} {path}: {source}")]
+    Io {
+        /// `read`, `write`, …
+        action: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    /// The content is not what we write.
+    #[error("{path} cannot be understood: {detail}; restore it from a copy, or measure again")]
+    Damaged { path: PathBuf, detail: String },
+    /// Written by a later version.
+    #[error(
+        "{path} has the form '{found}', and this version reads '{known}'; use a newer Inferometer"
+    )]
+    Newer {
+        path: PathBuf,
+        /// The form that was found.
+        found: String,
+        /// The form that is known.
+        known: String,
+    },
+}
+
+impl StorageError {
+    /// An error of the system; a full disk is told apart, since its remedy is another.
+    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StorageError::DiskFull { path },
+            _ => StorageError::Io {
+                action,
+                path,
+                source,
+            },
+        }
+    }
+
+    /// Content that is not what we write.
+    pub(crate) fn damaged(path: &Path, detail: impl ToString) -> Self {
+        StorageError::Damaged {
+            path: path.to_owned(),
+            detail: detail.to_string(),
+        }
+    }
+}

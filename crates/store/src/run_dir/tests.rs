@@ -1,0 +1,233 @@
+//! Tests of the run directory.
+
+use super::*;
+use crate::journal::{Entry, Progress};
+use crate::stored::latest;
+use inferometer_core::record::{Chunks, Outcome};
+use inferometer_core::units::Offset;
+
+const SETTINGS: &str = "
+[run]
+label = 'night'
+[connection]
+url = ['http://localhost:8000']
+[load]
+requests = 9
+";
+
+fn scenario() -> Scenario {
+    let mut options = Options::from_toml(SETTINGS).unwrap();
+    options.connection.header = Some(vec!["X-Tenant=secret".parse().unwrap()]);
+    options.resolve().unwrap()
+}
+
+fn request(index: u64, outcome: Outcome) -> Record {
+    Record {
+        id: index.to_string(),
+        index,
+        sent: Some(Offset(1_000 + index)),
+        outcome,
+        ..Record::default()
+    }
+}
+
+/// A run with two complete requests, one under way and one of warm-up.
+fn begun(folder: &Path, planned: Option<u64>) -> RunDir {
+    let run = RunDir::create(folder).unwrap();
+    run.write_scenario(&scenario()).unwrap();
+    run.write_environment(&Environment {
+        started: "2026-11-15T02:30:00Z".into(),
+        ..Environment::default()
+    })
+    .unwrap();
+    let mut journal = run.start_journal(&Header::new(planned)).unwrap();
+    let warmup = Record {
+        warmup: true,
+        sent: Some(Offset(5)),
+        ..request(0, Outcome::Done)
+    };
+    journal.append(&Entry::end(&warmup)).unwrap();
+    for index in 0..3 {
+        journal
+            .append(&Entry::begin(&request(index, Outcome::Cut)))
+            .unwrap();
+    }
+    for index in 0..2 {
+        let done = request(index, Outcome::Done);
+        journal.append(&Entry::end(&done)).unwrap();
+    }
+    let progress = Progress {
+        index: 2,
+        chunks: Chunks {
+            at: vec![Offset(2_000)],
+            tokens: None,
+            same_read: vec![false],
+        },
+        ..Progress::default()
+    };
+    journal.append(&Entry::Progress(progress)).unwrap();
+    journal.flush().unwrap();
+    run
+}
+
+fn all(run: &RunDir) -> Vec<Record> {
+    run.records().unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn a_folder_that_holds_something_is_not_taken_for_a_new_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep/er/run");
+    let run = RunDir::create(&path).unwrap();
+    run.write_scenario(&scenario()).unwrap();
+    let message = RunDir::create(&path).unwrap_err().to_string();
+    assert!(message.contains("--out"), "{message}");
+    assert!(RunDir::open(&path).is_ok());
+    let message = RunDir::open(folder.path()).unwrap_err().to_string();
+    assert!(message.contains("no run directory"), "{message}");
+}
+
+#[test]
+fn the_stored_settings_describe_the_run_and_hold_no_secret() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = RunDir::create(folder.path()).unwrap();
+    run.write_scenario(&scenario()).unwrap();
+    assert_eq!(run.scenario().unwrap(), scenario());
+    let text = fs::read_to_string(folder.path().join(SCENARIO)).unwrap();
+    assert!(text.starts_with("# ") && text.contains("--config FILE"));
+    assert!(text.contains("X-Tenant") && !text.contains("secret"));
+}
+
+#[test]
+fn a_killed_run_is_read_and_accounted_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = begun(folder.path(), Some(8));
+    let ending = run.ending().unwrap();
+    assert_eq!(ending.cause, EndCause::Killed);
+    assert_eq!((ending.planned, ending.unsent), (8, 5));
+    assert_eq!(ending.measured_from, Offset(1_000));
+    assert_eq!(ending.sending_ended, Offset(1_002));
+    let records = all(&run);
+    assert_eq!(records.len(), 4);
+    assert_eq!(records[3].outcome, Outcome::Cut);
+    assert_eq!(records[3].chunks.at, [Offset(2_000)]);
+    let without_plan = tempfile::tempdir().unwrap();
+    let ending = begun(without_plan.path(), None).ending().unwrap();
+    assert_eq!(
+        (ending.planned, ending.unsent),
+        (9, 6),
+        "as the settings say"
+    );
+}
+
+#[test]
+fn sealing_changes_the_file_and_not_the_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = begun(folder.path(), Some(8));
+    let (records, ending) = (all(&run), run.ending().unwrap());
+    run.seal().unwrap();
+    run.seal().unwrap();
+    assert!(!run.journal_path().exists());
+    assert_eq!(all(&run), records);
+    assert_eq!(run.ending().unwrap(), ending);
+    let left: Vec<_> = fs::read_dir(folder.path().join(RECORDS)).unwrap().collect();
+    assert_eq!(left.len(), 1, "nothing partial stays");
+}
+
+#[test]
+fn sealing_keeps_the_ending_that_is_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = begun(folder.path(), Some(8));
+    let ending = Ending {
+        planned: 8,
+        thread_cpu_shares: vec![0.25],
+        ..Ending::default()
+    };
+    run.write_ending(&ending).unwrap();
+    run.seal().unwrap();
+    assert_eq!(run.ending().unwrap(), ending);
+}
+
+#[test]
+fn a_run_that_never_sent_has_no_records_and_an_ending() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = RunDir::create(folder.path()).unwrap();
+    run.write_scenario(&scenario()).unwrap();
+    assert_eq!(all(&run), []);
+    let ending = run.ending().unwrap();
+    assert_eq!((ending.planned, ending.unsent), (9, 9));
+}
+
+#[test]
+fn runs_are_listed_newest_first_and_a_damaged_one_with_its_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: &str, started: &str| {
+        let run = begun(&folder.path().join(name), Some(3));
+        run.write_environment(&Environment {
+            started: started.into(),
+            ..Environment::default()
+        })
+        .unwrap();
+        run
+    };
+    run("a", "2026-11-15T02:00:00+02:00");
+    run("b", "2026-11-15T01:00:00Z");
+    let damaged = run("c", "2026-11-15T02:00:00Z");
+    fs::write(damaged.path().join(ENDING), "{\"cause\": ").unwrap();
+    fs::create_dir(folder.path().join("no run")).unwrap();
+    fs::write(folder.path().join("no folder"), "").unwrap();
+    let runs = list(folder.path()).unwrap();
+    let names: Vec<_> = runs
+        .iter()
+        .map(|run| run.path.file_name().unwrap().to_str().unwrap())
+        .collect();
+    assert_eq!(names, ["c", "b", "a"]);
+    assert!(runs[0].error.as_deref().unwrap().contains("ending.json"));
+    assert_eq!(runs[0].label.as_deref(), Some("night"));
+    assert_eq!(runs[1].error, None);
+    assert_eq!(runs[1].cause, Some(EndCause::Killed));
+    assert_eq!(runs[1].valid, None);
+    assert_eq!(latest(folder.path()).unwrap().path, runs[1].path);
+}
+
+#[test]
+fn a_run_that_goes_on_is_not_called_killed_and_not_sealed() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = RunDir::create(folder.path().join("run")).unwrap();
+    run.write_scenario(&scenario()).unwrap();
+    let _journal = run.start_journal(&Header::new(None)).unwrap();
+    assert_eq!(list(folder.path()).unwrap()[0].cause, None);
+    let message = run.seal().unwrap_err().to_string();
+    assert!(message.contains("still goes on"), "{message}");
+}
+
+#[test]
+fn a_folder_without_runs_says_how_to_make_one() {
+    let missing = Path::new("/no/such/folder");
+    assert_eq!(list(missing).unwrap(), []);
+    let message = latest(missing).unwrap_err().to_string();
+    assert!(message.contains("inferometer run"), "{message}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_said_and_the_old_file_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = begun(folder.path(), Some(8));
+    let partial = |name: &str| folder.path().join(format!("{name}.partial"));
+    run.write_ending(&Ending::default()).unwrap();
+    std::os::unix::fs::symlink("/dev/full", partial(ENDING)).unwrap();
+    let ending = Ending {
+        planned: 8,
+        ..Ending::default()
+    };
+    let message = run.write_ending(&ending).unwrap_err().to_string();
+    assert!(message.contains("no space left"), "{message}");
+    assert_eq!(run.ending().unwrap(), Ending::default());
+    assert!(!partial(ENDING).is_symlink());
+    let records = all(&run);
+    std::os::unix::fs::symlink("/dev/full", partial(PARQUET)).unwrap();
+    let message = run.seal().unwrap_err().to_string();
+    assert!(message.contains("no space left"), "{message}");
+    assert_eq!(all(&run), records, "the journal stays");
+}

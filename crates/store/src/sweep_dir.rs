@@ -1,0 +1,357 @@
+//! The directory of a sweep: a plan, the runs, and a list of what became of each visit.
+//!
+//! | file | holds | written |
+//! | --- | --- | --- |
+//! | `sweep.json` | the plan: every point with its settings, without secrets | at the start |
+//! | `trials.jsonl` | a line a visit: which point, what became of it, where its run is | appended after each |
+//! | `points/NAME/` | run directories | while measuring |
+//!
+//! A sweep that was stopped is taken up again with the same plan: what has a line that says
+//! `done` or `skipped` is not measured twice. A directory without such a line belongs to a
+//! visit that was cut off; it stays, and the visit gets another.
+
+use crate::run_dir::{RunDir, StorageError};
+use inferometer_core::options::Options;
+use inferometer_core::point::Point;
+use inferometer_core::summary::Summary;
+use inferometer_core::value::Tag;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+const PLAN: &str = "sweep.json";
+const TRIALS: &str = "trials.jsonl";
+const POINTS: &str = "points";
+
+/// Name and version of the plan's form.
+pub const PLAN_SCHEMA: &str = "inferometer.sweep-plan/1";
+
+/// All that a sweep will measure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepPlan {
+    /// `inferometer.sweep-plan/1`.
+    pub schema: String,
+    pub label: Option<String>,
+    /// Facts for legends and pairing.
+    pub tags: Vec<Tag>,
+    /// Options with more than one value, the one that changes fastest last.
+    pub axes: Vec<String>,
+    /// Options that say what the engine's command does not, as in `--engine-stop …`, or the log
+    /// of a server that others started; without secrets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub engine_options: Vec<String>,
+    /// The command of the engine that is started, without secrets; empty without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub engine: Vec<String>,
+    /// How often each point is measured.
+    pub repeat: u32,
+    /// Order of the visits, by index of the point and number of the repeat.
+    pub visits: Vec<(usize, u32)>,
+    pub points: Vec<PlannedPoint>,
+}
+
+/// One point of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedPoint {
+    /// The same whenever the values are.
+    pub id: String,
+    pub point: Point,
+    /// Flags of the engine that is started for it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub flags: BTreeMap<String, String>,
+    /// The settings of its runs.
+    pub options: Options,
+}
+
+/// What became of a visit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    pub id: String,
+    /// Which repeat, from 0.
+    pub repeat: u32,
+    pub state: TrialState,
+    /// The run, as a path below the sweep, if there is one.
+    #[serde(default)]
+    pub directory: Option<String>,
+    /// Why there is none, or why it was passed over.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// The class of the failure of an engine that was started for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// Wall time of the end, RFC 3339.
+    pub ended: String,
+}
+
+/// What became of a visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrialState {
+    /// Measured, valid or not.
+    Done,
+    /// It could not be measured.
+    Failed,
+    /// Passed over, since a condition ended its ladder.
+    Skipped,
+    Interrupted,
+}
+
+impl Trial {
+    /// Whether a sweep that is taken up again leaves it alone. A measured visit has a reason only
+    /// where the server died during it: what it shows is no property of the load.
+    pub fn is_final(&self) -> bool {
+        match self.state {
+            TrialState::Done => self.reason.is_none(),
+            TrialState::Skipped => true,
+            TrialState::Failed | TrialState::Interrupted => false,
+        }
+    }
+}
+
+/// Why the files of a sweep cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SweepError {
+    /// The folder holds something else.
+    #[error("{path} holds files that are no sweep's; choose another folder with --out")]
+    Occupied { path: PathBuf },
+    /// The folder holds another sweep.
+    #[error(
+        "{path} holds another sweep ({difference}); give the same options to go on with it, or another --out"
+    )]
+    AnotherPlan {
+        path: PathBuf,
+        /// What is not the same.
+        difference: String,
+    },
+    /// No sweep was made here.
+    #[error("{path} is no sweep directory (it has no sweep.json)")]
+    NotASweep { path: PathBuf },
+    /// Another process is at work.
+    #[error("the sweep in {path} still goes on; wait for its end, or interrupt it first")]
+    StillRunning { path: PathBuf },
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// The directory of one sweep.
+#[derive(Debug)]
+pub struct SweepDir {
+    path: PathBuf,
+    plan: SweepPlan,
+}
+
+impl SweepDir {
+    /// Whether a folder holds a sweep.
+    pub fn is_at(path: &Path) -> bool {
+        path.join(PLAN).is_file()
+    }
+
+    /// Opens a sweep to read it.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, SweepError> {
+        let path = path.into();
+        if !Self::is_at(&path) {
+            return Err(SweepError::NotASweep { path });
+        }
+        let file = path.join(PLAN);
+        let text = fs::read_to_string(&file).map_err(|e| StorageError::io("read", &file, e))?;
+        let plan: SweepPlan =
+            serde_json::from_str(&text).map_err(|e| StorageError::damaged(&file, e))?;
+        if plan.schema != PLAN_SCHEMA {
+            let said = format!("its form is {}, not {PLAN_SCHEMA}", plan.schema);
+            return Err(StorageError::damaged(&file, said).into());
+        }
+        Ok(SweepDir { path, plan })
+    }
+
+    /// Begins a sweep, or takes up one with the same plan.
+    pub fn begin(path: impl Into<PathBuf>, plan: SweepPlan) -> Result<Self, SweepError> {
+        let path = path.into();
+        if Self::is_at(&path) {
+            let found = Self::open(&path)?;
+            return match difference(&found.plan, &plan) {
+                None => Ok(found),
+                Some(difference) => Err(SweepError::AnotherPlan { path, difference }),
+            };
+        }
+        match RunDir::check(&path) {
+            Ok(()) => {}
+            Err(StorageError::NotEmpty { path }) => return Err(SweepError::Occupied { path }),
+            Err(other) => return Err(other.into()),
+        }
+        let points = path.join(POINTS);
+        fs::create_dir_all(&points).map_err(|e| StorageError::io("create", &points, e))?;
+        let text = serde_json::to_string(&plan)
+            .map_err(|e| StorageError::io("write", &path.join(PLAN), e.into()))?;
+        crate::run_dir::write_whole(&path, PLAN, &(text + "\n"))?;
+        Ok(SweepDir { path, plan })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn plan(&self) -> &SweepPlan {
+        &self.plan
+    }
+
+    /// What became of the visits so far, in the order in which they were made. A last line that
+    /// was cut off is no line.
+    pub fn trials(&self) -> Result<Vec<Trial>, SweepError> {
+        let file = self.path.join(TRIALS);
+        let mut bytes = Vec::new();
+        match File::open(&file).and_then(|mut open| open.read_to_end(&mut bytes)) {
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(StorageError::io("read", &file, error).into()),
+        }
+        let whole = bytes
+            .iter()
+            .rposition(|&byte| byte == b'\n')
+            .map_or(0, |end| end + 1);
+        let lines = bytes[..whole].split(|&byte| byte == b'\n');
+        let mut trials = Vec::new();
+        for (number, line) in lines.enumerate().filter(|(_, line)| !line.is_empty()) {
+            let trial = serde_json::from_slice(line).map_err(|error| {
+                StorageError::damaged(&file, format!("line {}: {error}", number + 1))
+            })?;
+            trials.push(trial);
+        }
+        Ok(trials)
+    }
+
+    /// The trials to go by: of each visit the last, in the order of the plan.
+    pub fn results(&self) -> Result<Vec<Trial>, SweepError> {
+        let trials = self.trials()?;
+        let last = |(point, repeat): &(usize, u32)| {
+            let id = &self.plan.points.get(*point)?.id;
+            trials
+                .iter()
+                .rev()
+                .find(|trial| trial.id == *id && trial.repeat == *repeat)
+                .cloned()
+        };
+        let mut visits = self.plan.visits.clone();
+        visits.sort_unstable();
+        Ok(visits.iter().filter_map(last).collect())
+    }
+
+    /// A folder, new, for the run of a visit; as a path below the sweep.
+    pub fn new_run(&self, id: &str, repeat: u32) -> String {
+        let base = match repeat {
+            0 => format!("{POINTS}/{id}"),
+            _ => format!("{POINTS}/{id}.r{}", repeat + 1),
+        };
+        let others = (2..).map(|attempt| format!("{base}.again{attempt}"));
+        let mut names = std::iter::once(base.clone()).chain(others);
+        names
+            .find(|name| !self.path.join(name).exists())
+            .expect("numbers do not end")
+    }
+
+    /// The summary of a visit's run, as it was stored.
+    pub fn summary(&self, trial: &Trial) -> Option<Summary> {
+        RunDir::open(self.run_path(trial)?).ok()?.summary().ok()
+    }
+
+    /// Where the run of a visit is. A path that would lead out of the sweep is none.
+    pub fn run_path(&self, trial: &Trial) -> Option<PathBuf> {
+        let directory = Path::new(trial.directory.as_deref()?);
+        let inside =
+            (directory.components()).all(|part| matches!(part, std::path::Component::Normal(_)));
+        inside.then(|| self.path.join(directory))
+    }
+
+    /// Opens the list of trials to append to it. While it is open, no other process gets it.
+    pub fn log(&self) -> Result<TrialLog, SweepError> {
+        let path = self.path.join(TRIALS);
+        let failed = |error| StorageError::io("open", &path, error);
+        let mut file = (OpenOptions::new().read(true).append(true).create(true))
+            .open(&path)
+            .map_err(failed)?;
+        if let Err(fs::TryLockError::WouldBlock) = file.try_lock() {
+            return Err(SweepError::StillRunning {
+                path: self.path.clone(),
+            });
+        }
+        // What a killed process left of a line must not spoil the next.
+        let end = file.seek(SeekFrom::End(0)).map_err(failed)?;
+        if end > 0 {
+            let mut last = [0];
+            file.seek(SeekFrom::Start(end - 1))
+                .and_then(|_| file.read_exact(&mut last))
+                .map_err(failed)?;
+            if last != *b"\n" {
+                let mut bytes = Vec::new();
+                file.seek(SeekFrom::Start(0))
+                    .and_then(|_| file.read_to_end(&mut bytes))
+                    .map_err(failed)?;
+                let whole = bytes
+                    .iter()
+                    .rposition(|&byte| byte == b'\n')
+                    .map_or(0, |end| end + 1);
+                file.set_len(whole as u64).map_err(failed)?;
+            }
+        }
+        Ok(TrialLog { path, file })
+    }
+}
+
+/// The list of trials, open to be appended to.
+#[derive(Debug)]
+pub struct TrialLog {
+    path: PathBuf,
+    file: File,
+}
+
+impl TrialLog {
+    /// Adds a line, and sees it on the disk.
+    pub fn append(&mut self, trial: &Trial) -> Result<(), SweepError> {
+        let failed = |error| StorageError::io("write", &self.path, error);
+        let line = serde_json::to_string(trial).map_err(|e| failed(e.into()))? + "\n";
+        self.file.write_all(line.as_bytes()).map_err(failed)?;
+        self.file.sync_data().map_err(failed)?;
+        Ok(())
+    }
+}
+
+/// What makes two plans different, in a few words.
+fn difference(found: &SweepPlan, asked: &SweepPlan) -> Option<String> {
+    if found.axes != asked.axes {
+        let names = |axes: &[String]| match axes {
+            [] => "none".to_owned(),
+            axes => axes.join(", "),
+        };
+        return Some(format!(
+            "its axes are {}, not {}",
+            names(&found.axes),
+            names(&asked.axes)
+        ));
+    }
+    let ids = |plan: &SweepPlan| -> BTreeSet<String> {
+        plan.points.iter().map(|point| point.id.clone()).collect()
+    };
+    if ids(found) != ids(asked) {
+        return Some("its points are others".to_owned());
+    }
+    if (found.repeat, &found.visits) != (asked.repeat, &asked.visits) {
+        return Some("its repeats or their order are others".to_owned());
+    }
+    if found.engine != asked.engine {
+        return Some("its engine's command is another".to_owned());
+    }
+    let same = |a: &PlannedPoint| {
+        let same =
+            |b: &PlannedPoint| (&a.id, &a.options, &a.flags) == (&b.id, &b.options, &b.flags);
+        asked.points.iter().any(same)
+    };
+    if let Some(other) = found.points.iter().find(|point| !same(point)) {
+        return Some(format!("other settings of its point {}", other.id));
+    }
+    ((&found.label, &found.tags) != (&asked.label, &asked.tags))
+        .then(|| "its label or tags are others".to_owned())
+}
+
+#[cfg(test)]
+mod tests;
