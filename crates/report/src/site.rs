@@ -366,7 +366,7 @@ mod tests {
         let text = &page[from..from + page[from..].find("</script>").unwrap()];
         let data: Value = serde_json::from_str(text).unwrap();
         let metrics = data["metrics"].as_array().unwrap().len();
-        assert_eq!(metrics, Metric::ALL.len());
+        assert_eq!(metrics, Metric::VARIANTS.len());
         let values = data["entries"][0]["values"].as_array().unwrap();
         assert!(values.len() == metrics && values.iter().all(Value::is_null));
         assert!(page.contains("data-lang=\"zh\""));

@@ -8,13 +8,13 @@
 //! landscapes prior FOLDER SEEDS             trials with the guesses and without
 //! ```
 
-#[path = "../../tests/landscape/mod.rs"]
+#[path = "../../tests/suite/landscape/mod.rs"]
 mod landscape;
 
-#[path = "../../tests/landscape/guess.rs"]
+#[path = "../../tests/suite/guess.rs"]
 mod guess;
 
-#[path = "../../tests/landscape/wrong.rs"]
+#[path = "../../tests/suite/wrong.rs"]
 mod wrong;
 
 mod others;

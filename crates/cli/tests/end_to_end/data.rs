@@ -405,7 +405,7 @@ fn answers_that_end_before_the_length_in_the_data_are_told() {
         .summary
         .doubts
         .iter()
-        .map(|doubt| doubt.code.word())
+        .map(|doubt| doubt.code.into_str())
         .collect();
     assert!(codes.contains(&"output-lengths"), "{codes:?}");
 }

@@ -17,7 +17,7 @@ fn assert_doubt(run: &Run, code: DoubtCode, severity: Severity) {
     assert_eq!(doubt.severity, severity);
     assert!(!doubt.text.is_empty() && !doubt.remedy.is_empty());
     assert!(
-        run.ended.stdout.contains(code.word()),
+        run.ended.stdout.contains(code.into_str()),
         "{}",
         run.ended.stdout
     );

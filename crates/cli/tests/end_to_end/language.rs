@@ -1,5 +1,6 @@
 //! Chinese for whoever asks for it, or whose locale does.
 
+use strum::VariantArray as _;
 use crate::support::{ON_ANY_HOST, Place, Sim};
 use inferometer_core::doubt::DoubtCode;
 
@@ -81,7 +82,7 @@ fn a_chinese_run_says_nothing_in_english() {
     let run = place.run(&[&options[..], &ON_ANY_HOST].concat());
     assert!(run.stdout.starts_with("有效"), "{run:?}");
     // Codes of doubts, and names of the simulated server.
-    let codes = DoubtCode::ALL.iter().map(|code| code.word());
+    let codes = DoubtCode::VARIANTS.iter().map(|code| code.into_str());
     let known: Vec<&str> = codes
         .flat_map(|code| code.split('-'))
         .chain(["sim", "null", "Saved", "ttft"])

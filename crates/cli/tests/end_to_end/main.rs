@@ -28,6 +28,7 @@ mod preflight;
 mod progress;
 mod proxy;
 mod publish;
+mod real_server;
 mod secrets;
 mod stored_runs;
 mod support;

@@ -1,0 +1,136 @@
+//! The search for capacity on the simulated engine, in virtual time, against an exhaustive scan
+//! and against plain bisection.
+//!
+//! `cargo bench -p inferometer-campaign --bench capacity -- [ARGUMENTS]`:
+//! `truth [LENGTH] [SEEDS]` scans the rates; `[FIRST] [SEEDS]` searches.
+//!
+//! `plain [FIRST] [SEEDS] [LENGTH...]` is plain bisection, every probe and a last run at the
+//! answer of one length. The one to compare with is the shortest of the lengths below that is
+//! right in nine of ten. Both sides pay for every request sent until the verdict was known.
+
+#![allow(clippy::print_stdout, reason = "it prints its figures")]
+
+#[path = "../tests/suite/support.rs"]
+mod support;
+
+use support::{EngineServer, TARGETS, TRUTH, fixed_run, plain_bisection, search};
+
+fn main() {
+    let server = EngineServer::new();
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| word != "--bench")
+        .collect();
+    let number = |at: usize| arguments.get(at).and_then(|text| text.parse().ok());
+    match arguments.first().map(String::as_str) {
+        Some("truth") => truth(&server, number(1).unwrap_or(40_000), number(2).unwrap_or(5)),
+        Some("plain") => {
+            let lengths: Vec<u64> = (3..).map_while(number).collect();
+            plain(
+                &server,
+                (number(1).unwrap_or(100), number(2).unwrap_or(10)),
+                if lengths.is_empty() {
+                    &LENGTHS
+                } else {
+                    &lengths
+                },
+            )
+        }
+        _ => searches(&server, number(0).unwrap_or(0), number(1).unwrap_or(10)),
+    }
+}
+
+/// Lengths of probes of plain bisection.
+const LENGTHS: [u64; 10] = [400, 800, 1600, 2400, 3200, 4800, 6400, 9600, 12_800, 19_200];
+
+/// Shares met at rates 1 % apart, smoothed to fall, and where they cross each target.
+fn truth(server: &EngineServer, length: u64, seeds: u64) {
+    let rates: Vec<f64> = (0..=20).map(|step| 16.6 * 1.01f64.powi(step)).collect();
+    let mut shares = [Vec::new(), Vec::new()];
+    for (step, &rate) in rates.iter().enumerate() {
+        let mut sums = [0.0; 2];
+        for seed in 0..seeds {
+            let (found, _) = fixed_run(server, rate, length, 777_000 + 100 * step as u64 + seed);
+            (0..2).for_each(|at| sums[at] += found[at] / seeds as f64);
+        }
+        println!("{rate:.3} {:.5} {:.5}", sums[0], sums[1]);
+        (0..2).for_each(|at| shares[at].push(sums[at]));
+    }
+    let logit = |p: f64| (p / (1.0 - p)).ln();
+    for (at, (name, target)) in TARGETS.into_iter().enumerate() {
+        let shares = falling(&shares[at]);
+        let Some(above) = shares.iter().position(|&share| share < target) else {
+            continue;
+        };
+        let (below, rate) = (above.saturating_sub(1), rates[above]);
+        let part =
+            (logit(shares[below]) - logit(target)) / (logit(shares[below]) - logit(shares[above]));
+        let capacity = rates[below] * (rate / rates[below]).powf(part);
+        println!("capacity {name} {capacity:.3}");
+    }
+}
+
+/// The nearest values that never rise (isotonic regression): those that do are pooled.
+fn falling(values: &[f64]) -> Vec<f64> {
+    let mut pools: Vec<(f64, usize)> = Vec::new();
+    for &value in values {
+        pools.push((value, 1));
+        while let [.., (before, count), (after, more)] = pools[..]
+            && after > before
+        {
+            let mean = (before * count as f64 + after * more as f64) / (count + more) as f64;
+            pools.truncate(pools.len() - 2);
+            pools.push((mean, count + more));
+        }
+    }
+    (pools.into_iter())
+        .flat_map(|(value, count)| std::iter::repeat_n(value, count))
+        .collect()
+}
+
+fn close(value: f64, at: usize) -> bool {
+    (value / TRUTH[at] - 1.0).abs() <= 0.05
+}
+
+fn plain(server: &EngineServer, (first, seeds): (u64, u64), lengths: &[u64]) {
+    for &length in lengths {
+        for (at, (name, _)) in TARGETS.into_iter().enumerate() {
+            let all: Vec<(f64, u64)> = (first..first + seeds)
+                .map(|seed| plain_bisection(server, at, (length, 1.05), seed))
+                .collect();
+            let right = all.iter().filter(|(value, _)| close(*value, at)).count();
+            let spent = all.iter().map(|(_, spent)| spent).sum::<u64>() / seeds;
+            println!("{name} {length}: {right}/{seeds}, {spent}");
+        }
+    }
+}
+
+fn searches(server: &EngineServer, first: u64, seeds: u64) {
+    for targets in [vec![0], vec![1], vec![0, 1]] {
+        let mut right = vec![0; targets.len()];
+        let mut spent = 0;
+        for seed in first..first + seeds {
+            let answers = search(server, &targets, seed);
+            spent += answers[0].requests_spent;
+            for (tier, answer) in answers.iter().enumerate() {
+                let at = targets[tier];
+                let value = answer.value.unwrap_or(f64::NAN);
+                right[tier] += u32::from(close(value, at));
+                println!(
+                    "{} {seed}: {value:.2} [{:.2} {:.2}] {:+.1} % {} {:?} {:?}",
+                    TARGETS[at].0,
+                    answer.low.unwrap_or(f64::NAN),
+                    answer.high.unwrap_or(f64::NAN),
+                    100.0 * (value / TRUTH[at] - 1.0),
+                    answer.requests_spent,
+                    answer.edge,
+                    answer.ending
+                );
+            }
+        }
+        println!(
+            "{targets:?}: {right:?} of {seeds}, {} requests",
+            spent / seeds
+        );
+    }
+}

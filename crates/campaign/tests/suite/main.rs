@@ -1,0 +1,9 @@
+//! The searches on the simulated engine in virtual time.
+
+mod capacity_on_engine;
+mod guess;
+mod landscape;
+mod prior;
+mod support;
+mod tune;
+mod wrong;

@@ -1,0 +1,13 @@
+//! Other tools' results, as files and notes hold them.
+
+#![allow(clippy::unwrap_used)]
+
+mod evalscope;
+mod flags;
+mod habits;
+mod hand_made;
+mod hostile;
+mod meaning;
+mod sources;
+mod tools;
+mod variants;

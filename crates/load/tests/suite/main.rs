@@ -1,0 +1,6 @@
+//! The instrument on paused time, and on recorded answers.
+
+#![allow(clippy::unwrap_used)]
+
+mod driver;
+mod fixtures;

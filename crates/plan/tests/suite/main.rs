@@ -1,0 +1,8 @@
+//! What a calibration predicts, and what it must not be misled by.
+
+mod accuracy;
+mod doubtful;
+mod held_out;
+mod prior;
+#[path = "../../../campaign/tests/suite/wrong.rs"]
+mod wrong;

@@ -1,0 +1,517 @@
+//! Findings: each rule tells its numbers, and is silent where the data cannot carry it.
+
+use crate::samples;
+use inferometer_core::point::Point;
+use inferometer_core::doubt::{DoubtCode, Severity};
+use inferometer_text::Lang;
+use inferometer_core::record::{FailureClass, Phase};
+use inferometer_core::summary::{Distribution, FailureCount, StatedDoubt, Summary};
+use inferometer_store::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan, Trial, TrialState};
+use inferometer_report::findings::{Finding, FindingKind, of_run, of_sweep};
+use inferometer_report::sweep::{SweepReport, Visited, compose, compose_for_notes, figures};
+use inferometer_page::{markdown, text};
+use serde_json::json;
+use std::path::Path;
+
+/// A sweep that is made up: points with the summaries of their repeats.
+struct MadeUp {
+    plan: SweepPlan,
+    visited: Vec<Visited>,
+}
+
+impl MadeUp {
+    fn new(axes: &[&str], points: Vec<(serde_json::Value, Vec<Summary>)>) -> Self {
+        let mut visited = Vec::new();
+        let mut planned = Vec::new();
+        let mut visits = Vec::new();
+        let repeat = points.iter().map(|(_, runs)| runs.len()).max().unwrap();
+        for (at, (point, runs)) in points.into_iter().enumerate() {
+            let id = format!("p{at}");
+            planned.push(PlannedPoint {
+                flags: Default::default(),
+                id: id.clone(),
+                point: serde_json::from_value::<Point>(point).unwrap(),
+                options: Default::default(),
+            });
+            for (repeat, summary) in runs.into_iter().enumerate() {
+                visits.push((at, repeat as u32));
+                visited.push(Visited {
+                    trial: Trial {
+                        class: None,
+                        id: id.clone(),
+                        repeat: repeat as u32,
+                        state: TrialState::Done,
+                        directory: None,
+                        reason: None,
+                        ended: "2026-11-15T02:23:34Z".to_owned(),
+                    },
+                    summary: Some(summary),
+                });
+            }
+        }
+        MadeUp {
+            plan: SweepPlan {
+                engine_options: Vec::new(),
+                engine: Vec::new(),
+                schema: PLAN_SCHEMA.to_owned(),
+                label: None,
+                tags: Vec::new(),
+                axes: axes.iter().map(|axis| (*axis).to_owned()).collect(),
+                repeat: repeat as u32,
+                visits,
+                points: planned,
+            },
+            visited,
+        }
+    }
+
+    fn report(&self, lang: Lang) -> SweepReport<'_> {
+        SweepReport {
+            plan: &self.plan,
+            visited: &self.visited,
+            directory: Path::new("sweep"),
+            environment: None,
+            lang,
+        }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        of_sweep(&self.report(Lang::En))
+    }
+
+    fn of(&self, kind: FindingKind) -> Vec<Finding> {
+        let mut findings = self.findings();
+        findings.retain(|finding| finding.kind == kind);
+        findings
+    }
+}
+
+/// A run with a throughput known to ± 1 %, and nothing else.
+fn run(tokens_per_s: f64) -> Summary {
+    let mut summary = samples::empty_summary();
+    summary.requests.planned = 100;
+    summary.requests.ok = 100;
+    summary.throughput.output_tokens_per_s = Some(tokens_per_s);
+    summary.throughput.output_tokens_per_s_interval =
+        Some([tokens_per_s * 0.99, tokens_per_s * 1.01]);
+    summary
+}
+
+fn with_times(mut summary: Summary, ttft: f64, itl: f64) -> Summary {
+    let sample = |mean: f64| Distribution {
+        mean,
+        mean_interval: Some([mean * 0.98, mean * 1.02]),
+        ..samples::around(100, mean)
+    };
+    summary.latency.ttft_ms = Some(sample(ttft));
+    summary.latency.itl_ms = Some(sample(itl));
+    summary.latency.itl_is_per_token = true;
+    summary
+}
+
+fn failing(mut summary: Summary, failed: u64) -> Summary {
+    summary.requests.ok -= failed;
+    summary.requests.failed = failed;
+    summary.failures = vec![FailureCount {
+        phase: Phase::Stream,
+        class: FailureClass::ReadTimeout,
+        count: failed,
+        status: None,
+        sample: "<script>alert(1)</script>".to_owned(),
+    }];
+    summary
+}
+
+fn ladder(rates: &[f64]) -> MadeUp {
+    let points = rates.iter().enumerate().map(|(step, rate)| {
+        let load = json!({"concurrency": 1u64 << step});
+        (load, vec![run(*rate)])
+    });
+    MadeUp::new(&["concurrency"], points.collect())
+}
+
+#[test]
+fn a_ladder_tells_where_throughput_stops_rising_with_its_numbers() {
+    let found = ladder(&[100.0, 300.0, 500.0, 700.0, 800.0, 805.0, 802.0]);
+    let [knee] = found.of(FindingKind::Knee).try_into().unwrap();
+    assert!(
+        knee.text.contains("between concurrency 8 and 16"),
+        "{}",
+        knee.text
+    );
+    for number in ["700.0 tok/s at 8", "800.0 tok/s at 16", "805.0 tok/s at 32"] {
+        assert!(knee.evidence.contains(number), "{}", knee.evidence);
+    }
+}
+
+#[test]
+fn no_knee_is_told_of_a_ladder_that_rises_or_is_invalid() {
+    let [rising] = ladder(&[100.0, 200.0, 400.0, 790.0, 1500.0])
+        .of(FindingKind::Knee)
+        .try_into()
+        .unwrap();
+    assert_eq!(
+        rising.text,
+        "none up to concurrency 16, where output throughput still rises"
+    );
+    assert_eq!(
+        rising.evidence,
+        "790.0 tok/s at 8, 1,500.0 tok/s at 16: +89.9 %"
+    );
+    assert!(
+        ladder(&[100.0, 200.0, 200.0])
+            .of(FindingKind::Knee)
+            .is_empty()
+    );
+    let mut bad = ladder(&[100.0, 300.0, 500.0, 700.0, 800.0, 805.0, 802.0]);
+    for visited in &mut bad.visited[3..] {
+        visited.summary.as_mut().unwrap().valid = false;
+    }
+    assert!(bad.of(FindingKind::Knee).is_empty());
+}
+
+#[test]
+fn failures_are_told_from_the_load_at_which_they_start_and_by_class() {
+    let mut found = ladder(&[100.0, 200.0, 300.0, 400.0]);
+    for (at, failed) in [(2, 5), (3, 40)] {
+        let summary = found.visited[at].summary.take().unwrap();
+        found.visited[at].summary = Some(failing(summary, failed));
+    }
+    let [told] = found.of(FindingKind::FailuresFrom).try_into().unwrap();
+    assert_eq!(told.text, "failures start at concurrency 4");
+    assert_eq!(
+        told.evidence,
+        "none of 200 at lower loads; 5 of 100 failed at 4: read-timeout 5; 40 of 100 failed at 8: read-timeout 40"
+    );
+    // A higher load without failures: no beginning can be told.
+    let summary = found.visited[3].summary.take().unwrap();
+    found.visited[3].summary = Some(run(summary.throughput.output_tokens_per_s.unwrap()));
+    let [told] = found.of(FindingKind::FailuresFrom).try_into().unwrap();
+    assert!(!told.text.contains("start"), "{}", told.text);
+    assert!(ladder(&[1.0, 2.0]).of(FindingKind::FailuresFrom).is_empty());
+}
+
+#[test]
+fn failures_start_nowhere_where_too_few_requests_ended_below() {
+    let requests = |ended: u64, failed: u64| {
+        let mut summary = run(100.0);
+        summary.requests.planned = ended;
+        summary.requests.ok = ended;
+        failing(summary, failed)
+    };
+    let ladder = |below: u64| {
+        MadeUp::new(
+            &["concurrency"],
+            vec![
+                (json!({"concurrency": 1}), vec![requests(below, 0)]),
+                (json!({"concurrency": 2}), vec![requests(24, 3)]),
+            ],
+        )
+    };
+    let [few] = ladder(12).of(FindingKind::FailuresFrom).try_into().unwrap();
+    assert!(
+        few.text.contains("too few requests ended at lower loads"),
+        "{}",
+        few.text
+    );
+    assert!(few.evidence.starts_with("none of 12"), "{}", few.evidence);
+    let [many] = ladder(100)
+        .of(FindingKind::FailuresFrom)
+        .try_into()
+        .unwrap();
+    assert_eq!(many.text, "failures start at concurrency 2");
+}
+
+#[test]
+fn a_flag_wins_beside_one_that_does_nothing_and_that_one_is_said_to_do_nothing() {
+    let point = |seqs: u32, inert: u32| json!({"max-num-seqs": seqs, "inert": inert});
+    let sweep = MadeUp::new(
+        &["max-num-seqs", "inert"],
+        vec![
+            (point(64, 0), vec![run(1000.0)]),
+            (point(64, 1), vec![run(1003.0)]),
+            (point(128, 0), vec![run(1500.0)]),
+            (point(128, 1), vec![run(1497.0)]),
+        ],
+    );
+    let [winner] = sweep.of(FindingKind::Winner).try_into().unwrap();
+    assert_eq!(
+        winner.text,
+        "output throughput is better with max-num-seqs=128 at all 2 compared points"
+    );
+    let [same] = sweep.of(FindingKind::NoDifference).try_into().unwrap();
+    assert_eq!(
+        same.text,
+        "output throughput: none between inert=0; inert=1 at 2 compared points"
+    );
+}
+
+#[test]
+fn of_equal_points_the_first_is_called_the_best() {
+    let sweep = ladder(&[100.0, 200.0, 300.0, 300.0, 300.0, 300.0]);
+    let shown = text::render(
+        &compose(&sweep.report(Lang::En)),
+        text::TextStyle::default(),
+    );
+    assert!(shown.contains("300.0 tok/s at concurrency=4"), "{shown}");
+    let [knee] = sweep.of(FindingKind::Knee).try_into().unwrap();
+    assert!(
+        knee.evidence.contains("highest 300.0 tok/s at 4"),
+        "{}",
+        knee.evidence
+    );
+}
+
+#[test]
+fn a_load_that_follows_the_length_makes_no_ladder_and_leaves_one_heat_map_in_characters() {
+    let mut points = Vec::new();
+    for (chars, streams) in [(500, 32), (2000, 16), (8000, 8)] {
+        for asked in [100, 500] {
+            let point = json!({"input-chars": chars, "ask-chars": asked, "concurrency": streams});
+            points.push((point, vec![run(f64::from(100_000 / chars + asked))]));
+        }
+    }
+    let sweep = MadeUp::new(&["input-chars", "ask-chars", "concurrency"], points);
+    let figures = figures(&sweep.report(Lang::En));
+    let ids: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
+    assert_eq!(ids, ["grid"]);
+    let panel = &figures[0].panels[0];
+    assert_eq!(panel.x.caption(), "Input length (characters)");
+    assert_eq!(panel.y.caption(), "Output length (characters)");
+    let notes = figures[0].footnotes.join("\n");
+    assert!(
+        notes.contains("concurrency changes only together with input-chars"),
+        "{notes}"
+    );
+}
+
+fn grid(rates: [f64; 4]) -> MadeUp {
+    let cells = [(100, 100), (100, 500), (500, 100), (500, 500)];
+    let points = cells.iter().zip(rates).map(|((input, output), rate)| {
+        let point = json!({"input-tokens": input, "output-tokens": output});
+        (point, vec![run(rate)])
+    });
+    MadeUp::new(&["input-tokens", "output-tokens"], points.collect())
+}
+
+#[test]
+fn the_least_efficient_cell_is_told_with_its_factor_only_where_it_stands_apart() {
+    let [told] = grid([800.0, 1000.0, 250.0, 600.0])
+        .of(FindingKind::LeastEfficient)
+        .try_into()
+        .unwrap();
+    assert!(
+        told.text
+            .starts_with("input-tokens=500, output-tokens=100 has the lowest"),
+        "{}",
+        told.text
+    );
+    assert!(told.text.contains("4.00 times below"), "{}", told.text);
+    assert_eq!(told.evidence, "250.0 tok/s against 1,000.0 tok/s");
+    let close = grid([800.0, 1000.0, 250.0, 252.0]).of(FindingKind::LeastEfficient);
+    assert!(close[0].text.contains("cannot be told apart"), "{close:?}");
+    assert!(
+        grid([1000.0, 1001.0, 999.0, 1002.0])
+            .of(FindingKind::LeastEfficient)
+            .is_empty()
+    );
+    let mut blind = grid([800.0, 1000.0, 250.0, 600.0]);
+    for visited in &mut blind.visited {
+        visited
+            .summary
+            .as_mut()
+            .unwrap()
+            .throughput
+            .output_tokens_per_s_interval = None;
+    }
+    assert!(blind.of(FindingKind::LeastEfficient).is_empty());
+}
+
+#[test]
+fn a_setting_wins_only_where_the_intervals_separate() {
+    let point = |engine: &str, concurrency: u32| json!({"url": engine, "concurrency": concurrency});
+    let sweep = MadeUp::new(
+        &["url", "concurrency"],
+        vec![
+            (point("a", 8), vec![with_times(run(1000.0), 100.0, 20.0)]),
+            (point("b", 8), vec![with_times(run(1005.0), 200.0, 20.2)]),
+            (point("a", 16), vec![with_times(run(1500.0), 150.0, 30.0)]),
+            (point("b", 16), vec![with_times(run(1800.0), 260.0, 30.1)]),
+        ],
+    );
+    let winners = sweep.of(FindingKind::Winner);
+    let [ttft, throughput] = winners.as_slice() else {
+        panic!("{winners:?}")
+    };
+    assert_eq!(
+        ttft.text,
+        "mean TTFT is better with url=a at all 2 compared points"
+    );
+    assert!(
+        ttft.evidence
+            .contains("100 ms against 200 ms (-50.0 %) at concurrency=8"),
+        "{}",
+        ttft.evidence
+    );
+    assert!(
+        throughput.text.contains("url=b at 1 of 2"),
+        "{}",
+        throughput.text
+    );
+    let [itl] = sweep.of(FindingKind::NoDifference).try_into().unwrap();
+    assert_eq!(
+        itl.text,
+        "mean ITL: none between url=a; url=b at 2 compared points"
+    );
+    assert!(itl.evidence.contains("1 % at most"), "{}", itl.evidence);
+}
+
+#[test]
+fn repeats_that_scatter_show_no_difference() {
+    let point = |engine: &str| json!({"url": engine});
+    let runs = |rates: [f64; 3]| rates.map(run).to_vec();
+    let scattered = MadeUp::new(
+        &["url"],
+        vec![
+            (point("a"), runs([800.0, 1000.0, 1300.0])),
+            (point("b"), runs([900.0, 1100.0, 1400.0])),
+        ],
+    );
+    assert!(scattered.of(FindingKind::Winner).is_empty());
+    assert_eq!(scattered.of(FindingKind::NoDifference).len(), 1);
+    let clear = MadeUp::new(
+        &["url"],
+        vec![
+            (point("a"), runs([1000.0, 1001.0, 1002.0])),
+            (point("b"), runs([1100.0, 1101.0, 1102.0])),
+        ],
+    );
+    assert_eq!(clear.of(FindingKind::Winner).len(), 1);
+}
+
+#[test]
+fn a_stall_that_percentiles_hide_is_told_with_the_share_of_answers() {
+    let mut summary = with_times(run(100.0), 100.0, 20.0);
+    let gap = |p95: f64| Distribution {
+        p50: 40.0,
+        p75: 45.0,
+        p90: 50.0,
+        p95,
+        p99: 3000.0,
+        max: 4000.0,
+        ..samples::around(200, 40.0)
+    };
+    summary.latency.max_gap_ms = Some(gap(2000.0));
+    let [told] = of_run(&summary, Lang::En).try_into().unwrap();
+    assert_eq!(told.kind, FindingKind::HiddenStalls);
+    assert!(
+        told.text.contains("5 % of the answers paused for 2.00 s"),
+        "{}",
+        told.text
+    );
+    // The 99th percentile of ITL shows such gaps: nothing is hidden.
+    summary.latency.itl_ms.as_mut().unwrap().p99 = 1500.0;
+    assert!(of_run(&summary, Lang::En).is_empty());
+}
+
+#[test]
+fn lost_requests_and_a_busy_client_are_told_with_their_counts() {
+    let mut summary = run(100.0);
+    summary.requests.planned = 500;
+    summary.requests.ok = 143;
+    summary.client.cpu_share = Some(0.97);
+    let doubt = StatedDoubt {
+        code: DoubtCode::ClientBusy,
+        severity: Severity::Warn,
+        text: String::new(),
+        remedy: String::new(),
+    };
+    summary.doubts = vec![doubt];
+    let [lost, client] = of_run(&summary, Lang::En).try_into().unwrap();
+    assert_eq!(lost.text, "357 of 500 requests are in no account");
+    assert_eq!(lost.evidence, "143 ok, 0 failed, 0 cut, 0 not sent");
+    assert_eq!(client.kind, FindingKind::ClientBottleneck);
+    assert!(client.evidence.contains("97 %"), "{}", client.evidence);
+    // A client that was only late was not at its limit.
+    summary.doubts[0].code = DoubtCode::ClientLate;
+    summary.client.lag_p99_ms = Some(12.0);
+    let late = of_run(&summary, Lang::En).pop().unwrap();
+    assert!(late.text.contains("sent late"), "{}", late.text);
+    assert!(late.evidence.contains("12.0 ms") && !late.evidence.contains("97 %"));
+    summary.doubts.clear();
+    summary.requests.planned = 143;
+    assert!(of_run(&summary, Lang::En).is_empty());
+}
+
+#[test]
+fn reports_have_findings_only_where_there_is_something_to_say() {
+    let found = ladder(&[100.0, 300.0, 500.0, 700.0, 800.0, 805.0, 802.0]);
+    for (lang, heading) in [(Lang::En, "Findings"), (Lang::Zh, "发现")] {
+        let doc = compose(&found.report(lang));
+        assert!(markdown::render(&doc).contains(&format!("## {heading}\n")));
+        assert!(text::render(&doc, Default::default()).contains(heading));
+    }
+    let silent = ladder(&[100.0, 200.0]);
+    assert!(!markdown::render(&compose(&silent.report(Lang::En))).contains("Findings"));
+}
+
+#[test]
+fn notes_have_a_row_a_metric_and_a_column_a_load_with_the_mean_lengths_below() {
+    let mut found = ladder(&[100.0, 200.0, 400.0]);
+    for visited in &mut found.visited {
+        let summary = visited.summary.as_mut().unwrap();
+        summary.tokens.input = Some(51_200);
+        summary.tokens.output = Some(12_850);
+    }
+    let page = markdown::render(&compose_for_notes(&found.report(Lang::En)));
+    assert!(page.contains("| Concurrency | 1 | 2 | 4 |"), "{page}");
+    assert!(
+        page.contains("| Output throughput (tok/s) | 100 | 200 | 400 |"),
+        "{page}"
+    );
+    assert_eq!(
+        page.matches("mean input tokens: 512.0; mean output tokens: 128.5")
+            .count(),
+        2,
+        "{page}"
+    );
+    // No point has a TTFT: no row that says nothing.
+    assert!(!page.contains("TTFT mean"), "{page}");
+    let chinese = markdown::render(&compose_for_notes(&found.report(Lang::Zh)));
+    assert!(chinese.contains("| 并发数 | 1 | 2 | 4 |"), "{chinese}");
+}
+
+#[test]
+fn a_sweep_of_ten_thousand_points_is_composed_in_moments() {
+    let points = (0..10_000).map(|at| {
+        let point = json!({"concurrency": at % 100 + 1, "input-tokens": at / 100});
+        (point, vec![run(100.0 + f64::from(at % 100))])
+    });
+    let sweep = MadeUp::new(&["input-tokens", "concurrency"], points.collect());
+    let begun = std::time::Instant::now();
+    let page = markdown::render(&compose_for_notes(&sweep.report(Lang::En)));
+    assert!(page.len() > 100_000);
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_point_that_failed_to_run_is_named_under_every_chart() {
+    let point = |level: u32| {
+        let runs = vec![run(f64::from(level) * 10.0)];
+        (json!({ "concurrency": level }), runs)
+    };
+    let mut sweep = MadeUp::new(&["concurrency"], [1, 2, 4].map(point).into());
+    sweep.visited[1].summary = None;
+    sweep.visited[1].trial.state = TrialState::Failed;
+    let figures = figures(&sweep.report(Lang::En));
+    assert!(!figures.is_empty());
+    for figure in figures {
+        let named = |note: &String| note.starts_with("Not measured: concurrency=2 (");
+        assert!(
+            figure.footnotes.iter().any(named),
+            "{}: {:?}",
+            figure.id,
+            figure.footnotes
+        );
+    }
+}

@@ -1,0 +1,13 @@
+//! What people see: reports, figures, findings, pages, and the dialects of other tools.
+
+#![allow(clippy::print_stderr, clippy::unwrap_used)]
+
+mod chinese;
+mod data;
+mod dialect;
+mod figure;
+mod findings;
+mod made_up;
+mod page;
+mod report;
+mod samples;

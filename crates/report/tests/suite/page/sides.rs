@@ -1,0 +1,301 @@
+//! Pages of comparisons and imports: what comes first, what is drawn, and somebody's names.
+
+use crate::made_up::{self, Engine, Load, MINDIE, VLLM};
+use crate::page::pages::HOSTILE;
+use inferometer_analysis::compare::{Group, RunSample, Settings, compare};
+use inferometer_core::doubt::Severity;
+use inferometer_text::Lang;
+use inferometer_report::compare::{CompareReport, figures};
+use inferometer_page::html::{self, Page, render};
+use inferometer_report::import::{self, DoubtLine, ImportReport, ResultLine, findings};
+use serde_json::json;
+
+/// A ladder of an engine.
+fn group(name: &str, levels: &[u32], engine: &Engine) -> Group {
+    let runs = levels.iter().map(|&concurrency| {
+        let load = Load {
+            concurrency,
+            requests: 160,
+            input: 64.0,
+            output: 12.0,
+        };
+        let records = made_up::records(engine, load);
+        let mut summary = made_up::summary(engine, load, &records);
+        summary.tags.clear();
+        RunSample::new(&made_up::scenario(load), summary, records)
+    });
+    Group {
+        name: name.to_owned(),
+        runs: runs.collect(),
+    }
+}
+
+fn with_report<T>(groups: &[Group], lang: Lang, use_it: impl Fn(&CompareReport<'_>) -> T) -> T {
+    let comparison = compare(groups, &Settings::default());
+    use_it(&CompareReport {
+        comparison: &comparison,
+        groups,
+        run_deviation: 0.01,
+        lang,
+    })
+}
+
+/// The page of two ladders, the second of somebody's name.
+pub fn compared(name: &str) -> Page {
+    let groups = [
+        group("runs/a", &[1, 2, 4], &VLLM),
+        group(name, &[1, 2, 4], &MINDIE),
+    ];
+    with_report(&groups, Lang::En, html::compare::compose_page)
+}
+
+#[test]
+fn a_comparison_begins_with_its_verdict_and_draws_ratios_loads_and_requests() {
+    let page = render(&compared("runs/b"));
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
+    assert!(place("class=\"verdict") < place("class=\"tiles"));
+    assert!(place("class=\"tiles") < place("id=\"ratios\""));
+    assert!(place("id=\"ratios\"") < place("id=\"overlay\""));
+    assert!(place("id=\"overlay\"") < place("id=\"distributions\""));
+    assert!(page.contains("WORSE") && page.contains("更差"));
+    assert!(page.contains("runs/b") && page.contains("<td"));
+}
+
+#[test]
+fn two_runs_have_their_ratios_and_requests_and_no_ladder() {
+    let groups = [group("a", &[4], &VLLM), group("b", &[4], &MINDIE)];
+    let drawn = with_report(&groups, Lang::Zh, figures);
+    let ids: Vec<&str> = drawn.iter().map(|figure| figure.id.as_str()).collect();
+    assert_eq!(ids, ["ratios", "distributions"]);
+    let titles: Vec<&str> = drawn[1]
+        .panels
+        .iter()
+        .map(|panel| panel.title.as_str())
+        .collect();
+    assert!(titles.contains(&"首 token 时延 TTFT"), "{titles:?}");
+    let names: Vec<&str> = (drawn[1].panels[0].series.iter())
+        .map(|series| series.name.as_str())
+        .collect();
+    assert_eq!(names, ["a", "b"]);
+}
+
+#[test]
+fn a_few_loads_have_a_panel_of_ratios_each_and_many_share_one_for_each_metric() {
+    let titles = |levels: [&[u32]; 2]| {
+        let groups = [group("a", levels[0], &VLLM), group("b", levels[1], &VLLM)];
+        let drawn = with_report(&groups, Lang::En, figures);
+        let overlay = &drawn[1];
+        assert_eq!((overlay.id.as_str(), overlay.panels.len()), ("overlay", 6));
+        let panels = drawn[0].panels.iter();
+        panels.map(|panel| panel.title.clone()).collect::<Vec<_>>()
+    };
+    let few = titles([&[1, 2, 4], &[1, 2, 8]]);
+    assert_eq!(few, ["concurrency=1", "concurrency=2"]);
+    let many = titles([&[1, 2, 4, 8], &[1, 2, 4, 8]]);
+    assert_eq!(
+        many,
+        [
+            "Output throughput, by load",
+            "TTFT, mean, by load",
+            "TPOT, mean, by load",
+            "End-to-end latency, mean, by load"
+        ]
+    );
+}
+
+#[test]
+fn legends_say_what_tags_say_where_that_tells_sides_apart() {
+    let mut groups = [group("x/1", &[1, 2], &VLLM), group("y/1", &[1, 2], &VLLM)];
+    for (group, engine) in groups.iter_mut().zip(["vLLM", "MindIE"]) {
+        for run in &mut group.runs {
+            run.summary
+                .tags
+                .insert("engine".to_owned(), engine.to_owned());
+        }
+    }
+    let names = |groups: &[Group]| -> Vec<String> {
+        let drawn = with_report(groups, Lang::En, figures);
+        let series = drawn[1].panels[0].series.iter();
+        series.map(|series| series.name.clone()).collect()
+    };
+    assert_eq!(names(&groups), ["vLLM", "MindIE"]);
+    for run in &mut groups[1].runs {
+        run.summary
+            .tags
+            .insert("engine".to_owned(), "vLLM".to_owned());
+    }
+    assert_eq!(names(&groups), ["x/1", "y/1"], "both end in 1");
+}
+
+#[test]
+fn what_may_not_be_compared_says_why_in_both_languages() {
+    let mut groups = [group("a", &[4], &VLLM), group("b", &[4], &MINDIE)];
+    groups[1].runs[0].definition.streamed = Some(false);
+    let page = render(&with_report(&groups, Lang::En, html::compare::compose_page));
+    assert!(page.contains("NOT COMPARABLE") && page.contains("不可比"));
+    assert!(page.contains("streaming differs") && page.contains("是否流式输出不同"));
+}
+
+#[test]
+fn somebodys_names_stay_text_in_a_comparison() {
+    let page = render(&compared(HOSTILE));
+    let own = page.split_once("id=\"library\"").unwrap().0;
+    assert!(!own.contains("<script>alert") && !own.contains("<img src=x"));
+}
+
+fn result(concurrency: u32, requests: [Option<u64>; 3]) -> ResultLine {
+    let load = Load {
+        concurrency,
+        requests: 80,
+        input: 64.0,
+        output: 12.0,
+    };
+    let summary = made_up::run(&VLLM, load);
+    let point = json!({"concurrency": concurrency});
+    let point: inferometer_core::point::Point = serde_json::from_value(point).unwrap();
+    ResultLine {
+        tool: "evalscope-2024".to_owned(),
+        file: "notes.md".to_owned(),
+        lines: Some((1, 9)),
+        point: point.clone(),
+        requests,
+        requests_per_s: summary.throughput.requests_per_s,
+        output_tokens_per_s: summary.throughput.output_tokens_per_s,
+        measured: Some((point, summary)),
+        ..ResultLine::default()
+    }
+}
+
+/// A ladder of another tool whose last point lost requests.
+fn imported(name: &str) -> ImportReport {
+    let mut results = vec![
+        result(1, [Some(80), Some(80), Some(0)]),
+        result(2, [Some(80), Some(80), None]),
+        result(4, [Some(80), Some(70), None]),
+    ];
+    results[2].doubts.push(DoubtLine {
+        severity: Severity::Invalid,
+        code: "lost-requests".to_owned(),
+        text: "10 of 80 are missing".to_owned(),
+        remedy: "measure again".to_owned(),
+    });
+    ImportReport {
+        source: name.to_owned(),
+        results,
+        ..ImportReport::default()
+    }
+}
+
+pub fn import_page(name: &str) -> Page {
+    html::import::compose_page(json!({}), Lang::En, |_| imported(name))
+}
+
+#[test]
+fn an_import_begins_with_what_speaks_against_it_and_draws_the_ladder() {
+    let page = render(&import_page("notes.md"));
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
+    assert!(place("class=\"verdict") < place("lost-requests"));
+    assert!(place("lost-requests") < place("class=\"tiles"));
+    assert!(place("class=\"tiles") < place("id=\"ladder\""));
+    assert!(page.contains("Lost requests") && page.contains("丢失的请求"));
+}
+
+#[test]
+fn requests_under_way_at_the_end_are_not_lost() {
+    let mut report = imported("notes.md");
+    report.results[2].cut = Some(10);
+    let found = findings(&report, Lang::En);
+    assert!(
+        !found
+            .iter()
+            .any(|finding| finding.text.contains("10 of 80")),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn an_import_with_notes_alone_does_not_claim_to_have_no_doubts() {
+    let mut report = imported("notes.md");
+    report.results.truncate(2);
+    let head = |report: &ImportReport| {
+        let doc = import::compose(report, Lang::Zh);
+        inferometer_page::markdown::render(&doc)
+    };
+    assert!(head(&report).contains("无疑点"));
+    report.results[0].doubts.push(DoubtLine {
+        severity: Severity::Note,
+        code: "few-samples".to_owned(),
+        text: "80 requests cannot carry p99".to_owned(),
+        remedy: "measure more".to_owned(),
+    });
+    assert!(!head(&report).contains("无疑点"));
+    assert!(head(&report).contains("有提示 1 个"));
+}
+
+#[test]
+fn requests_are_lost_though_no_failures_are_reported() {
+    let found = findings(&imported("notes.md"), Lang::En);
+    let lost = found
+        .iter()
+        .find(|finding| finding.text.contains("10 of 80"));
+    assert!(lost.is_some(), "{found:?}");
+    let mut sound = imported("notes.md");
+    sound.results.truncate(2);
+    assert!(
+        findings(&sound, Lang::En)
+            .iter()
+            .all(|it| !it.text.contains("in no account"))
+    );
+}
+
+/// How many points the second panel of a ladder has.
+fn drawn(figures: &[inferometer_page::figure::Figure]) -> usize {
+    assert_eq!(figures[0].id, "ladder");
+    match &figures[0].panels[1].series[0].shape {
+        inferometer_page::figure::Shape::Line(samples) => samples.len(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_invalid_point_of_an_import_is_left_out_and_named_unless_all_are() {
+    let mut report = imported("notes.md");
+    let mut condemn = |at: usize| {
+        let (_, summary) = report.results[at].measured.as_mut().unwrap();
+        summary.valid = false;
+        summary.throughput.output_tokens_per_s = Some(987_654.0);
+        report.results[at].output_tokens_per_s = Some(987_654.0);
+        report.clone()
+    };
+    let one = condemn(2);
+    let figures = import::figures(&one, Lang::En);
+    assert_eq!(drawn(&figures), 2);
+    let notes = figures[0].footnotes.join("\n");
+    assert!(
+        notes.contains("Left out because the run is INVALID: 4"),
+        "{notes}"
+    );
+    assert!(!figures[0].title.contains("INVALID"));
+    // Nor is it a figure to begin with.
+    let page = render(&html::import::compose_page(json!({}), Lang::En, |_| {
+        one.clone()
+    }));
+    let tiles = page.split_once("class=\"tiles").unwrap().1;
+    let tiles = tiles.split_once("<section").unwrap().0;
+    assert!(!tiles.contains("987"), "{tiles}");
+
+    condemn(0);
+    let all = condemn(1);
+    let figures = import::figures(&all, Lang::En);
+    assert_eq!(drawn(&figures), 3);
+    assert!(figures[0].title.ends_with("INVALID"));
+    let knees = figures.iter().flat_map(|figure| &figure.panels);
+    assert!(knees.into_iter().all(|panel| panel.shades.is_empty()));
+}
+
+#[test]
+fn somebodys_names_stay_text_in_an_import() {
+    let page = render(&import_page(HOSTILE));
+    let own = page.split_once("id=\"library\"").unwrap().0;
+    assert!(!own.contains("<script>alert") && !own.contains("<img src=x"));
+}

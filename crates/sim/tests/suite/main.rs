@@ -1,0 +1,15 @@
+//! The simulated engine: its schedule in virtual time, and its server over sockets.
+
+mod engine_contract;
+mod engine_figures;
+mod engine_phenomena;
+mod faults;
+mod mindie;
+mod null;
+mod out_of_memory;
+mod parallel;
+mod scheduled;
+mod serving;
+mod sglang;
+mod support;
+mod tls;

@@ -1,0 +1,5 @@
+//! Run directories as users have them.
+
+#![allow(clippy::unwrap_used)]
+
+mod stored_run;
