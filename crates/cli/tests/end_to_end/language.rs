@@ -1,8 +1,8 @@
 //! Chinese for whoever asks for it, or whose locale does.
 
-use strum::VariantArray as _;
 use crate::support::{ON_ANY_HOST, Place, Sim};
 use inferometer_core::doubt::DoubtCode;
+use strum::VariantArray as _;
 
 /// What stays as it is in a Chinese line: names, units, codes and words of the field.
 const KEPT: [&str; 36] = [

@@ -277,7 +277,7 @@ impl Run {
             warmup,
             origin_ns: environment.origin_monotonic_ns,
             notes: (environment.notes.iter())
-                .map(|note| note.text(Lang::En))
+                .map(|note| inferometer_report::message::notes::text(note, Lang::En))
                 .collect(),
             ended,
             path,

@@ -2,13 +2,13 @@
 
 use crate::samples;
 use crate::samples::Sample;
-use inferometer_core::environment::EndCause;
 use inferometer_analysis::judge::Doubt;
-use inferometer_text::Lang;
+use inferometer_core::environment::EndCause;
 use inferometer_core::note::Known;
+use inferometer_page::text::{TextStyle, render};
 use inferometer_report::run::{Detail, compose};
 use inferometer_report::runs::{self, Listed, RunLine, RunState};
-use inferometer_page::text::{TextStyle, render};
+use inferometer_text::Lang;
 
 fn text(sample: &Sample, detail: Detail) -> String {
     let report = sample.report_in(Lang::Zh, detail);

@@ -1,10 +1,12 @@
 //! What `inferometer data` shows, as people see it.
 
-use inferometer_text::Lang;
-use inferometer_workload::survey::{Arrivals, BadLine, LengthCounts, Lengths, Packing, RowCounts, SCHEMA, Survey};
 use inferometer_core::work::DataFormat;
-use inferometer_report::data::{Conversion, compose};
 use inferometer_page::text::{TextStyle, render};
+use inferometer_report::data::{Conversion, compose};
+use inferometer_text::Lang;
+use inferometer_workload::survey::{
+    Arrivals, BadLine, LengthCounts, Lengths, Packing, RowCounts, SCHEMA, Survey,
+};
 use unicode_width::UnicodeWidthStr;
 
 fn lengths(all: impl Iterator<Item = u64>) -> Option<Lengths> {

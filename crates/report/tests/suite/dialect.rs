@@ -7,8 +7,9 @@ use inferometer_core::record::{
 };
 use inferometer_core::scenario::Scenario;
 use inferometer_core::units::Offset;
+use inferometer_dialect as dialect;
 use inferometer_dialect::vllm::{Metric, Release, Selection};
-use inferometer_dialect::{self, Dialect, DialectError, Foreign, Source, sglang, vllm};
+use inferometer_dialect::{Dialect, DialectError, Foreign, Source, sglang, vllm};
 use std::time::Duration;
 
 fn scenario(toml: &str) -> Scenario {

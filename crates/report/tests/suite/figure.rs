@@ -2,24 +2,27 @@
 
 use crate::made_up;
 use crate::made_up::{Load, MINDIE, VLLM};
+use inferometer_analysis::compare::{
+    Basis, Comparison, Metric, Row, SCHEMA as COMPARE_SCHEMA, Verdict,
+};
 use inferometer_campaign::capacity::stored::ProbeVerdict;
-use inferometer_analysis::compare::{Basis, Comparison, Metric, Row, SCHEMA as COMPARE_SCHEMA, Verdict};
 use inferometer_core::point::Point;
-use inferometer_text::Lang;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record};
 use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::{
     Latencies, ObjectiveResult, SloResult, Speed, Summary, Throughput,
 };
+use inferometer_page::figure::theme::Theme;
+use inferometer_page::figure::{Figure, MarkKind, Shape, font, png, svg, thin};
 use inferometer_report::chart::configurations::{self, Configurations, Style};
 use inferometer_report::chart::curve::{self, Latency, Tradeoff};
 use inferometer_report::chart::grid::{self, Grid};
 use inferometer_report::chart::ladder::{self, Ladder, LadderSeries, legend};
 use inferometer_report::chart::search::{self, Objective, Search};
-use inferometer_page::figure::theme::Theme;
-use inferometer_page::figure::{Figure, Level, MarkKind, Shape, Shown, font, png, svg, thin};
+use inferometer_report::chart::{Level, Shown};
 use inferometer_report::chart::{comparison, run};
 use inferometer_report::findings::{Knee, KneeBasis};
+use inferometer_text::Lang;
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::{Options, Tree};
 use std::collections::{BTreeMap, HashSet};

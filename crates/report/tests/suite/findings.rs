@@ -1,15 +1,15 @@
 //! Findings: each rule tells its numbers, and is silent where the data cannot carry it.
 
 use crate::samples;
-use inferometer_core::point::Point;
 use inferometer_core::doubt::{DoubtCode, Severity};
-use inferometer_text::Lang;
+use inferometer_core::point::Point;
 use inferometer_core::record::{FailureClass, Phase};
 use inferometer_core::summary::{Distribution, FailureCount, StatedDoubt, Summary};
-use inferometer_store::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan, Trial, TrialState};
+use inferometer_page::{markdown, text};
 use inferometer_report::findings::{Finding, FindingKind, of_run, of_sweep};
 use inferometer_report::sweep::{SweepReport, Visited, compose, compose_for_notes, figures};
-use inferometer_page::{markdown, text};
+use inferometer_store::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan, Trial, TrialState};
+use inferometer_text::Lang;
 use serde_json::json;
 use std::path::Path;
 

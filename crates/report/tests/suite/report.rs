@@ -3,14 +3,15 @@
 use crate::samples;
 use crate::samples::Sample;
 use inferometer_core::environment::EndCause;
-use inferometer_text::Lang;
 use inferometer_core::note::Note;
 use inferometer_core::scenario::{Arrival, Rate, Shape, Stagger};
+use inferometer_page::markdown;
+use inferometer_page::text::{Paint, TextStyle, render};
 use inferometer_report::run::{Detail, compose};
 use inferometer_report::runs::{Listed, RunLine, RunState};
-use inferometer_page::text::{Paint, TextStyle, render};
 use inferometer_report::{csv, json, runs};
-use inferometer_page::markdown;
+use inferometer_text::Lang;
+use strum::VariantArray as _;
 use unicode_width::UnicodeWidthStr;
 
 fn text(sample: &Sample, detail: Detail) -> String {
@@ -70,7 +71,7 @@ fn every_line_fits_the_page() {
                 ..TextStyle::default()
             };
             let details = [Detail::Numbers, Detail::Definitions];
-            let both = details.map(|detail| Lang::ALL.iter().map(move |lang| (*lang, detail)));
+            let both = details.map(|detail| Lang::VARIANTS.iter().map(move |lang| (*lang, detail)));
             for (lang, detail) in both.into_iter().flatten() {
                 // Words of the command to copy are never broken.
                 let mut doc = compose(&sample.report_in(lang, detail));

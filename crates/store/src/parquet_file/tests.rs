@@ -1,6 +1,5 @@
 //! Tests of the Parquet file: everything comes back, and other programs can read it.
 
-use strum::VariantArray as _;
 use super::*;
 use inferometer_core::record::{
     BareChunk, BareKind, Chunks, Failure, FailureClass, Outcome, Phase, Usage,
@@ -12,6 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use std::process::Command;
 use std::time::Duration;
+use strum::VariantArray as _;
 
 fn written(folder: &Path, records: &[Record]) -> PathBuf {
     let path = folder.join("records.parquet");

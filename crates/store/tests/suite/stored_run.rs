@@ -2,12 +2,12 @@
 //! The folder is never made anew: a change that cannot read it needs a new version of the
 //! files, and a way to read the old one.
 
-use inferometer_core::environment::EndCause;
 use inferometer_analysis::fold::{RunContext, summarize};
-use inferometer_text::Lang;
+use inferometer_core::environment::EndCause;
 use inferometer_core::record::Record;
-use inferometer_store::run_dir::RunDir;
 use inferometer_core::summary::{Distribution, Latencies, Summary};
+use inferometer_store::run_dir::RunDir;
+use inferometer_text::Lang;
 
 fn stored() -> RunDir {
     let root = env!("CARGO_MANIFEST_DIR");

@@ -5,8 +5,8 @@
 
 use crate::page::pages::{HOSTILE, grid, ladder, run, run_named, sweep_of};
 use crate::page::sides::{compared, import_page};
-use inferometer_text::Lang;
 use inferometer_page::html::{Page, render};
+use inferometer_text::Lang;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;

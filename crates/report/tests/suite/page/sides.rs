@@ -4,10 +4,10 @@ use crate::made_up::{self, Engine, Load, MINDIE, VLLM};
 use crate::page::pages::HOSTILE;
 use inferometer_analysis::compare::{Group, RunSample, Settings, compare};
 use inferometer_core::doubt::Severity;
-use inferometer_text::Lang;
+use inferometer_page::html::{Page, render};
 use inferometer_report::compare::{CompareReport, figures};
-use inferometer_page::html::{self, Page, render};
 use inferometer_report::import::{self, DoubtLine, ImportReport, ResultLine, findings};
+use inferometer_text::Lang;
 use serde_json::json;
 
 /// A ladder of an engine.
@@ -46,7 +46,11 @@ pub fn compared(name: &str) -> Page {
         group("runs/a", &[1, 2, 4], &VLLM),
         group(name, &[1, 2, 4], &MINDIE),
     ];
-    with_report(&groups, Lang::En, html::compare::compose_page)
+    with_report(
+        &groups,
+        Lang::En,
+        inferometer_report::html::compare::compose_page,
+    )
 }
 
 #[test]
@@ -131,7 +135,11 @@ fn legends_say_what_tags_say_where_that_tells_sides_apart() {
 fn what_may_not_be_compared_says_why_in_both_languages() {
     let mut groups = [group("a", &[4], &VLLM), group("b", &[4], &MINDIE)];
     groups[1].runs[0].definition.streamed = Some(false);
-    let page = render(&with_report(&groups, Lang::En, html::compare::compose_page));
+    let page = render(&with_report(
+        &groups,
+        Lang::En,
+        inferometer_report::html::compare::compose_page,
+    ));
     assert!(page.contains("NOT COMPARABLE") && page.contains("不可比"));
     assert!(page.contains("streaming differs") && page.contains("是否流式输出不同"));
 }
@@ -187,7 +195,7 @@ fn imported(name: &str) -> ImportReport {
 }
 
 pub fn import_page(name: &str) -> Page {
-    html::import::compose_page(json!({}), Lang::En, |_| imported(name))
+    inferometer_report::html::import::compose_page(json!({}), Lang::En, |_| imported(name))
 }
 
 #[test]
@@ -277,9 +285,11 @@ fn an_invalid_point_of_an_import_is_left_out_and_named_unless_all_are() {
     );
     assert!(!figures[0].title.contains("INVALID"));
     // Nor is it a figure to begin with.
-    let page = render(&html::import::compose_page(json!({}), Lang::En, |_| {
-        one.clone()
-    }));
+    let page = render(&inferometer_report::html::import::compose_page(
+        json!({}),
+        Lang::En,
+        |_| one.clone(),
+    ));
     let tiles = page.split_once("class=\"tiles").unwrap().1;
     let tiles = tiles.split_once("<section").unwrap().0;
     assert!(!tiles.contains("987"), "{tiles}");

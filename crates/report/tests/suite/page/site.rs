@@ -3,9 +3,9 @@
 use crate::made_up::{self, Load, VLLM};
 use crate::page::browser::{WIDTHS, seen_by};
 use crate::page::pages::HOSTILE;
-use inferometer_text::Lang;
 use inferometer_report::runs::{Listed, RunState};
 use inferometer_report::site::{Entry, index, page_name};
+use inferometer_text::Lang;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
 
