@@ -22,9 +22,9 @@ use inferometer_report::figure::{
     Figure, Level, MarkKind, Shape, Shown, comparison, font, png, run, svg, thin,
 };
 use inferometer_report::findings::{Knee, KneeBasis};
-use resvg::tiny_skia::Pixmap;
-use resvg::usvg::{Options, Tree};
+use roxmltree::Document;
 use std::collections::{BTreeMap, HashSet};
+use tiny_skia::Pixmap;
 
 const HOSTILE: &str = "\"><script>alert('{points}')</script>😀 &amp; \u{202e}";
 
@@ -218,7 +218,7 @@ fn drawn(figure: &Figure) -> String {
     for word in ["NaN", "inf\"", "<script"] {
         assert!(!text.contains(word), "{}: {word}", figure.id);
     }
-    Tree::from_str(&text, &Options::default()).unwrap();
+    Document::parse(&text).unwrap();
     text
 }
 
@@ -621,7 +621,7 @@ fn a_search_is_drawn_whatever_its_probes_hold() {
         );
         let picture = svg::render(&figure, Theme::Dark);
         assert!(!picture.contains("<script") && !picture.contains("NaN"));
-        assert!(Tree::from_str(&picture, &Options::default()).is_ok());
+        assert!(Document::parse(&picture).is_ok());
     }
 }
 
