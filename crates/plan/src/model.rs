@@ -45,10 +45,16 @@ pub enum SourceError {
     #[error(
         "nothing is known of the model '{name}'; give a config.json, a model folder, a URL, or one of: {known}"
     )]
-    Unknown { name: String, known: String },
+    Unknown {
+        name: String,
+        known: String,
+    },
     /// The file cannot be read.
     #[error("cannot read {path}: {reason}")]
-    Read { path: String, reason: String },
+    Read {
+        path: String,
+        reason: String,
+    },
     /// The shape is not understood.
     #[error(transparent)]
     Shape(#[from] ModelError),

@@ -78,7 +78,10 @@ pub enum LaunchError {
     #[error(
         "nothing is known of the model '{name}'; give a folder with a config.json, or one of: {known}"
     )]
-    UnknownModel { name: String, known: String },
+    UnknownModel {
+        name: String,
+        known: String,
+    },
     /// The model's own file is of no use.
     #[error("{path}: {why}")]
     BadModel {

@@ -18,7 +18,10 @@ use kinds::Routed;
 pub enum ModelError {
     /// It is not JSON, or not an object.
     #[error("config.json of {model}: not a JSON object: {reason}")]
-    Json { model: String, reason: String },
+    Json {
+        model: String,
+        reason: String,
+    },
     /// A key is absent that the shape needs.
     #[error("config.json of {model}: no `{key}`; is this a decoder-only transformer?")]
     Missing {
@@ -50,7 +53,10 @@ pub enum ModelError {
     #[error(
         "config.json of {model}: layers of kind '{kind}' are not known, so that their cache cannot be computed"
     )]
-    Kind { model: String, kind: String },
+    Kind {
+        model: String,
+        kind: String,
+    },
     /// As many kinds as layers are needed.
     #[error("config.json of {model}: {given} kinds are given for {layers} layers")]
     KindCount {
@@ -62,12 +68,18 @@ pub enum ModelError {
     #[error(
         "config.json of {model}: it has layers with a state, and no `{key}` to compute its size from"
     )]
-    State { model: String, key: &'static str },
+    State {
+        model: String,
+        key: &'static str,
+    },
     /// Nothing says which layers keep a state.
     #[error(
         "config.json of {model}: `{key}` speaks of linear or state-space layers, but nothing says which layers they are; add `layer_types`, a word for each layer"
     )]
-    Which { model: String, key: String },
+    Which {
+        model: String,
+        key: String,
+    },
     /// Nobody knows how large the weights are.
     #[error(
         "config.json of {model}: the weights are quantised ({how}) in a way whose size is not known; give the folder or URL with the safetensors files, whose headers say it"

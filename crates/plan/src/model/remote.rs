@@ -19,15 +19,26 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug, Error)]
 pub enum RemoteError {
     #[error("cannot reach {url}: {reason}")]
-    Unreachable { url: String, reason: String },
+    Unreachable {
+        url: String,
+        reason: String,
+    },
     /// Another answer than the file.
     #[error("{url} answers with status {status}; check the address")]
-    Status { url: String, status: u16 },
+    Status {
+        url: String,
+        status: u16,
+    },
     /// The file is larger than any of its kind.
     #[error("{url} has more than {most} bytes, which is no file of its kind")]
-    TooLarge { url: String, most: u64 },
+    TooLarge {
+        url: String,
+        most: u64,
+    },
     #[error("{url} is not UTF-8 text")]
-    NotText { url: String },
+    NotText {
+        url: String,
+    },
 }
 
 /// The model behind a URL: a folder, a `config.json`, a weight file or a page of Hugging Face.

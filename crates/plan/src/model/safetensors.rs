@@ -14,9 +14,15 @@ pub(super) const LONGEST_HEADER: u64 = 100 << 20;
 pub enum SafetensorsError {
     /// The file cannot be read.
     #[error("cannot read {file}: {reason}")]
-    Read { file: String, reason: String },
+    Read {
+        file: String,
+        reason: String,
+    },
     #[error("{file} is no safetensors file: {reason}")]
-    Header { file: String, reason: String },
+    Header {
+        file: String,
+        reason: String,
+    },
 }
 
 /// Bytes of all tensors of a local file.
