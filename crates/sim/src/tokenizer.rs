@@ -40,7 +40,7 @@ pub struct Tokenizer {
 enum Cutter {
     Words,
     Bytes,
-    OpenAi(&'static bpe_openai::Tokenizer),
+    OpenAi(&'static tiktoken::CoreBpe),
     File {
         tokenizer: Box<tokenizers::Tokenizer>,
         template: Option<ChatTemplate>,
@@ -77,8 +77,8 @@ impl Tokenizer {
         Ok(Tokenizer::of(match name.trim() {
             "words" => Cutter::Words,
             "bytes" => Cutter::Bytes,
-            "cl100k" | "cl100k_base" => Cutter::OpenAi(bpe_openai::cl100k_base()),
-            "o200k" | "o200k_base" => Cutter::OpenAi(bpe_openai::o200k_base()),
+            "cl100k" | "cl100k_base" => open_ai("cl100k_base"),
+            "o200k" | "o200k_base" => open_ai("o200k_base"),
             place => return Tokenizer::at(Path::new(place)),
         }))
     }
@@ -178,10 +178,8 @@ impl Cutter {
             Cutter::Words => Vec::new(),
             Cutter::Bytes => ids.iter().filter_map(|&id| u8::try_from(id).ok()).collect(),
             Cutter::OpenAi(encoder) => {
-                let known = ids.iter().filter(|&&id| id < self.size());
-                encoder
-                    .bpe
-                    .decode_tokens(&known.copied().collect::<Vec<_>>())
+                let known = ids.iter().copied().filter(|&id| id < self.size());
+                encoder.decode(&known.collect::<Vec<_>>())
             }
             Cutter::File { tokenizer, .. } => {
                 let decoded = guarded(|| tokenizer.decode(ids, true));
@@ -196,11 +194,17 @@ impl Cutter {
         let size = match self {
             Cutter::Words => 0,
             Cutter::Bytes => 256,
-            Cutter::OpenAi(encoder) => encoder.bpe.num_tokens(),
+            Cutter::OpenAi(encoder) => encoder.vocab_size(),
             Cutter::File { tokenizer, .. } => tokenizer.get_vocab_size(true),
         };
         u32::try_from(size).unwrap_or(u32::MAX)
     }
+}
+
+fn open_ai(name: &str) -> Cutter {
+    Cutter::OpenAi(
+        tiktoken::get_encoding(name).expect("the features of the dependency name the vocabulary"),
+    )
 }
 
 fn parse(bytes: &[u8]) -> Result<tokenizers::Tokenizer, String> {

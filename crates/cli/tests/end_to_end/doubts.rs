@@ -32,8 +32,10 @@ fn assert_doubt(run: &Run, code: DoubtCode, severity: Severity) {
 
 #[test]
 fn a_healthy_run_raises_no_warning() {
-    let sim = Sim::start(&["--ttft", "40ms", "--itl", "5ms"]);
+    // In virtual time, where no busy host gives reason to doubt.
     let options = [
+        "--sim-clock",
+        "virtual",
         "--requests",
         "48",
         "--concurrency",
@@ -41,18 +43,7 @@ fn a_healthy_run_raises_no_warning() {
         "--output-tokens",
         "16",
     ];
-    // What a busy host does to it is not asked here.
-    let late = [
-        "lag-ms=1e9",
-        "lag-floor-ms=1e9",
-        "pulse-ms=1e9",
-        "ceiling-share=1e9",
-        "thread-cpu-share=1e9",
-        "in-step-factor=1e9",
-        "stall-floor-ms=1e9",
-    ];
-    let late: Vec<&str> = late.iter().flat_map(|it| ["--threshold", it]).collect();
-    let run = run(&sim, &[&options[..], &late].concat());
+    let run = Place::new().measure("", &options);
     run.assert_all_ok(48);
     assert_eq!(run.ended.code, Some(0), "{:?}", run.ended);
     let warnings: Vec<_> = run

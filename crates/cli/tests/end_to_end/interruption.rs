@@ -2,7 +2,7 @@
 
 use crate::support::{Place, Run, Sim, Started, records, until};
 use inferometer_core::doubt::{DoubtCode, Severity};
-use inferometer_core::record::Outcome;
+use inferometer_core::record::{Outcome, Record};
 use inferometer_core::summary::Summary;
 use inferometer_store::run_dir::RunDir;
 use rustix::process::Signal;
@@ -10,17 +10,28 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Waits until the journal knows of so many measured requests.
+/// The measured requests that the journal of a run under way knows of.
+fn recorded(path: &Path) -> Option<Vec<Record>> {
+    let records = RunDir::open(path).ok()?.records().ok()?;
+    let known = records.filter_map(Result::ok);
+    Some(known.filter(|record| !record.warmup).collect())
+}
+
+/// Waits until the journal knows of at least this many measured requests.
 fn until_recorded(path: &Path, least: usize) {
     until("the journal", || {
-        let directory = RunDir::open(path).ok()?;
-        let known = directory
-            .records()
-            .ok()?
-            .filter_map(Result::ok)
-            .filter(|record| !record.warmup)
-            .count();
-        (known >= least).then_some(())
+        (recorded(path)?.len() >= least).then_some(())
+    });
+}
+
+/// Waits until at least this many of them ended that long before the last one did.
+fn until_ended(path: &Path, least: usize, before: Duration) {
+    until("later answers", || {
+        let ends: Vec<_> = recorded(path)?.iter().filter_map(|it| it.end).collect();
+        let last = ends.iter().max()?;
+        let before = before.as_nanos() as u64;
+        let early = ends.iter().filter(|end| **end + before <= *last);
+        (early.count() >= least).then_some(())
     });
 }
 
@@ -110,12 +121,12 @@ fn the_second_interrupt_leaves_at_once_and_counts_what_was_cut() {
         "--output-tokens",
         "1800",
     ];
-    for signal in [Signal::INT, Signal::TERM] {
+    // Two kinds of signal: two of one kind may reach the process as one.
+    for (first, second) in [(Signal::INT, Signal::TERM), (Signal::TERM, Signal::INT)] {
         let (started, out) = place.start(&sim.url, &options);
         until_recorded(&out, 3);
-        started.signal(signal);
-        std::thread::sleep(Duration::from_millis(500));
-        started.signal(signal);
+        started.signal(first);
+        started.signal(second);
         let told = Instant::now();
         let run = Run::read(started.wait(), out);
         assert!(told.elapsed() < Duration::from_secs(60));
@@ -157,8 +168,7 @@ fn a_killed_run_can_be_read_and_holds_all_but_its_last_second() {
             "uniform(2,40)",
         ],
     );
-    until_recorded(&out, 8);
-    std::thread::sleep(Duration::from_secs(2));
+    until_ended(&out, 8, Duration::from_millis(1500));
     let killed_ns = {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64

@@ -1,10 +1,12 @@
 //! The binary against a real engine: llama.cpp's server with a tiny random model.
 //!
 //! Needs an interpreter with the wheel `xllamacpp`: the one that `INFEROMETER_TEST_PYTHON`
-//! names, else `python3`. Where it cannot be had the tests say so and pass.
+//! names, else `python3`. Where it cannot be had the tests say so and pass, except with `CI=true`.
 
+use crate::support::ON_ANY_HOST;
+use inferometer_testing::skipped;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -22,11 +24,7 @@ fn server() -> Option<&'static str> {
         .get_or_init(|| match start() {
             Ok(url) => Some(url),
             Err(why) => {
-                // Past the test harness, which hides what passing tests print.
-                let _ = writeln!(
-                    std::io::stderr(),
-                    "skipped: no test against llama.cpp's server: {why}"
-                );
+                skipped(&format!("no test against llama.cpp's server: {why}"));
                 None
             }
         })
@@ -34,7 +32,7 @@ fn server() -> Option<&'static str> {
 }
 
 fn start() -> Result<String, String> {
-    let python = std::env::var("INFEROMETER_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let python = inferometer_testing::python();
     let found = Command::new(&python)
         .args(["-c", "import xllamacpp"])
         .output();
@@ -103,9 +101,7 @@ fn run(url: &str, out: &Path, arguments: &[&str]) -> Output {
             "2",
         ])
         // How late a busy host is says nothing about the server.
-        .args(["--threshold", "pulse-ms=1e9"])
-        .args(["--threshold", "in-flight-share=0"])
-        .args(["--threshold", "stall-floor-ms=1e9"])
+        .args(ON_ANY_HOST)
         .arg("--out")
         .arg(out)
         .args(arguments)
@@ -119,18 +115,26 @@ fn summary(output: &Output) -> Value {
         .unwrap_or_else(|error| panic!("{error}; standard error: {said}"))
 }
 
-/// The codes of the doubts, and that none of them is anything but expected.
-fn assert_only_doubts(summary: &Value, expected: &[&str]) {
+/// Doubts that come of a wrong reading of the server's answers. All others depend on the host and
+/// its other work: thirty requests of a server on one thread may stall, or not settle.
+const MISREAD: [&str; 7] = [
+    "lost-requests",
+    "failures",
+    "output-lengths",
+    "token-source",
+    "chunk-not-token",
+    "server-died",
+    "nothing-measured",
+];
+
+fn assert_well_read(summary: &Value) {
     let codes = summary["doubts"]
         .as_array()
         .unwrap()
         .iter()
         .map(|doubt| doubt["code"].as_str().unwrap());
-    let strange: Vec<&str> = codes.filter(|code| !expected.contains(code)).collect();
-    assert!(
-        strange.is_empty(),
-        "unexpected doubts {strange:?} in {summary:#}"
-    );
+    let wrong: Vec<&str> = codes.filter(|code| MISREAD.contains(code)).collect();
+    assert!(wrong.is_empty(), "{wrong:?} in {summary:#}");
     assert_eq!(summary["valid"], true, "{summary:#}");
 }
 
@@ -145,16 +149,6 @@ fn assert_all_ok(output: &Output, requests: u64, output_tokens: u64) -> Value {
     assert_eq!(output.status.code(), Some(0), "{summary:#}");
     summary
 }
-
-/// What our list of words costs in the tiny model's vocabulary is no constant; a loaded test
-/// machine stalls; thirty requests are few; and a server on one thread may not settle.
-const EXPECTED: &[&str] = &[
-    "resent",
-    "input-lengths",
-    "few-samples",
-    "stalls",
-    "no-steady-state",
-];
 
 #[test]
 fn streams_have_the_asked_length_and_every_token_its_time() {
@@ -173,7 +167,7 @@ fn streams_have_the_asked_length_and_every_token_its_time() {
             "24",
         ];
         let summary = assert_all_ok(&run(url, &out, &work), 30, 24);
-        assert_only_doubts(&summary, EXPECTED);
+        assert_well_read(&summary);
         assert_eq!(summary["latency"]["ttft_ms"]["n"], 30);
         assert_eq!(summary["latency"]["itl_is_per_token"], true);
         assert_eq!(summary["latency"]["itl_ms"]["n"], 30 * 23);
@@ -202,7 +196,7 @@ fn whole_answers_have_the_asked_length_and_no_first_token() {
             "16",
         ];
         let summary = assert_all_ok(&run(url, &out, &work), 20, 16);
-        assert_only_doubts(&summary, EXPECTED);
+        assert_well_read(&summary);
         assert_eq!(summary["latency"]["ttft_ms"], Value::Null);
         assert_eq!(summary["latency"]["e2e_ms"]["n"], 20);
     }

@@ -22,11 +22,15 @@ const HUNG: Duration = Duration::from_secs(90);
 
 /// A host that is shared with other tests is late at any time: that makes none of their runs
 /// invalid.
-pub const ON_ANY_HOST: [&str; 4] = [
+pub const ON_ANY_HOST: [&str; 8] = [
     "--threshold",
     "lag-invalid-factor=1e9",
     "--threshold",
     "in-flight-share=0",
+    "--threshold",
+    "ceiling-share=1e9",
+    "--threshold",
+    "thread-cpu-share=1e9",
 ];
 
 /// The folder in which a test runs its commands.

@@ -5,13 +5,10 @@
 
 use super::{Axis, Figure, Scale, Shape};
 use flate2::read::GzDecoder;
-use skrifa::charmap::Charmap;
-use skrifa::instance::{LocationRef, Size};
-use skrifa::metrics::GlyphMetrics;
-use skrifa::{FontRef, MetadataProvider};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::sync::LazyLock;
+use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
 /// Families in order of preference: the embedded one first, then what systems have.
 pub const FAMILIES: &str = "'Noto Sans SC','Noto Sans CJK SC','Source Han Sans SC','PingFang SC',\
@@ -27,33 +24,31 @@ static UNPACKED: LazyLock<Vec<u8>> = LazyLock::new(|| {
     bytes
 });
 
-struct Face {
-    characters: Charmap<'static>,
-    metrics: GlyphMetrics<'static>,
+static FACE: LazyLock<Face<'static>> =
+    LazyLock::new(|| Face::parse(&UNPACKED, 0).expect("the embedded font reads, as a test checks"));
+
+pub(super) fn units_per_em() -> f64 {
+    f64::from(FACE.units_per_em())
 }
 
-static FACE: LazyLock<Face> = LazyLock::new(|| {
-    let font = FontRef::new(&UNPACKED).expect("the embedded font reads, as a test checks");
-    Face {
-        characters: font.charmap(),
-        metrics: font.glyph_metrics(Size::new(1.0), LocationRef::default()),
+/// Draws a character in the font's units; one that is missing is a box.
+pub(super) fn outline(c: char, builder: &mut dyn OutlineBuilder) {
+    let glyph = FACE.glyph_index(c);
+    if glyph.is_some() || !c.is_whitespace() {
+        FACE.outline_glyph(glyph.unwrap_or(GlyphId(0)), builder);
     }
-});
-
-pub fn bytes() -> &'static [u8] {
-    &UNPACKED
 }
 
 /// Whether a character can be drawn; spaces and joiners need no outline.
 pub fn draws(c: char) -> bool {
-    c.is_whitespace() || FACE.characters.map(c).is_some()
+    c.is_whitespace() || FACE.glyph_index(c).is_some()
 }
 
 /// Width of a character at size 1; one that is missing takes a whole square.
 fn advance(c: char) -> f64 {
-    let glyph = FACE.characters.map(c);
-    let width = glyph.and_then(|glyph| FACE.metrics.advance_width(glyph));
-    width.map_or(1.0, f64::from)
+    let glyph = FACE.glyph_index(c);
+    let width = glyph.and_then(|glyph| FACE.glyph_hor_advance(glyph));
+    width.map_or(1.0, |width| f64::from(width) / units_per_em())
 }
 
 /// Width of a text in pixels at a size in pixels.

@@ -9,13 +9,16 @@ mod legend;
 mod markup;
 mod plot;
 mod shapes;
+pub(super) mod surface;
 
 use super::font::{self, FAMILIES};
 use super::theme::{Look, Theme};
 use super::{Arrangement, Figure, Panel, Scale, Shape};
 use frame::{Foot, Frame, Margins};
-use markup::{Anchor, Extra, Markup, Words, escape, number};
+pub(super) use markup::shown;
+use markup::{Markup, escape, number};
 use plot::Header;
+use surface::{Anchor, Extra, Surface, Words};
 
 const EDGE: f64 = 26.0;
 const BETWEEN: [f64; 2] = [34.0, 26.0];
@@ -27,7 +30,6 @@ const HIGHEST: f64 = 4_000.0;
 
 /// The figure as an SVG document.
 pub fn render(figure: &Figure, theme: Theme) -> String {
-    let look = theme.look();
     let sheet = Sheet::new(figure);
     let mut markup = Markup::default();
     markup.raw(&format!(
@@ -36,13 +38,7 @@ pub fn render(figure: &Figure, theme: Theme) -> String {
         h = number(sheet.height),
     ));
     markup.raw(&format!("<title>{}</title>", escape(&figure.title)));
-    markup.rect(
-        [0.0, 0.0, sheet.width, sheet.height],
-        0.0,
-        look.background,
-        1.0,
-    );
-    sheet.draw(&mut markup, look);
+    sheet.draw(&mut markup, theme.look());
     markup.raw("</svg>");
     markup.out
 }
@@ -56,7 +52,7 @@ struct Placed<'a> {
     foot: Foot,
 }
 
-struct Sheet<'a> {
+pub(super) struct Sheet<'a> {
     figure: &'a Figure,
     legend: Vec<legend::Entry>,
     placed: Vec<Placed<'a>>,
@@ -103,7 +99,7 @@ fn panel_height(figure: &Figure, panel: &Panel) -> f64 {
 }
 
 impl<'a> Sheet<'a> {
-    fn new(figure: &'a Figure) -> Self {
+    pub(super) fn new(figure: &'a Figure) -> Self {
         let columns = columns(figure);
         let each = panel_width(figure);
         let width = 2.0 * EDGE + each * columns as f64 + BETWEEN[0] * (columns - 1) as f64;
@@ -172,7 +168,13 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    fn draw(&self, markup: &mut Markup, look: &Look) {
+    pub(super) fn size(&self) -> [f64; 2] {
+        [self.width, self.height]
+    }
+
+    pub(super) fn draw(&self, surface: &mut dyn Surface, look: &Look) {
+        let whole = [0.0, 0.0, self.width, self.height];
+        surface.rect(whole, 0.0, look.background, 1.0);
         let mut top = EDGE;
         let inside = self.width - 2.0 * EDGE;
         if !self.figure.title.is_empty() {
@@ -183,13 +185,13 @@ impl<'a> Sheet<'a> {
                 extra: Extra::Heavy,
             };
             let title = font::fit(&self.figure.title, TITLE, inside);
-            markup.text([EDGE, top + TITLE - 3.0], words, &title);
+            surface.text([EDGE, top + TITLE - 3.0], words, &title);
             top += TITLE + 14.0;
         }
-        legend::draw(markup, &self.legend, [EDGE, top], inside, look);
+        legend::draw(surface, &self.legend, [EDGE, top], inside, look);
         for place in &self.placed {
             plot::draw(
-                markup,
+                surface,
                 place.panel,
                 &place.header,
                 place.area,
@@ -206,7 +208,7 @@ impl<'a> Sheet<'a> {
         };
         let first = self.height - EDGE - (self.footnotes.len() as f64 - 1.0) * FOOTNOTE_LINE;
         for (line, note) in self.footnotes.iter().enumerate() {
-            markup.text([EDGE, first + line as f64 * FOOTNOTE_LINE], words, note);
+            surface.text([EDGE, first + line as f64 * FOOTNOTE_LINE], words, note);
         }
     }
 }

@@ -12,8 +12,9 @@ use std::sync::LazyLock;
 /// Numbers from this size on are packed.
 const LARGE: usize = 1 << 20;
 
+/// The chart script; `assets/make-plotly` made it.
 static LIBRARY: LazyLock<String> =
-    LazyLock::new(|| STANDARD.encode(include_bytes!(concat!(env!("OUT_DIR"), "/plotly.js.gz"))));
+    LazyLock::new(|| STANDARD.encode(include_bytes!("../../assets/plotly.js.gz")));
 
 pub(super) fn library() -> &'static str {
     &LIBRARY

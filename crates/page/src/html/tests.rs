@@ -115,7 +115,10 @@ fn the_packed_chart_library_is_whole() {
     flate2::read::GzDecoder::new(packed.as_slice())
         .read_to_string(&mut script)
         .expect("it unpacks");
-    assert!(script.starts_with("/**\n* plotly.js v") && script.contains("MIT license"));
+    assert!(
+        script.starts_with("/**\n* plotly.js (cartesian - minified) v")
+            && script.contains("MIT license")
+    );
     assert!(!script.contains("</script"));
     assert!(script.len() > 1_000_000);
 }

@@ -1,6 +1,6 @@
 //! What people see: reports, figures, findings, pages, and the dialects of other tools.
 
-#![allow(clippy::print_stderr, clippy::unwrap_used)]
+#![allow(clippy::unwrap_used)]
 
 mod chinese;
 mod data;

@@ -19,9 +19,9 @@ fn json_of(page: &str, id: &str) -> serde_json::Value {
 }
 
 #[test]
-fn an_empty_report_stays_below_three_megabytes_and_names_no_address_to_load_from() {
+fn an_empty_report_stays_below_a_megabyte_and_names_no_address_to_load_from() {
     let page = render(&run(0, Lang::En));
-    assert!(page.len() < 3_000_000, "{}", page.len());
+    assert!(page.len() < 1_000_000, "{}", page.len());
     let own = page.split_once("id=\"library\"").unwrap().0;
     assert!(!own.contains("src=") && !own.contains("@import") && !own.contains("url("));
     assert!(own.contains("default-src 'none'"));

@@ -273,14 +273,14 @@ fn full_and_bare() -> [Record; 2] {
 
 /// Runs a script on the file with the Python that has the package, or says that it cannot.
 fn with_python(package: &str, script: &str) {
-    let python = std::env::var("INFEROMETER_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let python = inferometer_testing::python();
     let run = |script: &str, path: &Path| {
         let mut command = Command::new(&python);
         command.arg("-c").arg(script).arg(path).output()
     };
     let there = run(&format!("import {package}"), Path::new(""));
     if !there.is_ok_and(|output| output.status.success()) {
-        skipped(package);
+        inferometer_testing::skipped(&format!("{python} cannot import {package}"));
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -288,13 +288,6 @@ fn with_python(package: &str, script: &str) {
     let output = run(script, &path).unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{package}: {said}");
-}
-
-#[allow(clippy::print_stdout)]
-fn skipped(package: &str) {
-    // Straight to the stream: what a passing test prints is not shown.
-    let line = format!("skipped: {package} (Python) is not installed\n");
-    std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).unwrap();
 }
 
 #[test]

@@ -1,13 +1,16 @@
-//! OpenAI's vocabularies, embedded.
+//! OpenAI's vocabularies, embedded. Each is unpacked when it is first asked for.
 
 use super::Tokenizer;
+use tiktoken::{CoreBpe, get_encoding};
+
+const EMBEDDED: &str = "the features of the dependency name both vocabularies";
 
 /// One of OpenAI's vocabularies. What looks like a special token is ordinary text to it.
 pub struct Tiktoken {
     name: &'static str,
     /// The vocabularies are fixed, so a number chosen once stands for each.
     digest: u64,
-    encoder: &'static bpe_openai::Tokenizer,
+    encoder: &'static CoreBpe,
 }
 
 impl Tiktoken {
@@ -16,7 +19,7 @@ impl Tiktoken {
         Tiktoken {
             name: "cl100k",
             digest: 0x636c_3130_306b_0001,
-            encoder: bpe_openai::cl100k_base(),
+            encoder: get_encoding("cl100k_base").expect(EMBEDDED),
         }
     }
 
@@ -25,7 +28,7 @@ impl Tiktoken {
         Tiktoken {
             name: "o200k",
             digest: 0x6f32_3030_6b00_0001,
-            encoder: bpe_openai::o200k_base(),
+            encoder: get_encoding("o200k_base").expect(EMBEDDED),
         }
     }
 }

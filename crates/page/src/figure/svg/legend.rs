@@ -3,8 +3,8 @@
 use super::super::font;
 use super::super::theme::Look;
 use super::super::{Colour, Figure, Panel, Shape};
-use super::markup::{Anchor, Extra, Markup, Stroke, Words};
 use super::shapes;
+use super::surface::{Anchor, Extra, Stroke, Surface, Words};
 
 const SIZE: f64 = 12.0;
 const LINE: f64 = 20.0;
@@ -103,7 +103,7 @@ pub(super) fn height(entries: &[Entry], width: f64) -> f64 {
 
 /// Draws a legend with its upper left at a place.
 pub(super) fn draw(
-    markup: &mut Markup,
+    surface: &mut dyn Surface,
     entries: &[Entry],
     [x, y]: [f64; 2],
     width: f64,
@@ -118,12 +118,12 @@ pub(super) fn draw(
                     dash: shapes::dash(entry.colour),
                     ..Stroke::solid(colour, 2.0)
                 };
-                markup.line([x + 1.0, middle], [x + 19.0, middle], stroke);
-                shapes::marker(markup, [x + 10.0, middle], entry.colour, look, 3.6);
+                surface.line([x + 1.0, middle], [x + 19.0, middle], stroke);
+                shapes::marker(surface, [x + 10.0, middle], entry.colour, look, 3.6);
             }
-            Sign::Marker => shapes::marker(markup, [x + 10.0, middle], entry.colour, look, 4.0),
-            Sign::Dot => shapes::dots(markup, &[[x + 10.0, middle]], colour, 7.0),
-            Sign::Block => markup.rect([x + 5.0, middle - 5.5, 11.0, 11.0], 2.0, colour, 1.0),
+            Sign::Marker => shapes::marker(surface, [x + 10.0, middle], entry.colour, look, 4.0),
+            Sign::Dot => shapes::dots(surface, &[[x + 10.0, middle]], colour, 7.0),
+            Sign::Block => surface.rect([x + 5.0, middle - 5.5, 11.0, 11.0], 2.0, colour, 1.0),
         }
         let words = Words {
             size: SIZE,
@@ -131,6 +131,6 @@ pub(super) fn draw(
             anchor: Anchor::Start,
             extra: Extra::None,
         };
-        markup.text([x + SIGN, middle + 4.2], words, &shown(&entry.name, width));
+        surface.text([x + SIGN, middle + 4.2], words, &shown(&entry.name, width));
     }
 }

@@ -1,64 +1,17 @@
 //! SVG as text: a few elements, short numbers, and everything that others wrote escaped.
 
+use super::surface::{Anchor, DOT_OPACITY, Extra, HALO, HEAVY, Paint, Segment, Surface, Words};
 use inferometer_text::hostile;
 use std::fmt::Write;
 
 /// Longest text that is written.
 const LONGEST: usize = 400;
 
-/// To which side of its place a text lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Anchor {
-    Start,
-    Middle,
-    End,
-}
-
-impl Anchor {
-    fn word(self) -> &'static str {
-        match self {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Words<'a> {
-    pub(super) size: f64,
-    pub(super) fill: &'a str,
-    pub(super) anchor: Anchor,
-    pub(super) extra: Extra<'a>,
-}
-
-/// What sets a text off.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Extra<'a> {
-    None,
-    /// A little heavier: the embedded font has one weight.
-    Heavy,
-    /// An edge in the colour of the background, to be read over lines.
-    Halo(&'a str),
-    /// Turned by so many degrees about its place.
-    Turned(f64),
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Stroke<'a> {
-    pub(super) colour: &'a str,
-    pub(super) width: f64,
-    /// Lengths of dashes and gaps; empty for a whole line.
-    pub(super) dash: &'a str,
-}
-
-impl<'a> Stroke<'a> {
-    pub(super) fn solid(colour: &'a str, width: f64) -> Self {
-        Stroke {
-            colour,
-            width,
-            dash: "",
-        }
+fn anchor_word(anchor: Anchor) -> &'static str {
+    match anchor {
+        Anchor::Start => "",
+        Anchor::Middle => r#" text-anchor="middle""#,
+        Anchor::End => r#" text-anchor="end""#,
     }
 }
 
@@ -73,16 +26,22 @@ impl Markup {
         self.out.push('\n');
     }
 
-    pub(super) fn text(&mut self, [x, y]: [f64; 2], words: Words<'_>, content: &str) {
+    fn element(&mut self, element: std::fmt::Arguments<'_>) {
+        writeln!(self.out, "{element}").expect("a string takes whatever is written");
+    }
+}
+
+impl Surface for Markup {
+    fn text(&mut self, [x, y]: [f64; 2], words: Words<'_>, content: &str) {
         if content.is_empty() {
             return;
         }
         let extra = match words.extra {
             Extra::None => String::new(),
-            Extra::Heavy => format!(r#" stroke="{}" stroke-width="0.45""#, words.fill),
+            Extra::Heavy => format!(r#" stroke="{}" stroke-width="{HEAVY}""#, words.fill),
             Extra::Halo(edge) => {
                 format!(
-                    r#" stroke="{edge}" stroke-width="3" stroke-linejoin="round" paint-order="stroke""#
+                    r#" stroke="{edge}" stroke-width="{HALO}" stroke-linejoin="round" paint-order="stroke""#
                 )
             }
             Extra::Turned(degrees) => format!(
@@ -92,62 +51,52 @@ impl Markup {
                 number(y)
             ),
         };
-        let anchor = match words.anchor {
-            Anchor::Start => String::new(),
-            other => format!(r#" text-anchor="{}""#, other.word()),
-        };
         self.element(format_args!(
-            r#"<text x="{}" y="{}" font-size="{}" fill="{}"{anchor}{extra}>{}</text>"#,
+            r#"<text x="{}" y="{}" font-size="{}" fill="{}"{}{extra}>{}</text>"#,
             number(x),
             number(y),
             number(words.size),
             words.fill,
+            anchor_word(words.anchor),
             escape(content)
         ));
     }
 
-    pub(super) fn line(&mut self, from: [f64; 2], to: [f64; 2], stroke: Stroke<'_>) {
-        self.path(
-            &format!(
-                "M{} {}L{} {}",
-                number(from[0]),
-                number(from[1]),
-                number(to[0]),
-                number(to[1])
-            ),
-            stroke,
-        );
-    }
-
-    /// An open path without a filling.
-    pub(super) fn path(&mut self, data: &str, stroke: Stroke<'_>) {
-        if data.is_empty() {
+    fn path(&mut self, path: &[Segment], paint: Paint<'_>) {
+        if path.is_empty() {
             return;
         }
-        let dash = match stroke.dash {
-            "" => String::new(),
-            dash => format!(r#" stroke-dasharray="{dash}""#),
-        };
-        self.element(format_args!(
-            r#"<path d="{data}" fill="none" stroke="{}" stroke-width="{}" stroke-linejoin="round" stroke-linecap="round"{dash}/>"#,
-            stroke.colour,
-            number(stroke.width)
-        ));
-    }
-
-    pub(super) fn fill(&mut self, data: &str, colour: &str, opacity: f64) {
-        if !data.is_empty() {
-            let opacity = opacity_of(opacity);
-            self.element(format_args!(
-                r#"<path d="{data}" fill="{colour}"{opacity}/>"#
-            ));
+        let data: String = path.iter().map(data).collect();
+        match paint {
+            Paint::Line(stroke) => {
+                let dash = stroke.dash.map_or_else(String::new, |[dash, gap]| {
+                    format!(r#" stroke-dasharray="{dash} {gap}""#)
+                });
+                self.element(format_args!(
+                    r#"<path d="{data}" fill="none" stroke="{}" stroke-width="{}" stroke-linejoin="round" stroke-linecap="round"{dash}/>"#,
+                    stroke.colour,
+                    number(stroke.width)
+                ));
+            }
+            Paint::Filled { colour, opacity } => self.element(format_args!(
+                r#"<path d="{data}" fill="{colour}"{}/>"#,
+                opacity_of(opacity)
+            )),
+            Paint::Edged { inside, edge } => self.element(format_args!(
+                r#"<path d="{data}" fill="{inside}" stroke="{edge}" stroke-width="1"/>"#
+            )),
+            Paint::Dots { colour, width } => self.element(format_args!(
+                r#"<path d="{data}" fill="none" stroke="{colour}" stroke-opacity="{DOT_OPACITY}" stroke-width="{}" stroke-linecap="round"/>"#,
+                number(width)
+            )),
         }
     }
 
-    pub(super) fn rect(&mut self, [x, y, w, h]: [f64; 4], round: f64, fill: &str, opacity: f64) {
-        let round = match round > 0.0 {
-            true => format!(r#" rx="{}""#, number(round)),
-            false => String::new(),
+    fn rect(&mut self, [x, y, w, h]: [f64; 4], round: f64, fill: &str, opacity: f64) {
+        let round = if round > 0.0 {
+            format!(r#" rx="{}""#, number(round))
+        } else {
+            String::new()
         };
         self.element(format_args!(
             r#"<rect x="{}" y="{}" width="{}" height="{}"{round} fill="{fill}"{}/>"#,
@@ -158,16 +107,32 @@ impl Markup {
             opacity_of(opacity)
         ));
     }
+}
 
-    fn element(&mut self, element: std::fmt::Arguments<'_>) {
-        writeln!(self.out, "{element}").expect("a string takes whatever is written");
+fn data(segment: &Segment) -> String {
+    match *segment {
+        Segment::Move([x, y]) => format!("M{} {}", number(x), number(y)),
+        Segment::Line([x, y]) => format!("L{} {}", number(x), number(y)),
+        Segment::Step([x, y]) => format!("H{}V{}", number(x), number(y)),
+        Segment::Dot([x, y]) => format!("M{} {}h.01", number(x), number(y)),
+        Segment::Circle {
+            centre: [x, y],
+            radius: r,
+        } => format!(
+            "M{} {}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0Z",
+            number(x - r),
+            number(y),
+            d = number(2.0 * r)
+        ),
+        Segment::Close => "Z".to_owned(),
     }
 }
 
 fn opacity_of(opacity: f64) -> String {
-    match opacity < 1.0 {
-        true => format!(r#" fill-opacity="{opacity}""#),
-        false => String::new(),
+    if opacity < 1.0 {
+        format!(r#" fill-opacity="{opacity}""#)
+    } else {
+        String::new()
     }
 }
 
@@ -186,10 +151,15 @@ pub(super) fn number(value: f64) -> String {
     }
 }
 
+/// As much of a text as is drawn, without what cannot be.
+pub(in crate::figure) fn shown(text: &str) -> String {
+    hostile::printable(text, LONGEST)
+}
+
 /// Text that can stand in an element or an attribute, whoever wrote it.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in hostile::printable(text, LONGEST).chars() {
+    for c in shown(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),

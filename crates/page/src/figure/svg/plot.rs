@@ -6,8 +6,8 @@ use super::super::{Mark, MarkKind, On, Panel, Scale, Shape, Tick};
 use super::frame::{ASLANT, Foot, Frame, Margins, NameStyle, TICK, Taken, aslant_name, shown_name};
 use super::heads::{self, Head, heads};
 use super::legend::{self, Entry};
-use super::markup::{Anchor, Extra, Markup, Stroke, Words};
 use super::shapes::{self, Canvas, heat_ends, heat_share};
+use super::surface::{Anchor, Extra, Stroke, Surface, Words};
 use crate::number;
 
 /// Size of a panel's title.
@@ -54,7 +54,7 @@ fn words(size: f64, fill: &str, anchor: Anchor) -> Words<'_> {
 
 /// Draws a panel in the box `[x, y, width, height]`.
 pub(super) fn draw(
-    markup: &mut Markup,
+    surface: &mut dyn Surface,
     panel: &Panel,
     header: &Header,
     area: [f64; 4],
@@ -65,7 +65,7 @@ pub(super) fn draw(
     let frame = Frame::new(panel, area, margins);
     let heads = heads(panel, &frame);
     draw_header(
-        markup,
+        surface,
         panel,
         header,
         area,
@@ -80,39 +80,39 @@ pub(super) fn draw(
             frame.right - frame.left,
             frame.bottom - frame.top,
         ];
-        markup.rect(plot, 4.0, look.grid, 0.5);
+        surface.rect(plot, 4.0, look.grid, 0.5);
         let middle = [
             (frame.left + frame.right) / 2.0,
             (frame.top + frame.bottom) / 2.0,
         ];
         let text = font::fit(&panel.when_empty, 12.0, frame.right - frame.left - 12.0);
-        markup.text(middle, words(12.0, look.muted, Anchor::Middle), &text);
+        surface.text(middle, words(12.0, look.muted, Anchor::Middle), &text);
         return;
     }
-    draw_shades(markup, panel, &frame, look);
-    draw_y_axis(markup, panel, &frame, look);
-    draw_x_axis(markup, panel, &frame, foot, look);
+    draw_shades(surface, panel, &frame, look);
+    draw_y_axis(surface, panel, &frame, look);
+    draw_x_axis(surface, panel, &frame, foot, look);
     let mut canvas = Canvas {
         frame: &frame,
         look,
         taken: Taken::default(),
     };
     for mark in &panel.marks {
-        draw_mark_line(markup, mark, &frame, look);
+        draw_mark_line(surface, mark, &frame, look);
         reserve_mark(mark, &mut canvas);
     }
-    shapes::draw(markup, &panel.series, &mut canvas);
+    shapes::draw(surface, &panel.series, &mut canvas);
     for head in &heads {
-        draw_head(markup, head, &frame, look);
+        draw_head(surface, head, &frame, look);
     }
     let mut taken = Taken::default();
     for mark in panel.marks.iter().filter(|mark| mark.on == On::Y) {
-        draw_flat_label(markup, mark, &frame, &mut taken, look);
+        draw_flat_label(surface, mark, &frame, &mut taken, look);
     }
 }
 
 fn draw_header(
-    markup: &mut Markup,
+    surface: &mut dyn Surface,
     panel: &Panel,
     header: &Header,
     [x, y, width, _]: [f64; 4],
@@ -127,37 +127,37 @@ fn draw_header(
             ..words(TITLE, look.text, Anchor::Start)
         };
         let shown = font::fit(&panel.title, TITLE, width - 60.0);
-        markup.text([x, y + TITLE], title, &shown);
+        surface.text([x, y + TITLE], title, &shown);
         below += 22.0;
         if !has_caption(panel) {
             let after = x + font::width(&shown, TITLE) + 8.0;
             let unit = words(TICK, look.muted, Anchor::Start);
-            markup.text([after, y + TITLE], unit, &panel.y.unit);
+            surface.text([after, y + TITLE], unit, &panel.y.unit);
         }
     }
-    legend::draw(markup, &header.legend, [x, below], width, look);
+    legend::draw(surface, &header.legend, [x, below], width, look);
     let base = frame.top - 9.0 - heads;
     if has_caption(panel) {
         let caption = font::fit(&panel.y.caption(), TICK, width * 0.6);
-        markup.text([x, base], words(TICK, look.muted, Anchor::Start), &caption);
+        surface.text([x, base], words(TICK, look.muted, Anchor::Start), &caption);
     }
     if let Some(ends) = heat_of(panel) {
-        draw_heat_key(markup, ends, [frame.right, base], look);
+        draw_heat_key(surface, ends, [frame.right, base], look);
     }
 }
 
 /// The colours of a heat map with its least and largest value.
-fn draw_heat_key(markup: &mut Markup, ends: [f64; 2], [right, base]: [f64; 2], look: &Look) {
+fn draw_heat_key(surface: &mut dyn Surface, ends: [f64; 2], [right, base]: [f64; 2], look: &Look) {
     let high = number::brief(ends[1]);
     let edge = right - font::width(&high, TICK) - 6.0;
-    markup.text([right, base], words(TICK, look.muted, Anchor::End), &high);
+    surface.text([right, base], words(TICK, look.muted, Anchor::End), &high);
     let steps = 24;
     let step = 4.0;
     let left = edge - step * f64::from(steps);
     for at in 0..steps {
         let share = f64::from(at) / f64::from(steps - 1);
         let (fill, _) = look.of_heat(heat_share(ends[0] + share * (ends[1] - ends[0]), ends));
-        markup.rect(
+        surface.rect(
             [left + step * f64::from(at), base - 9.0, step + 0.2, 9.0],
             0.0,
             &fill,
@@ -165,14 +165,14 @@ fn draw_heat_key(markup: &mut Markup, ends: [f64; 2], [right, base]: [f64; 2], l
         );
     }
     let label = number::brief(ends[0]);
-    markup.text(
+    surface.text(
         [left - 6.0, base],
         words(TICK, look.muted, Anchor::End),
         &label,
     );
 }
 
-fn draw_shades(markup: &mut Markup, panel: &Panel, frame: &Frame, look: &Look) {
+fn draw_shades(surface: &mut dyn Surface, panel: &Panel, frame: &Frame, look: &Look) {
     for shade in &panel.shades {
         let (Some(from), Some(to)) = (frame.x.at(shade.from), frame.x.at(shade.to)) else {
             continue;
@@ -180,20 +180,20 @@ fn draw_shades(markup: &mut Markup, panel: &Panel, frame: &Frame, look: &Look) {
         let (from, to) = (from.max(frame.left), to.min(frame.right));
         let height = frame.bottom - frame.top;
         let part = [from, frame.top, to - from, height];
-        markup.rect(part, 0.0, look.shade, look.shade_strength);
+        surface.rect(part, 0.0, look.shade, look.shade_strength);
         // Edges, so that a narrow part shows.
         for edge in [from, to - 1.0] {
             let line = [edge, frame.top, 1.0, height];
-            markup.rect(line, 0.0, look.shade, 2.0 * look.shade_strength);
+            surface.rect(line, 0.0, look.shade, 2.0 * look.shade_strength);
         }
         if font::width(&shade.label, 10.0) < to - from - 12.0 {
             let place = [(from + to) / 2.0, frame.top - 4.0];
-            markup.text(place, words(10.0, look.muted, Anchor::Middle), &shade.label);
+            surface.text(place, words(10.0, look.muted, Anchor::Middle), &shade.label);
         }
     }
 }
 
-fn draw_y_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, look: &Look) {
+fn draw_y_axis(surface: &mut dyn Surface, panel: &Panel, frame: &Frame, look: &Look) {
     let names = matches!(panel.y.scale, Scale::Category(_));
     let heat = heat_of(panel).is_some();
     let skip = match names {
@@ -205,7 +205,7 @@ fn draw_y_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, look: &Look) {
             continue;
         };
         if !heat {
-            markup.line(
+            surface.line(
                 [frame.left, y],
                 [frame.right, y],
                 Stroke::solid(look.grid, 1.0),
@@ -213,14 +213,14 @@ fn draw_y_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, look: &Look) {
         }
         let label = shown_name(&tick.label);
         let place = [frame.left - 7.0, y + 4.0];
-        markup.text(place, words(TICK, look.muted, Anchor::End), &label);
+        surface.text(place, words(TICK, look.muted, Anchor::End), &label);
     }
 }
 
-fn draw_x_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, foot: Foot, look: &Look) {
+fn draw_x_axis(surface: &mut dyn Surface, panel: &Panel, frame: &Frame, foot: Foot, look: &Look) {
     if heat_of(panel).is_none() {
         let axis = Stroke::solid(look.axis, 1.2);
-        markup.line(
+        surface.line(
             [frame.left, frame.bottom],
             [frame.right, frame.bottom],
             axis,
@@ -244,7 +244,7 @@ fn draw_x_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, foot: Foot, lo
         };
         if !names {
             let end = [x, frame.bottom + 4.0];
-            markup.line([x, frame.bottom], end, Stroke::solid(look.axis, 1.0));
+            surface.line([x, frame.bottom], end, Stroke::solid(look.axis, 1.0));
         }
         if foot == Foot::Left {
             continue;
@@ -254,7 +254,7 @@ fn draw_x_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, foot: Foot, lo
                 extra: Extra::Turned(ASLANT),
                 ..words(TICK, look.muted, Anchor::End)
             };
-            markup.text(
+            surface.text(
                 [x + 4.0, frame.bottom + 14.0],
                 aslant,
                 &aslant_name(&tick.label),
@@ -265,7 +265,7 @@ fn draw_x_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, foot: Foot, lo
         let leaves_room = last.is_none_or(|(at, left)| tick.at == at || x + half <= left);
         if x - half >= free_from && leaves_room {
             let place = [x, frame.bottom + 17.0];
-            markup.text(place, words(TICK, look.muted, Anchor::Middle), &tick.label);
+            surface.text(place, words(TICK, look.muted, Anchor::Middle), &tick.label);
             free_from = x + half + 6.0;
         }
     }
@@ -276,7 +276,7 @@ fn draw_x_axis(markup: &mut Markup, panel: &Panel, frame: &Frame, foot: Foot, lo
         };
         let place = [(frame.left + frame.right) / 2.0, frame.bottom + below];
         let caption = font::fit(&panel.x.caption(), TICK, frame.right - frame.left);
-        markup.text(place, words(TICK, look.muted, Anchor::Middle), &caption);
+        surface.text(place, words(TICK, look.muted, Anchor::Middle), &caption);
     }
 }
 
@@ -289,7 +289,7 @@ fn aslant_depth(frame: &Frame) -> f64 {
     longest * ASLANT.to_radians().sin().abs()
 }
 
-fn draw_mark_line(markup: &mut Markup, mark: &Mark, frame: &Frame, look: &Look) {
+fn draw_mark_line(surface: &mut dyn Surface, mark: &Mark, frame: &Frame, look: &Look) {
     let stroke = Stroke {
         colour: look.of_mark(mark.kind),
         width: if mark.kind == MarkKind::Percentile {
@@ -297,21 +297,17 @@ fn draw_mark_line(markup: &mut Markup, mark: &Mark, frame: &Frame, look: &Look) 
         } else {
             1.4
         },
-        dash: if mark.kind == MarkKind::Reference {
-            ""
-        } else {
-            "5 4"
-        },
+        dash: (mark.kind != MarkKind::Reference).then_some([5.0, 4.0]),
     };
     match mark.on {
         On::X => {
             if let Some(x) = frame.x.at(mark.at) {
-                markup.line([x, frame.top], [x, frame.bottom], stroke);
+                surface.line([x, frame.top], [x, frame.bottom], stroke);
             }
         }
         On::Y => {
             if let Some(y) = frame.y.at(mark.at) {
-                markup.line([frame.left, y], [frame.right, y], stroke);
+                surface.line([frame.left, y], [frame.right, y], stroke);
             }
         }
     }
@@ -339,20 +335,20 @@ fn label_colour<'a>(mark: &Mark, look: &'a Look) -> &'a str {
 }
 
 /// The label of an upright line above the plot, and the line up to it.
-fn draw_head(markup: &mut Markup, head: &Head<'_>, frame: &Frame, look: &Look) {
+fn draw_head(surface: &mut dyn Surface, head: &Head<'_>, frame: &Frame, look: &Look) {
     let base = frame.top - 4.0 - head.row as f64 * heads::ROW;
     if head.row > 0 {
         let stem = Stroke::solid(look.of_mark(head.mark.kind), 0.8);
-        markup.line([head.x, frame.top], [head.x, base + 2.0], stem);
+        surface.line([head.x, frame.top], [head.x, base + 2.0], stem);
     }
     let words = words(heads::SIZE, label_colour(head.mark, look), Anchor::Start);
-    markup.text([head.left, base], words, &head.label);
+    surface.text([head.left, base], words, &head.label);
 }
 
 /// The label of a flat line, on the left: latency rises to the right, so that its limit is free
 /// there.
 fn draw_flat_label(
-    markup: &mut Markup,
+    surface: &mut dyn Surface,
     mark: &Mark,
     frame: &Frame,
     taken: &mut Taken,
@@ -373,6 +369,6 @@ fn draw_flat_label(
             extra: Extra::Halo(look.background),
             ..words(heads::SIZE, label_colour(mark, look), Anchor::Start)
         };
-        markup.text([left, place], words, &label);
+        surface.text([left, place], words, &label);
     }
 }

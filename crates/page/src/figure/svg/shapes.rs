@@ -5,7 +5,7 @@ use super::super::font;
 use super::super::theme::Look;
 use super::super::{Cell, Colour, Fill, Range, Sample, Series, Shape};
 use super::frame::{Frame, Taken};
-use super::markup::{Anchor, Extra, Markup, Stroke, Words, number};
+use super::surface::{Anchor, Extra, Paint, Segment, Stroke, Surface, Words, closed, joined};
 use crate::number as numbers;
 use std::collections::HashMap;
 
@@ -31,7 +31,7 @@ pub(super) struct Canvas<'a> {
 }
 
 /// Draws the series of a panel.
-pub(super) fn draw(markup: &mut Markup, series: &[Series], canvas: &mut Canvas<'_>) {
+pub(super) fn draw(surface: &mut dyn Surface, series: &[Series], canvas: &mut Canvas<'_>) {
     let groups = series
         .iter()
         .filter(|series| matches!(series.shape, Shape::Bars(_)))
@@ -42,18 +42,18 @@ pub(super) fn draw(markup: &mut Markup, series: &[Series], canvas: &mut Canvas<'
     for series in series {
         let colour = canvas.look.of(series.colour);
         match &series.shape {
-            Shape::Line(samples) => line(markup, samples, series.colour, canvas),
-            Shape::Step(points) => step(markup, points, colour, canvas.frame),
-            Shape::Area(samples) => area(markup, samples, colour, canvas.frame),
-            Shape::Scatter(samples) => scatter(markup, samples, series.colour, canvas),
+            Shape::Line(samples) => line(surface, samples, series.colour, canvas),
+            Shape::Step(points) => step(surface, points, colour, canvas.frame),
+            Shape::Area(samples) => area(surface, samples, colour, canvas.frame),
+            Shape::Scatter(samples) => scatter(surface, samples, series.colour, canvas),
             Shape::Bars(samples) => {
-                bars(markup, samples, colour, [group, groups], size, canvas);
+                bars(surface, samples, colour, [group, groups], size, canvas);
                 group += 1;
             }
-            Shape::Stack(samples) => stack(markup, samples, colour, &mut ground, canvas),
-            Shape::Words(samples) => words(markup, samples, canvas),
-            Shape::Ranges(ranges) => draw_ranges(markup, ranges, colour, canvas.frame),
-            Shape::Heat(cells) => heat(markup, cells, canvas),
+            Shape::Stack(samples) => stack(surface, samples, colour, &mut ground, canvas),
+            Shape::Words(samples) => words(surface, samples, canvas),
+            Shape::Ranges(ranges) => draw_ranges(surface, ranges, colour, canvas.frame),
+            Shape::Heat(cells) => heat(surface, cells, canvas),
         }
     }
     let labelled = series.iter().filter_map(|series| match &series.shape {
@@ -72,7 +72,7 @@ pub(super) fn draw(markup: &mut Markup, series: &[Series], canvas: &mut Canvas<'
     }
     for samples in labelled {
         if !samples.is_empty() {
-            labels(markup, samples, canvas);
+            labels(surface, samples, canvas);
         }
     }
 }
@@ -91,36 +91,28 @@ fn runs<'a>(samples: &'a [Sample], frame: &Frame) -> Vec<Vec<([f64; 2], &'a Samp
     runs
 }
 
-fn joined(points: impl IntoIterator<Item = [f64; 2]>) -> String {
-    let mut data = String::new();
-    for (place, [x, y]) in points.into_iter().enumerate() {
-        data.push_str(if place == 0 { "M" } else { "L" });
-        data.push_str(&format!("{} {}", number(x), number(y)));
-    }
-    data
-}
-
-fn line(markup: &mut Markup, samples: &[Sample], colour: Colour, canvas: &Canvas<'_>) {
+fn line(surface: &mut dyn Surface, samples: &[Sample], colour: Colour, canvas: &Canvas<'_>) {
     let (frame, hex) = (canvas.frame, canvas.look.of(colour));
     let markers = samples.len() <= MOST_MARKERS;
     for run in runs(samples, frame) {
-        band(markup, &run, hex, frame);
+        band(surface, &run, hex, frame);
         let stroke = Stroke {
             colour: hex,
             width: if markers { LINE } else { 1.3 },
             dash: dash(colour),
         };
         if run.len() > 1 {
-            markup.path(&joined(run.iter().map(|(place, _)| *place)), stroke);
+            let points = run.iter().map(|(place, _)| *place);
+            surface.path(&joined(points), Paint::Line(stroke));
         }
         if markers || run.len() == 1 {
             for (place, sample) in &run {
                 let look = canvas.look;
                 match sample.fill {
-                    Fill::Solid => marker(markup, *place, colour, look, 3.6),
+                    Fill::Solid => marker(surface, *place, colour, look, 3.6),
                     Fill::Hollow => {
                         let outline = [look.background, look.of(colour)];
-                        painted(markup, *place, colour, outline, 3.6);
+                        painted(surface, *place, colour, outline, 3.6);
                     }
                 }
             }
@@ -129,15 +121,15 @@ fn line(markup: &mut Markup, samples: &[Sample], colour: Colour, canvas: &Canvas
 }
 
 /// The palette again, told apart by dashes.
-pub(super) fn dash(colour: Colour) -> &'static str {
+pub(super) fn dash(colour: Colour) -> Option<[f64; 2]> {
     match colour {
-        Colour::Nth(number) if number >= 8 => "6 4",
-        _ => "",
+        Colour::Nth(number) if number >= 8 => Some([6.0, 4.0]),
+        _ => None,
     }
 }
 
 /// The interval of each point: a band along a line, a bar at a lone point.
-fn band(markup: &mut Markup, run: &[([f64; 2], &Sample)], colour: &str, frame: &Frame) {
+fn band(surface: &mut dyn Surface, run: &[([f64; 2], &Sample)], colour: &str, frame: &Frame) {
     let ends = |sample: &Sample| {
         let [low, high] = sample.interval?;
         Some([frame.y.at(low)?, frame.y.at(high)?])
@@ -148,113 +140,112 @@ fn band(markup: &mut Markup, run: &[([f64; 2], &Sample)], colour: &str, frame: &
             .filter_map(|(place, sample)| Some((place[0], ends(sample)?)))
             .collect();
         if let [(x, [low, high])] = edges[..] {
-            whisker(markup, x, [low, high], colour);
+            whisker(surface, x, [low, high], colour);
             continue;
         }
         let upper = edges.iter().map(|(x, [_, high])| [*x, *high]);
         let lower = edges.iter().rev().map(|(x, [low, _])| [*x, *low]);
-        markup.fill(&joined(upper.chain(lower)), colour, 0.16);
+        let opacity = 0.16;
+        surface.path(
+            &joined(upper.chain(lower)),
+            Paint::Filled { colour, opacity },
+        );
     }
 }
 
-fn whisker(markup: &mut Markup, x: f64, [low, high]: [f64; 2], colour: &str) {
+fn whisker(surface: &mut dyn Surface, x: f64, [low, high]: [f64; 2], colour: &str) {
     let stroke = Stroke::solid(colour, 1.2);
-    markup.line([x, low], [x, high], stroke);
+    surface.line([x, low], [x, high], stroke);
     for y in [low, high] {
-        markup.line([x - 3.0, y], [x + 3.0, y], stroke);
+        surface.line([x - 3.0, y], [x + 3.0, y], stroke);
     }
 }
 
 /// A point; its form follows the number of the series, so that colour is not all.
-pub(super) fn marker(markup: &mut Markup, [x, y]: [f64; 2], colour: Colour, look: &Look, r: f64) {
+pub(super) fn marker(
+    surface: &mut dyn Surface,
+    [x, y]: [f64; 2],
+    colour: Colour,
+    look: &Look,
+    r: f64,
+) {
     let solid = [look.of(colour), look.background];
-    painted(markup, [x, y], colour, solid, r);
+    painted(surface, [x, y], colour, solid, r);
 }
 
 /// The form of a series in other paint: `[inside, edge]`.
-fn painted(markup: &mut Markup, [x, y]: [f64; 2], colour: Colour, paint: [&str; 2], r: f64) {
+fn painted(surface: &mut dyn Surface, [x, y]: [f64; 2], colour: Colour, paint: [&str; 2], r: f64) {
     let form = match colour {
         Colour::Nth(number) => number % 4,
         Colour::Good | Colour::Quiet => 0,
         Colour::Bad => 3,
     };
-    let data = match form {
-        0 => format!(
-            "M{} {}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0Z",
-            number(x - r),
-            number(y),
-            d = number(2.0 * r)
-        ),
+    let path = match form {
+        0 => vec![Segment::Circle {
+            centre: [x, y],
+            radius: r,
+        }],
         1 => {
             let s = r * 0.9;
-            joined([
+            closed([
                 [x - s, y - s],
                 [x + s, y - s],
                 [x + s, y + s],
                 [x - s, y + s],
-            ]) + "Z"
+            ])
         }
-        2 => {
-            joined([
-                [x, y - r * 1.15],
-                [x + r * 1.1, y + r * 0.85],
-                [x - r * 1.1, y + r * 0.85],
-            ]) + "Z"
-        }
-        _ => {
-            joined([
-                [x, y - r * 1.25],
-                [x + r * 1.25, y],
-                [x, y + r * 1.25],
-                [x - r * 1.25, y],
-            ]) + "Z"
-        }
+        2 => closed([
+            [x, y - r * 1.15],
+            [x + r * 1.1, y + r * 0.85],
+            [x - r * 1.1, y + r * 0.85],
+        ]),
+        _ => closed([
+            [x, y - r * 1.25],
+            [x + r * 1.25, y],
+            [x, y + r * 1.25],
+            [x - r * 1.25, y],
+        ]),
     };
-    markup.raw(&format!(
-        r#"<path d="{data}" fill="{}" stroke="{}" stroke-width="1"/>"#,
-        paint[0], paint[1]
-    ));
+    let [inside, edge] = paint;
+    surface.path(&path, Paint::Edged { inside, edge });
 }
 
-fn step(markup: &mut Markup, points: &[[f64; 2]], colour: &str, frame: &Frame) {
-    let mut data = String::new();
-    for (place, [x, y]) in points
-        .iter()
-        .filter_map(|[x, y]| frame.at(*x, *y))
-        .enumerate()
-    {
-        data.push_str(&match place {
-            0 => format!("M{} {}", number(x), number(y)),
-            _ => format!("H{}V{}", number(x), number(y)),
-        });
-    }
-    markup.path(&data, Stroke::solid(colour, 1.8));
+fn step(surface: &mut dyn Surface, points: &[[f64; 2]], colour: &str, frame: &Frame) {
+    let places = points.iter().filter_map(|[x, y]| frame.at(*x, *y));
+    let segment = |(number, place)| match number {
+        0 => Segment::Move(place),
+        _ => Segment::Step(place),
+    };
+    let path: Vec<Segment> = places.enumerate().map(segment).collect();
+    surface.path(&path, Paint::Line(Stroke::solid(colour, 1.8)));
 }
 
-fn area(markup: &mut Markup, samples: &[Sample], colour: &str, frame: &Frame) {
+fn area(surface: &mut dyn Surface, samples: &[Sample], colour: &str, frame: &Frame) {
     let ground = frame.ground();
     for run in runs(samples, frame) {
         let (first, last) = (run[0].0, run[run.len() - 1].0);
         let outline = run.iter().map(|(place, _)| *place);
-        let closed = outline
+        let filled = outline
             .clone()
             .chain([[last[0], ground], [first[0], ground]]);
-        markup.fill(&joined(closed), colour, 0.18);
-        markup.path(&joined(outline), Stroke::solid(colour, 1.4));
+        let opacity = 0.18;
+        surface.path(&joined(filled), Paint::Filled { colour, opacity });
+        let stroke = Stroke::solid(colour, 1.4);
+        surface.path(&joined(outline), Paint::Line(stroke));
     }
 }
 
-fn scatter(markup: &mut Markup, samples: &[Sample], colour: Colour, canvas: &Canvas<'_>) {
+fn scatter(surface: &mut dyn Surface, samples: &[Sample], colour: Colour, canvas: &Canvas<'_>) {
     let places = samples
         .iter()
         .filter_map(|sample| canvas.frame.at(sample.x, sample.y?));
     let places: Vec<[f64; 2]> = places.collect();
     if is_crowd(samples, colour) {
-        dots(markup, &places, canvas.look.of(colour), 3.6);
+        dots(surface, &places, canvas.look.of(colour), 3.6);
         return;
     }
     for place in places {
-        marker(markup, place, colour, canvas.look, 3.6);
+        marker(surface, place, colour, canvas.look, 3.6);
     }
 }
 
@@ -265,15 +256,9 @@ pub(super) fn is_crowd(samples: &[Sample], colour: Colour) -> bool {
 }
 
 /// Dots of one path: small files, and crowds show by their density.
-pub(super) fn dots(markup: &mut Markup, places: &[[f64; 2]], hex: &str, width: f64) {
-    let mut data = String::new();
-    for [x, y] in places {
-        data.push_str(&format!("M{} {}h.01", number(*x), number(*y)));
-    }
-    markup.raw(&format!(
-        r#"<path d="{data}" fill="none" stroke="{hex}" stroke-opacity="0.75" stroke-width="{}" stroke-linecap="round"/>"#,
-        number(width)
-    ));
+pub(super) fn dots(surface: &mut dyn Surface, places: &[[f64; 2]], colour: &str, width: f64) {
+    let path: Vec<Segment> = places.iter().map(|place| Segment::Dot(*place)).collect();
+    surface.path(&path, Paint::Dots { colour, width });
 }
 
 /// Width of one of so many bars side by side.
@@ -301,7 +286,7 @@ fn bar_numbers(series: &[Series], groups: usize, frame: &Frame) -> Option<f64> {
 }
 
 fn bars(
-    markup: &mut Markup,
+    surface: &mut dyn Surface,
     samples: &[Sample],
     colour: &str,
     [group, groups]: [usize; 2],
@@ -321,7 +306,7 @@ fn bars(
             .abs()
             .max(if sample.y == Some(0.0) { 0.0 } else { 1.0 });
         let corner = if width > 8.0 { 2.0 } else { 0.0 };
-        markup.rect(
+        surface.rect(
             [left + gap / 2.0, top.min(ground), width - gap, height],
             corner,
             colour,
@@ -332,7 +317,7 @@ fn bars(
         if let Some([low, high]) = sample.interval
             && let (Some(low), Some(high)) = (frame.y.at(low), frame.y.at(high))
         {
-            whisker(markup, centre, [low, high], canvas.look.text);
+            whisker(surface, centre, [low, high], canvas.look.text);
             above = above.min(high);
         }
         let Some(size) = size else { continue };
@@ -349,14 +334,14 @@ fn bars(
                 size,
                 ..small(canvas.look.muted, Anchor::Middle)
             };
-            markup.text([centre, above - 4.0], words, &label);
+            surface.text([centre, above - 4.0], words, &label);
         }
     }
 }
 
 /// A part of each bar upon those before it; `ground` holds what they reach.
 fn stack(
-    markup: &mut Markup,
+    surface: &mut dyn Surface,
     samples: &[Sample],
     colour: &str,
     ground: &mut HashMap<u64, f64>,
@@ -374,18 +359,18 @@ fn stack(
         };
         let height = foot - top;
         let part = [middle - width / 2.0, top, width, height];
-        markup.rect(part, 0.0, colour, 1.0);
+        surface.rect(part, 0.0, colour, 1.0);
         let label = numbers::brief(value);
         let fits = font::width(&label, SMALL) <= width - 4.0 && height >= SMALL + 2.0;
         if fits {
             let fill = Rgb::of(colour).words();
             let place = [middle, (foot + top) / 2.0 + 3.5];
-            markup.text(place, small(fill, Anchor::Middle), &label);
+            surface.text(place, small(fill, Anchor::Middle), &label);
         }
     }
 }
 
-fn words(markup: &mut Markup, samples: &[Sample], canvas: &Canvas<'_>) {
+fn words(surface: &mut dyn Surface, samples: &[Sample], canvas: &Canvas<'_>) {
     for sample in samples {
         let place = sample.y.and_then(|y| canvas.frame.at(sample.x, y));
         if let (Some([x, y]), Some(label)) = (place, &sample.label) {
@@ -394,7 +379,7 @@ fn words(markup: &mut Markup, samples: &[Sample], canvas: &Canvas<'_>) {
                 extra: Extra::Halo(canvas.look.background),
                 ..small(canvas.look.muted, Anchor::Middle)
             };
-            markup.text([x, y + 3.5], words, &label);
+            surface.text([x, y + 3.5], words, &label);
         }
     }
 }
@@ -408,7 +393,7 @@ fn small(fill: &str, anchor: Anchor) -> Words<'_> {
     }
 }
 
-fn draw_ranges(markup: &mut Markup, ranges: &[Range], colour: &str, frame: &Frame) {
+fn draw_ranges(surface: &mut dyn Surface, ranges: &[Range], colour: &str, frame: &Frame) {
     for range in ranges {
         let Some([x, y]) = frame.at(range.value, range.row as f64) else {
             continue;
@@ -417,12 +402,12 @@ fn draw_ranges(markup: &mut Markup, ranges: &[Range], colour: &str, frame: &Fram
             && let (Some(low), Some(high)) = (frame.x.at(low), frame.x.at(high))
         {
             let stroke = Stroke::solid(colour, 1.8);
-            markup.line([low, y], [high, y], stroke);
+            surface.line([low, y], [high, y], stroke);
             for x in [low, high] {
-                markup.line([x, y - 3.5], [x, y + 3.5], stroke);
+                surface.line([x, y - 3.5], [x, y + 3.5], stroke);
             }
         }
-        markup.rect([x - 4.0, y - 4.0, 8.0, 8.0], 1.0, colour, 1.0);
+        surface.rect([x - 4.0, y - 4.0, 8.0, 8.0], 1.0, colour, 1.0);
     }
 }
 
@@ -440,7 +425,7 @@ pub(super) fn heat_share(value: f64, [low, high]: [f64; 2]) -> f64 {
     0.5 + (value - middle) / span
 }
 
-fn heat(markup: &mut Markup, cells: &[Cell], canvas: &Canvas<'_>) {
+fn heat(surface: &mut dyn Surface, cells: &[Cell], canvas: &Canvas<'_>) {
     let frame = canvas.frame;
     let (width, height) = (frame.x.slot(), frame.y.slot());
     let gap = if width.min(height) > 12.0 { 2.0 } else { 0.0 };
@@ -459,7 +444,7 @@ fn heat(markup: &mut Markup, cells: &[Cell], canvas: &Canvas<'_>) {
             Some(value) => canvas.look.of_heat(heat_share(value, ends)),
             None => (canvas.look.grid.to_owned(), canvas.look.muted),
         };
-        markup.rect(shape, if gap > 0.0 { 3.0 } else { 0.0 }, &fill, 1.0);
+        surface.rect(shape, if gap > 0.0 { 3.0 } else { 0.0 }, &fill, 1.0);
         let size = 12.0;
         if font::width(&cell.label, size) <= width - 8.0 && height >= size + 4.0 {
             let words = Words {
@@ -468,13 +453,13 @@ fn heat(markup: &mut Markup, cells: &[Cell], canvas: &Canvas<'_>) {
                 anchor: Anchor::Middle,
                 extra: Extra::None,
             };
-            markup.text([x, y + 4.0], words, &cell.label);
+            surface.text([x, y + 4.0], words, &cell.label);
         }
     }
 }
 
 /// Words beside points, where they find room.
-fn labels(markup: &mut Markup, samples: &[Sample], canvas: &mut Canvas<'_>) {
+fn labels(surface: &mut dyn Surface, samples: &[Sample], canvas: &mut Canvas<'_>) {
     for sample in samples {
         let Some(label) = &sample.label else { continue };
         let Some([x, y]) = sample.y.and_then(|y| canvas.frame.at(sample.x, y)) else {
@@ -502,7 +487,7 @@ fn labels(markup: &mut Markup, samples: &[Sample], canvas: &mut Canvas<'_>) {
                 extra: Extra::Halo(canvas.look.background),
                 ..small(canvas.look.muted, anchor)
             };
-            markup.text([x, y], words, &label);
+            surface.text([x, y], words, &label);
         }
     }
 }

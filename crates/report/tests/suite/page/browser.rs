@@ -1,7 +1,7 @@
 //! The page in a real browser: Chromium without a window, driven by a script that the test
 //! adds to the page and that tells what it saw.
 //!
-//! Needs `chromium` on the path, or `INFEROMETER_TEST_CHROMIUM`; skips itself without.
+//! Needs `chromium` on the path, or `INFEROMETER_TEST_CHROMIUM`; skips itself without, except with `CI=true`.
 
 use crate::page::pages::{HOSTILE, grid, ladder, run, run_named, sweep_of};
 use crate::page::sides::{compared, import_page};
@@ -42,7 +42,7 @@ pub const WIDTHS: [u32; 2] = [1200, 390];
 /// cannot be as narrow as a phone, a frame can.
 pub fn seen_by(script: &str, html: &str, width: u32) -> Option<Value> {
     let Some(chromium) = chromium() else {
-        eprintln!("skipped: no chromium; install it or set INFEROMETER_TEST_CHROMIUM");
+        inferometer_testing::skipped("no chromium; install it or set INFEROMETER_TEST_CHROMIUM");
         return None;
     };
     let folder = tempfile::tempdir().unwrap();
