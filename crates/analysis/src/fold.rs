@@ -13,12 +13,13 @@ pub(crate) mod testing;
 mod tests;
 mod timeline;
 
+use crate::context::RunContext;
 use crate::judge::{self, Doubt, Evidence};
 use crate::steady::{self, Steady};
-use inferometer_core::environment::{EndCause, Ending, Environment};
+use inferometer_core::environment::EndCause;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::{Record, TokenSource};
-use inferometer_core::scenario::{Extent, Scenario};
+use inferometer_core::scenario::Extent;
 use inferometer_core::server::ServerSummary;
 use inferometer_core::summary::*;
 use inferometer_core::units::Offset;
@@ -27,14 +28,6 @@ use latency::{column, described, latencies, of_run};
 use run::Run;
 use tally::{Answer, Row, Tally};
 use timeline::Accumulated;
-
-#[derive(Clone, Copy, Debug)]
-pub struct RunContext<'a> {
-    pub scenario: &'a Scenario,
-    pub environment: &'a Environment,
-    pub ending: &'a Ending,
-    pub lang: Lang,
-}
 
 /// A summary, and its doubts before they are words.
 #[derive(Clone, Debug)]

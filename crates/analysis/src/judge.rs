@@ -10,7 +10,7 @@ pub mod texts;
 pub use doubt::{Doubt, Lateness};
 pub use evidence::{Evidence, InFlightEvidence, LengthEvidence, StallEvidence, WaveEvidence};
 
-use crate::fold::RunContext;
+use crate::context::RunContext;
 use inferometer_core::doubt::Severity;
 use inferometer_core::environment::{EndCause, Health};
 use inferometer_core::quantile::{least_samples, quantile, sort};

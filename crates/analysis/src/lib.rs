@@ -3,8 +3,10 @@
 
 pub mod compare;
 pub mod concurrency;
+pub mod context;
 pub mod fold;
 pub mod judge;
 pub mod server;
 pub mod statistics;
 pub mod steady;
+pub mod trace;

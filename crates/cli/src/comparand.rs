@@ -1,11 +1,11 @@
 //! What `compare` is given: a run, a folder of runs, a sweep, an import, or a file that `import`
 //! reads. Each becomes a group of runs with the load of each.
 
-use crate::measure::fold;
+use crate::measure::read;
 use crate::output::language;
 use anyhow::{Context, bail};
 use inferometer_analysis::compare::{Definition, Group, RunSample, Series};
-use inferometer_analysis::fold::RunContext;
+use inferometer_analysis::context::RunContext;
 use inferometer_core::point::Point;
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::Summary;
@@ -292,7 +292,7 @@ fn half_written(directory: &RunDir, scenario: &Scenario) -> anyhow::Result<Summa
         ending: &ending,
         lang: language(None),
     };
-    Ok(fold(directory, &context)?.0)
+    Ok(read(directory, &context)?.folded.summary(context.lang))
 }
 
 /// Options that may be axes of a sweep, as they were given.

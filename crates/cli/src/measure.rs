@@ -9,7 +9,8 @@ mod watch;
 pub use reach::look_at;
 use simulate::check_computable;
 pub use simulate::{computed, device, simulate, simulated_host};
-pub use stored::{fold, fold_beside, records};
+use stored::read_and_seal;
+pub use stored::{Reading, read, records};
 
 use crate::certificate;
 use crate::host;
@@ -18,7 +19,7 @@ use crate::launch::Flags;
 use crate::progress::Progress;
 use crate::work::{self, WorkJobs};
 use anyhow::{Context, bail};
-use inferometer_analysis::fold::RunContext;
+use inferometer_analysis::context::RunContext;
 use inferometer_core::environment::{EndCause, Ending, Environment, Health, StartedEngine};
 use inferometer_core::note::{Known, Note};
 use inferometer_core::options::Options;
@@ -122,6 +123,7 @@ pub struct Measured {
     pub scenario: Scenario,
     pub environment: Environment,
     pub ending: Ending,
+    pub reading: Reading,
     pub summary: Summary,
 }
 
@@ -282,15 +284,14 @@ pub fn measure(
     recorder
         .finish()
         .context("the records could not be written completely")?;
-    directory.seal()?;
-
     let context = RunContext {
         scenario: &scenario,
         environment: &environment,
         ending: &ending,
         lang,
     };
-    let (summary, _) = fold(&directory, &context)?;
+    let reading = read_and_seal(&directory, &context)?;
+    let summary = reading.folded.summary(lang);
     directory.write_summary(&summary)?;
     progress.end();
     Ok(Measured {
@@ -298,6 +299,7 @@ pub fn measure(
         scenario,
         environment,
         ending,
+        reading,
         summary,
     })
 }
@@ -311,7 +313,8 @@ pub fn refold(measured: &mut Measured, lang: Lang) -> anyhow::Result<()> {
         ending: &measured.ending,
         lang,
     };
-    (measured.summary, _) = fold(&measured.directory, &context)?;
+    measured.reading = read(&measured.directory, &context)?;
+    measured.summary = measured.reading.folded.summary(lang);
     measured.directory.write_summary(&measured.summary)?;
     Ok(())
 }

@@ -2,10 +2,9 @@
 
 use crate::Exit;
 use crate::arguments::{Format, OutputOptions};
-use crate::measure::{fold_beside, records};
+use crate::measure::{Reading, records};
 use crate::pictures::{self, Kind};
 use anyhow::{Context, bail};
-use inferometer_analysis::fold::{Folded, RunContext};
 use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::{SloOutcome, Summary};
@@ -13,7 +12,7 @@ use inferometer_dialect::Source;
 use inferometer_page::figure::Figure;
 use inferometer_page::text::{Paint, TextStyle};
 use inferometer_page::{html, markdown, text};
-use inferometer_report::chart::course::Course;
+use inferometer_report::chart::Drawing;
 use inferometer_report::html::run::RunPage;
 use inferometer_report::run::{Detail, RunReport, compose};
 use inferometer_report::{csv, json};
@@ -33,32 +32,8 @@ pub struct Shown<'a> {
     pub environment: &'a Environment,
     pub ending: &'a Ending,
     pub summary: &'a Summary,
-    /// What pages and pictures are made of, where the records were read for it already.
-    pub drawn: Option<Drawn>,
-}
-
-/// What pages and pictures need of the records.
-pub struct Drawn {
-    folded: Folded,
-    course: Course,
-}
-
-impl Drawn {
-    /// Reads the records once, for numbers and pictures alike; says how many lines of a journal
-    /// could not be read.
-    pub fn read(directory: &RunDir, context: &RunContext<'_>) -> anyhow::Result<(Self, u64)> {
-        let thresholds = &context.scenario.objectives.thresholds;
-        let (folded, course, lines) = fold_beside(directory, context, |passing| {
-            let mut course = Course::new(thresholds);
-            passing.each(|record| course.add(record));
-            course.prepared()
-        })?;
-        Ok((Drawn { folded, course }, lines))
-    }
-
-    pub fn summary(&self, lang: Lang) -> Summary {
-        self.folded.summary(lang)
-    }
+    /// What its records say.
+    pub reading: &'a Reading,
 }
 
 /// Shows a run in every format that was asked for.
@@ -71,7 +46,7 @@ pub fn show(run: &Shown<'_>, options: &OutputOptions) -> anyhow::Result<()> {
 /// Writes the page of a run into its folder.
 pub fn keep_page(run: &Shown<'_>, options: &OutputOptions) {
     let lang = language(options.lang);
-    keep(options, run.directory.path(), || page_of(run, lang));
+    keep(options, run.directory.path(), || Ok(page_of(run, lang)));
 }
 
 /// A report in one format.
@@ -204,8 +179,13 @@ fn target(
 fn render(run: &Shown<'_>, options: &OutputOptions, format: Format) -> anyhow::Result<Rendered> {
     let lang = language(options.lang);
     match format {
-        Format::Html => return Ok(Rendered::Whole(page_of(run, lang)?)),
-        Format::Svg | Format::Png => return Ok(Rendered::Figures(figures_of(run, lang)?)),
+        Format::Html => return Ok(Rendered::Whole(page_of(run, lang))),
+        Format::Svg | Format::Png => {
+            let drawing = Drawing::of(&run.reading.trace);
+            let clock = run.scenario.connection.sim_clock;
+            let figures = inferometer_report::chart::run::all(run.summary, &drawing, clock, lang);
+            return Ok(Rendered::Figures(figures));
+        }
         Format::Text | Format::Md | Format::Json | Format::Csv => {}
     }
     let report = RunReport {
@@ -241,40 +221,17 @@ fn render(run: &Shown<'_>, options: &OutputOptions, format: Format) -> anyhow::R
     }))
 }
 
-/// Calls `make` with what is drawn of a run.
-fn with_drawn<T>(run: &Shown<'_>, lang: Lang, make: impl FnOnce(&Drawn) -> T) -> anyhow::Result<T> {
-    if let Some(drawn) = &run.drawn {
-        return Ok(make(drawn));
-    }
-    let context = RunContext {
+/// The page of a run.
+pub fn page_of(run: &Shown<'_>, lang: Lang) -> String {
+    let page = RunPage {
+        folded: &run.reading.folded,
+        drawing: &Drawing::of(&run.reading.trace),
         scenario: run.scenario,
         environment: run.environment,
         ending: run.ending,
-        lang,
+        directory: run.directory.path(),
     };
-    Ok(make(&Drawn::read(run.directory, &context)?.0))
-}
-
-/// The page of a run.
-pub fn page_of(run: &Shown<'_>, lang: Lang) -> anyhow::Result<String> {
-    with_drawn(run, lang, |drawn| {
-        let page = RunPage {
-            folded: &drawn.folded,
-            course: &drawn.course,
-            scenario: run.scenario,
-            environment: run.environment,
-            ending: run.ending,
-            directory: run.directory.path(),
-        };
-        html::render(&inferometer_report::html::run::compose_page(&page, lang))
-    })
-}
-
-fn figures_of(run: &Shown<'_>, lang: Lang) -> anyhow::Result<Vec<Figure>> {
-    with_drawn(run, lang, |drawn| {
-        let clock = run.scenario.connection.sim_clock;
-        inferometer_report::chart::run::all(&drawn.summary(lang), &drawn.course, clock, lang)
-    })
+    html::render(&inferometer_report::html::run::compose_page(&page, lang))
 }
 
 /// Fewest and most columns of a page: a narrow window breaks lines by itself, and in a wide one

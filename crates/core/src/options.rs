@@ -6,6 +6,7 @@
 // Comments of options are their help texts, where `[…]` is a default and no link.
 #![allow(rustdoc::broken_intra_doc_links)]
 
+mod error;
 mod layers;
 mod resolve;
 mod stored;
@@ -14,7 +15,7 @@ mod tests;
 mod values;
 mod work;
 
-pub use resolve::OptionError;
+pub use error::OptionError;
 pub use values::{ArrivalName, Count, FormatName, OutputSpec, Positive};
 
 use crate::length::LengthSpec;

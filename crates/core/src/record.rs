@@ -408,6 +408,7 @@ mod nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strum::VariantArray;
 
     fn ms(millis: u64) -> Offset {
         Offset::after(Duration::from_millis(millis))

@@ -7,7 +7,7 @@ use crate::http::{Access, Client, HttpError};
 use crate::metrics::engine_state;
 use inferometer_core::server::Sample;
 use inferometer_core::units::Offset;
-use inferometer_store::run_dir::StorageError;
+use inferometer_store::error::StorageError;
 use inferometer_store::samples_file::SampleWriter;
 use rustix::time::{ClockId, clock_gettime};
 use std::path::PathBuf;

@@ -7,6 +7,7 @@
 
 mod chart;
 mod element;
+mod escape;
 mod glossary;
 mod headline;
 mod packed;
@@ -14,7 +15,8 @@ mod texts;
 
 use crate::doc::{Block, Doc, Section};
 use crate::figure::Figure;
-use element::{attribute, both, escaped};
+use element::both;
+use escape::{attribute, escaped};
 pub use glossary::Glossary;
 pub use headline::Headline;
 use inferometer_text::Lang;

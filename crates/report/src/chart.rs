@@ -5,7 +5,6 @@
 pub mod arms;
 pub mod comparison;
 pub mod configurations;
-pub mod course;
 pub mod curve;
 pub mod grid;
 pub mod ladder;
@@ -18,3 +17,4 @@ mod sketch;
 
 pub use left_out::Shown;
 pub use level::Level;
+pub use sketch::Drawing;

@@ -4,7 +4,7 @@
 //! survives the death of this process, and a last line that was torn by it is no error. When
 //! the run is over, `RunDir::seal` turns the journal into Parquet.
 
-use crate::run_dir::StorageError;
+use crate::error::StorageError;
 use inferometer_core::record::{BareChunk, Chunks, Outcome, Record};
 use inferometer_core::units::Offset;
 use serde::{Deserialize, Serialize};

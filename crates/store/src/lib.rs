@@ -1,9 +1,11 @@
 //! The files of Inferometer: run and sweep directories, the journal, Parquet records and the
 //! server's samples. The only place that knows how they are laid out.
 
+pub mod error;
 pub mod journal;
 pub mod parquet_file;
 pub mod run_dir;
 pub mod samples_file;
 pub mod stored;
 pub mod sweep_dir;
+pub mod whole_file;

@@ -9,7 +9,7 @@ mod table;
 
 pub use table::SCHEMA;
 
-use crate::run_dir::StorageError;
+use crate::error::StorageError;
 use inferometer_core::guard::guarded;
 use inferometer_core::record::Record;
 use parquet::basic::{Compression, Encoding};

@@ -13,16 +13,16 @@
 //! Small files appear whole or not at all. A run without `ending.json` was killed, or goes on,
 //! and can be read all the same.
 
-mod error;
 mod list;
 
-pub use error::StorageError;
 pub(crate) use list::instant;
 pub use list::{ListedRun, list};
 
+use crate::error::StorageError;
 use crate::journal::{self, Damage, Header, JournalRecords, JournalWriter};
 use crate::parquet_file::{self, ParquetRecords, RecordsWriter};
 use crate::samples_file;
+use crate::whole_file;
 use inferometer_core::environment::{EndCause, Ending, Environment};
 use inferometer_core::options::Options;
 use inferometer_core::record::Record;
@@ -32,7 +32,7 @@ use inferometer_core::summary::Summary;
 use inferometer_core::value::Tag;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::{self, File};
+use std::fs::{self};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -218,29 +218,38 @@ impl RunDir {
     }
 
     /// Turns the journal into Parquet and removes it; a run that is sealed already stays as it
-    /// is. The journal's writer must be gone, or this is an error. A killed run gets its ending stored
-    /// first, since the plan is in the journal.
+    /// is. A killed run gets its ending stored first, since the plan is in the journal.
     pub fn seal(&self) -> Result<(), StorageError> {
+        let Some(mut seal) = self.begin_seal()? else {
+            return Ok(());
+        };
+        for record in self.records()? {
+            seal.push(&record?)?;
+        }
+        seal.finish()
+    }
+
+    /// Begins to seal, for a caller that reads the records anyway and hands each one on; absent
+    /// if the run is sealed already. The journal's writer must be gone, or this is an error.
+    pub fn begin_seal(&self) -> Result<Option<Seal>, StorageError> {
         let journal = self.journal_path();
         if !journal.exists() {
-            return Ok(());
+            return Ok(None);
         }
         if self.is_running() {
             let path = self.path.clone();
             return Err(StorageError::StillRunning { path });
         }
         let parquet = self.parquet_path();
-        if !parquet.exists() {
-            if self.stored_ending()?.is_none() {
-                self.write_ending(&self.killed()?)?;
-            }
-            let mut writer = RecordsWriter::create(&parquet)?;
-            for record in journal::read_records(&journal)? {
-                writer.push(&record?)?;
-            }
-            writer.finish()?;
+        if parquet.exists() {
+            remove(&journal)?;
+            return Ok(None);
         }
-        fs::remove_file(&journal).map_err(|e| StorageError::io("remove", &journal, e))
+        if self.stored_ending()?.is_none() {
+            self.write_ending(&self.killed()?)?;
+        }
+        let writer = RecordsWriter::create(&parquet)?;
+        Ok(Some(Seal { writer, journal }))
     }
 
     /// The ending of a run that could not write one.
@@ -285,25 +294,8 @@ impl RunDir {
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), StorageError> {
-        write_whole(&self.path, name, text)
+        whole_file::write(&self.path, name, text)
     }
-}
-
-/// Writes a file under another name and renames it, so that it is whole or not there.
-pub fn write_whole(folder: &Path, name: &str, text: &str) -> Result<(), StorageError> {
-    let path = folder.join(name);
-    let partial = folder.join(format!("{name}.partial"));
-    let written = File::create(&partial)
-        .and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&partial, &path));
-    written.map_err(|error| {
-        // Half a file helps nobody, and on a full disk its space does.
-        let _ = fs::remove_file(&partial);
-        StorageError::io("write", &path, error)
-    })
 }
 
 fn read_text(path: &Path) -> Result<String, StorageError> {
@@ -311,6 +303,28 @@ fn read_text(path: &Path) -> Result<String, StorageError> {
         ErrorKind::InvalidData => StorageError::damaged(path, "it is not UTF-8 text"),
         _ => StorageError::io("read", path, error),
     })
+}
+
+fn remove(path: &Path) -> Result<(), StorageError> {
+    fs::remove_file(path).map_err(|e| StorageError::io("remove", path, e))
+}
+
+/// A journal on its way to Parquet.
+pub struct Seal {
+    writer: RecordsWriter,
+    journal: PathBuf,
+}
+
+impl Seal {
+    pub fn push(&mut self, record: &Record) -> Result<(), StorageError> {
+        self.writer.push(record)
+    }
+
+    /// All records were pushed: the journal goes.
+    pub fn finish(self) -> Result<(), StorageError> {
+        self.writer.finish()?;
+        remove(&self.journal)
+    }
 }
 
 /// The records of a run, one by one.

@@ -1,6 +1,6 @@
 //! Samples as JSON Lines that are only appended to.
 
-use crate::run_dir::StorageError;
+use crate::error::StorageError;
 use inferometer_core::server::Sample;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};

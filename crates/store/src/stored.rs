@@ -1,7 +1,8 @@
 //! What a folder of results holds: runs, sweeps, searches for capacity, studies and imports, the
 //! newest first.
 
-use crate::run_dir::{self, RunDir, StorageError};
+use crate::error::StorageError;
+use crate::run_dir::{self, RunDir};
 use crate::sweep_dir::SweepDir;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -10,7 +10,8 @@
 //! `done` or `skipped` is not measured twice. A directory without such a line belongs to a
 //! visit that was cut off; it stays, and the visit gets another.
 
-use crate::run_dir::{RunDir, StorageError};
+use crate::error::StorageError;
+use crate::run_dir::RunDir;
 use inferometer_core::options::Options;
 use inferometer_core::point::Point;
 use inferometer_core::summary::Summary;
@@ -184,7 +185,7 @@ impl SweepDir {
         fs::create_dir_all(&points).map_err(|e| StorageError::io("create", &points, e))?;
         let text = serde_json::to_string(&plan)
             .map_err(|e| StorageError::io("write", &path.join(PLAN), e.into()))?;
-        crate::run_dir::write_whole(&path, PLAN, &(text + "\n"))?;
+        crate::whole_file::write(&path, PLAN, &(text + "\n"))?;
         Ok(SweepDir { path, plan })
     }
 

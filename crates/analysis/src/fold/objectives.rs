@@ -1,6 +1,6 @@
 //! Objectives and how the run met them.
 
-use super::tally::{Tally, Verdicts};
+use super::tally::{Tally, Verdicts, together};
 use inferometer_core::scenario::Objectives;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_core::summary::{ObjectiveResult, SloResult};
@@ -73,14 +73,6 @@ fn result(
         share,
         met,
     }
-}
-
-/// One miss decides; otherwise all must be known, and there must be one.
-pub(super) fn together(verdicts: &[Option<bool>]) -> Option<bool> {
-    if verdicts.contains(&Some(false)) {
-        return Some(false);
-    }
-    (!verdicts.is_empty() && !verdicts.contains(&None)).then_some(true)
 }
 
 #[cfg(test)]

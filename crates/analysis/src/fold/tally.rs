@@ -226,7 +226,7 @@ impl<'a> Tally<'a> {
             objective.add(verdict);
         }
         if !verdicts.is_empty() {
-            self.together.add(super::objectives::together(&verdicts));
+            self.together.add(together(&verdicts));
         }
     }
 
@@ -371,4 +371,12 @@ impl StallEvidence {
             }
         }
     }
+}
+
+/// One miss decides; otherwise all must be known, and there must be one.
+pub(super) fn together(verdicts: &[Option<bool>]) -> Option<bool> {
+    if verdicts.contains(&Some(false)) {
+        return Some(false);
+    }
+    (!verdicts.is_empty() && !verdicts.contains(&None)).then_some(true)
 }

@@ -1,15 +1,16 @@
 //! `inferometer report`: a stored run, sweep or search again.
 
 use crate::Exit;
-use crate::arguments::{Format, ReportArguments};
+use crate::arguments::ReportArguments;
 use crate::command::{capacity, import, site, sweep, tune};
-use crate::measure::fold;
-use crate::output::{Drawn, Shown, check_output, language, show, verdict};
+use crate::measure::read;
+use crate::output::{Shown, check_output, language, show, verdict};
 use anyhow::bail;
-use inferometer_analysis::fold::RunContext;
+use inferometer_analysis::context::RunContext;
 use inferometer_core::note::Known;
 use inferometer_core::slo::SloScope;
-use inferometer_store::run_dir::{RunDir, StorageError};
+use inferometer_store::error::StorageError;
+use inferometer_store::run_dir::RunDir;
 use inferometer_store::stored::{Kind, Stored, latest, list};
 use inferometer_store::sweep_dir::SweepDir;
 
@@ -81,17 +82,9 @@ fn show_run(directory: RunDir, arguments: &ReportArguments) -> anyhow::Result<Ex
         ending: &ending,
         lang,
     };
-    let is_drawn = |it: &Format| matches!(it, Format::Html | Format::Svg | Format::Png);
-    let (summary, drawn, lines) = match arguments.output.format.iter().any(is_drawn) {
-        true => {
-            let (drawn, lines) = Drawn::read(&directory, &context)?;
-            (drawn.summary(lang), Some(drawn), lines)
-        }
-        false => {
-            let (summary, lines) = fold(&directory, &context)?;
-            (summary, None, lines)
-        }
-    };
+    let reading = read(&directory, &context)?;
+    let summary = reading.folded.summary(lang);
+    let lines = reading.damaged_lines;
     let mut environment = environment.clone();
     if lines > 0 {
         environment.notes.push(Known::DamagedLines { lines }.into());
@@ -102,7 +95,7 @@ fn show_run(directory: RunDir, arguments: &ReportArguments) -> anyhow::Result<Ex
         environment: &environment,
         ending: &ending,
         summary: &summary,
-        drawn,
+        reading: &reading,
     };
     show(&shown, &arguments.output)?;
     Ok(verdict(&summary))

@@ -39,6 +39,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
         scenario,
         environment,
         ending,
+        reading,
         summary,
     } = measured?;
     let shown = Shown {
@@ -47,7 +48,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
         environment: &environment,
         ending: &ending,
         summary: &summary,
-        drawn: None,
+        reading: &reading,
     };
     show(&shown, &arguments.output)?;
     if !arguments.no_html {

@@ -4,8 +4,10 @@ use crate::Exit;
 use crate::arguments::ReportArguments;
 use crate::command::runs::{Known, name};
 use crate::command::{capacity, import, sweep, tune};
+use crate::measure::read;
 use crate::output::{Shown, check_output, language, page_of};
 use anyhow::{Context, bail};
+use inferometer_analysis::context::RunContext;
 use inferometer_page::text::{TextStyle, render};
 use inferometer_report::run::{Detail, RunReport};
 use inferometer_report::site::{Entry, index, page_name, plain_page};
@@ -132,15 +134,24 @@ fn write(file: &Path, text: &str) -> anyhow::Result<()> {
 
 fn run_page(path: &Path, lang: Lang) -> anyhow::Result<String> {
     let directory = RunDir::open(path)?;
+    let (scenario, environment) = (directory.scenario()?, directory.environment()?);
+    let ending = directory.ending()?;
+    let context = RunContext {
+        scenario: &scenario,
+        environment: &environment,
+        ending: &ending,
+        lang,
+    };
+    let reading = read(&directory, &context)?;
     let shown = Shown {
         directory: &directory,
-        scenario: &directory.scenario()?,
-        environment: &directory.environment()?,
-        ending: &directory.ending()?,
+        scenario: &scenario,
+        environment: &environment,
+        ending: &ending,
         summary: &directory.summary()?,
-        drawn: None,
+        reading: &reading,
     };
-    page_of(&shown, lang)
+    Ok(page_of(&shown, lang))
 }
 
 /// The numbers of a run whose records are gone.

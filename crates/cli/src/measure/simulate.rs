@@ -2,11 +2,12 @@
 //! comes out is stored and judged like any run, and says what it is.
 
 use super::plan::{PlannedRhythm, measured_phase};
-use super::{Measured, Point, fold};
+use super::stored::read_and_seal;
+use super::{Measured, Point};
 use crate::launch::{CARDS, Launcher};
 use crate::{host, work};
 use anyhow::{Context, bail};
-use inferometer_analysis::fold::RunContext;
+use inferometer_analysis::context::RunContext;
 use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::content::Content;
@@ -119,20 +120,21 @@ pub fn simulate(
     directory.write_environment(&environment)?;
     write_records(&directory, &scenario, &workload, &run, is_open)?;
     directory.write_ending(&ending)?;
-    directory.seal()?;
     let context = RunContext {
         scenario: &scenario,
         environment: &environment,
         ending: &ending,
         lang,
     };
-    let (summary, _) = fold(&directory, &context)?;
+    let reading = read_and_seal(&directory, &context)?;
+    let summary = reading.folded.summary(lang);
     directory.write_summary(&summary)?;
     Ok(Measured {
         directory,
         scenario,
         environment,
         ending,
+        reading,
         summary,
     })
 }

@@ -1,15 +1,17 @@
-//! Stored records to numbers. A million of them take seconds, so reading, folding and whatever
-//! else looks at them go on side by side.
+//! Stored records to numbers, in one pass: while a thread reads, others fold, gather what
+//! pictures need and, after a run, write the Parquet file.
 
 use super::watch::server_view;
-use inferometer_analysis::fold::{Folded, Folding, RunContext};
+use inferometer_analysis::context::RunContext;
+use inferometer_analysis::fold::{Folded, Folding};
+use inferometer_analysis::trace::RunTrace;
 use inferometer_core::record::Record;
-use inferometer_core::summary::Summary;
-use inferometer_store::run_dir::{Records, RunDir, StorageError};
+use inferometer_store::error::StorageError;
+use inferometer_store::run_dir::{Records, RunDir, Seal};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 /// Records that are handed on together.
 const BATCH: usize = 512;
@@ -18,8 +20,84 @@ const WAITING: usize = 4;
 
 type Batch = Arc<Vec<Record>>;
 
+/// What the records of a run say.
+pub struct Reading {
+    pub folded: Folded,
+    pub trace: RunTrace,
+    /// Lines of a journal that could not be read.
+    pub damaged_lines: u64,
+}
+
+/// Reads the stored records of a run.
+pub fn read(directory: &RunDir, context: &RunContext<'_>) -> anyhow::Result<Reading> {
+    pass(directory, context, None)
+}
+
+/// Reads the records of a run that has just ended, while they become Parquet.
+pub fn read_and_seal(directory: &RunDir, context: &RunContext<'_>) -> anyhow::Result<Reading> {
+    pass(directory, context, directory.begin_seal()?)
+}
+
+fn pass(
+    directory: &RunDir,
+    context: &RunContext<'_>,
+    seal: Option<Seal>,
+) -> anyhow::Result<Reading> {
+    let records = directory.records()?;
+    let thresholds = &context.scenario.objectives.thresholds;
+    let (back, used) = channel();
+    let mut readers = Vec::new();
+    let mut passing = || {
+        let (to, batches) = sync_channel(WAITING);
+        readers.push(to);
+        let back = back.clone();
+        Passing { batches, back }
+    };
+    let to_fold = passing();
+    let to_trace = passing();
+    let to_seal = seal.map(|seal| (seal, passing()));
+    drop(back);
+    let (folded, trace, damaged_lines) = thread::scope(|scope| {
+        let reader = scope.spawn(move || hand_out(records, &readers, &used));
+        let trace = scope.spawn(move || {
+            let mut trace = RunTrace::new(thresholds);
+            to_trace.each(|record| trace.add(record));
+            trace
+        });
+        let sealed = to_seal.map(|(mut seal, batches)| {
+            scope.spawn(move || {
+                let mut pushed = Ok(());
+                batches.each(|record| {
+                    if pushed.is_ok() {
+                        pushed = seal.push(record);
+                    }
+                });
+                pushed.map(|()| seal)
+            })
+        });
+        let mut folding = Folding::new(context);
+        to_fold.each(|record| folding.add(record));
+        // An error in the middle must not pass for the end of the records.
+        let damaged_lines = join(reader)?;
+        if let Some(sealed) = sealed {
+            join(sealed)?.finish()?;
+        }
+        Ok::<_, StorageError>((folding.finish(), join(trace), damaged_lines))
+    })?;
+    let server = server_view(directory, context.ending, &folded.summary(context.lang))?;
+    Ok(Reading {
+        folded: folded.with_server(server),
+        trace,
+        damaged_lines,
+    })
+}
+
+fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+}
+
 /// The records of a run as they are read.
-pub struct Passing {
+struct Passing {
     batches: Receiver<Batch>,
     /// Whoever allocated them frees them: threads that free each other's memory wait for each
     /// other.
@@ -27,8 +105,7 @@ pub struct Passing {
 }
 
 impl Passing {
-    /// Calls `see` with each.
-    pub fn each(self, mut see: impl FnMut(&Record)) {
+    fn each(self, mut see: impl FnMut(&Record)) {
         for batch in self.batches {
             batch.iter().for_each(&mut see);
             let _ = self.back.send(batch);
@@ -36,46 +113,9 @@ impl Passing {
     }
 }
 
-/// Folds the stored records of a run; says how many lines of a journal could not be read.
-pub fn fold(directory: &RunDir, context: &RunContext<'_>) -> anyhow::Result<(Summary, u64)> {
-    let (folded, (), lines) = fold_beside(directory, context, drop)?;
-    Ok((folded.summary(context.lang), lines))
-}
-
-/// The same for reports in several languages, while another makes something of the same records.
-pub fn fold_beside<T: Send>(
-    directory: &RunDir,
-    context: &RunContext<'_>,
-    beside: impl FnOnce(Passing) -> T + Send,
-) -> anyhow::Result<(Folded, T, u64)> {
-    let records = directory.records()?;
-    let (to_fold, folds) = sync_channel(WAITING);
-    let (to_other, others) = sync_channel(WAITING);
-    let (back, used) = channel();
-    let passing = |batches| Passing {
-        batches,
-        back: back.clone(),
-    };
-    let (folds, others) = (passing(folds), passing(others));
-    drop(back);
-    let (folded, other, lines) = thread::scope(|scope| {
-        let reader = scope.spawn(move || read(records, &[to_fold, to_other], &used));
-        let other = scope.spawn(move || beside(others));
-        let mut folding = Folding::new(context);
-        folds.each(|record| folding.add(record));
-        // An error in the middle must not pass for the end of the records.
-        let lines = reader.join().unwrap_or_else(|panic| resume_unwind(panic))?;
-        let folded = folding.finish();
-        let other = other.join().unwrap_or_else(|panic| resume_unwind(panic));
-        Ok::<_, StorageError>((folded, other, lines))
-    })?;
-    let server = server_view(directory, context.ending, &folded.summary(context.lang))?;
-    Ok((folded.with_server(server), other, lines))
-}
-
 /// Hands the records to all; one that has gone away gets no more. Returns the lines of a journal
 /// that could not be read.
-fn read(
+fn hand_out(
     mut records: Records,
     to: &[SyncSender<Batch>],
     used: &Receiver<Batch>,

@@ -1,6 +1,5 @@
 //! From a scenario back to options that resolve to it: what `scenario.toml` holds.
 
-use super::work::work_options;
 use super::*;
 
 impl Scenario {
@@ -42,7 +41,7 @@ impl Scenario {
                 workers: connection.workers.map(|count| Count(u64::from(count))),
             },
             load: self.load.options(),
-            work: work_options(&self.work),
+            work: self.work.options(),
             objectives: ObjectiveOptions {
                 slo: (!self.objectives.slos.is_empty()).then(|| self.objectives.slos.clone()),
                 attainment: self.objectives.attainment,
@@ -53,54 +52,215 @@ impl Scenario {
     }
 }
 
+fn count(count: u32) -> Count {
+    Count(u64::from(count))
+}
+
+// Every field of both sides is named below, so that the compiler lists what a new one still lacks.
+
 impl Load {
     fn options(&self) -> LoadOptions {
-        let count = |count: u32| Count(u64::from(count));
-        let mut options = LoadOptions {
-            requests: self.extent.requests().map(Count),
-            warmup: Some(self.warmup),
-            drain: self.drain,
-            stop_when: (!self.stop_when.is_empty()).then(|| self.stop_when.clone()),
-            until: self.until,
-            ..LoadOptions::default()
-        };
-        match self.extent {
-            Extent::Soak(span) => options.soak = Some(span),
+        let Load {
+            shape,
+            extent,
+            warmup,
+            drain,
+            stop_when,
+            until,
+        } = self;
+        let mut soak = None;
+        let mut duration = None;
+        match extent {
+            Extent::Soak(span) => soak = Some(*span),
             Extent::Requests(_) | Extent::Duration(_) | Extent::Either(..) | Extent::All => {
-                options.duration = self.extent.duration();
+                duration = extent.duration();
             }
         }
-        match &self.shape {
+        let (mut concurrency, mut stagger) = (None, None);
+        let (mut rate, mut arrival, mut burstiness) = (None, None, None);
+        let (mut ramp, mut speed, mut cap) = (None, None, None);
+        match shape {
             Shape::Closed {
-                concurrency,
-                stagger,
-            } => {
-                options.concurrency = Some(count(*concurrency));
-                options.stagger = Some(*stagger);
-            }
+                concurrency: streams,
+                stagger: spread,
+            } => (concurrency, stagger) = (Some(count(*streams)), Some(*spread)),
             Shape::Open {
-                rate,
-                arrival,
-                ramp,
+                rate: given,
+                arrival: spacing,
+                ramp: climb,
                 max_concurrency,
             } => {
-                options.rate = Some(*rate);
-                (options.arrival, options.burstiness) = match arrival {
+                rate = Some(*given);
+                (arrival, burstiness) = match spacing {
                     Arrival::Constant => (Some(ArrivalName::Constant), None),
                     Arrival::Poisson => (Some(ArrivalName::Poisson), None),
                     Arrival::Gamma(shape) => (Some(ArrivalName::Gamma), Some(Positive(*shape))),
                 };
-                options.ramp = ramp.map(|ramp| ramp.curve);
-                options.ramp_from = ramp.map(|ramp| Positive(ramp.from));
-                options.ramp_over = ramp.map(|ramp| ramp.over);
-                options.max_concurrency = max_concurrency.map(count);
+                (ramp, cap) = (*climb, max_concurrency.map(count));
             }
             Shape::Replay {
-                speed,
+                speed: factor,
                 max_concurrency,
-            } => {
-                options.speed = Some(Positive(*speed));
-                options.max_concurrency = max_concurrency.map(count);
+            } => (speed, cap) = (Some(Positive(*factor)), max_concurrency.map(count)),
+        }
+        LoadOptions {
+            concurrency,
+            rate,
+            arrival,
+            burstiness,
+            stagger,
+            ramp: ramp.map(|ramp| ramp.curve),
+            ramp_from: ramp.map(|ramp| Positive(ramp.from)),
+            ramp_over: ramp.map(|ramp| ramp.over),
+            speed,
+            max_concurrency: cap,
+            requests: extent.requests().map(Count),
+            duration,
+            warmup: Some(*warmup),
+            drain: *drain,
+            soak,
+            stop_when: (!stop_when.is_empty()).then(|| stop_when.clone()),
+            until: *until,
+        }
+    }
+}
+
+impl Work {
+    fn options(&self) -> WorkOptions {
+        let Work {
+            prompts,
+            output,
+            tokenizer,
+            conversation,
+            as_token_ids,
+            ignore_eos,
+            min_tokens,
+            temperature,
+            top_p,
+            stop,
+            extra,
+            cache_nonce,
+        } = self;
+        let source = prompts.options();
+        let (output_tokens, max_tokens) = match output {
+            Output::Tokens(spec) => (Some(OutputSpec::Tokens(spec.clone())), None),
+            Output::AtMost(limit) => (None, Some(count(*limit))),
+            Output::Free => (Some(OutputSpec::Free), None),
+            // Pairs say it themselves.
+            Output::FromWork if source.length_pairs.is_some() => (None, None),
+            Output::FromWork => (Some(OutputSpec::Data), None),
+        };
+        let talk = conversation.as_ref();
+        WorkOptions {
+            tokenizer: tokenizer.clone(),
+            as_token_ids: as_token_ids.then_some(true),
+            cache_nonce: prompts.is_synthetic().then_some(*cache_nonce),
+            no_cache_nonce: false,
+            min_tokens: *min_tokens,
+            ignore_eos: Some(*ignore_eos),
+            no_ignore_eos: false,
+            temperature: *temperature,
+            top_p: *top_p,
+            stop: (!stop.is_empty()).then(|| stop.clone()),
+            extra: extra.clone(),
+            output_tokens,
+            max_tokens,
+            turns: talk.and_then(|talk| talk.turns.clone()),
+            think: talk.map(|talk| talk.think),
+            history: talk.map(|talk| talk.history),
+            // What the source of prompts says.
+            prompt: source.prompt,
+            data: source.data,
+            data_format: source.data_format,
+            field: source.field,
+            filter: source.filter,
+            limit: source.limit,
+            shuffle: source.shuffle,
+            min_prompt: source.min_prompt,
+            max_prompt: source.max_prompt,
+            skip_bad: source.skip_bad,
+            from: source.from,
+            window: source.window,
+            input_tokens: source.input_tokens,
+            length_pairs: source.length_pairs,
+            // A preset was resolved to what it stands for.
+            workload: None,
+            text: source.text,
+            prefix_tokens: source.prefix_tokens,
+            prefix_groups: source.prefix_groups,
+            prefix_spread: source.prefix_spread,
+            cache_hit: source.cache_hit,
+            template: source.template,
+            input_chars: source.input_chars,
+            ask_chars: source.ask_chars,
+        }
+    }
+}
+
+impl PromptSource {
+    /// The options that name this source; all others are absent.
+    fn options(&self) -> WorkOptions {
+        let mut options = WorkOptions::default();
+        match self {
+            PromptSource::Text(text) => options.prompt = Some(text.clone()),
+            PromptSource::Data(DataSource {
+                location,
+                format,
+                field,
+                filter,
+                limit,
+                shuffle,
+                min_prompt,
+                max_prompt,
+                skip_bad,
+                window: Window { from, length },
+            }) => {
+                options.data = Some(location.clone());
+                options.data_format = format.map(|format| FormatName(Some(format)));
+                options.field = field.clone();
+                options.filter = *filter;
+                options.limit = limit.map(Count);
+                options.shuffle = shuffle.then_some(true);
+                options.min_prompt = *min_prompt;
+                options.max_prompt = *max_prompt;
+                options.skip_bad = skip_bad.then_some(true);
+                options.from = (*from != Span::default()).then_some(*from);
+                options.window = *length;
+            }
+            PromptSource::Continuation(Continuation {
+                location,
+                piece,
+                ask_chars,
+                template,
+            }) => {
+                options.data = location.clone();
+                options.template = Some(template.clone());
+                options.ask_chars = Some(count(*ask_chars));
+                match *piece {
+                    PromptLength::Tokens(length) => {
+                        options.input_tokens = Some(LengthSpec::fixed(length));
+                    }
+                    PromptLength::Chars(length) => options.input_chars = Some(count(length)),
+                }
+            }
+            PromptSource::Synthetic(Synthetic {
+                lengths,
+                language,
+                prefix,
+            }) => {
+                options.text = (*language != Language::En).then_some(*language);
+                match lengths {
+                    SyntheticLengths::Input(spec) => options.input_tokens = Some(spec.clone()),
+                    SyntheticLengths::Pairs(pairs) => options.length_pairs = Some(pairs.clone()),
+                }
+                if let Some(prefix) = prefix {
+                    options.prefix_groups = Some(count(prefix.groups));
+                    options.prefix_spread = Some(prefix.spread);
+                    match prefix.length {
+                        PrefixLength::Tokens(tokens) => options.prefix_tokens = Some(count(tokens)),
+                        PrefixLength::Share(share) => options.cache_hit = Some(share),
+                    }
+                }
             }
         }
         options

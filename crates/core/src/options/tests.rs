@@ -206,3 +206,178 @@ fn impossible_values_say_what_is_possible() {
         assert!(!message.contains('\n'), "{message}");
     }
 }
+
+/// Values for every option, some of them at odds with one another.
+const VALUES: &[(&str, &str, &[&str])] = &[
+    ("run", "label", &["'a'", "'ö # \"quoted\"'"]),
+    ("run", "tag", &["['engine=vllm', 'cards=2']"]),
+    ("run", "seed", &["0", "18446744073709551615"]),
+    (
+        "connection",
+        "url",
+        &["['http://h:1']", "['http://h:1', 'https://i/v1']"],
+    ),
+    ("connection", "sim-model", &["'qwen2.5-7b'"]),
+    ("connection", "sim-device", &["'h100'"]),
+    ("connection", "sim-clock", &["'real'", "'virtual'"]),
+    ("connection", "api", &["'auto'", "'chat'", "'completions'"]),
+    ("connection", "model", &["'m'"]),
+    ("connection", "stream", &["true", "false"]),
+    ("connection", "header-names", &["['x-a']"]),
+    ("connection", "api-key-env", &["'KEY'"]),
+    ("connection", "api-key-file", &["'key.txt'"]),
+    ("connection", "ca", &["'ca.pem'"]),
+    ("connection", "client-cert", &["'c.pem'"]),
+    ("connection", "client-key", &["'k.pem'"]),
+    ("connection", "insecure", &["true", "false"]),
+    ("connection", "proxy", &["'http://p:1'"]),
+    ("connection", "connect-timeout", &["'3s'"]),
+    ("connection", "read-timeout", &["'1m'"]),
+    ("connection", "request-timeout", &["'90s'"]),
+    (
+        "connection",
+        "server-metrics",
+        &["'off'", "'auto'", "'http://h:2/metrics'"],
+    ),
+    ("connection", "profile", &["true", "false"]),
+    ("connection", "workers", &["1", "7"]),
+    ("load", "concurrency", &["1", "64"]),
+    ("load", "rate", &["0.5", "'inf'"]),
+    ("load", "arrival", &["'constant'", "'poisson'", "'gamma'"]),
+    ("load", "burstiness", &["0.25"]),
+    ("load", "stagger", &["'auto'", "'none'", "'250ms'"]),
+    ("load", "ramp", &["'linear'", "'exponential'"]),
+    ("load", "ramp-from", &["0.1"]),
+    ("load", "ramp-over", &["'30s'"]),
+    ("load", "speed", &["2.5"]),
+    ("load", "max-concurrency", &["9"]),
+    ("load", "requests", &["1", "500"]),
+    ("load", "duration", &["'10s'"]),
+    ("load", "warmup", &["0", "16", "'2s'"]),
+    ("load", "drain", &["'5s'"]),
+    ("load", "soak", &["'1h'"]),
+    ("load", "stop-when", &["['failures>20%']", "['slo-missed']"]),
+    ("load", "until", &["'ci=5%'"]),
+    ("work", "prompt", &["'hi'"]),
+    ("work", "data", &["'rows.jsonl'", "'hf://a/b/c.json'"]),
+    (
+        "work",
+        "data-format",
+        &["'auto'", "'sharegpt'", "'mooncake'", "'alpaca'"],
+    ),
+    ("work", "field", &["'q'"]),
+    ("work", "filter", &["'vllm'"]),
+    ("work", "limit", &["10"]),
+    ("work", "shuffle", &["true", "false"]),
+    ("work", "min-prompt", &["3", "'5chars'"]),
+    ("work", "max-prompt", &["900"]),
+    ("work", "skip-bad", &["true"]),
+    ("work", "from", &["'1m'"]),
+    ("work", "for", &["'5m'"]),
+    (
+        "work",
+        "input-tokens",
+        &["512", "'uniform(256,1024)'", "'normal(512,100)'"],
+    ),
+    (
+        "work",
+        "output-tokens",
+        &["128", "'lognormal(100,50)'", "'free'", "'data'"],
+    ),
+    ("work", "length-pairs", &["'512:128=3, 4096:32'"]),
+    ("work", "workload", &["'chat'", "'rag'", "'code'"]),
+    ("work", "text", &["'en'", "'zh'"]),
+    ("work", "prefix-tokens", &["100"]),
+    ("work", "prefix-groups", &["4"]),
+    ("work", "prefix-spread", &["'uniform'", "'zipf(1.1)'"]),
+    ("work", "cache-hit", &["0.5"]),
+    ("work", "turns", &["3", "'uniform(2,5)'"]),
+    ("work", "think", &["'2s'"]),
+    ("work", "history", &["'server'", "'data'"]),
+    ("work", "template", &["'en'", "'t.txt'"]),
+    ("work", "input-chars", &["800"]),
+    ("work", "ask-chars", &["400"]),
+    (
+        "work",
+        "tokenizer",
+        &["'cl100k'", "'bytes'", "'tokenizer.json'"],
+    ),
+    ("work", "as-token-ids", &["true"]),
+    ("work", "max-tokens", &["64"]),
+    ("work", "min-tokens", &["2"]),
+    ("work", "ignore-eos", &["true", "false"]),
+    ("work", "temperature", &["0.7"]),
+    ("work", "top-p", &["0.9"]),
+    ("work", "stop", &["['a', 'b']"]),
+    ("work", "extra", &["'{\"top_k\":3}'"]),
+    ("work", "cache-nonce", &["true", "false"]),
+    (
+        "objectives",
+        "slo",
+        &["['ttft=500ms', 'tpot.p99=50ms']", "['e2e.mean=10s']"],
+    ),
+    ("objectives", "attainment", &["0.95"]),
+    ("objectives", "threshold", &["['failures-warn=0.1']"]),
+];
+
+fn toml_of(chosen: &[(usize, usize)]) -> String {
+    let mut text = String::new();
+    for section in ["run", "connection", "load", "work", "objectives"] {
+        text.push_str(&format!("[{section}]\n"));
+        for &(option, value) in chosen {
+            let (its, name, values) = VALUES[option];
+            if its == section && !text.contains(&format!("\n{name} = ")) {
+                text.push_str(&format!("{name} = {}\n", values[value % values.len()]));
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn every_value_of_the_round_trip_is_understood_and_every_option_is_in_it() {
+    use clap::Args;
+    let mut command = clap::Command::new("any");
+    command = RunOptions::augment_args(command);
+    command = ConnectionOptions::augment_args(command);
+    command = LoadOptions::augment_args(command);
+    command = WorkOptions::augment_args(command);
+    command = ObjectiveOptions::augment_args(command);
+    for argument in command.get_arguments() {
+        let name = argument
+            .get_long()
+            .or(argument.get_value_names().map(|_| "url"));
+        let name = name.unwrap_or_default();
+        let known = VALUES.iter().any(|(_, known, _)| *known == name);
+        // Headers are stored by their names alone.
+        let apart = name.starts_with("no-") || name == "header";
+        assert!(known || apart, "{name} is not in VALUES");
+    }
+    for (option, (_, _, values)) in VALUES.iter().enumerate() {
+        for value in 0..values.len() {
+            read(&toml_of(&[(option, value)]));
+        }
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn any_scenario_survives_being_stored(
+        chosen in proptest::collection::vec((0..VALUES.len(), 0usize..8), 0..7),
+    ) {
+        // Values of headers are never stored; whoever repeats a run gives them again.
+        let resolve = |mut options: Options| {
+            let names = options.connection.header_names.take().unwrap_or_default();
+            let empty = |key| Tag { key, value: String::new() };
+            options.connection.header = Some(names.into_iter().map(empty).collect());
+            options.resolve()
+        };
+        if let Ok(scenario) = resolve(read(&toml_of(&chosen))) {
+            let text = scenario.options().to_toml();
+            let again = resolve(read(&text)).map_err(|error| error.to_string());
+            proptest::prop_assert_eq!(again, Ok(scenario), "{}", text);
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! The options of the work: which source of prompts they mean, and back.
 
-use super::resolve::small;
+use super::error::small;
 use super::*;
 use std::mem::discriminant;
 
@@ -430,79 +430,4 @@ fn resolve_conversation(options: &WorkOptions, prompts: &PromptSource) -> Option
         think: options.think.unwrap_or_default(),
         history: options.history.unwrap_or_default(),
     })
-}
-
-/// The options that give this work again.
-pub(super) fn work_options(work: &Work) -> WorkOptions {
-    let count = |count: u32| Count(u64::from(count));
-    let mut options = WorkOptions {
-        tokenizer: work.tokenizer.clone(),
-        as_token_ids: work.as_token_ids.then_some(true),
-        cache_nonce: (work.prompts.is_synthetic()).then_some(work.cache_nonce),
-        min_tokens: work.min_tokens,
-        ignore_eos: Some(work.ignore_eos),
-        temperature: work.temperature,
-        top_p: work.top_p,
-        stop: (!work.stop.is_empty()).then(|| work.stop.clone()),
-        extra: work.extra.clone(),
-        ..WorkOptions::default()
-    };
-    match &work.prompts {
-        PromptSource::Text(text) => options.prompt = Some(text.clone()),
-        PromptSource::Data(data) => data_options(data, &mut options),
-        PromptSource::Continuation(continuation) => {
-            options.data = continuation.location.clone();
-            options.template = Some(continuation.template.clone());
-            options.ask_chars = Some(count(continuation.ask_chars));
-            match continuation.piece {
-                PromptLength::Tokens(length) => {
-                    options.input_tokens = Some(LengthSpec::fixed(length));
-                }
-                PromptLength::Chars(length) => options.input_chars = Some(count(length)),
-            }
-        }
-        PromptSource::Synthetic(synthetic) => {
-            options.text = (synthetic.language != Language::En).then_some(synthetic.language);
-            match &synthetic.lengths {
-                SyntheticLengths::Input(spec) => options.input_tokens = Some(spec.clone()),
-                SyntheticLengths::Pairs(pairs) => options.length_pairs = Some(pairs.clone()),
-            }
-            if let Some(prefix) = synthetic.prefix {
-                options.prefix_groups = Some(count(prefix.groups));
-                options.prefix_spread = Some(prefix.spread);
-                match prefix.length {
-                    PrefixLength::Tokens(tokens) => options.prefix_tokens = Some(count(tokens)),
-                    PrefixLength::Share(share) => options.cache_hit = Some(share),
-                }
-            }
-        }
-    }
-    match &work.output {
-        Output::Tokens(spec) => options.output_tokens = Some(OutputSpec::Tokens(spec.clone())),
-        Output::AtMost(limit) => options.max_tokens = Some(count(*limit)),
-        Output::Free => options.output_tokens = Some(OutputSpec::Free),
-        // Pairs say it themselves.
-        Output::FromWork if options.length_pairs.is_some() => {}
-        Output::FromWork => options.output_tokens = Some(OutputSpec::Data),
-    }
-    if let Some(conversation) = &work.conversation {
-        options.turns = conversation.turns.clone();
-        options.think = Some(conversation.think);
-        options.history = Some(conversation.history);
-    }
-    options
-}
-
-fn data_options(data: &DataSource, options: &mut WorkOptions) {
-    options.data = Some(data.location.clone());
-    options.data_format = data.format.map(|format| FormatName(Some(format)));
-    options.field = data.field.clone();
-    options.filter = data.filter;
-    options.limit = data.limit.map(Count);
-    options.shuffle = data.shuffle.then_some(true);
-    options.min_prompt = data.min_prompt;
-    options.max_prompt = data.max_prompt;
-    options.skip_bad = data.skip_bad.then_some(true);
-    options.from = (data.window.from != Span::default()).then_some(data.window.from);
-    options.window = data.window.length;
 }

@@ -1,5 +1,6 @@
 //! Parts of a document as HTML, every text escaped.
 
+use super::escape::escaped;
 use super::glossary::Glossary;
 use super::texts::ControlText;
 use crate::doc::{
@@ -8,28 +9,6 @@ use crate::doc::{
 };
 use crate::number;
 use inferometer_text::Lang;
-use inferometer_text::hostile;
-
-pub(super) fn escaped(text: &str) -> String {
-    let text = hostile::printable(text, usize::MAX);
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// A text between the double quotes of an attribute.
-pub(super) fn attribute(text: &str) -> String {
-    escaped(text)
-}
 
 /// English and Chinese, of which the page shows one; what is the same stands once.
 pub(super) fn both(tag: &str, [en, zh]: &[String; 2]) -> String {

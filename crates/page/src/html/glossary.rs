@@ -1,6 +1,6 @@
 //! What the names on a page mean, shown where a name stands.
 
-use super::element::{attribute, escaped};
+use super::escape::{attribute, escaped};
 use crate::doc::{Block, Doc};
 
 /// Characters by which definitions of one term begin alike.

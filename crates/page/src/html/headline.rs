@@ -1,6 +1,6 @@
 //! The numbers that are looked at first.
 
-use super::element::escaped;
+use super::escape::escaped;
 use super::glossary::Glossary;
 use crate::doc::Tone;
 

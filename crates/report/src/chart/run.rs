@@ -1,7 +1,6 @@
 //! Figures of one run: distributions, the course of time, every request, gaps between tokens.
 
-use super::course::Course;
-use super::sketch::Sketch;
+use super::sketch::{Drawing, Sketch};
 use crate::message::figures::FigureText as Text;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::scenario::SimClock;
@@ -23,12 +22,12 @@ const WIDEST: f64 = 1e4;
 const TIMELINE: &str = "timeline";
 
 /// Every figure of a run, in reading order.
-pub fn all(summary: &Summary, course: &Course, clock: SimClock, lang: Lang) -> Vec<Figure> {
+pub fn all(summary: &Summary, drawing: &Drawing<'_>, clock: SimClock, lang: Lang) -> Vec<Figure> {
     let mut figures = vec![
-        distributions(summary, course, lang),
-        timeline(summary, course, lang),
-        requests(course, lang),
-        token_gaps(summary, course, lang),
+        distributions(summary, drawing, lang),
+        timeline(summary, drawing, lang),
+        requests(drawing, lang),
+        token_gaps(summary, drawing, lang),
     ];
     // Without a single answer only time has something to show.
     figures.retain(|figure| figure.id == TIMELINE || !figure.panels.iter().all(Panel::is_empty));
@@ -41,12 +40,12 @@ pub fn all(summary: &Summary, course: &Course, clock: SimClock, lang: Lang) -> V
 }
 
 /// Shares of answers by TTFT, TPOT, ITL and end-to-end latency, with percentiles.
-pub fn distributions(summary: &Summary, course: &Course, lang: Lang) -> Figure {
+pub fn distributions(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figure {
     let latency = &summary.latency;
-    let sketch = course.sketch();
+    let sketch = &drawing.sketch;
     let (gaps, itl) = match latency.itl_is_per_token {
-        true => (&course.token_gaps, Text::Itl),
-        false => (&course.chunk_gaps, Text::InterChunk),
+        true => (&drawing.trace.token_gaps, Text::Itl),
+        false => (&drawing.trace.chunk_gaps, Text::InterChunk),
     };
     let panels = vec![
         cumulative(Text::Ttft, sketch.ttft.clone(), latency.ttft_ms, lang),
@@ -61,7 +60,7 @@ pub fn distributions(summary: &Summary, course: &Course, lang: Lang) -> Figure {
     if few && let Some(least) = least_samples(99.0) {
         footnotes.push(Text::FewSamples.with(lang, &[("least", number::count(least))]));
     }
-    footnotes.extend(thinned(course.rows.len(), lang));
+    footnotes.extend(thinned(drawing.trace.rows.len(), lang));
     if !panels[2].is_empty() {
         footnotes.push(Text::Counted.text(lang).to_owned());
     }
@@ -153,10 +152,10 @@ fn samples(points: &[[f64; 2]], unit: TimeUnit) -> Vec<Sample> {
 }
 
 /// Throughput, requests under way, TTFT and failures over time.
-pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
+pub fn timeline(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figure {
     let mut panels = Vec::new();
     let mut footnotes = Vec::new();
-    let sketch = course.sketch();
+    let sketch = &drawing.sketch;
     let span = sketch.span;
     let over_time = |values: &[f64]| {
         let points = sketch.over_time(values).into_iter();
@@ -168,7 +167,7 @@ pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
         Text::OutputThroughput => Text::SteadyState.text(lang).to_owned(),
         _ => String::new(),
     };
-    let seen = !course.rows.is_empty() && course.window().is_some();
+    let seen = !drawing.trace.rows.is_empty() && drawing.trace.window().is_some();
     let drawn = |values: &[f64]| match seen {
         true => over_time(values),
         false => Vec::new(),
@@ -233,7 +232,7 @@ pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
             ));
         }
     }
-    footnotes.extend(thinned(course.rows.len(), lang));
+    footnotes.extend(thinned(drawing.trace.rows.len(), lang));
     if panels.iter().any(|panel| !panel.is_empty()) {
         panels.retain(|panel| !panel.is_empty());
     }
@@ -267,8 +266,8 @@ fn ttft_over_time(sketch: &Sketch, lang: Lang) -> (TimeUnit, Vec<Series>) {
 }
 
 /// Input length against TTFT, and output length against latency, a point for each answer.
-pub fn requests(course: &Course, lang: Lang) -> Figure {
-    let sketch = course.sketch();
+pub fn requests(drawing: &Drawing<'_>, lang: Lang) -> Figure {
+    let sketch = &drawing.sketch;
     let panel = |length: Text, time: Text, cloud: &[[f64; 2]]| {
         let unit = TimeUnit::of(cloud.iter().map(|point| point[1]));
         Panel {
@@ -291,14 +290,16 @@ pub fn requests(course: &Course, lang: Lang) -> Figure {
             panel(Text::InputLength, Text::Ttft, &sketch.by_input),
             panel(Text::OutputLength, Text::E2e, &sketch.by_output),
         ],
-        footnotes: thinned(course.rows.len(), lang).into_iter().collect(),
+        footnotes: thinned(drawing.trace.rows.len(), lang)
+            .into_iter()
+            .collect(),
         ..Figure::default()
     }
 }
 
 /// The largest gap of each answer over time, stalls marked, and all gaps together.
-pub fn token_gaps(summary: &Summary, course: &Course, lang: Lang) -> Figure {
-    let sketch = course.sketch();
+pub fn token_gaps(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figure {
+    let sketch = &drawing.sketch;
     let of = |cloud: &[[f64; 2]]| samples(cloud, TimeUnit::Milliseconds);
     let series = |name: Text, colour, samples| Series {
         name: name.text(lang).to_owned(),
@@ -321,20 +322,20 @@ pub fn token_gaps(summary: &Summary, course: &Course, lang: Lang) -> Figure {
         ..Panel::default()
     };
     let (gaps, exact) = match summary.latency.itl_is_per_token {
-        true => (&course.token_gaps, summary.latency.itl_ms),
-        false => (&course.chunk_gaps, summary.latency.inter_chunk_ms),
+        true => (&drawing.trace.token_gaps, summary.latency.itl_ms),
+        false => (&drawing.trace.chunk_gaps, summary.latency.inter_chunk_ms),
     };
     let mut all = cumulative(Text::Itl, gaps.cumulative(), exact, lang);
     all.title = Text::AllGaps.text(lang).to_owned();
     all.x.title = Text::Gap.text(lang).to_owned();
-    let (factor, floor, gaps) = course.stall();
+    let (factor, floor, gaps) = drawing.trace.stall();
     let stall = [
         ("gaps", gaps.to_string()),
         ("factor", number::exact(factor)),
         ("floor", format!("{} ms", number::exact(floor))),
     ];
     let mut footnotes = vec![Text::StallMeans.with(lang, &stall)];
-    footnotes.extend(thinned(course.rows.len(), lang));
+    footnotes.extend(thinned(drawing.trace.rows.len(), lang));
     footnotes.push(Text::Counted.text(lang).to_owned());
     Figure {
         id: "token-gaps".to_owned(),

@@ -1,6 +1,6 @@
 //! What is drawn of a run, thinned from its records: made once, for every language and picture.
 
-use super::course::{Course, Row};
+use inferometer_analysis::trace::{Row, RunTrace};
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::units::Offset;
 use inferometer_page::figure::thin;
@@ -9,6 +9,19 @@ use inferometer_page::figure::thin;
 const PARTS: [f64; 2] = [60.0, 240.0];
 /// Parts of a time line that share a median, so that it has something to stand on.
 const COARSE: usize = 4;
+
+/// A run as its figures draw it.
+pub struct Drawing<'a> {
+    pub(super) trace: &'a RunTrace,
+    pub(super) sketch: Sketch,
+}
+
+impl<'a> Drawing<'a> {
+    pub fn of(trace: &'a RunTrace) -> Self {
+        let sketch = Sketch::of(trace);
+        Drawing { trace, sketch }
+    }
+}
 
 /// Times in milliseconds, moments in seconds; points are `[x, y]`.
 #[derive(Clone, Debug)]
@@ -39,17 +52,17 @@ pub(super) fn seconds(at: Offset) -> f64 {
 }
 
 impl Sketch {
-    pub(super) fn of(course: &Course) -> Self {
+    fn of(trace: &RunTrace) -> Self {
         let share = |of: fn(&Row) -> Option<f64>| {
-            let mut values: Vec<f64> = course.rows.iter().filter_map(of).collect();
+            let mut values: Vec<f64> = trace.rows.iter().filter_map(of).collect();
             sort(&mut values);
             thin::cumulative(&values, thin::MOST)
         };
         let cloud = |of: fn(&Row) -> Option<[f64; 2]>| {
-            let points = course.rows.iter().filter_map(of);
+            let points = trace.rows.iter().filter_map(of);
             thin::cloud(points.collect(), thin::MOST)
         };
-        let window = course.window().unwrap_or([Offset(0), Offset(1)]);
+        let window = trace.window().unwrap_or([Offset(0), Offset(1)]);
         let span = window.map(seconds);
         let parts = (span[1] - span[0]).ceil().clamp(PARTS[0], PARTS[1]) as usize;
         let width = (span[1] - span[0]) / parts as f64;
@@ -59,12 +72,12 @@ impl Sketch {
             tpot: share(|row| row.tpot.ms()),
             e2e: share(|row| row.e2e.ms()),
             span,
-            tokens_per_s: course.tokens_per_s(window, parts),
-            in_flight: course.in_flight(window, parts),
-            failures: failures(course, span[0], width, parts),
+            tokens_per_s: trace.tokens_per_s(window, parts),
+            in_flight: trace.in_flight(window, parts),
+            failures: failures(trace, span[0], width, parts),
             ttft_at: cloud(started),
             ttft_medians: medians(
-                course.rows.iter().filter_map(started),
+                trace.rows.iter().filter_map(started),
                 [span[0], span[1]],
                 COARSE as f64 * width,
                 parts.div_ceil(COARSE),
@@ -95,8 +108,8 @@ impl Sketch {
 }
 
 /// Failures in each part of time; absent if there were none.
-fn failures(course: &Course, from: f64, width: f64, parts: usize) -> Option<Vec<f64>> {
-    let failed = course.rows.iter().filter(|row| row.failed);
+fn failures(trace: &RunTrace, from: f64, width: f64, parts: usize) -> Option<Vec<f64>> {
+    let failed = trace.rows.iter().filter(|row| row.failed);
     let moments = failed.filter_map(|row| row.end.or(row.sent).or(row.start).offset());
     let mut counts = vec![0.0; parts];
     let mut any = false;

@@ -19,7 +19,7 @@ use inferometer_report::chart::curve::{self, Latency, Tradeoff};
 use inferometer_report::chart::grid::{self, Grid};
 use inferometer_report::chart::ladder::{self, Ladder, LadderSeries, legend};
 use inferometer_report::chart::search::{self, Objective, Search};
-use inferometer_report::chart::{Level, Shown};
+use inferometer_report::chart::{Drawing, Level, Shown};
 use inferometer_report::chart::{comparison, run};
 use inferometer_report::findings::{Knee, KneeBasis};
 use inferometer_text::Lang;
@@ -125,7 +125,12 @@ fn table_figures(rows: Vec<(String, &Summary)>, lang: Lang) -> Vec<Figure> {
 }
 
 fn every_figure(label: &str, summary: &Summary, records: &[Record], lang: Lang) -> Vec<Figure> {
-    let mut figures = run::all(summary, &made_up::course(records), SimClock::Real, lang);
+    let mut figures = run::all(
+        summary,
+        &Drawing::of(&made_up::trace(records)),
+        SimClock::Real,
+        lang,
+    );
     let points = vec![(Level::Number(1.0), summary)];
     figures.extend(ladder_figures(&ladder(label, points), lang));
     let named = vec![
@@ -309,7 +314,7 @@ fn pictures_are_not_blank() {
 #[test]
 fn a_chart_without_values_says_so() {
     let summary = nothing();
-    let figure = run::distributions(&summary, &made_up::course(&[]), Lang::En);
+    let figure = run::distributions(&summary, &Drawing::of(&made_up::trace(&[])), Lang::En);
     let text = drawn(&figure);
     assert_eq!(text.matches("no complete answer").count(), 4);
 }
@@ -384,13 +389,13 @@ fn ten_thousand_points_are_thinned_and_it_is_said() {
 #[test]
 fn a_run_of_very_many_requests_is_drawn_with_few_points() {
     let mut records = made_up::records(&VLLM, load(2, 20));
-    let mut course = made_up::course(&records);
+    let mut trace = made_up::trace(&records);
     for _ in 0..5_000 {
         for record in &mut records {
-            course.add(record);
+            trace.add(record);
         }
     }
-    for figure in run::all(&small(), &course, SimClock::Real, Lang::En) {
+    for figure in run::all(&small(), &Drawing::of(&trace), SimClock::Real, Lang::En) {
         let text = svg::render(&figure, Theme::Light);
         assert!(text.len() < 500_000, "{}: {}", figure.id, text.len());
         let said = figure.footnotes.iter().any(|note| note.contains("100,020"));

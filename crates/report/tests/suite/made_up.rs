@@ -1,7 +1,9 @@
 //! Runs that figures are looked at with: made up by a crude model of a batching engine, then
 //! folded as any other run. The numbers mean nothing.
 
-use inferometer_analysis::fold::{RunContext, summarize};
+use inferometer_analysis::context::RunContext;
+use inferometer_analysis::fold::summarize;
+use inferometer_analysis::trace::RunTrace;
 use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::options::Options;
 use inferometer_core::record::{Chunks, Failure, FailureClass, Outcome, Phase, Record, Usage};
@@ -9,7 +11,6 @@ use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::Summary;
 use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::Offset;
-use inferometer_report::chart::course::Course;
 use inferometer_text::Lang;
 
 /// An engine of so much speed.
@@ -201,8 +202,8 @@ pub fn run(engine: &Engine, load: Load) -> Summary {
 }
 
 /// What pictures of a run need.
-pub fn course(records: &[Record]) -> Course {
-    let mut course = Course::new(&Thresholds::default());
-    records.iter().for_each(|record| course.add(record));
-    course
+pub fn trace(records: &[Record]) -> RunTrace {
+    let mut trace = RunTrace::new(&Thresholds::default());
+    records.iter().for_each(|record| trace.add(record));
+    trace
 }

@@ -2,7 +2,8 @@
 //! The folder is never made anew: a change that cannot read it needs a new version of the
 //! files, and a way to read the old one.
 
-use inferometer_analysis::fold::{RunContext, summarize};
+use inferometer_analysis::context::RunContext;
+use inferometer_analysis::fold::summarize;
 use inferometer_core::environment::EndCause;
 use inferometer_core::record::Record;
 use inferometer_core::summary::{Distribution, Latencies, Summary};

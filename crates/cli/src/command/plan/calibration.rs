@@ -13,7 +13,7 @@ use inferometer_plan::model::KnownModel;
 use inferometer_plan::observation::{Assumed, LeftOut, assume_longest_request, read_sources};
 use inferometer_plan::predict::{Metric, Subject};
 use inferometer_report::message::plan::PlanText as Text;
-use inferometer_store::run_dir::write_whole;
+use inferometer_store::whole_file;
 use inferometer_text::Lang;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -67,7 +67,7 @@ pub(super) fn write(file: &Path, calibration: &Calibration) -> anyhow::Result<()
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    write_whole(folder, &name.to_string_lossy(), &calibration.to_toml())?;
+    whole_file::write(folder, &name.to_string_lossy(), &calibration.to_toml())?;
     Ok(())
 }
 

@@ -1,14 +1,16 @@
 //! Pages of runs and sweeps that are made up.
 
 use crate::made_up::{self, Load, VLLM};
-use inferometer_analysis::fold::{RunContext, fold};
+use inferometer_analysis::context::RunContext;
+use inferometer_analysis::fold::fold;
+use inferometer_analysis::trace::RunTrace;
 use inferometer_core::environment::{Ending, Environment};
 use inferometer_core::options::Options;
 use inferometer_core::point::Point;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Phase};
 use inferometer_core::summary::Summary;
 use inferometer_page::html::Page;
-use inferometer_report::chart::course::Course;
+use inferometer_report::chart::Drawing;
 use inferometer_report::html::run::{RunPage, compose_page};
 use inferometer_report::html::sweep;
 use inferometer_report::sweep::{SweepReport, Visited};
@@ -67,12 +69,12 @@ fn page(requests: u64, name: Option<&str>, lang: Lang) -> Page {
         ending: &ending,
         lang,
     };
-    let mut course = Course::new(&scenario.objectives.thresholds);
-    records.iter().for_each(|record| course.add(record));
+    let mut trace = RunTrace::new(&scenario.objectives.thresholds);
+    records.iter().for_each(|record| trace.add(record));
     let folded = fold(&context, records);
     let run = RunPage {
         folded: &folded,
-        course: &course,
+        drawing: &Drawing::of(&trace),
         scenario: &scenario,
         environment: &environment,
         ending: &ending,

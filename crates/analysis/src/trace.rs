@@ -1,13 +1,11 @@
-//! What pictures of a run need of its records, gathered in one pass: scalars of each request,
-//! and counts of what is too many to keep.
+//! A run as its pictures see it, gathered from records in one pass: scalars of each request, and
+//! counts of what is too many to keep.
 
-use super::sketch::Sketch;
-use inferometer_analysis::concurrency::{InFlight, UnderWay};
+use crate::concurrency::{InFlight, UnderWay};
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::Record;
 use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::{Offset, Slim};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Most bins of time; then pairs are joined.
@@ -17,65 +15,52 @@ const FINEST: u64 = 10_000_000;
 /// Classes of gaps in an octave are `1 << BITS`.
 const BITS: u32 = 6;
 
-/// A run as its pictures see it.
+/// What pictures of a run need of its records.
 #[derive(Clone, Debug)]
-pub struct Course {
+pub struct RunTrace {
     thresholds: Thresholds,
-    pub(super) rows: Vec<Row>,
-    pub(super) chunk_gaps: Gaps,
-    pub(super) token_gaps: Gaps,
+    pub rows: Vec<Row>,
+    pub chunk_gaps: Gaps,
+    pub token_gaps: Gaps,
     tokens: Bins,
-    sketch: OnceLock<Sketch>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Row {
-    pub(super) start: Slim,
-    pub(super) sent: Slim,
-    pub(super) end: Slim,
-    pub(super) failed: bool,
-    pub(super) ttft: Slim,
-    pub(super) tpot: Slim,
-    pub(super) e2e: Slim,
-    pub(super) input: Option<u32>,
-    pub(super) output: Option<u32>,
-    pub(super) gap: Option<LargestGap>,
+pub struct Row {
+    pub start: Slim,
+    pub sent: Slim,
+    pub end: Slim,
+    pub failed: bool,
+    pub ttft: Slim,
+    pub tpot: Slim,
+    pub e2e: Slim,
+    pub input: Option<u32>,
+    pub output: Option<u32>,
+    pub gap: Option<LargestGap>,
 }
 
 /// The largest gap of an answer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LargestGap {
-    pub(super) at: Offset,
-    pub(super) ms: f64,
-    pub(super) stall: bool,
+pub struct LargestGap {
+    pub at: Offset,
+    pub ms: f64,
+    pub stall: bool,
 }
 
 fn ms(span: Duration) -> f64 {
     span.as_nanos() as f64 / 1e6
 }
 
-impl Course {
-    /// An empty one; the thresholds say what a stall is.
+impl RunTrace {
+    /// The thresholds say what a stall is.
     pub fn new(thresholds: &Thresholds) -> Self {
-        Course {
+        RunTrace {
             thresholds: thresholds.clone(),
             rows: Vec::new(),
             chunk_gaps: Gaps::default(),
             token_gaps: Gaps::default(),
             tokens: Bins::default(),
-            sketch: OnceLock::new(),
         }
-    }
-
-    /// The same with all prepared that drawing will need: the costly part of many records.
-    pub fn prepared(self) -> Self {
-        self.sketch();
-        self
-    }
-
-    /// What is drawn of it.
-    pub(super) fn sketch(&self) -> &Sketch {
-        self.sketch.get_or_init(|| Sketch::of(self))
     }
 
     /// Takes a record; one of the warm-up leaves no trace.
@@ -83,7 +68,6 @@ impl Course {
         if record.warmup {
             return;
         }
-        self.sketch.take();
         let done = record.is_done();
         let of_stream =
             |span: Option<Duration>| Slim::from(span.filter(|_| done && record.streamed));
@@ -160,7 +144,7 @@ impl Course {
     }
 
     /// What a stall is, in numbers: factor, least length in milliseconds, fewest gaps.
-    pub(super) fn stall(&self) -> (f64, f64, usize) {
+    pub fn stall(&self) -> (f64, f64, usize) {
         let limits = &self.thresholds;
         (
             limits.stall_factor,
@@ -170,7 +154,7 @@ impl Course {
     }
 
     /// First begin and last end of a request; absent if nothing was sent.
-    pub(super) fn window(&self) -> Option<[Offset; 2]> {
+    pub fn window(&self) -> Option<[Offset; 2]> {
         let begins = self
             .rows
             .iter()
@@ -184,14 +168,14 @@ impl Course {
     }
 
     /// Output tokens a second in parts of equal length.
-    pub(super) fn tokens_per_s(&self, [from, to]: [Offset; 2], parts: usize) -> Vec<f64> {
+    pub fn tokens_per_s(&self, [from, to]: [Offset; 2], parts: usize) -> Vec<f64> {
         let seconds = to.since(from).as_secs_f64() / parts as f64;
         let sums = self.tokens.parts([from, to], parts);
         sums.into_iter().map(|sum| sum / seconds).collect()
     }
 
     /// Mean number of requests under way in parts of equal length.
-    pub(super) fn in_flight(&self, [from, to]: [Offset; 2], parts: usize) -> Vec<f64> {
+    pub fn in_flight(&self, [from, to]: [Offset; 2], parts: usize) -> Vec<f64> {
         let under_way = self.rows.iter().filter_map(|row| {
             Some(UnderWay {
                 from: row.sent.offset()?,
@@ -204,7 +188,7 @@ impl Course {
 
 /// Gaps counted by class, so that a run may have billions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gaps {
+pub struct Gaps {
     counts: Vec<u64>,
     n: u64,
 }
@@ -220,7 +204,7 @@ impl Gaps {
     }
 
     /// Upper end of each class in milliseconds, and the share of gaps up to it.
-    pub(super) fn cumulative(&self) -> Vec<[f64; 2]> {
+    pub fn cumulative(&self) -> Vec<[f64; 2]> {
         let mut sum = 0;
         let mut points = Vec::new();
         for (class, &count) in self
