@@ -178,6 +178,7 @@ impl Metric {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strum::VariantArray;
 
     #[test]
     fn a_metric_is_found_at_the_place_that_names_it() {
