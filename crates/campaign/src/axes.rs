@@ -46,10 +46,7 @@ pub enum AxesError {
     },
     /// It depends on something that is not there.
     #[error("'{axis}' depends on '{on}', which is no option of this sweep")]
-    NoSuchAxis {
-        axis: String,
-        on: String,
-    },
+    NoSuchAxis { axis: String, on: String },
     /// They depend on each other.
     #[error("'{0}' depends on itself, directly or through others")]
     Circle(String),

@@ -127,10 +127,7 @@ pub enum CapacityError {
     NoTarget,
     /// A share that no sample can show.
     #[error("'{name}' asks for a share of {share}; give one above 0 and below 1, such as 0.99")]
-    BadShare {
-        name: String,
-        share: f64,
-    },
+    BadShare { name: String, share: f64 },
     /// Levels that are no levels.
     #[error(
         "cannot search between {floor} and {ceiling} from {start}; give levels above 0 that rise from the lowest (--lowest) over the first (--start) to the highest (--highest)"

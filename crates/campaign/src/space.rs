@@ -50,17 +50,12 @@ pub enum SpaceError {
     Empty,
     /// A flag with values that make no domain.
     #[error("'{flag}': {error}")]
-    Domain {
-        flag: String,
-        error: DomainError,
-    },
+    Domain { flag: String, error: DomainError },
     /// Not a way to give values.
     #[error(
         "'{flag}' has no range; write one of {{ int = [16, 1024], log = true }}, {{ float = [0.8, 0.95] }}, {{ bool = true }}, {{ choice = [16, 32] }} or an expression such as \"min(256, max-num-batched-tokens)\""
     )]
-    NoRange {
-        flag: String,
-    },
+    NoRange { flag: String },
     /// The engine has no such flag.
     #[error("{engine} has no flag '{flag}'{nearest}")]
     UnknownFlag {
@@ -71,21 +66,12 @@ pub enum SpaceError {
     },
     /// A choice that says neither on nor off.
     #[error("'{flag}' is on or off, and '{word}' says neither; write {{ bool = true }}")]
-    NoSwitch {
-        flag: String,
-        word: String,
-    },
+    NoSwitch { flag: String, word: String },
     #[error("there is no preset '{given}'; there are {known}")]
-    UnknownPreset {
-        given: String,
-        known: String,
-    },
+    UnknownPreset { given: String, known: String },
     /// An expression over flags that are not searched.
     #[error("'{flag}' depends on '{on}', which is not searched; give it a range too")]
-    NotSearched {
-        flag: String,
-        on: String,
-    },
+    NotSearched { flag: String, on: String },
     /// An expression that cannot be read.
     #[error("'{flag}': {error}")]
     Expression {

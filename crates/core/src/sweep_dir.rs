@@ -115,9 +115,7 @@ impl Trial {
 pub enum SweepError {
     /// The folder holds something else.
     #[error("{path} holds files that are no sweep's; choose another folder with --out")]
-    Occupied {
-        path: PathBuf,
-    },
+    Occupied { path: PathBuf },
     /// The folder holds another sweep.
     #[error(
         "{path} holds another sweep ({difference}); give the same options to go on with it, or another --out"
@@ -129,14 +127,10 @@ pub enum SweepError {
     },
     /// No sweep was made here.
     #[error("{path} is no sweep directory (it has no sweep.json)")]
-    NotASweep {
-        path: PathBuf,
-    },
+    NotASweep { path: PathBuf },
     /// Another process is at work.
     #[error("the sweep in {path} still goes on; wait for its end, or interrupt it first")]
-    StillRunning {
-        path: PathBuf,
-    },
+    StillRunning { path: PathBuf },
     #[error(transparent)]
     Storage(#[from] StorageError),
 }

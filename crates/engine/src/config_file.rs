@@ -33,10 +33,7 @@ pub enum ConfigCopyError {
     },
     /// A word that says neither on nor off.
     #[error("{key} is on or off, and '{word}' says neither; write true or false")]
-    NoSwitch {
-        key: String,
-        word: String,
-    },
+    NoSwitch { key: String, word: String },
 }
 
 fn meant(nearest: &[String]) -> String {

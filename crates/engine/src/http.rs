@@ -36,10 +36,7 @@ pub enum HttpError {
     BadCertificate(String),
     /// Nobody answered, or not in time, or not in HTTP.
     #[error("no answer from {url}: {why}")]
-    NoAnswer {
-        url: String,
-        why: String,
-    },
+    NoAnswer { url: String, why: String },
 }
 
 #[derive(Clone, Debug)]

@@ -111,10 +111,7 @@ pub enum StartError {
     Interrupted,
     /// The supervisor cannot be started or does not answer.
     #[error("cannot start the supervisor {}: {why}", program.display())]
-    NoSupervisor {
-        program: PathBuf,
-        why: io::Error,
-    },
+    NoSupervisor { program: PathBuf, why: io::Error },
     /// The certificates given are none.
     #[error(transparent)]
     Access(#[from] HttpError),

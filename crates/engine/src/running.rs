@@ -21,9 +21,7 @@ pub enum MemoryAfter {
     /// There is no device that we can ask.
     NotAsked,
     /// It is back at the level of before.
-    Back {
-        after: Duration,
-    },
+    Back { after: Duration },
     Held {
         /// This much above the level of before.
         mib: f64,

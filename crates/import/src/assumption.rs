@@ -25,9 +25,7 @@ pub enum Assumption {
         name: String,
     },
     /// The client's command does not say how many prompts it sends.
-    DefaultPrompts {
-        count: u64,
-    },
+    DefaultPrompts { count: u64 },
     /// The client's command does not say its request rate, which then has no limit.
     DefaultRate,
     /// In words, as imports of older versions have it.

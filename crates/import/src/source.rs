@@ -23,26 +23,15 @@ const ENDS: [&str; 9] = [
 pub enum SourceError {
     /// The system says so.
     #[error("cannot read {}: {error}", path.display())]
-    Io {
-        path: PathBuf,
-        error: io::Error,
-    },
+    Io { path: PathBuf, error: io::Error },
     #[error("{} is empty", path.display())]
-    Empty {
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
     /// No text, and no database.
     #[error("{} is not text (byte 0 at {at}); looked for: {LOOKED_FOR}", path.display())]
-    Binary {
-        path: PathBuf,
-        at: usize,
-    },
+    Binary { path: PathBuf, at: usize },
     /// A database of something else.
     #[error("{}: {error}", path.display())]
-    Database {
-        path: PathBuf,
-        error: DatabaseError,
-    },
+    Database { path: PathBuf, error: DatabaseError },
     /// No result of any known form.
     #[error("{} holds no result of a known form{hint}; looked for: {LOOKED_FOR}", path.display())]
     NothingFound {

@@ -37,14 +37,9 @@ pub enum StoreError {
     },
     /// It is not what was written.
     #[error("{} is damaged: {reason}; import the source again", path.display())]
-    Damaged {
-        path: PathBuf,
-        reason: String,
-    },
+    Damaged { path: PathBuf, reason: String },
     #[error("{} is not empty; give another --out", path.display())]
-    NotEmpty {
-        path: PathBuf,
-    },
+    NotEmpty { path: PathBuf },
 }
 
 impl Stored {

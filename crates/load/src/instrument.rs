@@ -137,10 +137,7 @@ pub struct Phase {
 
 pub enum PhaseLoad {
     /// Streams, whose beginnings are spread over a time.
-    Closed {
-        streams: u32,
-        stagger: Duration,
-    },
+    Closed { streams: u32, stagger: Duration },
     /// Arrivals at due times, with a cap.
     Open {
         /// Due times of the sessions from the beginning of the phase.

@@ -58,10 +58,7 @@ pub enum CalibrateError {
     },
     /// A run that is not valid.
     #[error("{name} is not valid ({why}); leave it out, or use --force to take it all the same")]
-    Invalid {
-        name: String,
-        why: String,
-    },
+    Invalid { name: String, why: String },
     /// Two measurements of the same point.
     #[error(
         "{a} and {b} contradict each other: the same load, and {metric} differs by a factor of {factor:.2}; leave one out, or use --force"
@@ -97,10 +94,7 @@ pub enum CalibrateError {
     },
     /// The engine would not start.
     #[error("{name} cannot be simulated: {reason}")]
-    NoStart {
-        name: String,
-        reason: String,
-    },
+    NoStart { name: String, reason: String },
 }
 
 /// Fits a calibration to observations.

@@ -27,10 +27,7 @@ pub enum BadDevice {
     #[error(
         "the device '{name}' is not known; choose one of {known}, or give numbers as in memory=80GiB,bandwidth=2039,half=312"
     )]
-    Unknown {
-        name: String,
-        known: String,
-    },
+    Unknown { name: String, known: String },
     /// Not a number of the unit.
     #[error("'{0}' of the device is not understood; write {1}")]
     Number(String, &'static str),

@@ -114,16 +114,11 @@ pub struct Assumed {
 #[derive(Debug, Error)]
 pub enum ObservationError {
     #[error("cannot read {path}: {reason}")]
-    Read {
-        path: PathBuf,
-        reason: String,
-    },
+    Read { path: PathBuf, reason: String },
     #[error(
         "{path} holds no load point with a concurrency or rate and a throughput or latency; a run, a sweep, a folder of runs, a file that `import` reads, or a table of points is needed (columns such as concurrency, input_tokens, output_tokens, max-num-seqs, requests_per_s, ttft_ms, tpot_ms)"
     )]
-    Nothing {
-        path: PathBuf,
-    },
+    Nothing { path: PathBuf },
 }
 
 impl Observation {

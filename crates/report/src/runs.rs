@@ -35,9 +35,7 @@ pub enum Listed {
     /// A run, and when its requests were sent; absent where that cannot be read.
     Run(Option<Shape>),
     /// A sweep of so many points; its figures are those of its best valid one.
-    Sweep {
-        points: usize,
-    },
+    Sweep { points: usize },
     /// A search for the highest load, and what it found.
     Capacity {
         /// `rate` or `concurrency`.
@@ -46,13 +44,9 @@ pub enum Listed {
         value: Option<f64>,
     },
     /// A study of launch flags; its figures are those of its best configuration.
-    Study {
-        trials: usize,
-    },
+    Study { trials: usize },
     /// So many results of another tool.
-    Import {
-        results: usize,
-    },
+    Import { results: usize },
 }
 
 impl Listed {

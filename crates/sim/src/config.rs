@@ -117,14 +117,8 @@ pub enum SimError {
     Accept(io::Error),
     /// The truth log could not be created or written.
     #[error("truth log {}: {source}", path.display())]
-    Truth {
-        path: PathBuf,
-        source: io::Error,
-    },
+    Truth { path: PathBuf, source: io::Error },
     /// The step log could not be created or written.
     #[error("step log {}: {source}", path.display())]
-    Steps {
-        path: PathBuf,
-        source: io::Error,
-    },
+    Steps { path: PathBuf, source: io::Error },
 }

@@ -17,9 +17,7 @@ use crate::{
 pub enum FaultError {
     /// No fault has this name.
     #[error("unknown fault `{name}`; known are {}", KNOWN.join(", "))]
-    Unknown {
-        name: String,
-    },
+    Unknown { name: String },
     /// The fault exists, but not with this value or argument.
     #[error("fault `{fault}`: expected {expected}")]
     Value {

@@ -2,7 +2,7 @@
 
 mod support;
 
-use inferometer_catalog::{device::Device, engine::words};
+use inferometer_catalog::{device::Device, engine::LaunchCommand};
 use inferometer_sim::{
     Config, EngineSetup,
     engine::{
@@ -22,7 +22,7 @@ fn launched(line: &str) -> Result<Launch, LaunchError> {
         timing: None,
         stamp: "01-01 00:00:00".to_owned(),
     };
-    Launch::of_command(&words::split(line).expect("words"), &host)
+    Launch::of_command(&LaunchCommand::parse_line(line).expect("a command"), &host)
 }
 
 /// Whether prompts of 6000 tokens are all answered.

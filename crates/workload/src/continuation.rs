@@ -19,20 +19,13 @@ use template::Form;
 pub enum ContinuationError {
     /// The template cannot be read.
     #[error("cannot read --template {path}: {source}; check the path and its permissions")]
-    Unreadable {
-        path: PathBuf,
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     /// The template is too long to be one.
     #[error("--template {path} is longer than {} MiB; give a file with a few lines of text", template::TOO_LONG >> 20)]
-    TooLong {
-        path: PathBuf,
-    },
+    TooLong { path: PathBuf },
     /// The template is not text.
     #[error("--template {path} is not UTF-8 text; convert the file to UTF-8 (see iconv)")]
-    NotText {
-        path: PathBuf,
-    },
+    NotText { path: PathBuf },
     /// The template lacks a place to fill.
     #[error(
         "--template {path} does not contain {placeholder}; write it where {stands} should stand"

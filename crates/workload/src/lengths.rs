@@ -15,16 +15,10 @@ use std::path::{Path, PathBuf};
 pub enum LengthError {
     /// The file cannot be read.
     #[error("cannot read the lengths in {path}: {source}; check the path and its permissions")]
-    Unreadable {
-        path: PathBuf,
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     /// The file is too long to be what it is said to be.
     #[error("{path} is longer than {} MiB, too long for lengths; give a file of lines {form}", TOO_LONG >> 20)]
-    TooLong {
-        path: PathBuf,
-        form: &'static str,
-    },
+    TooLong { path: PathBuf, form: &'static str },
     /// A line says something else.
     #[error(
         "line {line} of {path}: '{text}' is no {form}; give whole lengths from 1 to {LONGEST} and weights that are not negative"
@@ -38,10 +32,7 @@ pub enum LengthError {
     },
     /// No line has a length that is ever drawn.
     #[error("{path} holds no length that occurs; give lines {form}")]
-    Empty {
-        path: PathBuf,
-        form: &'static str,
-    },
+    Empty { path: PathBuf, form: &'static str },
     /// Pairs that were given one by one, without any or with impossible weights.
     #[error("no pair of lengths can be drawn; give INPUT:OUTPUT or INPUT:OUTPUT=WEIGHT")]
     NoPairs,

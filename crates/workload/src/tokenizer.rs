@@ -50,17 +50,12 @@ pub enum TokenizerError {
     #[error(
         "cannot read the tokenizer {path}: {source}; give a tokenizer.json, a model folder, cl100k, o200k or bytes"
     )]
-    Unreadable {
-        path: PathBuf,
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     /// A folder without the file that is needed.
     #[error(
         "{folder} holds no tokenizer.json; give a model folder that holds one, a tokenizer.json, cl100k, o200k or bytes"
     )]
-    NoTokenizer {
-        folder: PathBuf,
-    },
+    NoTokenizer { folder: PathBuf },
     /// A folder, or a file, of a tokenizer of another kind.
     #[error(
         "{path} is a tokenizer of SentencePiece, which is not read; convert it to a tokenizer.json (transformers: AutoTokenizer.from_pretrained(…).save_pretrained(…)) or use cl100k"
@@ -71,9 +66,7 @@ pub enum TokenizerError {
     },
     /// A file that stands for one that was not downloaded.
     #[error("{path} is a pointer of Git LFS and not the file itself; fetch it with git lfs pull")]
-    Pointer {
-        path: PathBuf,
-    },
+    Pointer { path: PathBuf },
     /// The file is not what it should be.
     #[error("{path} is no usable tokenizer.json: {reason}; download it again or use cl100k")]
     Damaged {

@@ -46,9 +46,7 @@ pub enum ExpressionError {
     },
     /// Its value is no number.
     #[error("'{text}' has no finite value here")]
-    NotFinite {
-        text: String,
-    },
+    NotFinite { text: String },
 }
 
 impl std::str::FromStr for Expression {

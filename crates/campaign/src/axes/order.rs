@@ -11,9 +11,7 @@ pub enum Order {
     #[default]
     Mirrored,
     /// Each round in an order of its own, drawn from the seed.
-    Random {
-        seed: u64,
-    },
+    Random { seed: u64 },
     /// Each point as often as it is repeated, then the next.
     Sequential,
 }

@@ -75,10 +75,7 @@ pub enum FromSearcher {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     #[error("the searcher answered '{line}', which is neither a point nor finished: {why}")]
-    Unreadable {
-        line: String,
-        why: String,
-    },
+    Unreadable { line: String, why: String },
     /// A point of another space.
     #[error(
         "the searcher proposed {0}, which is not in the space; give each searched flag one of its values"

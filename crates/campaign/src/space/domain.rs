@@ -52,16 +52,10 @@ pub enum Coordinate {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DomainError {
     #[error("the bounds [{low}, {high}] are reversed; write [{high}, {low}]")]
-    Reversed {
-        low: f64,
-        high: f64,
-    },
+    Reversed { low: f64, high: f64 },
     /// Infinite, or too large to be told apart.
     #[error("the bounds [{low}, {high}] are too large; stay within ±2^53")]
-    TooLarge {
-        low: f64,
-        high: f64,
-    },
+    TooLarge { low: f64, high: f64 },
     /// A logarithm needs positive numbers.
     #[error("log needs bounds above 0, and the low one is {0}; raise it, or leave log out")]
     LogOfZero(f64),

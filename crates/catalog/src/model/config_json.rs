@@ -18,17 +18,10 @@ use kinds::Routed;
 pub enum ModelError {
     /// It is not JSON, or not an object.
     #[error("config.json of {model}: not a JSON object: {reason}")]
-    Json {
-        model: String,
-        reason: String,
-    },
+    Json { model: String, reason: String },
     /// A key is absent that the shape needs.
     #[error("config.json of {model}: no `{key}`; is this a decoder-only transformer?")]
-    Missing {
-        model: String,
-        /// The absent key.
-        key: &'static str,
-    },
+    Missing { model: String, key: &'static str },
     /// A value is not a whole number in its range.
     #[error(
         "config.json of {model}: `{key}` is {value}, expected a whole number from {least} to {most}"
@@ -44,19 +37,12 @@ pub enum ModelError {
     #[error(
         "config.json of {model}: a '{kind}' has states and no attention, so that there is no KV cache to plan; choose a model with attention"
     )]
-    NoAttention {
-        model: String,
-        /// Its `model_type`.
-        kind: String,
-    },
-    /// A word that is no kind of layer.
+    NoAttention { model: String, kind: String },
+    /// A word that does not name a kind of layer.
     #[error(
         "config.json of {model}: layers of kind '{kind}' are not known, so that their cache cannot be computed"
     )]
-    Kind {
-        model: String,
-        kind: String,
-    },
+    Kind { model: String, kind: String },
     /// As many kinds as layers are needed.
     #[error("config.json of {model}: {given} kinds are given for {layers} layers")]
     KindCount {
@@ -68,18 +54,12 @@ pub enum ModelError {
     #[error(
         "config.json of {model}: it has layers with a state, and no `{key}` to compute its size from"
     )]
-    State {
-        model: String,
-        key: &'static str,
-    },
+    State { model: String, key: &'static str },
     /// Nothing says which layers keep a state.
     #[error(
         "config.json of {model}: `{key}` speaks of linear or state-space layers, but nothing says which layers they are; add `layer_types`, a word for each layer"
     )]
-    Which {
-        model: String,
-        key: String,
-    },
+    Which { model: String, key: String },
     /// Nobody knows how large the weights are.
     #[error(
         "config.json of {model}: the weights are quantised ({how}) in a way whose size is not known; give the folder or URL with the safetensors files, whose headers say it"
@@ -193,7 +173,7 @@ impl Config<'_> {
         })
     }
 
-    /// The longest context, as vLLM derives it: 2048 where nothing is said.
+    /// The longest context, as vLLM derives it: 2048 where the file does not say.
     fn max_position(&self) -> Result<u32, ModelError> {
         let keys = [
             "model_max_length",

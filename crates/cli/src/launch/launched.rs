@@ -10,10 +10,7 @@ use inferometer_engine::{Failure, MemoryAfter, Running, StartError};
 pub enum EngineFailure {
     /// It would not start, and that is known without a try: its own words.
     #[error("{engine} would refuse this command: {message}")]
-    Foreseen {
-        engine: String,
-        message: String,
-    },
+    Foreseen { engine: String, message: String },
     /// It was started and failed.
     #[error("{0}")]
     Failed(Box<Failure>),

@@ -8,26 +8,18 @@ use std::path::{Path, PathBuf};
 pub enum StorageError {
     /// A new run must not mix with what is there.
     #[error("{path} already holds files; choose another folder with --out, or remove it")]
-    NotEmpty {
-        path: PathBuf,
-    },
+    NotEmpty { path: PathBuf },
     /// Not made by a run.
     #[error(
         "{path} is no run directory (it has no scenario.toml); `inferometer runs` lists those that are"
     )]
-    NotARun {
-        path: PathBuf,
-    },
+    NotARun { path: PathBuf },
     /// The journal has a writer that may still append.
     #[error("the run in {path} still goes on; wait for its end, or interrupt it first")]
-    StillRunning {
-        path: PathBuf,
-    },
+    StillRunning { path: PathBuf },
     /// Nothing to choose from.
     #[error("{folder} holds no readable run; measure one with `inferometer run`")]
-    NoRuns {
-        folder: PathBuf,
-    },
+    NoRuns { folder: PathBuf },
     /// No space left, or the quota is used up.
     #[error(
         "no space left on the disk for {path}; free some, or choose another disk with --out DIR"
@@ -45,10 +37,7 @@ pub enum StorageError {
     },
     /// The content is not what we write.
     #[error("{path} cannot be understood: {detail}; restore it from a copy, or measure again")]
-    Damaged {
-        path: PathBuf,
-        detail: String,
-    },
+    Damaged { path: PathBuf, detail: String },
     /// Written by a later version.
     #[error(
         "{path} has the form '{found}', and this version reads '{known}'; use a newer Inferometer"

@@ -100,9 +100,7 @@ pub enum Evidence {
         longest_ms: f64,
     },
     /// Requests that the server threw back in the whole run.
-    Preemptions {
-        count: f64,
-    },
+    Preemptions { count: f64 },
 }
 
 /// The slowest requests, and where their time went.

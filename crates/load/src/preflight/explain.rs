@@ -49,32 +49,22 @@ pub enum PreflightError {
     #[error(
         "{url} lists no model ({said}); correct the path of the URL, or name a model with --model if the path is right"
     )]
-    NoModel {
-        url: String,
-        said: String,
-    },
+    NoModel { url: String, said: String },
     /// The prompt does not fit.
     #[error(
         "the work does not fit the model's context: {said}; lower --input-tokens or --output-tokens, choose shorter rows with --max-prompt, or serve the model with a longer context"
     )]
-    Context {
-        said: String,
-    },
+    Context { said: String },
     /// Something else than an API answers.
     #[error(
         "{url} answers with a web page (status {status}), not with an API: a proxy or another web server stands in the way; give the address of the API itself, or name the proxy with --proxy"
     )]
-    WebPage {
-        url: String,
-        status: u16,
-    },
+    WebPage { url: String, status: u16 },
     /// Token ids where only text is taken.
     #[error(
         "{url} is spoken to by chat, which takes text only; use --api completions, or leave out --as-token-ids"
     )]
-    NoTokenIds {
-        url: String,
-    },
+    NoTokenIds { url: String },
     /// The server refuses the request for another reason.
     #[error(
         "{url} refuses a request like those of this run (status {status}: {said}); check --extra, --model and the other request options"

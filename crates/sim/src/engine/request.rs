@@ -76,18 +76,13 @@ pub enum Refusal {
     #[error(
         "the request has {prompt} prompt tokens and asks for {output}; both must be at least 1"
     )]
-    Empty {
-        prompt: u32,
-        output: u32,
-    },
+    Empty { prompt: u32, output: u32 },
     /// The engine has run out of memory.
     #[error("the engine is dead")]
     Dead,
     /// A request of this id is under way.
     #[error("a request with the id {id} is under way")]
-    Duplicate {
-        id: u64,
-    },
+    Duplicate { id: u64 },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -39,9 +39,7 @@ pub enum DataError {
     },
     /// The file holds no row.
     #[error("{path} is empty; give a file with at least one row")]
-    Empty {
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
     /// There are rows, but none is left to send.
     #[error("no row of {path} can be used: of {seen}, {why}; choose other limits, or other data")]
     NothingLeft {
@@ -53,28 +51,20 @@ pub enum DataError {
     },
     /// Tokens are asked for and nothing can count them.
     #[error("{asked} counts tokens; say whose with --tokenizer, such as --tokenizer cl100k")]
-    NoTokenizer {
-        asked: String,
-    },
+    NoTokenizer { asked: String },
     /// Shuffling would undo the times of a trace.
     #[error("{path} is a trace, which is replayed in its order; leave out --shuffle")]
-    ShuffledTrace {
-        path: PathBuf,
-    },
+    ShuffledTrace { path: PathBuf },
     /// More rows than can be held, all of which are to be put into another order.
     #[error(
         "{path} is too large to be shuffled as a whole; take its first rows with --limit, or leave out --shuffle"
     )]
-    TooLargeToShuffle {
-        path: PathBuf,
-    },
+    TooLargeToShuffle { path: PathBuf },
     /// Nothing says how long pieces of a text are.
     #[error(
         "{path} is read as a text to be cut into pieces; say how long with --max-prompt, such as 512 or 2000chars"
     )]
-    NoPieceLength {
-        path: PathBuf,
-    },
+    NoPieceLength { path: PathBuf },
     /// A text that is none.
     #[error("line {line} of {path} is not UTF-8 text; convert the file to UTF-8 (see iconv)")]
     NotText {
@@ -110,21 +100,13 @@ pub enum Fault {
     #[error("its JSON does not fit: {0}")]
     Json(String),
     #[error("it has no field '{field}' but {found}; see --field")]
-    NoField {
-        field: String,
-        found: String,
-    },
+    NoField { field: String, found: String },
     /// A field of another type.
     #[error("its field '{field}' is no {wanted}")]
-    WrongType {
-        field: String,
-        wanted: &'static str,
-    },
+    WrongType { field: String, wanted: &'static str },
     /// JSON that is neither messages nor a request.
     #[error("it holds neither messages nor a prompt but {found}; see --field")]
-    NoPrompt {
-        found: String,
-    },
+    NoPrompt { found: String },
     /// A header without a column.
     #[error("the header has no column '{0}'")]
     NoColumn(&'static str),

@@ -37,9 +37,7 @@ pub enum RemoteError {
     },
     /// The endpoint of a hub is no URL.
     #[error("`{endpoint}` is no endpoint of a hub; write it like https://huggingface.co")]
-    BadEndpoint {
-        endpoint: String,
-    },
+    BadEndpoint { endpoint: String },
     /// The proxy is no URL. It is not repeated, since it may hold a password.
     #[error("the proxy is not understood; write it like http://HOST:PORT")]
     BadProxy,
@@ -181,9 +179,7 @@ pub enum RemoteError {
         "the disk of {folder} is full; make room and repeat the command to go on, \
          or choose another cache folder"
     )]
-    DiskFull {
-        folder: PathBuf,
-    },
+    DiskFull { folder: PathBuf },
     /// A file of the cache cannot be used.
     #[error(
         "cannot {action} {path} in the cache: {source}; \
