@@ -83,6 +83,12 @@ impl Device {
         &PRESETS
     }
 
+    /// The names of all presets, for messages.
+    pub fn preset_names() -> String {
+        let names: Vec<&str> = PRESETS.iter().map(|device| device.name.as_str()).collect();
+        names.join(", ")
+    }
+
     /// A preset by its name or by the name that its driver reports, in any case.
     pub fn named(name: &str) -> Option<&'static Device> {
         let mut presets = PRESETS.iter();

@@ -1,26 +1,33 @@
-//! What fits on a card: vLLM's budget for the KV cache, and MindIE's.
+//! What fits on a card: how an engine divides its memory, and what the KV cache then holds.
+//!
+//! [`divide`] is the one place where flags become bytes: the planner shows its answer, and the
+//! simulated engine runs with it.
 
+mod division;
+mod extras;
+mod format;
+mod layout;
 mod mindie;
 mod overhead;
 mod spread;
 
-pub use mindie::{MindieMemory, mindie_blocks, mindie_max_batch};
-pub use overhead::{ASCEND_SYSTEM, Activations, Overhead, Sampler, overhead, seen_by_framework};
-pub use spread::{Dealing, ExpertSplit, Spread, Stage, Tile};
+pub use division::{CardStage, Division, Fit, divide, divide_settings};
+pub use format::UnknownQuantization;
+pub use layout::KvLayout;
+pub use mindie::{MindieMemory, mindie_max_batch};
+pub use overhead::{Activations, Sampler};
 
+use overhead::{ASCEND_SYSTEM, Overhead, overhead, seen_by_framework};
 use thiserror::Error;
 
-use crate::{
-    device::{Device, Parallel},
-    model::{Dtype, Model},
-};
+use crate::model::Dtype;
 
 /// Bytes in a GiB.
 pub const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 
-/// The settings of vLLM that decide on memory.
+/// The settings of an engine that decide how it divides a card. The names are vLLM's.
 #[derive(Clone, Debug, PartialEq)]
-pub struct VllmMemory {
+pub struct MemorySettings {
     /// `--gpu-memory-utilization`.
     pub utilization: f64,
     /// `--max-num-batched-tokens`: the profiling run is as large as this.
@@ -35,8 +42,10 @@ pub struct VllmMemory {
     pub kv_dtype: Dtype,
     /// `--enforce-eager`: no memory for CUDA graphs.
     pub enforce_eager: bool,
-    /// `--num-gpu-blocks-override`.
+    /// `--num-gpu-blocks-override`; tokens of SGLang's `--max-total-tokens`.
     pub blocks_override: Option<u64>,
+    /// `--kv-cache-memory-bytes`, per card.
+    pub cache_bytes: Option<u64>,
     /// Out of what activations come.
     pub reserve: Reserve,
     pub sampler: Sampler,
@@ -53,9 +62,9 @@ pub enum Reserve {
     Remainder,
 }
 
-impl Default for VllmMemory {
-    fn default() -> VllmMemory {
-        VllmMemory {
+impl Default for MemorySettings {
+    fn default() -> MemorySettings {
+        MemorySettings {
             utilization: 0.92,
             max_num_batched_tokens: 8192,
             max_num_seqs: 1024,
@@ -64,41 +73,10 @@ impl Default for VllmMemory {
             kv_dtype: Dtype::Bf16,
             enforce_eager: false,
             blocks_override: None,
+            cache_bytes: None,
             reserve: Reserve::Profiled,
             sampler: Sampler::default(),
         }
-    }
-}
-
-/// How a card's memory is divided, in bytes of one card.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KvBudget {
-    pub weights: f64,
-    /// Activations at the peak that the settings allow.
-    pub activations: f64,
-    /// What the card has left for activations.
-    pub headroom: f64,
-    /// Context and libraries, outside the allocator.
-    pub non_torch: f64,
-    pub graphs: f64,
-    /// What is left for the KV cache.
-    pub kv: f64,
-    /// Bytes that a token takes.
-    pub kv_per_token: f64,
-    pub block_size: u32,
-    pub blocks: u64,
-}
-
-impl KvBudget {
-    /// Tokens that the cache holds.
-    pub fn tokens(&self) -> u64 {
-        self.blocks.saturating_mul(u64::from(self.block_size))
-    }
-
-    /// Requests of `tokens` tokens that fit at once.
-    pub fn concurrency(&self, tokens: u32) -> f64 {
-        let blocks = u64::from(tokens.div_ceil(self.block_size.max(1)).max(1));
-        self.blocks as f64 / blocks as f64
     }
 }
 
@@ -140,7 +118,7 @@ pub enum MemoryError {
         "a request of {max_model_len} tokens needs {needed:.2} GiB of KV cache and {kv:.2} GiB are left; the longest that fits has {fits} tokens"
     )]
     TooLong {
-        max_model_len: u32,
+        max_model_len: u64,
         /// What one such request needs, GiB.
         needed: f64,
         /// What is left, GiB.
@@ -150,73 +128,11 @@ pub enum MemoryError {
     },
 }
 
-/// vLLM's division of a card: `utilization × total` less weights, activations, what lies outside
-/// the allocator, and CUDA graphs.
-pub fn vllm(
-    model: &Model,
-    device: &Device,
-    parallel: &Parallel,
-    settings: &VllmMemory,
-) -> Result<KvBudget, MemoryError> {
-    let total = seen_by_framework(device);
-    let weights = model.weight_bytes() / parallel.cards();
-    if weights > total {
-        return Err(MemoryError::Weights {
-            weights: weights / GIB,
-            total: total / GIB,
-        });
-    }
-    let over = overhead(model, device, parallel, settings);
-    let Overhead {
-        activations,
-        non_torch,
-        graphs,
-    } = over;
-    let kv = over.cache(settings, total, weights);
-    let layers_here = 1.0 / f64::from(parallel.pipeline.max(1));
-    let kv_per_token = model.kv_bytes_per_token(parallel.tensor, settings.kv_dtype) * layers_here;
-    let block_size = settings.block_size.max(1);
-    let block = kv_per_token * f64::from(block_size);
-    let blocks = settings
-        .blocks_override
-        .unwrap_or((kv / block).max(0.0) as u64);
-    if blocks == 0 {
-        return Err(MemoryError::NoCache { kv: kv / GIB });
-    }
-    let cache = blocks as f64 * block;
-    let headroom = total - weights - non_torch - graphs - cache;
-    if headroom < 0.0 {
-        return Err(MemoryError::Cache {
-            cache: cache / GIB,
-            weights: weights / GIB,
-            total: total / GIB,
-        });
-    }
-    let budget = KvBudget {
-        weights,
-        activations,
-        headroom,
-        non_torch,
-        graphs,
-        kv,
-        kv_per_token,
-        block_size,
-        blocks,
-    };
-    if budget.tokens() < u64::from(settings.max_model_len) {
-        return Err(MemoryError::TooLong {
-            max_model_len: settings.max_model_len,
-            needed: f64::from(settings.max_model_len.div_ceil(block_size)) * block / GIB,
-            kv: blocks as f64 * block / GIB,
-            fits: budget.tokens(),
-        });
-    }
-    Ok(budget)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::{Device, Parallel};
+    use crate::model::Model;
 
     fn small_vocabulary() -> Model {
         let mut model = Model::named("qwen2.5-7b").unwrap();
@@ -224,64 +140,47 @@ mod tests {
         model
     }
 
-    fn device(name: &str) -> &'static Device {
-        Device::named(name).unwrap()
+    fn divided(model: &Model, device: &str, tensor: u32, settings: &MemorySettings) -> Division {
+        let parallel = Parallel {
+            tensor,
+            pipeline: 1,
+        };
+        divide_settings(settings, &parallel, model, Device::named(device).unwrap())
     }
 
     #[test]
     fn an_h200_holds_what_vllm_measured_on_it() {
-        let budget = vllm(
-            &small_vocabulary(),
-            device("h200"),
-            &Parallel::default(),
-            &VllmMemory::default(),
-        )
-        .unwrap();
-        assert!(
-            (budget.weights / GIB / 12.37 - 1.0).abs() < 0.01,
-            "{}",
-            budget.weights / GIB
-        );
-        let tokens = budget.tokens() as f64;
+        let division = divided(&small_vocabulary(), "h200", 1, &MemorySettings::default());
+        let weights = division.weights / GIB;
+        assert!((weights / 12.37 - 1.0).abs() < 0.01, "{weights}");
+        let tokens = division.kv_tokens() as f64;
         assert!((tokens / 2_152_576.0 - 1.0).abs() < 0.03, "{tokens}");
-        assert!((budget.concurrency(8192) - tokens / 8192.0).abs() < 1e-9);
+        assert!((division.concurrency(8192) - tokens / 8192.0).abs() < 1e-9);
     }
 
     #[test]
     fn a_larger_token_budget_leaves_less_for_the_cache() {
         let blocks = |tokens| {
-            let settings = VllmMemory {
+            let settings = MemorySettings {
                 max_num_batched_tokens: tokens,
-                ..VllmMemory::default()
+                ..MemorySettings::default()
             };
-            vllm(
-                &small_vocabulary(),
-                device("a100-80g"),
-                &Parallel::default(),
-                &settings,
-            )
-            .unwrap()
-            .blocks
+            divided(&small_vocabulary(), "a100-80g", 1, &settings).blocks
         };
         assert!(blocks(16384) < blocks(2048));
     }
 
     #[test]
     fn a_model_that_does_not_fit_says_why() {
-        let settings = VllmMemory {
+        let settings = MemorySettings {
             max_num_batched_tokens: 2048,
             max_num_seqs: 256,
             max_model_len: 32768,
-            ..VllmMemory::default()
+            ..MemorySettings::default()
         };
         let large = Model::named("qwen2.5-72b").unwrap();
-        let on = |model: &Model, name, tensor| {
-            let parallel = Parallel {
-                tensor,
-                pipeline: 1,
-            };
-            vllm(model, device(name), &parallel, &settings)
-        };
+        let on =
+            |model: &Model, name, tensor| divided(model, name, tensor, &settings).check_start();
         assert!(matches!(
             on(&large, "a100-80g", 1),
             Err(MemoryError::Weights { .. })

@@ -5,7 +5,10 @@
 
 mod config_json;
 mod dtype;
+pub mod folder;
+mod known;
 mod layers;
+pub mod safetensors;
 mod weights;
 
 use std::sync::LazyLock;
@@ -14,7 +17,9 @@ use serde::{Deserialize, Serialize};
 
 pub use config_json::{Described, ModelError};
 pub use dtype::Dtype;
+pub use known::{KnownModel, LARGEST_CONFIG, SourceError, Weights};
 pub use layers::{Layers, Recurrent};
+pub use safetensors::SafetensorsError;
 pub use weights::{LayerBytes, Plain, Quantised};
 
 /// The shape of a decoder-only transformer.
@@ -36,7 +41,6 @@ pub struct Model {
     pub head_dim: u32,
     /// Width of a dense feed-forward layer.
     pub intermediate: u32,
-    /// Matrices of a feed-forward layer.
     #[serde(default)]
     pub feed_forward: FeedForward,
     pub vocabulary: u32,
@@ -66,7 +70,6 @@ pub struct Model {
     pub mix: Option<Layers>,
 }
 
-/// The matrices of a feed-forward layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeedForward {
@@ -94,8 +97,8 @@ pub struct Experts {
     pub dense_layers: u32,
 }
 
-/// Multi-head latent attention (DeepSeek-V2 and later): the cache holds one latent vector a
-/// token instead of keys and values.
+/// Multi-head latent attention (DeepSeek-V2 and later): the cache holds one latent vector
+/// per token instead of keys and values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mla {
@@ -126,6 +129,12 @@ static PRESETS: LazyLock<Vec<Model>> = LazyLock::new(|| {
 impl Model {
     pub fn presets() -> &'static [Model] {
         &PRESETS
+    }
+
+    /// The names of all presets, for messages.
+    pub fn preset_names() -> String {
+        let names: Vec<&str> = PRESETS.iter().map(|model| model.name.as_str()).collect();
+        names.join(", ")
     }
 
     /// A preset by its own name, by a Hugging Face repository or by the last part of a path

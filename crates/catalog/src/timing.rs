@@ -40,7 +40,7 @@ impl StepShape {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Launch {
+pub enum KernelLaunch {
     /// One by one, without compilation.
     Eager,
     /// By CUDA graphs for batches up to this many tokens, padded to a captured size; compiled
@@ -79,7 +79,7 @@ pub struct Terms {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepTime {
     timing: Timing,
-    launch: Launch,
+    launch: KernelLaunch,
     linear_per_token: f64,
     output_per_sequence: f64,
     attention_per_pair: f64,
@@ -111,12 +111,12 @@ impl StepTime {
         let half = device.flops(Dtype::Bf16) * tensor;
         let read = device.bandwidth() * tensor;
         let layers = f64::from(model.layers);
-        // Two all-reduces a layer; a ring moves 2(n−1)/n of the activations over each link.
+        // Two all-reduces per layer; a ring moves 2(n−1)/n of the activations over each link.
         let rounds = if tensor > 1.0 { 2.0 * layers } else { 0.0 };
         let hops = f64::from(parallel.pipeline.max(1) - 1);
         let moved = 2.0 * (tensor - 1.0) / tensor * f64::from(model.hidden) * 2.0;
         StepTime {
-            launch: Launch::Graphs(512),
+            launch: KernelLaunch::Graphs(512),
             linear_per_token: timing.linear * 2.0 * model.active_layer_parameters() / flops,
             output_per_sequence: timing.linear * 2.0 * model.output_parameters() / half,
             attention_per_pair: timing.attention * model.attention_flops_per_pair() / half,
@@ -139,7 +139,7 @@ impl StepTime {
     }
 
     /// With kernels launched in another way than by graphs up to 512 tokens.
-    pub fn launched(mut self, launch: Launch) -> StepTime {
+    pub fn launched(mut self, launch: KernelLaunch) -> StepTime {
         self.launch = launch;
         self
     }
@@ -165,9 +165,9 @@ impl StepTime {
     pub fn terms(&self, shape: &StepShape) -> Terms {
         let tokens = shape.prefill_tokens.saturating_add(shape.decode_tokens);
         let (padded, per_layer_us) = match self.launch {
-            Launch::Eager => (tokens, self.timing.eager_layer_us),
-            Launch::Graphs(most) if tokens <= most => (captured_size(tokens).min(most), 0.0),
-            Launch::Graphs(_) => (tokens, self.timing.launch_layer_us),
+            KernelLaunch::Eager => (tokens, self.timing.eager_layer_us),
+            KernelLaunch::Graphs(most) if tokens <= most => (captured_size(tokens).min(most), 0.0),
+            KernelLaunch::Graphs(_) => (tokens, self.timing.launch_layer_us),
         };
         let sequences = f64::from(shape.sequences);
         let weights = match &self.experts {
@@ -297,7 +297,7 @@ mod tests {
             [1, 3, 9, 256, 257, 500].map(captured_size),
             [1, 4, 16, 256, 272, 512]
         );
-        let time = step_time("qwen2-0.5b", "h100", 1).launched(Launch::Graphs(64));
+        let time = step_time("qwen2-0.5b", "h100", 1).launched(KernelLaunch::Graphs(64));
         assert_eq!(time.terms(&decode(57, 0)).linear, {
             let terms = time.terms(&decode(64, 0));
             terms.linear - 7.0 * time.output_per_sequence
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn enforce_eager_costs_most_where_steps_are_short() {
         let graphs = step_time("qwen2.5-7b", "h100", 1);
-        let eager = graphs.clone().launched(Launch::Eager);
+        let eager = graphs.clone().launched(KernelLaunch::Eager);
         let factor = |shape: &StepShape| eager.seconds(shape) / graphs.seconds(shape);
         assert!(factor(&decode(1, 512)) > 1.5);
         assert!(factor(&prefill(8192)) < 1.05);

@@ -7,6 +7,7 @@ use crate::launch::{EngineArguments, EngineFailure, Flags, LaunchedEngine, Launc
 use crate::measure::{Measured, Point, computed, device, measure, refold, simulate};
 use crate::progress::Progress;
 use anyhow::{Context, bail};
+use inferometer_catalog::engine::LaunchCommand;
 use inferometer_core::environment::{Health, StartedEngine};
 use inferometer_core::options::Options;
 use inferometer_core::scenario::{Connection, SimClock};
@@ -76,9 +77,13 @@ impl Servers {
             (false, _) => None,
             (true, Some(SimClock::Virtual)) => {
                 let device = device(connection.sim_device.as_deref())?;
-                Some(Launcher::of_computed(arguments, device)?)
+                let command = LaunchCommand::parse(&arguments.engine)?;
+                Some(Launcher::of_computed(command, arguments, device))
             }
-            (true, _) => Some(Launcher::new(arguments, flags, progress)?),
+            (true, _) => {
+                let command = LaunchCommand::parse(&arguments.engine)?;
+                Some(Launcher::new(command, arguments, flags, progress)?)
+            }
         };
         let told = arguments.engine_log.as_deref().map(told_by_log);
         Ok(Servers {

@@ -15,7 +15,7 @@ use inferometer_core::length::Distribution as Lengths;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_plan::calibrate::{Calibration, Doubtful, calibrate, requests};
 use inferometer_plan::device::Card;
-use inferometer_plan::model::KnownModel;
+use inferometer_plan::model;
 use inferometer_plan::observation::{Assumed, Load, Observation, Origin, Start, read_sources};
 use inferometer_plan::predict::{Figures, Metric, Subject, Work, simulate};
 use rand::{RngExt, SeedableRng};
@@ -67,7 +67,7 @@ fn ladders(count: u64, tally: &mut Tally) -> Result<(), Failed> {
 fn subject(model: &str, device: &str) -> Result<Subject, Failed> {
     let card: Card = device.parse()?;
     Ok(Subject {
-        model: KnownModel::find(model)?.model,
+        model: model::find(model)?.model,
         device: card.device,
         cards: 1,
         engine: EngineKind::Vllm,

@@ -1,8 +1,7 @@
 //! MindIE's configuration file, with flags in their places.
 
-use crate::flags::{Flag, name_for};
-use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::engine::mindie::Config;
+use inferometer_catalog::engine::{EngineKind, name_for};
 use serde_json::Value;
 
 /// NPU_MEMORY_FRACTION where nothing is said.
@@ -15,7 +14,10 @@ pub(crate) struct Configured {
 }
 
 /// A file for one model with the flags in it; `Err` says which flag makes no sense.
-pub(crate) fn configured(mut config: Config, flags: &[Flag]) -> Result<Configured, String> {
+pub(crate) fn configured<'a>(
+    mut config: Config,
+    flags: impl Iterator<Item = (&'a str, Option<&'a str>)>,
+) -> Result<Configured, String> {
     let model = config.backend.deploy.models.first_mut();
     model.expect("the default has one model").world_size = 1;
     let bad = |error: serde_json::Error| error.to_string();
@@ -23,7 +25,7 @@ pub(crate) fn configured(mut config: Config, flags: &[Flag]) -> Result<Configure
     let mut fraction = FRACTION;
     for (name, given) in flags {
         let name = name_for(EngineKind::Mindie, name);
-        let given = given.as_deref().unwrap_or("true");
+        let given = given.unwrap_or("true");
         if name == "NPU_MEMORY_FRACTION" {
             let read = given.parse::<f64>().ok();
             fraction = read

@@ -1,12 +1,12 @@
 //! A prediction: a run of the simulated engine in virtual time.
 
-use crate::flags::{Flag, command, name_for};
+use crate::flags::{Flag, command};
 use crate::mindie::{Configured, configured};
 use crate::observation::{Load, Start};
 use inferometer_catalog::device::{Device, Kind};
 use inferometer_catalog::engine::mindie::Config;
-use inferometer_catalog::engine::{EngineKind, ResolvedFlags, Version};
-use inferometer_catalog::model::Model;
+use inferometer_catalog::engine::{EngineKind, ResolvedFlags, Version, name_for};
+use inferometer_catalog::model::{KnownModel, Model};
 use inferometer_catalog::timing::Timing;
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_sim::engine::virtual_time::{
@@ -43,11 +43,12 @@ impl Subject {
             timing: Some(timing.clone()),
             stamp: String::new(),
         };
+        let model = KnownModel::of_shape(self.model.clone());
         match self.engine {
-            EngineKind::Mindie => self.mindie(flags, &host),
+            EngineKind::Mindie => self.mindie(flags, &model, &host),
             _ => {
                 let command = command(self.engine, &self.model.name, flags)?;
-                Launch::of_model(&command, &self.model, &host)
+                Launch::of_model(&command, &model, &host)
             }
         }
     }
@@ -78,13 +79,20 @@ impl Subject {
         Ok(all)
     }
 
-    fn mindie(&self, flags: &[Flag], host: &Host) -> Result<Launch, LaunchError> {
+    fn mindie(
+        &self,
+        flags: &[Flag],
+        model: &KnownModel,
+        host: &Host,
+    ) -> Result<Launch, LaunchError> {
         if host.device.kind != Kind::Ascend {
             return Err(LaunchError::Config(format!(
-                "mindie runs on Ascend cards, and {} is none; choose 910b3 or 910b4, or kind=ascend",
+                "mindie runs on Ascend cards, and {} is not one; choose 910b3 or 910b4, or kind=ascend",
                 host.device.name
             )));
         }
+        let flags = flags.iter();
+        let flags = flags.map(|(name, value)| (name.as_str(), value.as_deref()));
         let Configured { config, fraction } = configured(Config::default(), flags)
             .map_err(|reason| LaunchError::Config(format!("mindie: {reason}")))?;
         let version = self.version.unwrap_or(self.engine.newest());
@@ -92,7 +100,7 @@ impl Subject {
             gpu_memory_utilization: fraction,
             ..config.resolved(version)
         };
-        Launch::of_mindie_model(&config, &resolved, &self.model, host)
+        Launch::of_mindie_model(&config, &resolved, model, host)
     }
 }
 

@@ -4,7 +4,7 @@
 use divan::{Bencher, counter::ItemsCount};
 use inferometer_catalog::{
     device::{Device, Parallel},
-    memory::VllmMemory,
+    memory::MemorySettings,
     model::Model,
     timing::Timing,
 };
@@ -25,7 +25,7 @@ fn config() -> EngineConfig {
         &Parallel::default(),
         &Timing::shipped(device),
         VllmPolicy::default(),
-        &VllmMemory::default(),
+        &MemorySettings::default(),
     );
     config.expect("it fits")
 }

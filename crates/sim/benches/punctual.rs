@@ -18,7 +18,7 @@ use std::{
 use inferometer_catalog::{
     device::{Device, Parallel},
     engine::metric::read,
-    memory::VllmMemory,
+    memory::MemorySettings,
     model::Model,
     timing::{ApiCost, Timing},
 };
@@ -110,9 +110,9 @@ fn engine(model: &str, device: &str, chunk_us: f64) -> Result<EngineConfig, Box<
         max_num_batched_tokens: 16_384,
         ..VllmPolicy::default()
     };
-    let memory = VllmMemory {
+    let memory = MemorySettings {
         max_model_len: 2048,
-        ..VllmMemory::default()
+        ..MemorySettings::default()
     };
     let timing = Timing::shipped(device);
     let mut config = EngineConfig::vllm(

@@ -9,18 +9,18 @@ use std::{
 };
 
 use inferometer_catalog::{
-    device::{Device, Kind, Parallel},
+    device::{Device, Parallel},
     engine::{
-        DeviceClass, DeviceKind, EngineKind, Fact, LaunchCommand, ModelLimits, Refusal,
-        ResolvedFlags, Value, Version, log, mindie, resolve, write_line,
+        DeviceClass, EngineKind, Fact, LaunchCommand, ModelLimits, Refusal, ResolvedFlags, Rule,
+        Version, log, mindie, resolve, write_line,
     },
-    memory::{self, Activations, GIB, MemoryError, MindieMemory, Reserve, Sampler, VllmMemory},
-    model::{Dtype, Model},
-    timing::{Launch as Launching, StepTime, Timing},
+    memory::{self, Division, GIB, MemoryError},
+    model::{KnownModel, Model, SourceError},
+    timing::{KernelLaunch, StepTime, Timing},
 };
 
 use crate::engine::{
-    EngineConfig, Headroom, MindiePolicy, Order, Policy, SglangPolicy, Speculation, VllmPolicy,
+    EngineConfig, MindiePolicy, Order, Policy, SglangPolicy, Speculation, VllmPolicy,
 };
 use crate::{drive::Death, reply::ENGINE_DEAD, tokenizer};
 use start_log::StartLog;
@@ -74,83 +74,45 @@ pub enum LaunchError {
     /// The file cannot be understood.
     #[error("{0}")]
     Config(String),
-    /// Nothing is known of the model.
-    #[error(
-        "nothing is known of the model '{name}'; give a folder with a config.json, or one of: {known}"
-    )]
-    UnknownModel { name: String, known: String },
-    /// The model's own file is of no use.
-    #[error("{path}: {why}")]
-    BadModel {
-        path: String,
-        /// What is wrong with it.
-        why: String,
-    },
+    #[error(transparent)]
+    Model(#[from] SourceError),
 }
 
-/// The model of a name: a preset, a repository that is one, or a folder with a `config.json`.
-pub fn model(name: &str) -> Result<Model, LaunchError> {
-    let folder = Path::new(name);
-    let file = if folder.is_dir() {
-        folder.join("config.json")
-    } else {
-        folder.to_owned()
-    };
-    if file.is_file() {
-        let bad = |why: String| LaunchError::BadModel {
-            path: file.display().to_string(),
-            why,
-        };
-        let text = std::fs::read_to_string(&file).map_err(|error| bad(error.to_string()))?;
-        return Model::from_config_json(name, &text).map_err(|error| bad(error.to_string()));
-    }
-    Model::named(name).ok_or_else(|| LaunchError::UnknownModel {
-        name: name.to_owned(),
-        known: names(Model::presets().iter().map(|model| model.name.as_str())),
-    })
-}
-
-pub fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.collect::<Vec<_>>().join(", ")
+/// The model that a command names, or the usual one.
+pub fn model(command: &LaunchCommand) -> Result<KnownModel, LaunchError> {
+    Ok(KnownModel::find(
+        command.model.as_deref().unwrap_or(USUAL_MODEL),
+    )?)
 }
 
 impl Launch {
-    /// Starts what a command line says.
-    pub fn of_command(words: &[String], host: &Host) -> Result<Launch, LaunchError> {
-        let command = LaunchCommand::parse(words)?;
-        let model = model(command.model.as_deref().unwrap_or(USUAL_MODEL))?;
-        Launch::of_model(&command, &model, host)
+    /// vLLM with its defaults.
+    pub fn of_defaults(model: Option<&str>, host: &Host) -> Result<Launch, LaunchError> {
+        let words = ["vllm", "serve", model.unwrap_or(USUAL_MODEL)];
+        Launch::of_command(&LaunchCommand::parse(&words)?, host)
     }
 
-    /// Starts what a command line says, with a model whose shape is known already.
+    /// Starts what a command line says.
+    pub fn of_command(command: &LaunchCommand, host: &Host) -> Result<Launch, LaunchError> {
+        Launch::of_model(command, &model(command)?, host)
+    }
+
+    /// Starts what a command line says, with a model that is known already.
     pub fn of_model(
         command: &LaunchCommand,
-        model: &Model,
+        model: &KnownModel,
         host: &Host,
     ) -> Result<Launch, LaunchError> {
-        // An image says which version it holds.
-        let tag = (command.container.as_ref()).and_then(|container| container.tag.as_deref());
-        let version = host
-            .version
-            .or_else(|| tag?.parse().ok())
-            .unwrap_or(command.engine.newest());
-        let class = DeviceClass {
-            kind: match host.device.kind {
-                Kind::Cuda => DeviceKind::Gpu,
-                Kind::Ascend => DeviceKind::Npu,
-            },
-            name: host.device.title.clone(),
-            memory_gib: host.device.memory_bytes() / GIB,
-            count: host.cards,
-        };
-        let limits = ModelLimits {
-            max_position: u64::from(model.max_position),
-            heads: model.heads,
-            multimodal: false,
-        };
-        let flags = resolve(command, version, &class, &limits)
+        let version = command.version(host.version);
+        let class = DeviceClass::of(&host.device, host.cards);
+        let flags = resolve(command, version, &class, &ModelLimits::of(&model.model))
             .map_err(|refusal| LaunchError::Refused(Box::new(refusal)))?;
-        Launch::of_flags(&flags, model, host)
+        match command.engine {
+            EngineKind::Mindie => {
+                Launch::of_mindie_model(&mindie::Config::default(), &flags, model, host)
+            }
+            _ => Launch::of_flags(&flags, model, host),
+        }
     }
 
     /// Starts MindIE as its `config.json` says. The weights' path names the model.
@@ -159,56 +121,38 @@ impl Launch {
             .map_err(|error| LaunchError::Config(format!("the MindIE configuration: {error}")))?;
         let version = host.version.unwrap_or(EngineKind::Mindie.newest());
         let flags = config.resolved(version);
-        let named = match Path::new(&flags.model).is_dir() {
-            true => flags.model.as_str(),
+        let named = if Path::new(&flags.model).is_dir() {
+            flags.model.as_str()
+        } else {
             // A path of another machine: its last part, or the model's name, may be known.
-            false => [flags.model.as_str(), flags.served_names[0].as_str()]
+            [flags.model.as_str(), flags.served_names[0].as_str()]
                 .into_iter()
                 .find(|name| Model::named(name).is_some())
-                .unwrap_or(&flags.model),
+                .unwrap_or(&flags.model)
         };
-        Launch::of_mindie_model(&config, &flags, &model(named)?, host)
+        Launch::of_mindie_model(&config, &flags, &KnownModel::find(named)?, host)
     }
 
-    /// Starts MindIE with a model whose shape is known already. The flags are the file's,
-    /// with the share of memory that the environment may set.
+    /// Starts MindIE with a model that is known already. The flags are the file's, with the
+    /// share of memory that the environment may set.
     pub fn of_mindie_model(
         config: &mindie::Config,
         flags: &ResolvedFlags,
-        model: &Model,
+        model: &KnownModel,
         host: &Host,
     ) -> Result<Launch, LaunchError> {
         if let Some(refusal) = config.refusals().into_iter().next() {
             return Err(LaunchError::Refused(Box::new(refusal)));
         }
-        let cards = flags.tensor_parallel;
-        let size = u32_of(flags.block_size);
-        let memory = MindieMemory {
-            card: host.device.memory_bytes() / GIB,
-            weights: model.weight_bytes() / GIB,
-            cards,
-            run_time: 2.0,
-            system: memory::ASCEND_SYSTEM / GIB,
-            fraction: flags.gpu_memory_utilization,
-        };
-        let gib = match flags.kv_cache_memory_bytes {
-            Some(bytes) => bytes as f64 / GIB,
-            None => memory.automatic(),
-        };
-        let left = memory.left(gib);
-        if left < 0.0 {
-            let error = MemoryError::Cache {
-                cache: gib,
-                weights: memory.weights / f64::from(cards.max(1)),
-                total: memory.card,
-            };
-            let line = write_line(EngineKind::Mindie, flags.version, &Fact::DeviceOutOfMemory);
-            return Err(LaunchError::Memory(error, line.into_iter().collect()));
-        }
-        let blocks = memory::mindie_blocks(model, cards, size, gib, model.dtype.cache());
-        if blocks == 0 {
-            let error = MemoryError::NoCache { kv: gib };
-            return Err(LaunchError::Memory(error, Vec::new()));
+        let division = divide(flags, model, host)?;
+        match division.check_start() {
+            // Whether it refuses a cache that holds less than its longest request is not known.
+            Ok(()) | Err(MemoryError::TooLong { .. }) => {}
+            Err(error) => {
+                let line = write_line(EngineKind::Mindie, flags.version, &Fact::DeviceOutOfMemory);
+                let line = line.filter(|_| !matches!(error, MemoryError::NoCache { .. }));
+                return Err(LaunchError::Memory(error, line.into_iter().collect()));
+            }
         }
         let schedule = &config.backend.schedule;
         let policy = MindiePolicy {
@@ -221,88 +165,34 @@ impl Launch {
             prefill_time_ms: schedule.prefill_time_ms_per_req as f64,
             decode_time_ms: schedule.decode_time_ms_per_req as f64,
         };
-        let parallel = Parallel {
-            tensor: cards,
-            pipeline: 1,
-        };
-        let time = StepTime::new(model, &host.device, &parallel, &host.timing());
-        let longest = u32_of(flags.max_model_len);
-        let policy = Policy::Mindie(policy);
-        let config = EngineConfig {
-            headroom: Some(Headroom {
-                bytes: left * GIB,
-                activations: Activations::new(model, &parallel),
-            }),
-            ..EngineConfig::new(policy, time, (blocks, size), longest)
-        };
+        let time = step_time(flags, &division, host);
+        let config = EngineConfig::divided(Policy::Mindie(policy), time, &division);
         let ready = write_line(EngineKind::Mindie, flags.version, &Fact::Ready);
         let log = ready.map(|line| (Duration::from_secs(60), line));
         Ok(Launch::new(flags, config, log.into_iter().collect()))
     }
 
-    fn of_flags(flags: &ResolvedFlags, model: &Model, host: &Host) -> Result<Launch, LaunchError> {
-        let parallel = Parallel {
-            tensor: flags.tensor_parallel.max(1),
-            pipeline: flags.pipeline_parallel.max(1),
-        };
-        let model = in_format(model, flags);
-        let policy = VllmPolicy {
-            max_num_batched_tokens: u32_of(flags.max_num_batched_tokens),
-            max_num_seqs: u32_of(flags.max_num_seqs),
-            chunked_prefill: flags.chunked_prefill,
-            long_prefill_token_threshold: u32_of(flags.long_prefill_token_threshold),
-            async_scheduling: flags.async_scheduling,
-            order: match flags.policy {
-                inferometer_catalog::engine::Policy::Priority => Order::Priority,
-                _ => Order::Arrival,
-            },
-        };
-        let settings = VllmMemory {
-            utilization: flags.gpu_memory_utilization,
-            max_num_batched_tokens: policy.max_num_batched_tokens,
-            max_num_seqs: policy.max_num_seqs,
-            max_model_len: u32_of(flags.max_model_len),
-            block_size: u32_of(flags.block_size).max(1),
-            kv_dtype: Dtype::named(&flags.kv_cache_dtype).unwrap_or(model.dtype.cache()),
-            enforce_eager: flags.enforce_eager,
-            blocks_override: flags.num_gpu_blocks_override,
-            reserve: match flags.engine {
-                EngineKind::Sglang => Reserve::Remainder,
-                _ => Reserve::Profiled,
-            },
-            sampler: match flags.engine {
-                EngineKind::Vllm => Sampler::of_vllm(flags.version),
-                _ => Sampler::default(),
-            },
-        };
-        let told = StartLog::new(flags, &model, &parallel, &host.stamp);
-        let mut settings = settings;
-        if let Some(bytes) = flags.kv_cache_memory_bytes {
-            let token = model.kv_bytes_per_token(parallel.tensor, settings.kv_dtype);
-            let block = token * f64::from(settings.block_size);
-            settings.blocks_override = Some((bytes as f64 / block) as u64);
-        }
-        let budget = memory::vllm(&model, &host.device, &parallel, &settings)
+    fn of_flags(
+        flags: &ResolvedFlags,
+        model: &KnownModel,
+        host: &Host,
+    ) -> Result<Launch, LaunchError> {
+        let division = divide(flags, model, host)?;
+        let told = StartLog::new(flags, &division, &host.stamp);
+        division
+            .check_start()
             .map_err(|error| LaunchError::Memory(error.clone(), told.given_up(&error)))?;
-        let mut config = EngineConfig::vllm(
-            &model,
-            &host.device,
-            &parallel,
-            &host.timing(),
-            policy,
-            &settings,
-        )
-        .map_err(|error| LaunchError::Memory(error.clone(), told.given_up(&error)))?;
-        if !flags.enforce_eager {
-            let largest = u32_of(flags.max_graph_batch);
-            config.step_time = config.step_time.launched(match largest {
-                0 => Launching::Eager,
-                size => Launching::Graphs(size),
+        let policy = match flags.engine {
+            EngineKind::Sglang => Policy::Sglang(sglang(flags)),
+            _ => Policy::Vllm(vllm(flags)),
+        };
+        let time = step_time(flags, &division, host)
+            .kv_dtype(division.layout.dtype)
+            .launched(match u32_of(flags.max_graph_batch) {
+                0 => KernelLaunch::Eager,
+                size => KernelLaunch::Graphs(size),
             });
-        }
-        if flags.engine == EngineKind::Sglang {
-            config.policy = Policy::Sglang(sglang(flags));
-        }
+        let mut config = EngineConfig::divided(policy, time, &division);
         config.replicas = flags.data_parallel.max(1);
         config.prefix_caching = flags.prefix_caching;
         config.stream_interval = u32_of(flags.stream_interval).max(1);
@@ -315,7 +205,7 @@ impl Launch {
                 _ => 0.05,
             },
         });
-        Ok(Launch::new(flags, config, told.started(&budget)))
+        Ok(Launch::new(flags, config, told.started(&division)))
     }
 
     /// What the engine says when it dies, and the status with which its process ends.
@@ -367,18 +257,55 @@ impl Launch {
     }
 }
 
+/// The division of each card, or a refusal where nobody knows what the flags ask for.
+fn divide(flags: &ResolvedFlags, model: &KnownModel, host: &Host) -> Result<Division, LaunchError> {
+    memory::divide(flags, model, &host.device).map_err(|unknown| {
+        let message = unknown.to_string();
+        LaunchError::Refused(Box::new(Refusal {
+            rule: Rule::BadValue,
+            flag: "quantization".to_owned(),
+            printed: format!("ValueError: {message}"),
+            message,
+            exit_code: 1,
+        }))
+    })
+}
+
+fn step_time(flags: &ResolvedFlags, division: &Division, host: &Host) -> StepTime {
+    let parallel = Parallel {
+        tensor: flags.tensor_parallel.max(1),
+        pipeline: flags.pipeline_parallel.max(1),
+    };
+    StepTime::new(&division.model, &host.device, &parallel, &host.timing())
+}
+
+fn order(flags: &ResolvedFlags) -> Order {
+    match flags.policy {
+        inferometer_catalog::engine::Policy::Priority => Order::Priority,
+        _ => Order::Arrival,
+    }
+}
+
+fn vllm(flags: &ResolvedFlags) -> VllmPolicy {
+    VllmPolicy {
+        max_num_batched_tokens: u32_of(flags.max_num_batched_tokens),
+        max_num_seqs: u32_of(flags.max_num_seqs),
+        chunked_prefill: flags.chunked_prefill,
+        long_prefill_token_threshold: u32_of(flags.long_prefill_token_threshold),
+        async_scheduling: flags.async_scheduling,
+        order: order(flags),
+    }
+}
+
 fn sglang(flags: &ResolvedFlags) -> SglangPolicy {
     let budget = u32_of(flags.max_num_batched_tokens);
     SglangPolicy {
         chunked_prefill_size: flags.chunked_prefill.then_some(budget),
         max_prefill_tokens: budget,
         max_running_requests: u32_of(flags.max_num_seqs),
-        mixed_chunk: flags.get("enable-mixed-chunk") == Some(&Value::Bool(true)),
+        mixed_chunk: flags.is_on("enable-mixed-chunk"),
         overlap: flags.async_scheduling,
-        order: match flags.policy {
-            inferometer_catalog::engine::Policy::Priority => Order::Priority,
-            _ => Order::Arrival,
-        },
+        order: order(flags),
     }
 }
 
@@ -404,20 +331,6 @@ impl Host {
         self.timing
             .clone()
             .unwrap_or_else(|| Timing::shipped(&self.device))
-    }
-}
-
-/// The model in the format that the flags ask for.
-fn in_format(model: &Model, flags: &ResolvedFlags) -> Model {
-    let asked = match &flags.quantization {
-        Some(method) => Dtype::named(method),
-        // Quantised weights stay so, whatever they are computed in.
-        None if model.is_quantised() => None,
-        None => Dtype::named(&flags.dtype).or(Some(model.dtype.by_default())),
-    };
-    match asked.filter(|&dtype| dtype != model.dtype) {
-        Some(dtype) => model.stored_as(dtype),
-        None => model.clone(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use inferometer_campaign::capacity::{Answer, Next, Search, Seen, Settings, Step, Target};
 use inferometer_catalog::{
     device::{Device, Parallel},
-    memory::VllmMemory,
+    memory::MemorySettings,
     model::Model,
     timing::Timing,
 };
@@ -55,7 +55,7 @@ impl EngineServer {
             &Parallel::default(),
             &Timing::shipped(device),
             VllmPolicy::default(),
-            &VllmMemory::default(),
+            &MemorySettings::default(),
         );
         EngineServer {
             config: config.expect("it fits"),

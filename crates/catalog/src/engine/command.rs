@@ -2,7 +2,7 @@
 
 use super::flag::{self, Lookup};
 use super::words::{self, SplitError};
-use super::{EngineKind, Kind, value};
+use super::{EngineKind, Kind, Version, value};
 
 mod program;
 
@@ -32,7 +32,7 @@ impl GivenFlag {
         self.values.first().map(String::as_str)
     }
 
-    /// The words that give it again.
+    /// The words to type it again.
     pub fn words(&self) -> Vec<String> {
         if let ([value], true) = (self.values.as_slice(), self.joined) {
             return vec![format!("{}={value}", self.spelled)];
@@ -51,7 +51,7 @@ pub struct Stray {
     pub after: usize,
 }
 
-/// What `docker run` said in front of the engine's arguments.
+/// The options of `docker run` in front of the engine's arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Container {
     /// The image, without its tag.
@@ -60,11 +60,10 @@ pub struct Container {
     pub tag: Option<String>,
     /// Ports as (on the host, in the container).
     pub published: Vec<(u16, u16)>,
-    /// `--name`.
     pub name: Option<String>,
 }
 
-/// A launch command, taken apart.
+/// A launch command, taken apart. It is parsed once and passed on in this form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchCommand {
     pub engine: EngineKind,
@@ -193,6 +192,12 @@ impl LaunchCommand {
         }
     }
 
+    /// The version that it starts: as given, else as its image says, else the newest known.
+    pub fn version(&self, given: Option<Version>) -> Version {
+        let tag = || self.container.as_ref()?.tag.as_deref()?.parse().ok();
+        given.or_else(tag).unwrap_or(self.engine.newest())
+    }
+
     fn stray(&mut self, word: &str) {
         let after = self.flags.len();
         self.extra.push(Stray {
@@ -262,9 +267,9 @@ impl LaunchCommand {
             .find(|flag| flag.name == name)
             .map(|f| f.kind);
         let is_switch = kind.is_some_and(|kind| !kind.takes_value());
-        let said = value.filter(|_| is_switch).and_then(value::switch);
-        let off = said == Some(false);
-        let word = value.filter(|_| said.is_none()).map(str::to_owned);
+        let switched = value.filter(|_| is_switch).and_then(value::switch);
+        let off = switched == Some(false);
+        let word = value.filter(|_| switched.is_none()).map(str::to_owned);
         let given = GivenFlag {
             name: name.to_owned(),
             key: None,
@@ -294,6 +299,15 @@ impl LaunchCommand {
         for stray in &mut self.extra {
             stray.after = stray.after.min(most);
         }
+    }
+
+    /// The command with `port` in place of every `{port}`.
+    pub fn with_port(mut self, port: u16) -> Self {
+        let port = port.to_string();
+        for value in self.flags.iter_mut().flat_map(|given| &mut given.values) {
+            *value = value.replace("{port}", &port);
+        }
+        self
     }
 
     /// The port that a client on this host must use when the engine listens on `port`.

@@ -3,6 +3,9 @@
 use serde::Serialize;
 
 use super::Version;
+use crate::device::{Device, Kind};
+use crate::memory::GIB;
+use crate::model::Model;
 
 /// What kind of device runs the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -24,6 +27,21 @@ pub struct DeviceClass {
     pub count: u32,
 }
 
+impl DeviceClass {
+    /// A host with `count` of these cards.
+    pub fn of(device: &Device, count: u32) -> DeviceClass {
+        DeviceClass {
+            kind: match device.kind {
+                Kind::Cuda => DeviceKind::Gpu,
+                Kind::Ascend => DeviceKind::Npu,
+            },
+            name: device.title.clone(),
+            memory_gib: device.memory_bytes() / GIB,
+            count,
+        }
+    }
+}
+
 /// What refusals need to know of the model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ModelLimits {
@@ -32,6 +50,17 @@ pub struct ModelLimits {
     pub heads: u32,
     /// Does it take pictures or sound too?
     pub multimodal: bool,
+}
+
+impl ModelLimits {
+    /// Those of a model of which only the text part is known.
+    pub fn of(model: &Model) -> ModelLimits {
+        ModelLimits {
+            max_position: u64::from(model.max_position),
+            heads: model.heads,
+            multimodal: false,
+        }
+    }
 }
 
 /// In which role vLLM runs: its defaults differ.
@@ -108,7 +137,7 @@ pub fn vllm_batch_defaults(
     }
 }
 
-/// Is chunked prefill on without a word of the user?
+/// Is chunked prefill on by default?
 ///
 /// Always since 0.8; before that only above 32k of context on a GPU (0.5.4 to 0.7, source).
 pub fn vllm_chunked_by_default(
@@ -126,7 +155,7 @@ pub fn vllm_chunked_by_default(
         && !multimodal
 }
 
-/// Is prefix caching on without a word of the user? Since 0.8 (source).
+/// Is prefix caching on by default? Since 0.8 (source).
 pub fn vllm_prefix_caching_by_default(version: Version) -> bool {
     version >= Version::new(0, 8, 0)
 }
@@ -175,7 +204,7 @@ pub fn sglang_defaults(
     } else {
         chunk_tokens.max(2048)
     };
-    // MiB kept back: constants, activations by token, large groups, graphs (about 2 MiB a batch).
+    // MiB kept back: constants, activations by token, large groups, graphs (about 2 MiB per sequence of the batch).
     let mut reserved = 512.0
         + active as f64 * 1.5
         + (tp.saturating_mul(pp)) as f64 / 8.0 * 1024.0

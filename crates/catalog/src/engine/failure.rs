@@ -9,7 +9,6 @@ use super::log::{Fact, read_line};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureClass {
-    /// The engine refused its flags.
     IllegalFlags,
     /// Somebody else held the device's memory at the start.
     MemoryTakenAtStart,
@@ -24,7 +23,6 @@ pub enum FailureClass {
     PortTaken,
     /// The program was not found, or may not be run.
     MissingBinary,
-    /// The model was not found.
     MissingModel,
     /// It ended by itself, for another reason.
     Crash,

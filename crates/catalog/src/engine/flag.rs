@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::{EngineKind, Kind, Value, Version, value};
 
 mod lookup;
+mod names;
 
 pub use lookup::{Lookup, lookup, nearest, nearest_names};
+pub use names::name_for;
 
 /// What a changed value costs at the next start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]

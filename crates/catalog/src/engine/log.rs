@@ -7,8 +7,8 @@ use super::failure::FailureClass;
 use super::{EngineKind, Version};
 
 mod pattern;
+mod slots;
 mod table;
-mod told;
 
 use table::{LINES, Line, Name};
 
@@ -86,9 +86,9 @@ pub enum Fact {
     Ready,
     /// The periodic line of vLLM.
     Load {
-        /// Prompt tokens a second.
+        /// Prompt tokens per second.
         prompt_rate: f64,
-        /// Generated tokens a second.
+        /// Generated tokens per second.
         generation_rate: f64,
         running: u64,
         waiting: u64,
@@ -166,7 +166,7 @@ pub fn read_line(engine: EngineKind, line: &str) -> Option<Fact> {
         .filter(|known| known.name != Name::Refused || !is_of_compiler(line))
         .find_map(|known| {
             let slots = pattern::read(known.text, line)?;
-            told::fact(known.name, &slots)
+            slots::fact(known.name, &slots)
         })
 }
 
@@ -182,7 +182,7 @@ fn is_of_compiler(line: &str) -> bool {
 /// Writes the line by which this version of an engine tells a fact, without time and process;
 /// `None` where it says nothing of the kind.
 pub fn write_line(engine: EngineKind, version: Version, fact: &Fact) -> Option<String> {
-    let (name, slots) = told::slots(fact);
+    let (name, slots) = slots::slots(fact);
     let line = line_of(engine, version, name)?;
     pattern::write(line.text, &slots)
 }
@@ -206,7 +206,7 @@ fn line_of(engine: EngineKind, version: Version, name: Name) -> Option<&'static 
 /// `stamp` is `month-day hour:minute:second`. Lines of its web server have only
 /// `INFO:     ` in front (run: 0.32; the older form without process is of 0.6).
 pub fn vllm_prefix(version: Version, process: &str, pid: u32, stamp: &str, fact: &Fact) -> String {
-    let (name, _) = told::slots(fact);
+    let (name, _) = slots::slots(fact);
     let Some(line) = line_of(EngineKind::Vllm, version, name) else {
         return String::new();
     };

@@ -61,7 +61,6 @@ pub enum MetricKind {
     Histogram,
 }
 
-/// One metric of an engine.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {

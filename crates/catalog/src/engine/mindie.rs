@@ -176,7 +176,7 @@ impl Default for Schedule {
     }
 }
 
-/// Why a file is no configuration.
+/// Why a file is not a configuration of MindIE.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// Not JSON, or a value of the wrong type.

@@ -15,7 +15,6 @@ pub enum Rule {
     UnknownFlag,
     /// The beginning of several flags.
     AmbiguousFlag,
-    /// A flag without its value.
     MissingValue,
     /// A value that cannot be read, or is not among the choices.
     BadValue,
@@ -33,7 +32,7 @@ pub enum Rule {
     HeadsNotDivisible,
     /// More devices asked for than there are.
     TooManyDevices,
-    /// A prompt chunk that is no whole number of KV pages.
+    /// A prompt chunk that is not a whole number of KV pages.
     ChunkNotOfPages,
     /// Cached values in a format that needs fused attention, which is off.
     QuantizedWithoutFlash,
@@ -70,7 +69,7 @@ impl Refusal {
     }
 }
 
-/// How a refusal is dressed.
+/// Where a refusal is printed, which decides how it reads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Voice {
     pub engine: EngineKind,
@@ -114,7 +113,7 @@ impl Voice {
         }
     }
 
-    /// argparse's error about words that nobody took: status 2.
+    /// argparse's error about words that no argument takes: status 2.
     pub fn unrecognized(self, flag: &str, words: &[String]) -> Refusal {
         if self.engine == EngineKind::LlamaServer {
             let message = format!("error: invalid argument: {}", words.join(" "));

@@ -6,7 +6,6 @@ use super::refusal::{Refusal, Rule};
 use super::resolve::{block_unit, resolve};
 use super::{Kind, Version, flag, value};
 
-/// One thing that was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub flag: String,
@@ -168,8 +167,8 @@ fn mend_unknown(command: &mut LaunchCommand, version: Version) -> Option<(String
     }
     let switched = command.flags.iter().find_map(|given| {
         let known = flag::flag(engine, version, &given.name)?;
-        let said = value::boolean(given.value()?)?;
-        (!known.kind.takes_value()).then(|| (given.name.clone(), said == given.on, known.kind))
+        let word = value::boolean(given.value()?)?;
+        (!known.kind.takes_value()).then(|| (given.name.clone(), word == given.on, known.kind))
     });
     if let Some((name, on, kind)) = switched {
         if kind == Kind::Enable && !on {

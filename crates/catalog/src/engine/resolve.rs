@@ -51,7 +51,6 @@ pub struct ResolvedFlags {
     /// Keys that clients must present; empty for none.
     #[serde(skip)]
     pub api_keys: Vec<String>,
-    /// Seed of the random numbers.
     pub seed: i64,
     pub max_model_len: u64,
     pub max_num_seqs: u64,
@@ -103,13 +102,13 @@ pub struct ResolvedFlags {
 }
 
 impl ResolvedFlags {
-    /// A value that was given.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.given.get(name)
     }
 
-    pub fn world_size(&self) -> u64 {
-        u64::from(self.tensor_parallel) * u64::from(self.pipeline_parallel)
+    /// Was this switch given, and not switched off?
+    pub fn is_on(&self, name: &str) -> bool {
+        self.get(name) == Some(&Value::Bool(true))
     }
 }
 

@@ -24,7 +24,6 @@ pub enum Kind {
     OptionalFloat,
     Text,
     OptionalText,
-    /// JSON.
     Json,
     /// JSON whose errors are worded as for optional values.
     ParsedJson,
@@ -54,7 +53,6 @@ impl Kind {
     }
 }
 
-/// A value that was read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -66,12 +64,10 @@ pub enum Value {
     Float(f64),
     Text(String),
     List(Vec<String>),
-    /// JSON.
     Json(serde_json::Value),
 }
 
 impl Value {
-    /// The number, where it is one.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Int(number) => Some(*number as f64),

@@ -1,39 +1,56 @@
 //! MindIE's division of a card, by its manual.
 
-use super::GIB;
-use crate::model::{Dtype, Model};
+use super::{ASCEND_SYSTEM, Division, GIB, KvLayout};
+use crate::device::Device;
+use crate::engine::ResolvedFlags;
+use crate::model::{KnownModel, Weights};
 
-/// MindIE's division of a card.
+/// Run-time variables and post-processing, GiB per card.
+const RUN_TIME: f64 = 2.0;
+
+/// The sizes from which MindIE's manual computes `npuMemSize`, in GiB.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MindieMemory {
-    /// Memory of a card, GB.
+    /// Memory of a card.
     pub card: f64,
-    /// Weights on all cards together, GB.
+    /// Weights on all cards together.
     pub weights: f64,
     pub cards: u32,
-    /// Run-time variables and post-processing, GB a card.
+    /// Run-time variables and post-processing, per card.
     pub run_time: f64,
-    /// What the system holds at rest, GB a card.
+    /// What the system holds at rest, per card.
     pub system: f64,
+    /// `NPU_MEMORY_FRACTION`.
     pub fraction: f64,
 }
 
 impl MindieMemory {
-    /// The automatic npuMemSize (−1), GB: the fraction of the card less all that is not cache.
-    pub fn automatic(&self) -> f64 {
-        (self.card * self.fraction - self.other()).max(0.0)
+    pub fn new(weights: Weights, cards: u32, device: &Device, fraction: f64) -> MindieMemory {
+        MindieMemory {
+            card: device.memory_bytes() / GIB,
+            weights: weights.bytes() / GIB,
+            cards,
+            run_time: RUN_TIME,
+            system: ASCEND_SYSTEM / GIB,
+            fraction,
+        }
     }
 
-    /// npuMemSize as older manuals compute it, whole GB: the fraction of what is left.
+    /// The automatic npuMemSize (−1): the fraction of the card less all that is not cache.
+    pub fn automatic(&self) -> f64 {
+        self.rest().max(0.0)
+    }
+
+    /// The same where it may be negative, which says how much is lacking.
+    fn rest(&self) -> f64 {
+        self.card * self.fraction - self.other()
+    }
+
+    /// npuMemSize as older manuals compute it, whole GiB: the fraction of what is left.
     pub fn by_hand(&self) -> f64 {
         ((self.card - self.other()) * self.fraction)
             .floor()
             .max(0.0)
-    }
-
-    /// What a cache of `npu_mem` leaves of a card for the run, GB; negative where it does not fit.
-    pub fn left(&self, npu_mem: f64) -> f64 {
-        self.card - self.other() + self.run_time - npu_mem
     }
 
     fn other(&self) -> f64 {
@@ -41,16 +58,37 @@ impl MindieMemory {
     }
 }
 
-/// Blocks that `npu_mem_gb` holds on each card.
-pub fn mindie_blocks(
-    model: &Model,
-    cards: u32,
-    cache_block_size: u32,
-    npu_mem_gb: f64,
-    dtype: Dtype,
-) -> u64 {
-    let block = model.kv_bytes_per_token(cards, dtype) * f64::from(cache_block_size.max(1));
-    (npu_mem_gb.max(0.0) * GIB / block) as u64
+/// What MindIE makes of a card: the cache has `npuMemSize`, or what the fraction leaves.
+pub(super) fn divide(flags: &ResolvedFlags, known: &KnownModel, device: &Device) -> Division {
+    let tensor = flags.tensor_parallel.max(1);
+    let memory = MindieMemory::new(known.weights, tensor, device, flags.gpu_memory_utilization);
+    let available = memory.rest() * GIB;
+    let kv = flags
+        .kv_cache_memory_bytes
+        .map_or(available, |bytes| bytes as f64);
+    let layout = KvLayout {
+        model: known.model.clone(),
+        tensor,
+        share: 1.0,
+        dtype: known.model.dtype.cache(),
+        block_size: u32::try_from(flags.block_size).unwrap_or(u32::MAX).max(1),
+    };
+    Division {
+        model: known.model.clone(),
+        model_weights: known.weights,
+        stage: None,
+        total: device.memory_bytes(),
+        weights: known.weights.bytes() / f64::from(tensor),
+        activations: memory.run_time * GIB,
+        graphs: 0.0,
+        system: memory.system * GIB,
+        available,
+        kv,
+        blocks: layout.blocks(kv, flags.max_model_len),
+        layout,
+        max_model_len: flags.max_model_len,
+        not_counted: Vec::new(),
+    }
 }
 
 /// Blocks that a request takes at most, and so the greatest maxBatchSize that never runs out.
@@ -63,6 +101,9 @@ pub fn mindie_max_batch(blocks: u64, input: u32, output: u32, cache_block_size: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::EngineKind;
+    use crate::engine::mindie::Config;
+    use crate::model::Model;
 
     #[test]
     fn the_worked_example_of_mindie_comes_out() {
@@ -80,9 +121,13 @@ mod tests {
 
     #[test]
     fn mindie_counts_blocks_and_the_batch_that_they_carry() {
-        let model = Model::named("qwen2.5-72b").unwrap();
-        // 80 layers × 128 tokens × 1 head × 128 × 2 bytes × 2 = 5 MiB a block and card.
-        let blocks = mindie_blocks(&model, 8, 128, 34.0, Dtype::F16);
+        let model = KnownModel::of_shape(Model::named("qwen2.5-72b").unwrap());
+        let mut config = Config::default();
+        config.backend.deploy.models[0].world_size = 8;
+        config.backend.deploy.models[0].npu_mem_size = 34;
+        let flags = config.resolved(EngineKind::Mindie.newest());
+        let blocks = divide(&flags, &model, Device::named("910b3").unwrap()).blocks;
+        // 80 layers × 128 tokens × 1 head × 128 × 2 bytes × 2 = 5 MiB per block and card.
         assert_eq!(blocks, 34 * 1024 / 5);
         assert_eq!(mindie_max_batch(blocks, 1024, 512, 128), blocks / 12);
     }

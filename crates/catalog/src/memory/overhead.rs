@@ -1,6 +1,6 @@
 //! What a card holds beside weights and cache.
 
-use super::{GIB, Reserve, VllmMemory};
+use super::{GIB, MemorySettings, Reserve};
 use crate::device::{Device, Kind, Parallel};
 use crate::engine::Version;
 use crate::model::Model;
@@ -28,8 +28,8 @@ impl Sampler {
     }
 
     /// Numbers of 32 bits for each entry of the vocabulary. Nine for sorting: gpt-oss-120b left
-    /// 7.4 GiB less for the cache than weights and share say, with 8192 and with 1024 tokens a
-    /// step alike (issues 23278 and 27508), of which 1024 sequences × 201,088 entries are 6.9.
+    /// 7.4 GiB less for the cache than weights and share say, with 8192 and with 1024 tokens
+    /// per step alike (issues 23278 and 27508), of which 1024 sequences × 201,088 entries are 6.9.
     fn numbers(self) -> f64 {
         match self {
             Sampler::Kernel => 2.0,
@@ -64,7 +64,6 @@ impl Activations {
         }
     }
 
-    /// The same with another sampler.
     pub fn sampled_by(self, model: &Model, sampler: Sampler) -> Activations {
         Activations {
             per_sequence: logits(model, sampler),
@@ -72,7 +71,7 @@ impl Activations {
         }
     }
 
-    /// The peak of a step with so many tokens and sequences.
+    /// The peak of a step with these numbers of tokens and sequences.
     pub fn peak(&self, tokens: u32, sequences: u32) -> f64 {
         let layer = f64::from(tokens) * self.per_token;
         layer.max(f64::from(sequences) * self.per_sequence)
@@ -85,7 +84,7 @@ fn logits(model: &Model, sampler: Sampler) -> f64 {
 
 /// What a card holds beside weights and cache, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Overhead {
+pub(super) struct Overhead {
     pub activations: f64,
     /// Context and libraries, outside the allocator.
     pub non_torch: f64,
@@ -94,7 +93,7 @@ pub struct Overhead {
 
 impl Overhead {
     /// What the settings give to the cache beside `weights`; negative where nothing is left.
-    pub fn cache(&self, settings: &VllmMemory, total: f64, weights: f64) -> f64 {
+    pub fn cache(&self, settings: &MemorySettings, total: f64, weights: f64) -> f64 {
         let share = settings.utilization * total - weights - self.non_torch;
         match settings.reserve {
             Reserve::Profiled => share - self.activations - self.graphs,
@@ -110,10 +109,10 @@ impl Overhead {
 
 /// What the system of an Ascend card holds at rest: of 64 GiB npu-smi shows 3.3 in use
 /// (vllm-ascend's issue 1903), and frameworks see 60.9 to 61.3 (pull request 8289, issue 6611).
-pub const ASCEND_SYSTEM: f64 = 3.4 * GIB;
+pub(super) const ASCEND_SYSTEM: f64 = 3.4 * GIB;
 
 /// The memory of a card that its framework sees, bytes: shares are taken of this.
-pub fn seen_by_framework(device: &Device) -> f64 {
+pub(super) fn seen_by_framework(device: &Device) -> f64 {
     match device.kind {
         Kind::Cuda => device.memory_bytes(),
         Kind::Ascend => (device.memory_bytes() - ASCEND_SYSTEM).max(0.0),
@@ -141,12 +140,11 @@ fn communication(device: &Device) -> f64 {
     }
 }
 
-/// What vLLM holds on a card beside weights and cache.
-pub fn overhead(
+pub(super) fn overhead(
     model: &Model,
     device: &Device,
     parallel: &Parallel,
-    settings: &VllmMemory,
+    settings: &MemorySettings,
 ) -> Overhead {
     Overhead {
         activations: Activations::new(model, parallel)
@@ -180,7 +178,7 @@ mod tests {
         };
         let model = Model::named("llama-3.1-8b").unwrap();
         let device = Device::named(device).unwrap();
-        overhead(&model, device, &parallel, &VllmMemory::default())
+        overhead(&model, device, &parallel, &MemorySettings::default())
     }
 
     #[test]
@@ -206,9 +204,9 @@ mod tests {
     #[test]
     fn versions_that_sort_the_vocabulary_take_more_for_it() {
         let bytes = |version| {
-            let settings = VllmMemory {
+            let settings = MemorySettings {
                 sampler: Sampler::of_vllm(version),
-                ..VllmMemory::default()
+                ..MemorySettings::default()
             };
             let model = Model::named("llama-3.1-8b").unwrap();
             let device = Device::named("h100").unwrap();

@@ -14,8 +14,7 @@ pub struct Spread {
     /// Cards that share the routed experts of a layer, where several replicas do so together.
     pub experts: u32,
     pub split: ExpertSplit,
-    /// Who holds the layers that are left over.
-    pub dealing: Dealing,
+    pub extra_layers: ExtraLayers,
     /// What kernels make of the experts' matrices.
     pub tile: Option<Tile>,
 }
@@ -31,7 +30,7 @@ pub enum ExpertSplit {
 
 /// Which stages hold one layer more, where layers do not divide evenly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dealing {
+pub enum ExtraLayers {
     /// Those before the last, from the back (vLLM): the last has the output.
     BeforeLast,
     Last,
@@ -84,9 +83,9 @@ impl Spread {
     pub fn stages(&self, model: &Model) -> Vec<Stage> {
         let count = self.pipeline.clamp(1, model.layers.max(1));
         let (each, left) = (model.layers / count, model.layers % count);
-        let longer = match self.dealing {
-            Dealing::BeforeLast => (count - 1).saturating_sub(left)..count - 1,
-            Dealing::Last => count - left..count,
+        let longer = match self.extra_layers {
+            ExtraLayers::BeforeLast => (count - 1).saturating_sub(left)..count - 1,
+            ExtraLayers::Last => count - left..count,
         };
         let mut start = 0;
         let stage = |place: u32| {
@@ -109,9 +108,10 @@ impl Spread {
         }
         if stage.last() {
             // A tied output is the embedding, of which the last stage needs its own.
-            common += match model.tied_embeddings && !stage.first() {
-                true => model.embedding_bytes(),
-                false => model.output_bytes(),
+            common += if model.tied_embeddings && !stage.first() {
+                model.embedding_bytes()
+            } else {
+                model.output_bytes()
             };
         }
         common / f64::from(self.tensor.max(1)) + layers.experts * self.share_of_experts(model)
@@ -153,16 +153,16 @@ mod tests {
             pipeline,
             experts,
             split: ExpertSplit::Whole,
-            dealing: Dealing::BeforeLast,
+            extra_layers: ExtraLayers::BeforeLast,
             tile: None,
         }
     }
 
-    fn deal(layers: u32, pipeline: u32, dealing: Dealing) -> Vec<usize> {
+    fn deal(layers: u32, pipeline: u32, extra_layers: ExtraLayers) -> Vec<usize> {
         let mut model = Model::named("llama-3.1-8b").unwrap();
         model.layers = layers;
         let spread = Spread {
-            dealing,
+            extra_layers,
             ..spread(1, pipeline, 1)
         };
         let stages = spread.stages(&model);
@@ -171,11 +171,11 @@ mod tests {
 
     #[test]
     fn layers_are_dealt_as_each_engine_does() {
-        assert_eq!(deal(61, 4, Dealing::BeforeLast), [15, 15, 16, 15]);
-        assert_eq!(deal(62, 4, Dealing::BeforeLast), [15, 16, 16, 15]);
-        assert_eq!(deal(62, 4, Dealing::Last), [15, 15, 16, 16]);
-        assert_eq!(deal(64, 4, Dealing::Last), [16; 4]);
-        assert_eq!(deal(3, u32::MAX, Dealing::BeforeLast), [1; 3]);
+        assert_eq!(deal(61, 4, ExtraLayers::BeforeLast), [15, 15, 16, 15]);
+        assert_eq!(deal(62, 4, ExtraLayers::BeforeLast), [15, 16, 16, 15]);
+        assert_eq!(deal(62, 4, ExtraLayers::Last), [15, 15, 16, 16]);
+        assert_eq!(deal(64, 4, ExtraLayers::Last), [16; 4]);
+        assert_eq!(deal(3, u32::MAX, ExtraLayers::BeforeLast), [1; 3]);
     }
 
     #[test]

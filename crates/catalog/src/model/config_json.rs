@@ -21,11 +21,7 @@ pub enum ModelError {
     Json { model: String, reason: String },
     /// A key is absent that the shape needs.
     #[error("config.json of {model}: no `{key}`; is this a decoder-only transformer?")]
-    Missing {
-        model: String,
-        /// The absent key.
-        key: &'static str,
-    },
+    Missing { model: String, key: &'static str },
     /// A value is not a whole number in its range.
     #[error(
         "config.json of {model}: `{key}` is {value}, expected a whole number from {least} to {most}"
@@ -41,12 +37,8 @@ pub enum ModelError {
     #[error(
         "config.json of {model}: a '{kind}' has states and no attention, so that there is no KV cache to plan; choose a model with attention"
     )]
-    NoAttention {
-        model: String,
-        /// Its `model_type`.
-        kind: String,
-    },
-    /// A word that is no kind of layer.
+    NoAttention { model: String, kind: String },
+    /// A word that does not name a kind of layer.
     #[error(
         "config.json of {model}: layers of kind '{kind}' are not known, so that their cache cannot be computed"
     )]
@@ -181,7 +173,7 @@ impl Config<'_> {
         })
     }
 
-    /// The longest context, as vLLM derives it: 2048 where nothing is said.
+    /// The longest context, as vLLM derives it: 2048 where the file does not say.
     fn max_position(&self) -> Result<u32, ModelError> {
         let keys = [
             "model_max_length",

@@ -12,7 +12,6 @@ use super::{Dtype, FeedForward, Model};
 pub struct Quantised {
     /// Bytes of a quantised number, its share of scales and zero points included.
     pub bytes: f64,
-    /// What stays in 16 bits.
     #[serde(default)]
     pub plain: Plain,
 }

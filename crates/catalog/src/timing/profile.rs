@@ -21,13 +21,13 @@ pub struct Timing {
     pub kv: f64,
     /// How far reading weights hides behind arithmetic: 1 = the slower of both, 0 = their sum.
     pub overlap: f64,
-    /// Kernels too small to fill the device, µs a layer.
+    /// Kernels too small to fill the device, µs per layer.
     pub layer_us: f64,
     /// µs more for a layer of experts: routing, sorting, many small products.
     pub expert_layer_us: f64,
-    /// Scheduling, sampling and bookkeeping, µs a sequence in the batch.
+    /// Scheduling, sampling and bookkeeping, µs per sequence in the batch.
     pub sequence_us: f64,
-    /// µs a step.
+    /// µs per step.
     pub step_us: f64,
     /// µs more for a step that holds some prefill.
     pub prefill_us: f64,
@@ -68,7 +68,7 @@ impl ApiCost {
         latency_us: 0.0,
     };
 
-    /// Of so many servers that share the work: each request occupies one of them, and together
+    /// That of several servers that share the work: each request occupies one of them, and together
     /// they take as many times as much.
     pub fn divided(&self, servers: u32) -> ApiCost {
         let servers = f64::from(servers.max(1));

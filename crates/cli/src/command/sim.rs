@@ -8,7 +8,7 @@ use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version, flags};
 use inferometer_catalog::timing::Timing;
 use inferometer_sim::engine::Noise;
-use inferometer_sim::launch::{Host, Launch, LaunchError, USUAL_DEVICE, USUAL_MODEL, names};
+use inferometer_sim::launch::{Host, Launch, LaunchError, USUAL_DEVICE};
 use inferometer_sim::{Config, Ending, EngineSetup, Faults, Server, Tls, Tokenizer};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -126,16 +126,14 @@ fn start(arguments: &SimArguments) -> anyhow::Result<Started> {
             Launch::of_mindie(&text, &host)
         }
         None if arguments.engine.is_empty() => {
-            let model = arguments.model.as_deref().unwrap_or(USUAL_MODEL);
-            let words = ["vllm", "serve", model].map(str::to_owned);
-            Launch::of_command(&words, &host)
+            Launch::of_defaults(arguments.model.as_deref(), &host)
         }
-        None => Launch::of_command(&arguments.engine, &host),
+        None => Launch::of_command(&LaunchCommand::parse(&arguments.engine)?, &host),
     };
     match launched {
         Ok(launch) => {
             if !launch.without_effect.is_empty() {
-                let flags = names(launch.without_effect.iter().map(String::as_str));
+                let flags = launch.without_effect.join(", ");
                 say(&format!("accepted and without effect here: {flags}\n"))?;
             }
             Ok(Started::Runs(Box::new(launch)))
@@ -158,7 +156,7 @@ fn start(arguments: &SimArguments) -> anyhow::Result<Started> {
 fn host(arguments: &SimArguments) -> anyhow::Result<Host> {
     let name = arguments.device.as_deref().unwrap_or(USUAL_DEVICE);
     let Some(device) = Device::named(name) else {
-        let known = names(Device::presets().iter().map(|device| device.name.as_str()));
+        let known = Device::preset_names();
         bail!("--device {name} is not known; choose one of: {known}");
     };
     let version = match &arguments.as_version {

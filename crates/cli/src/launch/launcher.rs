@@ -7,7 +7,7 @@ use super::{EngineArguments, EngineFailure, LaunchedEngine};
 use crate::cache;
 use crate::progress::Progress;
 use anyhow::Context;
-use inferometer_catalog::device::{Device, Kind};
+use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::flag::{Lookup, lookup};
 use inferometer_catalog::engine::mindie::{Config, Server};
 use inferometer_catalog::engine::words::split;
@@ -37,8 +37,6 @@ const PROBE: Duration = Duration::from_secs(120);
 /// Cards of the host of a computed engine.
 pub const CARDS: u32 = 8;
 
-const GIB: f64 = (1u64 << 30) as f64;
-
 /// An engine that can be started.
 #[derive(Clone)]
 pub struct Launcher {
@@ -58,6 +56,7 @@ impl Launcher {
     /// Describes the engine of a command and asks the installed one for its version, unless that
     /// is given. `flags` are some that will be chosen, so that it is asked about these, too.
     pub fn new(
+        command: LaunchCommand,
         arguments: &EngineArguments,
         flags: &Flags,
         progress: &mut Progress,
@@ -68,7 +67,6 @@ impl Launcher {
         for leftover in registry.iter().flat_map(|folder| leftovers(folder)) {
             progress.keep(&leftover.to_string());
         }
-        let command = LaunchCommand::parse(&arguments.engine)?;
         let engine = Engine::of(with_flags(&command, flags));
         let engine = probed(engine, arguments.engine_version, progress)?
             .with_command(with_inherited(command));
@@ -87,28 +85,23 @@ impl Launcher {
     }
 
     /// An engine that is computed on a device, never started: nobody is asked.
-    pub fn of_computed(arguments: &EngineArguments, device: &Device) -> anyhow::Result<Launcher> {
-        let class = DeviceClass {
-            kind: match device.kind {
-                Kind::Cuda => DeviceKind::Gpu,
-                Kind::Ascend => DeviceKind::Npu,
-            },
-            name: device.title.clone(),
-            memory_gib: device.memory_bytes() / GIB,
-            count: CARDS,
-        };
-        let engine = Engine::new(&arguments.engine)?;
+    pub fn of_computed(
+        command: LaunchCommand,
+        arguments: &EngineArguments,
+        device: &Device,
+    ) -> Launcher {
+        let engine = Engine::of(command);
         let version = arguments.engine_version.unwrap_or(engine.version());
-        Ok(Launcher {
+        Launcher {
             engine: engine.of_version(Some(version)),
             flags: Flags::new(),
             arguments: arguments.clone(),
             stop: None,
             devices: None,
-            classes: vec![class],
+            classes: vec![DeviceClass::of(device, CARDS)],
             registry: None,
             environment: Vec::new(),
-        })
+        }
     }
 
     /// The same engine with these flags in place of the command's own.

@@ -18,7 +18,7 @@ use inferometer_core::scenario::{Connection, Scenario, SimClock, Stagger};
 use inferometer_core::units::Offset;
 use inferometer_load::setup::WARMUP_SESSION;
 use inferometer_sim::engine::{Engine, Request, virtual_time};
-use inferometer_sim::launch::{Host, Launch, USUAL_DEVICE, USUAL_MODEL, names};
+use inferometer_sim::launch::{Host, Launch, USUAL_DEVICE};
 use inferometer_sim::words;
 use inferometer_store::journal::{Entry, Header};
 use inferometer_store::run_dir::RunDir;
@@ -143,7 +143,7 @@ pub fn simulate(
 pub fn device(name: Option<&str>) -> anyhow::Result<&'static Device> {
     let name = name.unwrap_or(USUAL_DEVICE);
     Device::named(name).with_context(|| {
-        let known = names(Device::presets().iter().map(|device| device.name.as_str()));
+        let known = Device::preset_names();
         format!("--sim-device {name} is not known; choose one of: {known}")
     })
 }
@@ -176,11 +176,10 @@ pub fn computed(connection: &Connection, launcher: Option<&Launcher>) -> anyhow:
         if engine.kind() == EngineKind::Mindie {
             bail!("MindIE is computed from its config.json; give --mindie-config");
         }
-        return Ok(Launch::of_command(&engine.command().to_words(), &host)?);
+        return Ok(Launch::of_command(engine.command(), &host)?);
     }
-    let model = connection.sim_model.as_deref().unwrap_or(USUAL_MODEL);
-    let words = ["vllm", "serve", model].map(str::to_owned);
-    Ok(Launch::of_command(&words, &host)?)
+    let model = connection.sim_model.as_deref();
+    Ok(Launch::of_defaults(model, &host)?)
 }
 
 /// Time over which the streams begin, in nanoseconds: one mean latency, as a warm-up would

@@ -1,7 +1,10 @@
 //! `inferometer plan memory`: cards, flags and lists of them.
 
 use crate::support::{Ended, Place};
+use inferometer_catalog::engine::{Fact, LaunchCommand, read_line};
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
 fn memory(place: &Place, words: &[&str]) -> Ended {
     let words: Vec<&str> = ["plan", "memory"].iter().chain(words).copied().collect();
@@ -103,4 +106,134 @@ fn mindie_speaks_chinese_where_chinese_is_asked_for() {
     assert!(ended.stdout.contains("剩余显存 × 0.8"), "{ended:?}");
     assert!(!ended.stdout.contains("rest"), "{ended:?}");
     assert!(widest(&ended.stdout) <= 100);
+}
+
+/// The tokens of its cache that the simulated engine logs while it starts.
+fn logged_tokens(place: &Place, device: &str, line: &str) -> u64 {
+    let engine = LaunchCommand::parse_line(line).unwrap().engine;
+    let options = ["sim", "--listen", "127.0.0.1:0", "--device", device, "--"];
+    let words = options.into_iter().chain(line.split(' '));
+    let mut command = place.command(words);
+    let mut child = (command.stdout(Stdio::null()).stderr(Stdio::piped()))
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let tokens = lines
+        .map_while(Result::ok)
+        .find_map(|line| match read_line(engine, &line)? {
+            Fact::KvCacheTokens { tokens }
+            | Fact::KvCacheCapacity { tokens, .. }
+            | Fact::PoolSized { tokens, .. } => Some(tokens),
+            _ => None,
+        });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    tokens.unwrap_or_else(|| panic!("{line}: no size of the cache is logged"))
+}
+
+#[test]
+fn a_command_has_the_tokens_that_its_simulated_engine_logs() {
+    let place = Place::new();
+    let sglang = "python -m sglang.launch_server --model-path";
+    for (device, line) in [
+        ("h100", "vllm serve Qwen/Qwen2.5-7B-Instruct".to_owned()),
+        ("a100-80g", "vllm serve qwen2.5-72b -tp 4".to_owned()),
+        ("h100", "vllm serve qwen2.5-32b -pp 3".to_owned()),
+        ("h100", "vllm serve qwen3-30b-a3b -dp 2".to_owned()),
+        (
+            "h100",
+            "vllm serve qwen3-30b-a3b -dp 2 -tp 2 --enable-expert-parallel".to_owned(),
+        ),
+        (
+            "h100",
+            "vllm serve llama-3.1-8b --kv-cache-dtype fp8".to_owned(),
+        ),
+        (
+            "h100",
+            "vllm serve llama-3.1-8b --quantization fp8".to_owned(),
+        ),
+        (
+            "h100",
+            "vllm serve llama-3.1-8b --num-gpu-blocks-override 20000".to_owned(),
+        ),
+        (
+            "h100",
+            "vllm serve qwen2.5-7b --kv-cache-memory-bytes 8G -pp 2".to_owned(),
+        ),
+        ("910b3", "vllm serve qwen2.5-7b --block-size 128".to_owned()),
+        (
+            "l20",
+            "docker run vllm/vllm-openai:v0.10.1 --model qwen2.5-7b".to_owned(),
+        ),
+        (
+            "h100",
+            format!("{sglang} llama-3.1-8b --mem-fraction-static 0.85"),
+        ),
+        (
+            "h200",
+            format!("{sglang} deepseek-v3 --tp 8 --dp 8 --enable-dp-attention"),
+        ),
+    ] {
+        let words = ["--device", device, "--format", "json", "--"];
+        let words: Vec<&str> = words.into_iter().chain(line.split(' ')).collect();
+        let ended = memory(&place, &words);
+        assert_eq!(ended.code, Some(0), "{line}: {ended:?}");
+        let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let logged = logged_tokens(&place, device, &line);
+        assert_eq!(answer["kv_tokens"].as_u64(), Some(logged), "{line}");
+    }
+}
+
+#[test]
+fn options_win_over_a_command_or_contradict_it_in_one_line() {
+    let place = Place::new();
+    let command = [
+        "--",
+        "vllm",
+        "serve",
+        "qwen2.5-7b",
+        "--max-model-len",
+        "4096",
+    ];
+    let ask = |options: &[&str]| {
+        let words = [&["--device", "h100", "--format", "json"], options, &command].concat();
+        memory(&place, &words)
+    };
+    let answer = |options: &[&str]| -> Value {
+        let ended = ask(options);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        serde_json::from_str(&ended.stdout).unwrap()
+    };
+    assert_eq!(answer(&[])["max_model_len"], 4096);
+    assert_eq!(
+        answer(&["--flag", "max-model-len=8192"])["max_model_len"],
+        8192
+    );
+    assert_eq!(
+        answer(&["--model", "llama-3.1-8b"])["model"],
+        "llama-3.1-8b"
+    );
+    let both = ask(&["--engine", "sglang"]);
+    assert_eq!(both.code, Some(2), "{both:?}");
+    assert!(both.stderr.contains("--engine"), "{both:?}");
+    let nameless = ["--device", "910b3", "--", "mindieservice_daemon"];
+    memory(&place, &nameless).assert_refused(&["--model"]);
+    let mindie = [
+        "--model",
+        "qwen2.5-7b",
+        "--device",
+        "910b3",
+        "--",
+        "mindieservice_daemon",
+    ];
+    assert_eq!(memory(&place, &mindie).code, Some(0));
+    let unknown = [
+        "--device",
+        "h100",
+        "--model",
+        "qwen2.5-7b",
+        "--",
+        "./my-server",
+    ];
+    memory(&place, &unknown).assert_refused(&["vllm, sglang or mindie"]);
 }

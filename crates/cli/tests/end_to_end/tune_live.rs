@@ -227,6 +227,15 @@ fn trials_in_parallel_have_devices_of_their_own() {
         "{}",
         many.stderr
     );
+    let replicas = study.replace("--max-model-len", "--data-parallel-size 2 --max-model-len");
+    place.write("study.toml", &replicas);
+    let two_each = run(&["--quiet", "--parallel", "2"]);
+    assert_eq!(two_each.code, Some(2));
+    assert!(
+        two_each.stderr.contains("4 devices, 2 for each trial"),
+        "{}",
+        two_each.stderr
+    );
 }
 
 #[test]

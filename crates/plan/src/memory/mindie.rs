@@ -1,17 +1,12 @@
 //! MindIE's division of a card, by its own rules.
 
-use super::layout::{Budget, Layout};
-use super::{Answer, Lengths, MemoryError, Part, Question};
+use super::{Answer, Lengths, MemoryError, Question};
 use crate::mindie::{Configured, configured};
 use inferometer_catalog::device::Kind;
+use inferometer_catalog::engine::ResolvedFlags;
 use inferometer_catalog::engine::mindie::Config;
-use inferometer_catalog::memory::{ASCEND_SYSTEM, GIB, MindieMemory, mindie_max_batch};
+use inferometer_catalog::memory::{self, MindieMemory, mindie_max_batch};
 use serde::Serialize;
-
-/// Run-time variables and post-processing, GiB a card.
-const RUN_TIME: f64 = 2.0;
-/// What the system holds at rest, GiB a card.
-const SYSTEM: f64 = ASCEND_SYSTEM / GIB;
 
 /// The sizes that MindIE's configuration wants.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -43,62 +38,29 @@ pub(super) fn divide(question: &Question<'_>) -> Result<Answer, MemoryError> {
     if let Some(lengths) = question.lengths {
         for_lengths(&mut config, lengths, question.model.model.max_position);
     }
-    let Configured { config, fraction } =
-        configured(config, &question.flags).map_err(MemoryError::Mindie)?;
+    let given = question.command.flags.iter();
+    let given = given.map(|given| (given.name.as_str(), given.value()));
+    let Configured { config, fraction } = configured(config, given).map_err(MemoryError::Mindie)?;
     if let Some(refusal) = config.refusals().into_iter().next() {
         return Err(MemoryError::Mindie(refusal.message));
     }
-    let known = question.model;
-    let version = question.version.unwrap_or(question.engine.newest());
-    let flags = config.resolved(version);
-    let cards = flags.tensor_parallel.max(1);
-    let gib = |bytes: f64| bytes / GIB;
-    let memory = MindieMemory {
-        card: gib(device.memory_bytes()),
-        weights: gib(known.weights.bytes()),
-        cards,
-        run_time: RUN_TIME,
-        system: SYSTEM,
-        fraction,
+    let flags = ResolvedFlags {
+        gpu_memory_utilization: fraction,
+        ..config.resolved(question.command.version(question.version))
     };
-    let weights = known.weights.bytes() / f64::from(cards);
-    let other = weights + (RUN_TIME + SYSTEM) * GIB;
-    // Not `automatic`, which ends at 0: a negative rest says how much is lacking.
-    let kv = match flags.kv_cache_memory_bytes {
-        Some(bytes) => bytes as f64,
-        None => device.memory_bytes() * fraction - other,
-    };
-    let layout = Layout {
-        model: &known.model,
-        tensor: cards,
-        share: 1.0,
-        dtype: known.model.dtype.cache(),
-    };
+    let division = memory::divide(&flags, question.model, device)?;
+    let weights = division.model_weights;
+    let memory = MindieMemory::new(weights, flags.tensor_parallel, device, fraction);
     let deploy = &config.backend.deploy;
     let schedule = &config.backend.schedule;
     let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-    let block_size = narrow(schedule.cache_block_size).max(1);
     let lengths = question.lengths.unwrap_or(Lengths {
         input: narrow(deploy.max_input_token_len),
         output: narrow(schedule.max_iter_times),
     });
-    let budget = Budget {
-        kv,
-        room: device.memory_bytes() - other,
-    };
-    let cache = layout.cache(budget, block_size, deploy.max_seq_len, Some(lengths));
-    let parts = vec![
-        (Part::Weights, weights),
-        (Part::Activations, RUN_TIME * GIB),
-        (Part::System, SYSTEM * GIB),
-        (Part::KvCache, kv.max(0.0)),
-        (Part::Unused, budget.unused()),
-    ];
+    let mut answer = Answer::new(question, flags.version, Some(lengths), division);
+    let block_size = answer.block_size;
     let size = u64::from(block_size);
-    let mut answer = Answer {
-        cards,
-        ..cache.answer(question, version, parts, known.weights)
-    };
     let batch = answer
         .blocks
         .filter(|_| answer.max_concurrency.is_some())

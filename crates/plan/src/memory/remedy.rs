@@ -1,18 +1,16 @@
 //! What would make a model fit: each remedy is tried, none is guessed.
 
 use super::{Answer, Fit, Part, Question, divide};
-use crate::flags::{Flag, name_for, value, with};
-use crate::model::KnownModel;
 use inferometer_catalog::device::{Device, Kind};
-use inferometer_catalog::engine::EngineKind;
+use inferometer_catalog::engine::{EngineKind, name_for};
 use inferometer_catalog::memory::GIB;
-use inferometer_catalog::model::Dtype;
+use inferometer_catalog::model::{Dtype, KnownModel};
 use serde_json::{Value, json};
 
 /// A change with which it fits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Remedy {
-    /// So many cards share each layer.
+    /// Cards that share each layer.
     TensorParallel(u32),
     /// Weights of a smaller format.
     Weights(Dtype),
@@ -20,7 +18,7 @@ pub enum Remedy {
     Cache(Dtype),
     /// No request longer than this.
     MaxModelLen(u64),
-    /// A cache of at most so many bytes a card, where the flags ask for more.
+    /// A cache of at most this many bytes per card, where the flags ask for more.
     CacheBytes(u64),
     /// A smaller share of the card for weights and cache.
     Share(f64),
@@ -47,40 +45,34 @@ const LEAST_LENGTH: u64 = 256;
 pub(super) fn remedies(question: &Question<'_>, answer: &Answer) -> Vec<Remedy> {
     let mut found = Vec::new();
     let fits = |question: &Question<'_>| divide(question).is_ok_and(|tried| tried.fit == Fit::Fits);
+    let with = |name: &str, value: &str| {
+        let mut tried = question.clone();
+        let engine = tried.command.engine;
+        tried.command.set(name_for(engine, name), Some(value));
+        tried
+    };
     if let Some(longest) = answer.longest.filter(|&longest| longest >= LEAST_LENGTH)
         && matches!(answer.fit, Fit::TooLong(_))
     {
         // A round number below what fits, since blocks are whole.
         let longest = longest / 64 * 64;
-        let flags = with(&question.flags, "max-model-len", &longest.to_string());
-        if fits(&Question {
-            flags,
-            ..question.clone()
-        }) {
+        if fits(&with("max-model-len", &longest.to_string())) {
             found.push(Remedy::MaxModelLen(longest));
         }
     }
     if matches!(answer.fit, Fit::Cache(_)) {
-        let (remedy, flags) = smaller_cache(question, answer);
-        if fits(&Question {
-            flags,
-            ..question.clone()
-        }) {
+        let (remedy, tried) = smaller_cache(question, answer);
+        if fits(&tried) {
             found.push(remedy);
         }
     }
-    let (mut tensor, mut cards) = (tensor(question), answer.cards.max(1));
-    while cards <= MOST_CARDS / 2 {
+    let tensor = question.command.parallelism().tensor;
+    let (mut tensor, mut cards) = (tensor.clamp(1, MOST_CARDS), answer.cards.max(1));
+    while cards <= u64::from(MOST_CARDS / 2) {
         (tensor, cards) = (tensor * 2, cards * 2);
-        let own = name_for(question.engine, TENSOR);
-        let flags: Vec<Flag> = (question.flags.iter())
-            .filter(|(name, _)| name != own)
-            .cloned()
-            .collect();
         let tried = Question {
-            flags: with(&flags, TENSOR, &tensor.to_string()),
-            cards: question.cards.max(cards),
-            ..question.clone()
+            cards: question.cards.max(cards as u32),
+            ..with("tensor-parallel-size", &tensor.to_string())
         };
         if fits(&tried) {
             found.push(Remedy::TensorParallel(tensor));
@@ -100,27 +92,10 @@ pub(super) fn remedies(question: &Question<'_>, answer: &Answer) -> Vec<Remedy> 
             break;
         }
     }
-    if answer.kv_dtype.bytes() > Dtype::Fp8.bytes() {
-        let flags = with(&question.flags, "kv-cache-dtype", "fp8");
-        if fits(&Question {
-            flags,
-            ..question.clone()
-        }) {
-            found.push(Remedy::Cache(Dtype::Fp8));
-        }
+    if answer.kv_dtype.bytes() > Dtype::Fp8.bytes() && fits(&with("kv-cache-dtype", "fp8")) {
+        found.push(Remedy::Cache(Dtype::Fp8));
     }
     found
-}
-
-const TENSOR: &str = "tensor-parallel-size";
-
-/// Cards that share each layer, under either name.
-fn tensor(question: &Question<'_>) -> u32 {
-    let given = [TENSOR, name_for(question.engine, TENSOR)]
-        .into_iter()
-        .find_map(|name| value(&question.flags, name));
-    let given = given.and_then(|given| given.parse::<u32>().ok());
-    given.unwrap_or(1).clamp(1, MOST_CARDS)
 }
 
 /// The usual 8 bits: Ascend cards have integers only.
@@ -131,41 +106,40 @@ fn eight_bits(device: &Device) -> Dtype {
     }
 }
 
-/// The largest cache that has room, and the flags with it in place of what they ask for.
-fn smaller_cache(question: &Question<'_>, answer: &Answer) -> (Remedy, Vec<Flag>) {
-    let asks = [
+/// The largest cache that has room, in place of what the flags ask for.
+fn smaller_cache<'a>(question: &Question<'a>, answer: &Answer) -> (Remedy, Question<'a>) {
+    let mut tried = question.clone();
+    for asks in [
         "num-gpu-blocks-override",
         "kv-cache-memory-bytes",
         "npuMemSize",
         "mem-fraction-static",
-    ];
-    let kept = question.flags.iter();
-    let flags: Vec<Flag> = kept
-        .filter(|(name, _)| !asks.contains(&name.as_str()))
-        .cloned()
-        .collect();
+    ] {
+        tried.command.remove(asks);
+    }
     // Whole GiB, as MindIE has them.
     let gib = (answer.room / GIB).floor().max(0.0);
     let bytes = (gib * GIB) as u64;
-    match question.engine {
-        EngineKind::Mindie => (
-            Remedy::CacheBytes(bytes),
-            with(&flags, "npuMemSize", &gib.to_string()),
-        ),
+    let (remedy, name, value) = match question.command.engine {
+        EngineKind::Mindie => (Remedy::CacheBytes(bytes), "npuMemSize", gib.to_string()),
         EngineKind::Sglang => {
             let beside = |(part, _): &&(Part, f64)| matches!(part, Part::Weights | Part::System);
             let beside: f64 = answer.parts.iter().filter(beside).map(|part| part.1).sum();
             let share = ((answer.room + beside) / answer.total * 100.0).floor() / 100.0;
             (
                 Remedy::Share(share),
-                with(&flags, "gpu-memory-utilization", &share.to_string()),
+                "mem-fraction-static",
+                share.to_string(),
             )
         }
         _ => (
             Remedy::CacheBytes(bytes),
-            with(&flags, "kv-cache-memory-bytes", &bytes.to_string()),
+            "kv-cache-memory-bytes",
+            bytes.to_string(),
         ),
-    }
+    };
+    tried.command.set(name, Some(&value));
+    (remedy, tried)
 }
 
 fn quantised(known: &KnownModel, dtype: Dtype) -> KnownModel {

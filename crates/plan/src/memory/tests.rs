@@ -1,5 +1,7 @@
 use super::*;
-use inferometer_catalog::model::Model;
+use crate::flags::command;
+use inferometer_catalog::memory::GIB;
+use inferometer_catalog::model::{Dtype, Model, Weights};
 
 fn preset(name: &str) -> KnownModel {
     KnownModel::of_shape(Model::named(name).unwrap())
@@ -15,19 +17,28 @@ fn try_ask(
     engine: EngineKind,
     flags: &[(&str, &str)],
 ) -> Result<Answer, MemoryError> {
-    let flags = flags
+    answer(&question(model, device, engine, flags))
+}
+
+fn question<'a>(
+    model: &'a KnownModel,
+    device: &str,
+    engine: EngineKind,
+    flags: &[(&str, &str)],
+) -> Question<'a> {
+    let flags: Vec<Flag> = flags
         .iter()
-        .map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())));
-    answer(&Question {
+        .map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())))
+        .collect();
+    Question {
         model,
         device: Device::named(device).unwrap(),
         cards: 8,
-        engine,
+        command: command(engine, &model.model.name, &flags).unwrap(),
         version: None,
-        flags: flags.collect(),
         varied: Vec::new(),
         lengths: None,
-    })
+    }
 }
 
 fn gib(bytes: f64) -> f64 {
@@ -255,17 +266,13 @@ fn a_method_whose_size_nobody_knows_is_refused() {
 fn requests_longer_than_the_longest_have_no_concurrency() {
     let model = preset("llama-3-8b");
     let asked = |input| {
-        let question = Question {
-            model: &model,
-            device: Device::named("h100").unwrap(),
-            cards: 1,
-            engine: EngineKind::Vllm,
-            version: None,
-            flags: Vec::new(),
-            varied: Vec::new(),
-            lengths: Some(Lengths { input, output: 100 }),
-        };
-        answer(&question).unwrap()
+        let lengths = Some(Lengths { input, output: 100 });
+        let question = question(&model, "h100", EngineKind::Vllm, &[]);
+        answer(&Question {
+            lengths,
+            ..question
+        })
+        .unwrap()
     };
     assert!(asked(8000).max_concurrency.is_some());
     let long = asked(100_000);
@@ -289,21 +296,13 @@ fn an_ascend_card_is_offered_what_it_has() {
 #[test]
 fn mindie_sizes_follow_its_manual() {
     let model = preset("qwen2.5-72b");
+    let flags = [("worldSize", "8"), ("npuMemSize", "34")];
     let question = Question {
-        model: &model,
-        device: Device::named("910b3").unwrap(),
-        cards: 8,
-        engine: EngineKind::Mindie,
-        version: None,
-        flags: vec![
-            ("worldSize".to_owned(), Some("8".to_owned())),
-            ("npuMemSize".to_owned(), Some("34".to_owned())),
-        ],
-        varied: Vec::new(),
         lengths: Some(Lengths {
             input: 1024,
             output: 512,
         }),
+        ..question(&model, "910b3", EngineKind::Mindie, &flags)
     };
     let answer = answer(&question).unwrap();
     let sizes = answer.mindie.unwrap();
@@ -318,16 +317,9 @@ fn mindie_sizes_follow_its_manual() {
         "{}",
         sizes.npu_mem_size
     );
-    let unknown = Question {
-        flags: vec![("maxSpeed".to_owned(), Some("9".to_owned()))],
-        ..question
-    };
-    assert!(
-        super::answer(&unknown)
-            .unwrap_err()
-            .to_string()
-            .contains("maxSpeed")
-    );
+    let unknown = [("maxSpeed", "9")];
+    let error = try_ask(&model, "910b3", EngineKind::Mindie, &unknown).unwrap_err();
+    assert!(error.to_string().contains("maxSpeed"), "{error}");
 }
 
 #[test]
@@ -395,15 +387,10 @@ mod spread_over_cards {
     #[test]
     fn more_cards_than_the_host_has_are_refused() {
         let model = preset("deepseek-v3");
+        let flags = [("data-parallel-size", "8")];
         let question = Question {
-            model: &model,
-            device: Device::named("h200").unwrap(),
             cards: 4,
-            engine: EngineKind::Vllm,
-            version: None,
-            flags: vec![("data-parallel-size".to_owned(), Some("8".to_owned()))],
-            varied: Vec::new(),
-            lengths: None,
+            ..question(&model, "h200", EngineKind::Vllm, &flags)
         };
         let error = answer(&question).unwrap_err().to_string();
         assert!(error.contains("need 8 cards"), "{error}");
@@ -631,20 +618,11 @@ fn gpt_oss_has_as_little_left_as_it_logged() {
     let text = text.replace("LAYERS", &vec![pair; 18].join(","));
     let model = KnownModel::of_config("gpt-oss-120b", &text).unwrap();
     let left = |version: Version, flags: &[(&str, &str)]| {
-        let flags = flags.iter();
-        let answer = answer(&Question {
-            model: &model,
-            device: Device::named("h100").unwrap(),
-            cards: 1,
-            engine: EngineKind::Vllm,
+        let question = Question {
             version: Some(version),
-            flags: flags
-                .map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())))
-                .collect(),
-            varied: Vec::new(),
-            lengths: None,
-        })
-        .unwrap();
+            ..question(&model, "h100", EngineKind::Vllm, flags)
+        };
+        let answer = answer(&question).unwrap();
         (gib(answer.parts[0].1), gib(answer.kv))
     };
     let (weights, kv) = left(Version::new(0, 10, 1), &[]);

@@ -37,7 +37,10 @@ pub(super) fn find(url: &str) -> Result<KnownModel, SourceError> {
     let config = whole(&agent, &format!("{folder}/config.json"), LARGEST_CONFIG)?;
     let name = folder.trim_end_matches("/resolve/main");
     let described = Model::described(name, &text(&folder, config)?)?;
-    KnownModel::of_description(described, stored(&agent, &folder)?)
+    Ok(KnownModel::of_description(
+        described,
+        stored(&agent, &folder)?,
+    )?)
 }
 
 /// The folder that a URL names, or that holds the file which it names.
@@ -244,10 +247,10 @@ mod tests {
     #[test]
     fn a_server_is_asked_for_the_shape_and_the_header_alone() {
         let url = serve();
-        let known = KnownModel::find(&url).unwrap();
+        let known = find(&url).unwrap();
         assert_eq!(known.weights, Weights::Stored(16.0));
         assert_eq!(known.model.heads, 4);
-        let error = KnownModel::find(&url.replace("/m", "/n")).unwrap_err();
+        let error = find(&url.replace("/m", "/n")).unwrap_err();
         assert!(error.to_string().contains("status 404"), "{error}");
     }
 }

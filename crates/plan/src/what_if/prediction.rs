@@ -2,7 +2,7 @@
 
 use super::{Question, SEED, Setting, TAIL, Verdict};
 use crate::calibrate::Beyond;
-use crate::flags::{name_for, value};
+use crate::flags::command;
 use crate::observation::Load;
 use crate::predict::{Metric, Work};
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
@@ -197,23 +197,12 @@ pub(super) fn prediction(
     }
 }
 
-/// Cards of all that one server is: tensor, pipeline and data parallelism, by either name.
+/// Cards of all that one server is.
 fn cards(question: &Question<'_>, setting: &Setting) -> u32 {
-    let engine = question.calibration.engine;
-    let size = |name: &str| {
-        let names = [name, name_for(engine, name)];
-        let given = names
-            .into_iter()
-            .find_map(|name| value(&setting.flags, name));
-        let given = given.and_then(|given| given.parse::<u32>().ok());
-        given.unwrap_or(1).max(1)
-    };
-    let sizes = [
-        "tensor-parallel-size",
-        "pipeline-parallel-size",
-        "data-parallel-size",
-    ];
-    sizes.into_iter().map(size).fold(1, u32::saturating_mul)
+    let calibration = question.calibration;
+    let command = command(calibration.engine, &calibration.model.name, &setting.flags);
+    let cards = command.map_or(1, |command| command.parallelism().cards());
+    u32::try_from(cards).unwrap_or(u32::MAX)
 }
 
 /// How much wider bounds are outside the envelope than inside.

@@ -2,7 +2,7 @@
 
 use inferometer_catalog::{
     device::{Device, Parallel},
-    memory::{self, Activations, MemoryError, VllmMemory},
+    memory::{self, Activations, Division, MemoryError, MemorySettings},
     model::Model,
     timing::{ApiCost, StepTime, Timing},
 };
@@ -90,6 +90,24 @@ impl EngineConfig {
             noise: Noise::default(),
         }
     }
+
+    /// An engine whose cache and headroom are those of a divided card.
+    pub fn divided(policy: Policy, step_time: StepTime, division: &Division) -> EngineConfig {
+        let longest = u32::try_from(division.max_model_len).unwrap_or(u32::MAX);
+        let parallel = Parallel {
+            tensor: division.layout.tensor,
+            pipeline: 1,
+        };
+        let cache = (division.blocks, division.layout.block_size);
+        EngineConfig {
+            headroom: Some(Headroom {
+                bytes: division.headroom(),
+                activations: Activations::new(&division.model, &parallel),
+            }),
+            ..EngineConfig::new(policy, step_time, cache, longest)
+        }
+    }
+
     /// vLLM with a model on a device: its cache has what the memory leaves. Token budget and
     /// sequences of `memory` are the scheduler's.
     pub fn vllm(
@@ -98,25 +116,18 @@ impl EngineConfig {
         parallel: &Parallel,
         timing: &Timing,
         policy: VllmPolicy,
-        memory: &VllmMemory,
+        memory: &MemorySettings,
     ) -> Result<EngineConfig, MemoryError> {
-        let memory = VllmMemory {
+        let memory = MemorySettings {
             max_num_batched_tokens: policy.max_num_batched_tokens,
             max_num_seqs: policy.max_num_seqs,
             ..memory.clone()
         };
-        let budget = memory::vllm(model, device, parallel, &memory)?;
+        let division = memory::divide_settings(&memory, parallel, model, device);
+        division.check_start()?;
         let time = StepTime::new(model, device, parallel, timing)
             .kv_dtype(memory.kv_dtype)
             .launched(policy.launch(memory.enforce_eager, None));
-        let cache = (budget.blocks, budget.block_size);
-        let policy = Policy::Vllm(policy);
-        Ok(EngineConfig {
-            headroom: Some(Headroom {
-                bytes: budget.headroom,
-                activations: Activations::new(model, parallel),
-            }),
-            ..EngineConfig::new(policy, time, cache, memory.max_model_len)
-        })
+        Ok(EngineConfig::divided(Policy::Vllm(policy), time, &division))
     }
 }

@@ -1,7 +1,7 @@
 //! vLLM's scheduler: a budget of tokens for each step, given first to those that run and then
 //! to those that wait.
 
-use inferometer_catalog::timing::Launch;
+use inferometer_catalog::timing::KernelLaunch;
 
 use super::{Nanos, Order, state::State};
 
@@ -40,13 +40,13 @@ impl Default for VllmPolicy {
 impl VllmPolicy {
     /// How kernels are launched: CUDA graphs up to twice the sequences and 512 tokens, where no
     /// other size is asked for.
-    pub fn launch(&self, enforce_eager: bool, max_capture_size: Option<u32>) -> Launch {
+    pub fn launch(&self, enforce_eager: bool, max_capture_size: Option<u32>) -> KernelLaunch {
         if enforce_eager {
-            return Launch::Eager;
+            return KernelLaunch::Eager;
         }
         let usual = self.max_num_seqs.saturating_mul(2).min(512);
         let size = max_capture_size.unwrap_or(usual);
-        Launch::Graphs(size.min(self.max_num_batched_tokens))
+        KernelLaunch::Graphs(size.min(self.max_num_batched_tokens))
     }
 
     fn bounded(&self, tokens: u32) -> u32 {

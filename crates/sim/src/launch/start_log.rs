@@ -1,10 +1,7 @@
 //! What an engine says while it starts, and when.
 
-use super::u32_of;
-use inferometer_catalog::device::Parallel;
 use inferometer_catalog::engine::{EngineKind, Fact, ResolvedFlags, log, write_line};
-use inferometer_catalog::memory::{self, GIB, MemoryError};
-use inferometer_catalog::model::Model;
+use inferometer_catalog::memory::{Division, GIB, MemoryError};
 use std::time::Duration;
 
 /// What an engine says while it starts.
@@ -22,15 +19,10 @@ const PROFILING: Duration = Duration::from_secs(20);
 const CAPTURING: Duration = Duration::from_secs(12);
 
 impl<'a> StartLog<'a> {
-    pub(super) fn new(
-        flags: &'a ResolvedFlags,
-        model: &Model,
-        parallel: &Parallel,
-        stamp: &'a str,
-    ) -> Self {
+    pub(super) fn new(flags: &'a ResolvedFlags, division: &Division, stamp: &'a str) -> Self {
         StartLog {
             flags,
-            weights_gib: model.weight_bytes() / parallel.cards() / GIB,
+            weights_gib: division.weights / GIB,
             stamp,
         }
     }
@@ -61,15 +53,15 @@ impl<'a> StartLog<'a> {
         ]
     }
 
-    pub(super) fn started(&self, budget: &memory::KvBudget) -> Vec<(Duration, String)> {
-        let (tokens, longest) = (budget.tokens(), self.flags.max_model_len);
-        let requests = budget.concurrency(u32_of(longest));
+    pub(super) fn started(&self, division: &Division) -> Vec<(Duration, String)> {
+        let (tokens, longest) = (division.kv_tokens(), self.flags.max_model_len);
+        let requests = division.concurrency(longest);
         let profiled = IMPORTS + self.loading() + PROFILING;
         let eager = self.flags.enforce_eager;
         let captured = profiled + if eager { Duration::ZERO } else { CAPTURING };
         let sized = [
             Fact::KvCacheMemory {
-                gib: budget.kv / GIB,
+                gib: division.available / GIB,
             },
             Fact::KvCacheTokens { tokens },
             Fact::MaxConcurrency {
@@ -93,7 +85,7 @@ impl<'a> StartLog<'a> {
         if !eager {
             let graphs = Fact::GraphsCaptured {
                 seconds: CAPTURING.as_secs_f64(),
-                gib: Some(budget.graphs / GIB),
+                gib: Some(division.graphs / GIB),
             };
             lines.push((captured, self.line("EngineCore", &graphs)));
         }
@@ -119,7 +111,7 @@ impl<'a> StartLog<'a> {
                 kv,
                 fits,
             } => Fact::KvCacheTooSmall {
-                max_model_len: u64::from(max_model_len),
+                max_model_len,
                 needed,
                 available: kv,
                 fitting: Some(fits),

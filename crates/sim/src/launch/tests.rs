@@ -1,7 +1,7 @@
 //! Tests of launching.
 
 use super::*;
-use inferometer_catalog::engine::{read_line, words};
+use inferometer_catalog::engine::read_line;
 
 fn host(device: &str) -> Host {
     Host {
@@ -14,7 +14,7 @@ fn host(device: &str) -> Host {
 }
 
 fn launched(line: &str, device: &str) -> Result<Launch, LaunchError> {
-    Launch::of_command(&words::split(line).unwrap(), &host(device))
+    Launch::of_command(&LaunchCommand::parse_line(line).unwrap(), &host(device))
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use inferometer_catalog::{
     device::{Device, Parallel},
-    memory::VllmMemory,
+    memory::MemorySettings,
     model::Model,
     timing::Timing,
 };
@@ -15,9 +15,9 @@ use proptest::prelude::*;
 
 fn config() -> EngineConfig {
     let device = Device::named("l20").expect("a preset");
-    let settings = VllmMemory {
+    let settings = MemorySettings {
         max_model_len: 1024,
-        ..VllmMemory::default()
+        ..MemorySettings::default()
     };
     let config = EngineConfig::vllm(
         &Model::named("qwen2-0.5b").expect("a preset"),

@@ -3,7 +3,7 @@
 
 use inferometer_catalog::{
     device::{Device, Parallel},
-    memory::VllmMemory,
+    memory::MemorySettings,
     model::Model,
     timing::Timing,
 };
@@ -65,7 +65,7 @@ fn simulate(figure: &Measured, requests_a_stream: usize) -> Run {
         &Parallel::default(),
         &Timing::shipped(device),
         policy,
-        &VllmMemory::default(),
+        &MemorySettings::default(),
     );
     let config = config.expect("it fits");
     let count = (requests_a_stream * figure.streams) as u64;

@@ -3,9 +3,9 @@
 
 use inferometer_catalog::{
     device::{Device, Parallel},
-    memory::{self, VllmMemory},
+    memory::{GIB, MemorySettings},
     model::{Dtype, Model},
-    timing::{Launch, StepTime, Timing},
+    timing::{KernelLaunch, StepTime, Timing},
 };
 use inferometer_sim::engine::{
     Engine, EngineConfig, MindiePolicy, Noise, Order, Policy, Request, Speculation, VllmPolicy,
@@ -27,12 +27,12 @@ fn vllm(policy: VllmPolicy) -> EngineConfig {
         &Parallel::default(),
         &Timing::shipped(device),
         policy,
-        &VllmMemory::default(),
+        &MemorySettings::default(),
     );
     config.expect("it fits")
 }
 
-/// QwQ-32B on four 910B3 under MindIE, with an npuMemSize of so many GB.
+/// QwQ-32B on four 910B3 under MindIE, with this npuMemSize.
 fn mindie(policy: MindiePolicy, npu_mem_gb: f64) -> EngineConfig {
     let model = Model::named("qwq-32b").expect("a preset");
     let device = Device::named("910b3").expect("a preset");
@@ -41,8 +41,9 @@ fn mindie(policy: MindiePolicy, npu_mem_gb: f64) -> EngineConfig {
         pipeline: 1,
     };
     let time = StepTime::new(&model, device, &parallel, &Timing::shipped(device))
-        .launched(Launch::Graphs(u32::MAX));
-    let blocks = memory::mindie_blocks(&model, 4, 128, npu_mem_gb, Dtype::F16);
+        .launched(KernelLaunch::Graphs(u32::MAX));
+    let block = model.kv_bytes_per_token(4, Dtype::F16) * 128.0;
+    let blocks = (npu_mem_gb * GIB / block) as u64;
     EngineConfig::new(Policy::Mindie(policy), time, (blocks, 128), 8192)
 }
 

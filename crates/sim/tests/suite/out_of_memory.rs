@@ -1,7 +1,7 @@
 //! An engine that runs out of memory under load, and what its clients see of it.
 
 use crate::support::{COMPLETIONS, Sim, with};
-use inferometer_catalog::{device::Device, engine::words};
+use inferometer_catalog::{device::Device, engine::LaunchCommand};
 use inferometer_sim::{
     Config, EngineSetup,
     engine::{
@@ -20,7 +20,7 @@ fn launched(line: &str) -> Result<Launch, LaunchError> {
         timing: None,
         stamp: "01-01 00:00:00".to_owned(),
     };
-    Launch::of_command(&words::split(line).expect("words"), &host)
+    Launch::of_command(&LaunchCommand::parse_line(line).expect("a command"), &host)
 }
 
 /// Whether prompts of 6000 tokens are all answered.

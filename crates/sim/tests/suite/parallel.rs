@@ -1,6 +1,6 @@
 //! Engines on several cards, in virtual time.
 
-use inferometer_catalog::{device::Device, engine::words};
+use inferometer_catalog::{device::Device, engine::LaunchCommand};
 use inferometer_sim::{
     engine::{
         Engine, Request,
@@ -17,8 +17,8 @@ fn run(line: &str, streams: usize) -> Run {
         timing: None,
         stamp: "01-01 00:00:00".to_owned(),
     };
-    let words = words::split(line).expect("words");
-    let launch = Launch::of_command(&words, &host).expect("it starts");
+    let command = LaunchCommand::parse_line(line).expect("a command");
+    let launch = Launch::of_command(&command, &host).expect("it starts");
     assert_eq!(launch.without_effect, Vec::<String>::new());
     let mut engine = Engine::new(launch.config, 3);
     let count = 4 * streams as u64;

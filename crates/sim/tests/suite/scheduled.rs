@@ -12,7 +12,7 @@ use inferometer_catalog::{
         EngineKind, Version,
         metric::{Sample, read},
     },
-    memory::VllmMemory,
+    memory::MemorySettings,
     model::Model,
     timing::Timing,
 };
@@ -27,9 +27,9 @@ use serde_json::{Value, json};
 
 fn small(policy: VllmPolicy) -> EngineConfig {
     let device = Device::named("l20").expect("a preset");
-    let settings = VllmMemory {
+    let settings = MemorySettings {
         max_model_len: 2048,
-        ..VllmMemory::default()
+        ..MemorySettings::default()
     };
     let config = EngineConfig::vllm(
         &Model::named("qwen2-0.5b").expect("a preset"),

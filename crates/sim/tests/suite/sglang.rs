@@ -1,6 +1,6 @@
 //! What SGLang's scheduler shows, in virtual time.
 
-use inferometer_catalog::{device::Device, engine::words};
+use inferometer_catalog::{device::Device, engine::LaunchCommand};
 use inferometer_sim::{
     engine::{
         Engine, Policy, Request,
@@ -21,8 +21,8 @@ fn interrupted(flags: &str) -> Run {
         timing: None,
         stamp: "01-01 00:00:00".to_owned(),
     };
-    let words = words::split(&line).expect("words");
-    let launch = Launch::of_command(&words, &host).expect("it starts");
+    let command = LaunchCommand::parse_line(&line).expect("a command");
+    let launch = Launch::of_command(&command, &host).expect("it starts");
     assert!(matches!(launch.config.policy, Policy::Sglang(_)));
     let mut engine = Engine::new(launch.config, 3);
     let short = (0..4).map(|id| (0, Request::new(id, 100, 400)));

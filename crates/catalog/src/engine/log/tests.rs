@@ -117,9 +117,9 @@ fn what_is_written_is_read_back_the_same() {
 }
 
 #[test]
-fn every_fact_is_told_by_some_engine() {
+fn every_fact_is_logged_by_some_engine() {
     for fact in facts() {
-        let told = EngineKind::ALL.iter().any(|engine| {
+        let logged = EngineKind::ALL.iter().any(|engine| {
             [
                 Version::new(0, 6, 3),
                 Version::new(0, 26, 0),
@@ -128,7 +128,7 @@ fn every_fact_is_told_by_some_engine() {
             .iter()
             .any(|version| write_line(*engine, *version, &fact).is_some())
         });
-        assert!(told, "{fact:?}");
+        assert!(logged, "{fact:?}");
     }
 }
 

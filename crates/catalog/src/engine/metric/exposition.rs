@@ -97,13 +97,11 @@ fn number(value: f64) -> String {
 pub struct Sample<'a> {
     /// The metric, with `_bucket`, `_sum` or `_count` of a histogram.
     pub name: &'a str,
-    /// The labels in their order.
     pub labels: Vec<(&'a str, String)>,
     pub value: f64,
 }
 
 impl Sample<'_> {
-    /// The value of a label.
     pub fn label(&self, name: &str) -> Option<&str> {
         self.labels
             .iter()
@@ -112,7 +110,7 @@ impl Sample<'_> {
     }
 }
 
-/// Reads the text of `/metrics`; lines that are no samples are passed over.
+/// Reads the text of `/metrics`; lines that are not samples are skipped.
 pub fn read(text: &str) -> impl Iterator<Item = Sample<'_>> {
     text.lines().filter_map(sample)
 }

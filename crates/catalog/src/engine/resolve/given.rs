@@ -103,9 +103,10 @@ fn spelled_out(flag: &GivenFlag, voice: Voice) -> Cow<'_, GivenFlag> {
         return Cow::Borrowed(flag);
     }
     let is_level = flag.name == "optimization-level" && voice.version < Version::new(0, 12, 0);
-    let (name, key) = match is_level {
-        true => ("compilation-config".to_owned(), Some("level".to_owned())),
-        false => (flag.name.clone(), flag.key.clone()),
+    let (name, key) = if is_level {
+        ("compilation-config".to_owned(), Some("level".to_owned()))
+    } else {
+        (flag.name.clone(), flag.key.clone())
     };
     let spelled = match &key {
         Some(key) => format!("--{name}.{key}"),
@@ -162,13 +163,12 @@ fn take(
             flag.value().unwrap_or_default(),
         )
     } else if !kind.takes_value() {
-        let said = flag.value().and_then(value::boolean);
-        match said {
+        match flag.value().and_then(value::boolean) {
             // `--enable-x false` was understood until 0.8 (run: 0.32 says unrecognized).
-            Some(said)
+            Some(word)
                 if voice.version < Version::new(0, 9, 0) || voice.engine != EngineKind::Vllm =>
             {
-                Value::Bool(said == on)
+                Value::Bool(word == on)
             }
             Some(_) if !flag.joined => {
                 surplus.extend(flag.values.iter().cloned());

@@ -24,8 +24,8 @@ pub(super) fn resolve(
         .or_else(|| given.text("hf-repo"))
         .or_else(|| given.text("model-url"))
         .unwrap_or_else(|| "model".into());
-    let said_slots = given.int("parallel").filter(|slots| *slots != -1);
-    if said_slots.is_some_and(|slots| slots < 1) {
+    let given_slots = given.int("parallel").filter(|slots| *slots != -1);
+    if given_slots.is_some_and(|slots| slots < 1) {
         return Err(voice.argument(
             Rule::BadValue,
             "parallel",
@@ -43,8 +43,8 @@ pub(super) fn resolve(
             format!("quantized V cache was requested, but this requires Flash Attention: --cache-type-v is {values}, and --flash-attn off"),
         ));
     }
-    let slots = said_slots.map_or(AUTO_SLOTS, i64::unsigned_abs);
-    let unified = given.switch("kv-unified").unwrap_or(said_slots.is_none());
+    let slots = given_slots.map_or(AUTO_SLOTS, i64::unsigned_abs);
+    let unified = given.switch("kv-unified").unwrap_or(given_slots.is_none());
     let context = given
         .count("ctx-size")
         .filter(|size| *size > 0)

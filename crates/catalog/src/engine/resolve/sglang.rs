@@ -45,10 +45,10 @@ pub(super) fn resolve(
     let tensor = given.size("tp-size");
     let pipeline = given.size("pp-size");
     refuse_heads(&given, voice, limits, tensor)?;
-    let said_chunk = given.int("chunked-prefill-size");
-    refuse_pages(&given, voice, said_chunk)?;
-    let defaults = sglang_defaults(device, tensor.into(), pipeline.into(), said_chunk);
-    let chunked = said_chunk.is_none_or(|chunk| chunk > 0);
+    let given_chunk = given.int("chunked-prefill-size");
+    refuse_pages(&given, voice, given_chunk)?;
+    let defaults = sglang_defaults(device, tensor.into(), pipeline.into(), given_chunk);
+    let chunked = given_chunk.is_none_or(|chunk| chunk > 0);
     let whole_prompts = given
         .count("max-prefill-tokens")
         .unwrap_or(16384)

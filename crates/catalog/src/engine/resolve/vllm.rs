@@ -258,12 +258,12 @@ fn refuse_too_many_devices(
             device.count
         ),
     );
-    let told = format!(
+    let printed = format!(
         "{} If this is intentional and you are using:\n- ray, set \
          '--distributed-executor-backend ray'.\n- multiprocessing, set '--nnodes' appropriately.",
         refusal.message
     );
-    refusal.printed = refusal.printed.replacen(&refusal.message, &told, 1);
+    refusal.printed = refusal.printed.replacen(&refusal.message, &printed, 1);
     Err(refusal)
 }
 

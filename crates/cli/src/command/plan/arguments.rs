@@ -26,7 +26,7 @@ pub struct PlanArguments {
 pub enum PlanQuestion {
     /// Will it fit: weights, KV cache, concurrency, the largest max-model-len
     #[command(
-        after_help = "Example: inferometer plan memory --model Qwen/Qwen2.5-7B-Instruct --device h100 --device l20 \\\n         --engine vllm,sglang --flag max-model-len=8192"
+        after_help = "Example: inferometer plan memory --model Qwen/Qwen2.5-7B-Instruct --device h100 --device l20 \\\n         --engine vllm,sglang --flag max-model-len=8192\n         inferometer plan memory --device h100 -- vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 8192"
     )]
     Memory(Box<MemoryArguments>),
     /// Fit the simulated engine's timing to measured load points
@@ -45,17 +45,22 @@ pub enum PlanQuestion {
 #[derive(Args)]
 pub struct MemoryArguments {
     /// Model: a preset, a config.json, a model folder, a .safetensors file, or a URL of these
-    #[arg(long, value_name = "PRESET|PATH|URL")]
-    pub model: String,
+    /// [the command's]
+    #[arg(
+        long,
+        value_name = "PRESET|PATH|URL",
+        required_unless_present = "command"
+    )]
+    pub model: Option<String>,
     /// Card: a preset, several with commas, or numbers as in memory=80GiB; may be repeated
     #[arg(long, value_name = "PRESET|NUMBERS", required = true)]
     pub device: Vec<String>,
-    /// Engine: vllm, sglang or mindie; several with commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "vllm", value_parser = engine)]
+    /// Engine: vllm, sglang or mindie; several with commas [the command's, or vllm]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "command", value_parser = engine)]
     pub engine: Vec<EngineKind>,
     #[command(flatten)]
     pub settings: SettingArguments,
-    /// Flag of the engine, under vLLM's name or its own
+    /// Flag of the engine, under vLLM's name or its own; takes the place of the command's
     #[arg(long, value_name = "NAME=VALUE", value_parser = flag)]
     pub flag: Vec<(String, Option<String>)>,
     /// Prompt tokens at which concurrency is asked for
@@ -66,6 +71,9 @@ pub struct MemoryArguments {
     pub output_tokens: Option<u32>,
     #[command(flatten)]
     pub view: SheetArguments,
+    /// The command that would start the engine: vllm serve MODEL …
+    #[arg(last = true, value_name = "ENGINE COMMAND")]
+    pub command: Vec<String>,
 }
 
 /// The host and the engine's version.
@@ -74,7 +82,7 @@ pub struct SettingArguments {
     /// Cards of the host
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub cards: u32,
-    /// Version of the engine [the newest known]
+    /// Version of the engine [as the command's image says, or the newest known]
     #[arg(long, value_name = "VERSION", value_parser = version)]
     pub as_version: Option<Version>,
 }

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table};
 use inferometer_plan::calibrate::{Calibration, Doubtful, FittedPoint, calibrate, word};
 use inferometer_plan::device::{Card, Timed};
-use inferometer_plan::model::KnownModel;
+use inferometer_plan::model;
 use inferometer_plan::observation::{Assumed, LeftOut, assume_longest_request, read_sources};
 use inferometer_plan::predict::{Metric, Subject};
 use inferometer_report::message::plan::PlanText as Text;
@@ -31,7 +31,7 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Exit> {
         );
     }
     let subject = Subject {
-        model: KnownModel::find(&arguments.model)?.model,
+        model: model::find(&arguments.model)?.model,
         device: card.device,
         cards: arguments.settings.cards,
         engine: arguments.engine,

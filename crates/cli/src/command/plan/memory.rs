@@ -8,35 +8,34 @@ use super::what_if::list;
 use crate::Exit;
 use crate::arguments::Format;
 use anyhow::{Context, bail};
-use inferometer_catalog::engine::EngineKind;
+use inferometer_catalog::engine::{EngineKind, LaunchCommand};
 use inferometer_catalog::memory::GIB;
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit, Verdict};
 use inferometer_plan::device::Card;
-use inferometer_plan::flags::Flag;
+use inferometer_plan::flags::{Flag, command, with_flags};
 use inferometer_plan::memory::{Answer, Fit, Lengths, MemoryError, Part, Question, Remedy, answer};
-use inferometer_plan::model::{KnownModel, Weights};
+use inferometer_plan::model::{KnownModel, Weights, find};
 use inferometer_report::message::plan::PlanText as Text;
 use inferometer_text::Lang;
 use serde_json::json;
 
 /// Divides every card by every engine.
 pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
-    let model = KnownModel::find(&arguments.model)?;
+    let (model, commands) = started(arguments)?;
     let lengths = arguments.input_tokens.zip(arguments.output_tokens);
     let sets = flag_sets(&arguments.flag)?;
     let mut answers = Vec::new();
     let mut impossible = None;
     for name in arguments.device.iter().flat_map(|names| presets(names)) {
         let card: Card = name.parse().with_context(|| format!("--device {name}"))?;
-        for &engine in &arguments.engine {
+        for command in &commands {
             for set in &sets {
                 let question = Question {
                     model: &model,
                     device: &card.device,
                     cards: arguments.settings.cards,
-                    engine,
+                    command: with_flags(command.clone(), &set.flags),
                     version: arguments.settings.as_version,
-                    flags: set.flags.clone(),
                     varied: set.varied.clone(),
                     lengths: lengths.map(|(input, output)| Lengths { input, output }),
                 };
@@ -70,6 +69,29 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
         true => Exit::Fine,
         false => Exit::Doubtful,
     })
+}
+
+/// The model, and the commands whose engines divide the cards.
+fn started(arguments: &MemoryArguments) -> anyhow::Result<(KnownModel, Vec<LaunchCommand>)> {
+    let named = arguments.model.as_deref();
+    if arguments.command.is_empty() {
+        let model = find(named.context("--model is missing")?)?;
+        let engines = match arguments.engine.as_slice() {
+            [] => &[EngineKind::Vllm],
+            engines => engines,
+        };
+        let commands = engines
+            .iter()
+            .map(|&engine| command(engine, &model.model.name, &[]));
+        let commands = commands.collect::<Result<_, _>>()?;
+        return Ok((model, commands));
+    }
+    let command = LaunchCommand::parse(&arguments.command)?;
+    let port = command.engine.default_port();
+    let command = command.with_port(port);
+    let named = named.or(command.model.as_deref());
+    let named = named.context("the command names no model; name it there, or with --model")?;
+    Ok((find(named)?, vec![command]))
 }
 
 /// A list of presets may be given at once; numbers of one card have commas of their own.

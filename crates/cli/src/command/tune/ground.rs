@@ -14,16 +14,14 @@ use inferometer_campaign::space::{
 };
 use inferometer_campaign::study::Study;
 use inferometer_campaign::trial::{Ending, State};
-use inferometer_catalog::device::Kind;
 use inferometer_catalog::engine::{
-    DeviceClass, DeviceKind, EngineKind, FailureClass, LaunchCommand, ModelLimits, failure, flag,
+    DeviceClass, EngineKind, FailureClass, ModelLimits, failure, flag,
 };
-use inferometer_catalog::memory::GIB;
 use inferometer_core::options::Options;
 use inferometer_core::scenario::SimClock;
 use inferometer_engine::{Access, Failure};
 use inferometer_load::instrument::Control;
-use inferometer_sim::launch::{self, Host, LaunchError, USUAL_MODEL};
+use inferometer_sim::launch::{self, Host, LaunchError};
 use inferometer_text::hostile::printable;
 use serde_json::Value as Json;
 use std::path::Path;
@@ -96,9 +94,10 @@ impl Ground {
             engine_timeout: Some(engine.start_timeout),
             engine_log: None,
             mindie_config: engine.config.clone(),
-            engine: engine.command.to_words(),
+            engine: Vec::new(),
         };
-        let launcher = Launcher::new(&arguments, &Flags::new(), progress)?;
+        let command = engine.command.clone();
+        let launcher = Launcher::new(command, &arguments, &Flags::new(), progress)?;
         let described = launcher.engine();
         let has_rules = !matches!(described.kind(), EngineKind::Custom | EngineKind::Mindie);
         if has_rules && described.installed().version.is_none() {
@@ -126,7 +125,8 @@ impl Ground {
             );
         }
         let devices = launcher.visible_devices();
-        let each = cards(&study.engine.command) as usize;
+        let cards = study.engine.command.parallelism().cards();
+        let each = usize::try_from(cards).unwrap_or(usize::MAX);
         let wanted = each.saturating_mul(count as usize);
         if devices.len() < wanted {
             bail!(
@@ -151,15 +151,11 @@ impl Ground {
         }
         let (version, class, limits, engine) = match self {
             Ground::Virtual(host) => {
-                let name = study.engine.command.model.as_deref();
-                let model = launch::model(name.unwrap_or(USUAL_MODEL))?;
-                let limits = ModelLimits {
-                    max_position: u64::from(model.max_position),
-                    heads: model.heads,
-                    multimodal: false,
-                };
-                let version = host.version.unwrap_or(study.engine.kind().newest());
-                (version, simulated_class(host), Some(limits), None)
+                let model = launch::model(&study.engine.command)?;
+                let limits = ModelLimits::of(&model.model);
+                let version = study.engine.command.version(host.version);
+                let class = DeviceClass::of(&host.device, host.cards);
+                (version, class, Some(limits), None)
             }
             Ground::Real(launcher) => {
                 let engine = launcher.engine();
@@ -174,7 +170,8 @@ impl Ground {
         let Some(model) = limits.filter(|_| study.engine.kind() != EngineKind::Custom) else {
             return Ok(Box::new(NoRules));
         };
-        let mut command = with_port(&study.engine.command, study.engine.kind().default_port());
+        let port = study.engine.kind().default_port();
+        let mut command = study.engine.command.clone().with_port(port);
         // What only the installed engine knows must not make every point illegal.
         let help = engine.and_then(|engine| engine.installed().help.as_ref());
         if engine.is_some() {
@@ -290,8 +287,8 @@ fn compute(study: &Study, flags: &Point, host: &Host) -> Result<Up, Down> {
         }
         None => {
             let command = command_with(&study.engine.command, flags);
-            let command = with_port(&command, study.engine.kind().default_port());
-            launch::Launch::of_command(&command.to_words(), host)
+            let command = command.with_port(study.engine.kind().default_port());
+            launch::Launch::of_command(&command, host)
         }
     };
     let failed = |state, class, evidence: &str| {
@@ -319,17 +316,6 @@ fn compute(study: &Study, flags: &Point, host: &Host) -> Result<Up, Down> {
     }
 }
 
-/// Devices that one engine takes.
-fn cards(command: &LaunchCommand) -> u32 {
-    let number = |names: &[&str]| {
-        let given = names.iter().find_map(|name| command.flag(name)?.value());
-        given.and_then(|text| text.parse::<u32>().ok()).unwrap_or(1)
-    };
-    let tensor = number(&["tensor-parallel-size", "tp-size", "tp"]);
-    let pipeline = number(&["pipeline-parallel-size", "pp-size"]);
-    tensor.saturating_mul(pipeline).max(1)
-}
-
 fn failed(state: State, class: FailureClass, evidence: &str) -> Ending {
     let evidence = printable(evidence.trim(), EVIDENCE);
     Ending::failed(state, class.word(), Some(evidence))
@@ -345,28 +331,6 @@ fn ending(failure: &Failure) -> Ending {
     let said = failure.evidence.first();
     let evidence = said.map(|line| printable(line, EVIDENCE));
     Ending::failed(state, failure.class.word(), evidence)
-}
-
-fn simulated_class(host: &Host) -> DeviceClass {
-    DeviceClass {
-        kind: match host.device.kind {
-            Kind::Cuda => DeviceKind::Gpu,
-            Kind::Ascend => DeviceKind::Npu,
-        },
-        name: host.device.title.clone(),
-        memory_gib: host.device.memory_bytes() / GIB,
-        count: host.cards,
-    }
-}
-
-/// The command with some port in place of `{port}`.
-fn with_port(command: &LaunchCommand, port: u16) -> LaunchCommand {
-    let mut command = command.clone();
-    let port = port.to_string();
-    for value in command.flags.iter_mut().flat_map(|given| &mut given.values) {
-        *value = value.replace("{port}", &port);
-    }
-    command
 }
 
 fn read_config(file: &Path) -> anyhow::Result<Json> {

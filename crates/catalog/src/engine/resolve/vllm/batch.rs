@@ -15,15 +15,15 @@ pub(super) fn batch(
     max_model_len: u64,
 ) -> (u64, u64) {
     let default = vllm_batch_defaults(version, device, UsageContext::ApiServer, world);
-    let said_tokens = given.count("max-num-batched-tokens");
-    let said_seqs = given.count("max-num-seqs");
+    let given_tokens = given.count("max-num-batched-tokens");
+    let given_seqs = given.count("max-num-seqs");
     // Throughput mode doubles what the user did not set (source of 0.32).
     let twice = match given.text("performance-mode").as_deref() {
         Some("throughput") => 2,
         _ => 1,
     };
-    let mut seqs = said_seqs.unwrap_or(default.seqs * twice);
-    let tokens = match said_tokens {
+    let mut seqs = given_seqs.unwrap_or(default.seqs * twice);
+    let tokens = match given_tokens {
         Some(tokens) => tokens,
         None if version < Version::new(0, 8, 0) => {
             let steps = given.count("num-scheduler-steps").unwrap_or(1);
@@ -47,7 +47,7 @@ pub(super) fn batch(
             }
         }
     };
-    if said_seqs.is_none() && version >= Version::new(0, 9, 0) {
+    if given_seqs.is_none() && version >= Version::new(0, 9, 0) {
         seqs = seqs.min(tokens);
     }
     (tokens, seqs)

@@ -1,19 +1,22 @@
 //! Flags that change memory in ways of their own: those that are counted, and the names of those
 //! that are not.
 
-use inferometer_catalog::engine::{EngineKind, ResolvedFlags, Value};
-use inferometer_catalog::memory::GIB;
-use inferometer_catalog::model::{FeedForward, Model};
+use std::sync::LazyLock;
 
-/// What a flag beside the usual ones changes on a card.
+use serde::Deserialize;
+
+use super::GIB;
+use crate::engine::{EngineKind, ResolvedFlags, Value};
+use crate::model::{FeedForward, Model};
+
+/// What less usual flags change on a card.
 pub(super) struct Extras {
     /// Bytes of weights that stay in the host's memory.
     pub offloaded: f64,
-    /// Bytes of empty places for adapters.
+    /// Bytes of empty slots for adapters.
     pub adapters: f64,
     /// Cards that share the tokens of a sequence.
     pub context: u32,
-    /// Whether layers with a window keep every token.
     pub windows: Windows,
     /// Given flags that are not counted.
     pub not_counted: Vec<String>,
@@ -24,70 +27,43 @@ pub(super) struct Extras {
 pub(super) enum Windows {
     /// The tokens of the window.
     Kept,
+    /// Every token.
     Ignored,
 }
 
-/// Flags that change memory, and whose effect depends on more than is known here.
-const NOT_COUNTED: &[&str] = &[
-    // vLLM
-    "kv-transfer-config",
-    "speculative-config",
-    "spec-model",
-    "spec-method",
-    "speculative-model",
-    "prefill-context-parallel-size",
-    "enable-dbo",
-    "enable-eplb",
-    "eplb-config",
-    "num-redundant-experts",
-    "all2all-backend",
-    "compilation-config",
-    "cudagraph-capture-sizes",
-    "max-cudagraph-capture-size",
-    "limit-mm-per-prompt",
-    "mamba-cache-dtype",
-    "mamba-ssm-cache-dtype",
-    "enable-prompt-embeds",
-    "fully-sharded-loras",
-    "hf-overrides",
-    "additional-config",
-    "offload-backend",
-    "offload-group-size",
-    "cpu-offload-params",
-    "offload-params",
-    "lora-target-modules",
-    // SGLang
-    "speculative-algorithm",
-    "speculative-draft-model-path",
-    "lora-paths",
-    "disaggregation-mode",
-    "swa-full-tokens-ratio",
-    "disable-hybrid-swa-memory",
-    "mamba-full-memory-ratio",
-    "max-mamba-cache-size",
-    "enable-two-batch-overlap",
-    "ep-num-redundant-experts",
-    "moe-a2a-backend",
-    "deepep-mode",
-    "enable-symm-mem",
-    "attention-context-parallel-size",
-    "moe-data-parallel-size",
-    "moe-dense-tp-size",
-    "enable-dp-lm-head",
-    "json-model-override-args",
-];
+impl Default for Extras {
+    fn default() -> Extras {
+        Extras {
+            offloaded: 0.0,
+            adapters: 0.0,
+            context: 1,
+            windows: Windows::Kept,
+            not_counted: Vec::new(),
+        }
+    }
+}
+
+/// Flags of any engine that change memory, and whose effect depends on more than is known here.
+static NOT_COUNTED: LazyLock<Vec<String>> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Listed {
+        not_counted: Vec<String>,
+    }
+    let listed: Listed = toml::from_str(include_str!("../../data/engine/memory.toml"))
+        .expect("the shipped list of flags parses");
+    listed.not_counted
+});
 
 impl Extras {
     pub fn of(flags: &ResolvedFlags, model: &Model, tensor: u32) -> Extras {
         let number = |name: &str| flags.get(name).and_then(Value::as_f64);
         let mut not_counted: Vec<String> = (flags.given.iter())
-            .filter(|(name, value)| {
-                NOT_COUNTED.contains(&name.as_str()) && **value != Value::Bool(false)
-            })
+            .filter(|(name, value)| NOT_COUNTED.contains(name) && **value != Value::Bool(false))
             .map(|(name, _)| name.clone())
             .collect();
         let mut adapters = 0.0;
-        if is_on(flags, "enable-lora") {
+        if flags.is_on("enable-lora") {
             let slots = number("max-loras").unwrap_or(1.0);
             let rank = number("max-lora-rank").unwrap_or(16.0);
             match adapter_bytes(model, tensor).filter(|_| flags.engine == EngineKind::Vllm) {
@@ -104,20 +80,17 @@ impl Extras {
                 .and_then(|cards| u32::try_from(cards).ok())
                 .unwrap_or(1)
                 .max(1),
-            windows: match is_on(flags, "disable-hybrid-kv-cache-manager") {
-                true => Windows::Ignored,
-                false => Windows::Kept,
+            windows: if flags.is_on("disable-hybrid-kv-cache-manager") {
+                Windows::Ignored
+            } else {
+                Windows::Kept
             },
             not_counted,
         }
     }
 }
 
-pub(super) fn is_on(flags: &ResolvedFlags, name: &str) -> bool {
-    flags.get(name) == Some(&Value::Bool(true))
-}
-
-/// Bytes of one place for an adapter of rank 1 on one card: two thin matrices of 16 bits beside
+/// Bytes of one slot for an adapter of rank 1 on one card: two thin matrices of 16 bits beside
 /// each projection, of which tensor parallelism divides the end that its own matrix divides.
 /// Absent where experts or latents make other shapes.
 fn adapter_bytes(model: &Model, tensor: u32) -> Option<f64> {

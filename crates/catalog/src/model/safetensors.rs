@@ -1,21 +1,21 @@
 //! Safetensors headers: how many bytes of weights a file holds. Only the header is read.
 
-use serde_json::{Map, Value};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+
+use serde_json::{Map, Value};
 use thiserror::Error;
 
 /// The longest header that is read; that of the largest models has a few MiB.
-pub(super) const LONGEST_HEADER: u64 = 100 << 20;
+pub const LONGEST_HEADER: u64 = 100 << 20;
 
-/// Why a file is no safetensors file.
+/// Why a file is not a safetensors file.
 #[derive(Debug, Error)]
 pub enum SafetensorsError {
-    /// The file cannot be read.
     #[error("cannot read {file}: {reason}")]
     Read { file: String, reason: String },
-    #[error("{file} is no safetensors file: {reason}")]
+    #[error("{file} is not a safetensors file: {reason}")]
     Header { file: String, reason: String },
 }
 
@@ -36,7 +36,7 @@ pub(super) fn weight_bytes(path: &Path) -> Result<f64, SafetensorsError> {
 }
 
 /// The length of the header, from the first eight bytes.
-pub(super) fn header_length(file: &str, bytes: [u8; 8]) -> Result<u64, SafetensorsError> {
+pub fn header_length(file: &str, bytes: [u8; 8]) -> Result<u64, SafetensorsError> {
     let length = u64::from_le_bytes(bytes);
     if (2..=LONGEST_HEADER).contains(&length) {
         return Ok(length);
@@ -48,7 +48,7 @@ pub(super) fn header_length(file: &str, bytes: [u8; 8]) -> Result<u64, Safetenso
 }
 
 /// Bytes of all tensors that a header names.
-pub(super) fn tensor_bytes(file: &str, header: &[u8]) -> Result<f64, SafetensorsError> {
+pub fn tensor_bytes(file: &str, header: &[u8]) -> Result<f64, SafetensorsError> {
     let bad = |reason: String| SafetensorsError::Header {
         file: file.to_owned(),
         reason,
@@ -77,7 +77,7 @@ mod tests {
         assert!(header_length("f", [0; 8]).is_err());
         for text in ["", "[]", "{\"a\":1}", "{\"a\":{\"data_offsets\":[9,1]}}"] {
             let error = tensor_bytes("f", text.as_bytes()).unwrap_err().to_string();
-            assert!(error.starts_with("f is no safetensors file"), "{error}");
+            assert!(error.starts_with("f is not a safetensors file"), "{error}");
         }
     }
 }

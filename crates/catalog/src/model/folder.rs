@@ -1,22 +1,25 @@
 //! The weight files of a model folder: those that belong together, and all of them.
 
-use super::safetensors::weight_bytes;
-use super::{SourceError, unreadable};
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use serde_json::Value;
+
+use super::known::{SourceError, read, unreadable};
+use super::safetensors::weight_bytes;
+
 /// The list of weight files, where there are several.
-pub(super) const INDEX: &str = "model.safetensors.index.json";
+pub const INDEX: &str = "model.safetensors.index.json";
 /// The largest list that is read.
-pub(super) const LARGEST_INDEX: u64 = 64 << 20;
+pub const LARGEST_INDEX: u64 = 64 << 20;
 
 /// Bytes of the weights; `None` where the folder has no weight files.
 pub(super) fn stored(folder: &Path) -> Result<Option<f64>, SourceError> {
     let index = folder.join(INDEX);
-    let names = match index.is_file() {
-        true => listed(&super::read(&index, LARGEST_INDEX)?, &index)?,
-        false => of_one_set(present(folder)?),
+    let names = if index.is_file() {
+        listed(&read(&index, LARGEST_INDEX)?, &index)?
+    } else {
+        of_one_set(present(folder)?)
     };
     let missing: Vec<&String> = names
         .iter()
@@ -37,7 +40,6 @@ pub(super) fn stored(folder: &Path) -> Result<Option<f64>, SourceError> {
     Ok((!names.is_empty()).then_some(bytes))
 }
 
-/// The files that an index names.
 fn listed(text: &str, index: &Path) -> Result<BTreeSet<String>, SourceError> {
     let bad = |reason: &str| SourceError::Read {
         path: index.display().to_string(),
@@ -48,7 +50,9 @@ fn listed(text: &str, index: &Path) -> Result<BTreeSet<String>, SourceError> {
     let map = map.ok_or_else(|| bad("it has no `weight_map`"))?;
     let names = map.values().map(|name| match name.as_str() {
         Some(name) if !name.contains(['/', '\\']) && !name.is_empty() => Ok(name.to_owned()),
-        _ => Err(bad("its `weight_map` names what is no file of the folder")),
+        _ => Err(bad(
+            "its `weight_map` names something that is not a file of the folder",
+        )),
     });
     names.collect()
 }
@@ -95,7 +99,7 @@ fn parts(name: &str) -> Option<BTreeSet<String>> {
 mod tests {
     use super::*;
 
-    /// A file with one tensor of so many bytes.
+    /// A file with one tensor of `bytes` bytes.
     fn write(folder: &Path, name: &str, bytes: u64) {
         let header =
             format!(r#"{{"a":{{"dtype":"U8","shape":[{bytes}],"data_offsets":[0,{bytes}]}}}}"#);

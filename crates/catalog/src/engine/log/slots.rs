@@ -1,4 +1,4 @@
-//! What a line's slots tell, and which slots tell a fact.
+//! From the slots of a line to a fact, and back.
 
 use super::Fact;
 use super::pattern::Slot;
@@ -101,7 +101,7 @@ pub(super) fn fact(name: Name, slots: &[Slot]) -> Option<Fact> {
     })
 }
 
-/// The line's name and slots by which a fact is told.
+/// The line and its slots that state a fact.
 pub(super) fn slots(fact: &Fact) -> (Name, Vec<Slot>) {
     let count = |number: u64| Slot::Number(number as f64);
     let number = Slot::Number;
