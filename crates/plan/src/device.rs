@@ -15,15 +15,14 @@ pub struct Card {
 /// Whether a card's speed is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timed {
-    /// Speed and bandwidth are known.
+    /// Both speed and bandwidth.
     Known,
     MemoryOnly,
 }
 
-/// A text that is no device.
+/// Why a text does not describe a device.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BadDevice {
-    /// No preset of that name.
     #[error(
         "the device '{name}' is not known; choose one of {known}, or give numbers as in memory=80GiB,bandwidth=2039,half=312"
     )]
@@ -42,7 +41,7 @@ impl std::str::FromStr for Card {
         if !text.contains('=') {
             let device = Device::named(text.trim()).ok_or_else(|| BadDevice::Unknown {
                 name: text.trim().to_owned(),
-                known: known(),
+                known: Device::preset_names(),
             })?;
             return Ok(Card {
                 device: device.clone(),
@@ -52,11 +51,6 @@ impl std::str::FromStr for Card {
         }
         by_numbers(text)
     }
-}
-
-fn known() -> String {
-    let names = Device::presets().iter().map(|device| device.name.as_str());
-    names.collect::<Vec<_>>().join(", ")
 }
 
 fn by_numbers(text: &str) -> Result<Card, BadDevice> {
@@ -128,9 +122,10 @@ fn by_numbers(text: &str) -> Result<Card, BadDevice> {
     if device.memory_mib == 0 {
         return Err(BadDevice::NoMemory);
     }
-    let timed = match speed && bandwidth {
-        true => Timed::Known,
-        false => Timed::MemoryOnly,
+    let timed = if speed && bandwidth {
+        Timed::Known
+    } else {
+        Timed::MemoryOnly
     };
     Ok(Card {
         device,
@@ -212,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_card_is_refused_with_the_form() {
+    fn anything_else_is_refused_with_the_form_to_use() {
         for (text, said) in [
             ("abacus", "a100-80g"),
             ("memory=-80GiB", "memory=80GiB"),

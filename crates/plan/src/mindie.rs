@@ -4,10 +4,10 @@ use inferometer_catalog::engine::mindie::Config;
 use inferometer_catalog::engine::{EngineKind, name_for};
 use serde_json::Value;
 
-/// NPU_MEMORY_FRACTION where nothing is said.
+/// The default of NPU_MEMORY_FRACTION.
 const FRACTION: f64 = 0.8;
 
-/// A file and what is set beside it.
+/// A file and what the environment sets beside it.
 pub(crate) struct Configured {
     pub config: Config,
     pub fraction: f64,

@@ -3,12 +3,14 @@
 
 use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{EngineKind, Fact, LaunchCommand, read_line};
+use inferometer_plan::flags::command;
 use inferometer_plan::memory::{Answer, MemoryError, Part, Question, answer};
+use inferometer_plan::model::KnownModel;
 use inferometer_sim::launch::{self, Host, Launch, LaunchError};
 
 fn host(device: &str) -> Host {
     Host {
-        device: Device::named(device).unwrap().clone(),
+        device: Device::named(device).expect("a preset").clone(),
         cards: 8,
         version: None,
         timing: None,
@@ -17,11 +19,11 @@ fn host(device: &str) -> Host {
 }
 
 fn planned(line: &str, device: &str) -> Result<Answer, MemoryError> {
-    let command = LaunchCommand::parse_line(line).unwrap();
-    let model = launch::model(&command).unwrap();
+    let command = LaunchCommand::parse_line(line).expect("a command");
+    let model = launch::model(&command).expect("a known model");
     answer(&Question {
         model: &model,
-        device: Device::named(device).unwrap(),
+        device: Device::named(device).expect("a preset"),
         cards: 8,
         command,
         version: None,
@@ -31,7 +33,7 @@ fn planned(line: &str, device: &str) -> Result<Answer, MemoryError> {
 }
 
 fn simulated(line: &str, device: &str) -> Result<Launch, LaunchError> {
-    let command = LaunchCommand::parse_line(line).unwrap();
+    let command = LaunchCommand::parse_line(line).expect("a command");
     Launch::of_command(&command, &host(device))
 }
 
@@ -48,8 +50,8 @@ fn logged_tokens(launch: &Launch) -> u64 {
 
 /// The tokens of the cache, which both users must agree on.
 fn tokens(line: &str, device: &str) -> u64 {
-    let launch = simulated(line, device).unwrap();
-    let answer = planned(line, device).unwrap();
+    let launch = simulated(line, device).expect("it starts");
+    let answer = planned(line, device).expect("it is planned");
     assert_eq!(answer.kv_tokens, Some(logged_tokens(&launch)), "{line}");
     let blocks = u64::from(launch.config.blocks);
     assert_eq!(answer.blocks, Some(blocks), "{line}");
@@ -104,7 +106,7 @@ fn sglang_samples_as_many_sequences_as_its_largest_graph_has() {
         "h100",
     );
     let activations = |line: &str| {
-        let answer = planned(line, "h100").unwrap();
+        let answer = planned(line, "h100").expect("it is planned");
         let parts = answer.parts.iter();
         let planned = parts.filter(|(part, _)| *part == Part::Activations);
         planned.map(|(_, bytes)| *bytes).sum::<f64>()
@@ -131,5 +133,31 @@ fn replicas_share_experts_and_repeat_the_rest() {
     let attention = "--tp-size 8 --dp-size 8 --enable-dp-attention --ep-size 8";
     let line = format!("python -m sglang.launch_server --model-path deepseek-v3 {attention}");
     tokens(&line, "h200");
-    assert_eq!(planned(&line, "h200").unwrap().engine, EngineKind::Sglang);
+    assert_eq!(planned(&line, "h200").expect("it is planned").engine, EngineKind::Sglang);
+}
+
+#[test]
+fn mindie_has_the_blocks_that_were_planned() {
+    let model = KnownModel::find("qwen2.5-7b").expect("a preset");
+    for npu_mem_size in [-1, 20] {
+        let flag = |name: &str, value: i64| (name.to_owned(), Some(value.to_string()));
+        let flags = [flag("worldSize", 2), flag("npuMemSize", npu_mem_size)];
+        let answer = answer(&Question {
+            model: &model,
+            device: Device::named("910b3").expect("a preset"),
+            cards: 8,
+            command: command(EngineKind::Mindie, "", &flags).expect("a command"),
+            version: None,
+            varied: Vec::new(),
+            lengths: None,
+        });
+        let text = format!(
+            r#"{{"BackendConfig": {{"npuDeviceIds": [[0, 1]], "ModelDeployConfig":
+            {{"ModelConfig": [{{"modelWeightPath": "/data/qwen2.5-7b", "worldSize": 2,
+            "npuMemSize": {npu_mem_size}}}]}}}}}}"#
+        );
+        let launch = Launch::of_mindie(&text, &host("910b3")).expect("it starts");
+        let planned = answer.expect("it is planned");
+        assert_eq!(planned.blocks, Some(u64::from(launch.config.blocks)));
+    }
 }
