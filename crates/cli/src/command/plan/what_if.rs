@@ -17,8 +17,8 @@ use inferometer_core::message::Lang;
 use inferometer_core::message::plan::PlanText as Text;
 use inferometer_plan::calibrate::Calibration;
 use inferometer_plan::flags::name_for;
-use inferometer_plan::observation::Load;
 use inferometer_plan::what_if::{Objectives, Question, ask, to_json};
+use inferometer_plan::work::Load;
 use inferometer_report::doc::Section;
 use serde_json::Value;
 
