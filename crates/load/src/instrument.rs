@@ -116,7 +116,6 @@ impl Control {
 
 /// A part of the run that all workers begin and end together: warm-up, or measured.
 pub struct Phase {
-    /// Kept apart from the measured part.
     pub warmup: bool,
     pub load: PhaseLoad,
     /// Number of requests, if it limits the phase.

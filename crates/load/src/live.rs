@@ -21,7 +21,6 @@ pub struct LiveCounters {
     latency_ns: AtomicU64,
     /// For each objective, requests that missed it.
     missed: Vec<AtomicU64>,
-    /// Requests that missed a request objective.
     missed_any: AtomicU64,
     ttft: [AtomicU64; BUCKETS],
 }
@@ -92,13 +91,11 @@ pub struct Snapshot {
     pub tokens: u64,
     /// Reads of sockets: grows as long as anything moves.
     pub reads: u64,
-    /// Sum of the latencies of complete answers.
     pub(crate) latency_ns: u64,
     /// Times to first token, by size.
     ttft: Vec<u64>,
     /// For each objective, requests that missed it.
     pub missed: Vec<u64>,
-    /// Requests that missed a request objective.
     pub missed_any: u64,
 }
 
@@ -143,7 +140,6 @@ impl Snapshot {
         self.started.saturating_sub(self.ended())
     }
 
-    /// What came since an earlier snapshot.
     pub fn since(&self, earlier: &Snapshot) -> Snapshot {
         let minus = |now: u64, then: u64| now.saturating_sub(then);
         Snapshot {

@@ -27,7 +27,6 @@ pub async fn get<T: Transport>(
     fetch(route, path, None, timeouts).await
 }
 
-/// Posts JSON to a path, in the same manner.
 pub async fn post<T: Transport>(
     route: &Route<T>,
     path: &str,

@@ -86,7 +86,6 @@ impl Precision {
         settled.then(|| (known.interval[1] - known.mean) / known.mean)
     }
 
-    /// The last look before a time.
     fn at(&self, time: Duration) -> Moment {
         let after = self.samples.partition_point(|moment| moment.at <= time);
         self.samples[after.saturating_sub(1)]

@@ -52,16 +52,13 @@ pub struct Conversation {
     pub history: History,
 }
 
-/// Where a request stands in the work.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestPlace {
     pub session: u64,
     pub turn: u32,
     /// Turns that it will have in this run.
     pub turns: u32,
-    /// Number of the request in the schedule.
     pub index: u64,
-    /// Kept apart from the measured part.
     pub warmup: bool,
 }
 
@@ -117,7 +114,6 @@ pub struct Setup<T> {
     /// Where the sessions of the warm-up begin, so that they are none of the measured ones
     /// where the work has enough of them.
     pub warmup_from: u64,
-    /// Keep the text of answers until they are recorded.
     pub keep_text: bool,
     pub timeouts: Timeouts,
     pub clock: Clock,
@@ -125,7 +121,6 @@ pub struct Setup<T> {
 }
 
 pub struct PreparedRequest {
-    /// The record with what is known beforehand.
     pub record: Record,
     pub bytes: Vec<u8>,
     pub route: usize,

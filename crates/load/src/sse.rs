@@ -10,9 +10,7 @@ const LONGEST: usize = 64 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event<'a> {
-    /// The `data:` lines, joined by line feeds.
     pub data: &'a [u8],
-    /// The `event:` line, if there was one.
     pub name: Option<&'a str>,
 }
 

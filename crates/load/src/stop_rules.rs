@@ -14,7 +14,6 @@ pub struct StopRules {
     pub stop_when: Vec<StopWhen>,
     /// How well the result must be known for the phase to end.
     pub until: Option<Until>,
-    /// Objectives that they speak of.
     pub slos: Vec<Slo>,
     /// Share of requests that must meet the request objectives.
     pub attainment: Option<f64>,
@@ -23,7 +22,6 @@ pub struct StopRules {
 }
 
 impl StopRules {
-    /// Whether one of the conditions holds.
     pub(crate) fn wants_end(&self, now: &Snapshot, planned: Option<u64>) -> bool {
         self.stop_when.iter().any(|condition| match condition {
             StopWhen::FailuresAbove(share) => {

@@ -48,7 +48,6 @@ fn beat(over: &AtomicBool) -> Lateness {
     lateness
 }
 
-/// How many beats were how late.
 struct Lateness {
     classes: Vec<u64>,
     beats: u64,

@@ -30,7 +30,6 @@ pub enum Stop {
 
 pub struct PhaseShare {
     pub pacing: Pacing,
-    /// The requests, made ahead of need.
     pub requests: mpsc::Receiver<PreparedRequest>,
     pub start: Offset,
     /// When sending ends, if time limits it.
@@ -51,7 +50,6 @@ pub enum Pacing {
 pub struct Worker<T: Transport> {
     setup: Arc<Setup<T>>,
     context: ExchangeContext,
-    /// Open connections at rest, for each route.
     pools: Vec<RefCell<Vec<T::Stream>>>,
     sink: Sink,
     pacer: Pacer,
@@ -346,7 +344,6 @@ struct Tasks {
     running: Cell<usize>,
     handles: RefCell<Vec<AbortHandle>>,
     exhausted: Cell<bool>,
-    /// Conversations that have turns left to send.
     open_conversations: Cell<usize>,
     changed: Notify,
 }
@@ -382,7 +379,6 @@ impl Tasks {
         self.all_done().await;
     }
 
-    /// There is nothing left to send.
     fn exhausted(&self) {
         if !self.exhausted.replace(true) {
             self.changed.notify_waiters();

@@ -31,7 +31,6 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubtful {
     Refuse,
-    /// They are used like any other.
     Use,
 }
 

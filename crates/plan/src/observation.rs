@@ -20,7 +20,6 @@ use thiserror::Error;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
-    /// Where it is from, to be named in messages.
     pub name: String,
     pub load: Load,
     pub start: Start,

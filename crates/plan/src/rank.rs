@@ -18,7 +18,6 @@ use crate::work::Work;
 pub struct Goal {
     /// The figure; more of a rate is better, less of a time.
     pub metric: MeanMetric,
-    /// What must be met first.
     pub objectives: Objectives,
 }
 
@@ -37,9 +36,7 @@ impl Goal {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranked {
     pub index: usize,
-    /// The figure that is expected of it.
     pub predicted: f64,
-    /// Whether it is expected to meet the objectives.
     pub met: bool,
     /// The figure of each objective as a share of its limit.
     pub strains: Vec<f64>,

@@ -72,7 +72,6 @@ pub enum Start {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
     pub load: Load,
-    /// When the streams of a closed loop begin.
     pub start: Start,
     pub input: Lengths,
     pub output: Lengths,

@@ -10,7 +10,6 @@ pub(super) struct Site {
     pub(super) base: String,
     /// What comes before it.
     pub(super) prefix: String,
-    /// The path names an API.
     pub(super) named: Option<&'static dyn Dialect>,
     pub(super) models: Vec<String>,
     pub(super) max_model_len: Option<u64>,

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// Name and version of the form.
 pub const SCHEMA: &str = "inferometer.calibration/1";
 
 const HEAD: &str = "\
@@ -38,7 +37,6 @@ pub struct Calibration {
     pub workload: Workload,
     pub timing: Timing,
     pub model: Model,
-    /// Where it may be trusted.
     pub envelope: Envelope,
     /// A point that the card cannot have made.
     pub too_fast: Option<TooFast>,
@@ -47,7 +45,6 @@ pub struct Calibration {
     pub held_out: Vec<HeldOut>,
     #[serde(default)]
     pub points: Vec<FittedPoint>,
-    /// Predictions that were measured afterwards.
     #[serde(default)]
     pub verified: Vec<Verified>,
 }
@@ -93,7 +90,6 @@ impl Workload {
     }
 }
 
-/// A point and how well the fit meets it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FittedPoint {
@@ -169,7 +165,6 @@ impl Calibration {
         })
     }
 
-    /// The flags from which a what-if departs.
     pub fn base_flags(&self) -> Vec<Flag> {
         let flags = self.flags.iter().map(|(name, value)| {
             let value = (!value.is_empty()).then(|| value.clone());

@@ -88,7 +88,6 @@ pub(super) fn residuals(targets: &[Target<'_>], predicted: &[Option<Means>]) -> 
 pub(super) struct Linearised {
     pub at: Logarithms,
     pub residuals: Vec<Residual>,
-    /// A row for each residual.
     pub slopes: Vec<Logarithms>,
 }
 

@@ -15,7 +15,6 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct HeldOut {
     pub metric: MeanMetric,
-    /// Points that were predicted from the others.
     pub points: u32,
     /// Median of the absolute relative errors.
     pub median: f64,
@@ -65,7 +64,6 @@ fn refined(base: &Timing, targets: &[Target<'_>], left: usize, at: Logarithms) -
     linearise(base, &others, at).step(0.0, |_| true)
 }
 
-/// The stated error of each metric.
 pub(super) fn stated(targets: &[Target<'_>], errors: &[Residual]) -> Vec<HeldOut> {
     let far: Vec<f64> = (0..targets.len())
         .map(|left| distance(targets, left))

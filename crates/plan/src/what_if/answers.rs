@@ -16,7 +16,6 @@ pub enum Outcome {
     Refused(String),
     /// The engine starts, and rejects most requests of these lengths.
     TooLong(TooLong),
-    /// No load at all meets the objectives.
     NeverMet,
 }
 
@@ -27,7 +26,6 @@ pub struct Answers {
     pub recommended: Option<usize>,
 }
 
-/// Name and version of the form.
 pub const SCHEMA: &str = "inferometer.what-if/1";
 
 /// The object that `plan what-if --format json` prints.

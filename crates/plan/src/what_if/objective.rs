@@ -12,7 +12,6 @@ pub struct Objectives {
     pub attainment: Option<f64>,
 }
 
-/// What a prediction says of its objectives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PredictedVerdict {

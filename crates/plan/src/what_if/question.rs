@@ -26,7 +26,6 @@ pub struct Question<'a> {
     pub loads: Vec<Load>,
     pub input: Lengths,
     pub output: Lengths,
-    /// Requests of a trace, in place of drawn lengths.
     pub trace: Option<Arc<[Sizes]>>,
     /// Requests of each simulation; absent: as many as were measured, or four per stream.
     pub requests: Option<u32>,

@@ -16,7 +16,6 @@ pub struct Setting {
     pub load: Option<Load>,
 }
 
-/// All combinations, with their cards.
 pub(super) fn settings(question: &Question<'_>) -> Result<Vec<(Setting, Card)>, WhatIfError> {
     let names = if question.cards.is_empty() {
         std::slice::from_ref(&question.calibration.device)

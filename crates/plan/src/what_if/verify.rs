@@ -63,7 +63,6 @@ impl Prediction {
         MeanMetric::all().filter(far).collect()
     }
 
-    /// The means by which it is compared.
     pub fn figures(&self) -> Means {
         Means {
             requests_per_s: Some(self.requests_per_s),
