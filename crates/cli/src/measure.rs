@@ -31,12 +31,11 @@ use inferometer_load::api::CHAT;
 use inferometer_load::clock::Clock;
 use inferometer_load::connect::Network;
 use inferometer_load::http::url::{REDACTED, Target};
-use inferometer_load::instrument::{
-    Control, Instrument, Phase, PhaseLoad, PhaseReport, Watchfulness,
-};
-use inferometer_load::preflight::Learned;
+use inferometer_load::instrument::{Control, Instrument, Phase, PhaseLoad, PhaseReport};
+use inferometer_load::preflight::ServerProfile;
 use inferometer_load::recorder::{Recorder, TokenCount, Watch};
-use inferometer_load::setup::{Jobs, Setup, Talk};
+use inferometer_load::setup::{Conversation, Jobs, Setup};
+use inferometer_load::stop_rules::StopRules;
 use inferometer_report::message::progress::ProgressText;
 use inferometer_store::journal::Header;
 use inferometer_store::run_dir::RunDir;
@@ -224,15 +223,15 @@ pub fn measure(
     let keep_text = keeps_text(&scenario.work, count.is_some() && !learned.counts_output);
     let (recorder, entries) = Recorder::start(journal, count, watch);
     let setup = Setup {
-        ways: learned.ways.clone(),
+        routes: learned.routes.clone(),
         dialect: learned.dialect,
-        ask: learned.ask.clone(),
+        options: learned.options.clone(),
         jobs,
-        talk: scenario
+        conversation: scenario
             .work
             .conversation
             .as_ref()
-            .map(|conversation| Talk {
+            .map(|conversation| Conversation {
                 think: conversation.think.0,
                 history: conversation.history,
             }),
@@ -329,13 +328,13 @@ fn drive(
     instrument: &mut Instrument<Network>,
     scenario: &Scenario,
     measured: Planned,
-    learned: &Learned,
+    learned: &ServerProfile,
     profiler: Option<&Profiler>,
     progress: &mut Progress,
 ) -> Driven {
     let connection = &scenario.connection;
     let drain = scenario.load.drain.map(|span| span.0);
-    let watchfulness = Watchfulness {
+    let rules = StopRules {
         stop_when: scenario.load.stop_when.clone(),
         until: scenario.load.until,
         slos: scenario.objectives.slos.clone(),
@@ -352,7 +351,7 @@ fn drive(
     if let Some(phase) = warmup {
         let title = ProgressText::WarmUp.text(progress.lang());
         progress.begin(title, phase.requests, phase.duration);
-        let report = instrument.run_phase(phase, &watchfulness, |now| progress.show(now));
+        let report = instrument.run_phase(phase, &rules, |now| progress.show(now));
         latency = report.totals.mean_latency().or(latency);
     }
     let requests = measured.requests;
@@ -389,7 +388,7 @@ fn drive(
     });
     let title = ProgressText::Measuring.text(progress.lang());
     progress.begin(title, requests, duration);
-    let phase = instrument.run_phase(phase, &watchfulness, |now| progress.show(now));
+    let phase = instrument.run_phase(phase, &rules, |now| progress.show(now));
     if let Some(Err(error)) = profiler.map(Profiler::stop) {
         progress.keep(&format!("the profiler did not end well: {error}"));
     }
@@ -407,7 +406,7 @@ fn keeps_text(work: &Work, counts_needed: bool) -> bool {
 /// Holds our tokenizer against the server's, where the server offers one.
 async fn compare_tokenizers(
     workload: &Workload,
-    learned: &Learned,
+    learned: &ServerProfile,
     scenario: &Scenario,
 ) -> Option<Note> {
     const SAMPLES: u64 = 3;
@@ -429,7 +428,7 @@ async fn compare_tokenizers(
 }
 
 /// Lets the servers forget earlier prompts, so that no point lives on another's cache.
-async fn empty_cache(learned: &Learned, connection: &Connection) -> Option<Note> {
+async fn empty_cache(learned: &ServerProfile, connection: &Connection) -> Option<Note> {
     let emptied = learned.empty_cache(health_timeouts(connection)).await;
     emptied.then(|| Known::CacheEmptied.into())
 }

@@ -7,12 +7,12 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 use inferometer_core::record::Record;
 use inferometer_core::units::Offset;
-use inferometer_load::answer::{AnswerReader, Progress};
+use inferometer_load::answer::{AnswerProgress, AnswerReader};
 use inferometer_load::api::{CHAT, Decoder};
 use inferometer_load::clock::Clock;
-use inferometer_load::exchange::{Bench, Timeouts};
+use inferometer_load::exchange::{ExchangeContext, Timeouts};
 use inferometer_load::flight::{Flight, Sink};
-use inferometer_load::live::Live;
+use inferometer_load::live::LiveCounters;
 use inferometer_load::sse::SseParser;
 use inferometer_sim::null::{NullConfig, NullServer};
 use inferometer_text::hostile::Secrets;
@@ -70,7 +70,7 @@ fn read(wire: &[u8], piece: usize) -> Record {
     };
     let mut reader = AnswerReader::new(CHAT);
     for (at, piece) in wire.chunks(piece).enumerate() {
-        if let Progress::Over { .. } = reader.take(piece, Offset(at as u64), &mut record) {
+        if let AnswerProgress::Over { .. } = reader.take(piece, Offset(at as u64), &mut record) {
             break;
         }
     }
@@ -149,7 +149,7 @@ fn answer_over_loopback(bencher: Bencher<'_, '_>, events_per_write: u32) {
         .block_on(TcpStream::connect(address))
         .expect("the null server");
     let limit = Duration::from_secs(60);
-    let bench = Bench::new(
+    let bench = ExchangeContext::new(
         Clock::start(),
         CHAT,
         Timeouts {
@@ -166,7 +166,7 @@ fn answer_over_loopback(bencher: Bencher<'_, '_>, events_per_write: u32) {
         let (entries, _) = std::sync::mpsc::channel();
         let sink = Sink {
             entries,
-            live: Arc::new(Live::new(0)),
+            live: Arc::new(LiveCounters::new(0)),
             slos: Arc::new([]),
             secrets: Arc::new(Secrets::default()),
         };

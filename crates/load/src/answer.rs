@@ -1,7 +1,7 @@
 //! Reads one answer from the bytes of the socket into a record. No I/O: bytes and their time
 //! in, facts out.
 
-use crate::api::{Decoder, Dialect, Message, Text};
+use crate::api::{AnswerText, Decoder, Dialect, Message};
 use crate::failure::{failure, of_status};
 use crate::http::{BodyDecoder, Head};
 use crate::sse::{Event, SseParser};
@@ -14,13 +14,10 @@ use inferometer_text::hostile::printable;
 /// Longest body that is kept whole: an answer without a stream, or an error.
 const LONGEST_BODY: usize = 64 << 20;
 
-/// Longest error body that is kept.
 const LONGEST_ERROR: usize = 16 << 10;
 
-/// How far the answer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// More must come.
+pub enum AnswerProgress {
     More,
     /// An interim answer was passed over; what follows it has been kept.
     Interim,
@@ -28,7 +25,6 @@ pub enum Progress {
     Ending,
     /// The answer is over and its outcome is in the record.
     Over {
-        /// The connection can carry another request.
         reusable: bool,
     },
 }
@@ -47,11 +43,10 @@ pub struct AnswerReader {
     done_marker: bool,
     trouble: Option<Failure>,
     /// The text so far, if somebody needs it.
-    kept: Option<Text>,
+    kept: Option<AnswerText>,
 }
 
 enum Part {
-    /// Waiting for the whole head.
     Head(Vec<u8>),
     Body {
         head: Head,
@@ -67,7 +62,6 @@ enum Content {
 }
 
 impl AnswerReader {
-    /// A reader for the next answer of this dialect.
     pub fn new(dialect: &'static dyn Dialect) -> Self {
         AnswerReader {
             dialect,
@@ -83,46 +77,44 @@ impl AnswerReader {
         }
     }
 
-    /// Keeps the text of the answer as well.
     pub fn keeping_text(mut self) -> Self {
-        self.kept = Some(Text::default());
+        self.kept = Some(AnswerText::default());
         self
     }
 
-    /// The text that was kept.
-    pub fn into_text(self) -> Option<Text> {
+    pub fn into_text(self) -> Option<AnswerText> {
         self.kept
     }
 
-    /// Takes what one read of the socket gave.
-    pub fn take(&mut self, piece: &[u8], now: Offset, record: &mut Record) -> Progress {
+    pub fn take(&mut self, piece: &[u8], now: Offset, record: &mut Record) -> AnswerProgress {
         self.read += 1;
         record.first_byte.get_or_insert(now);
         let mut progress = self.take_piece(piece, now, record);
-        while progress == Progress::Interim {
+        while progress == AnswerProgress::Interim {
             progress = match &self.part {
-                Part::Head(kept) if kept.is_empty() => Progress::More,
+                Part::Head(kept) if kept.is_empty() => AnswerProgress::More,
                 _ => self.take_piece(&[], now, record),
             };
         }
         progress
     }
 
-    fn take_piece(&mut self, piece: &[u8], now: Offset, record: &mut Record) -> Progress {
+    fn take_piece(&mut self, piece: &[u8], now: Offset, record: &mut Record) -> AnswerProgress {
         let kept = match &mut self.part {
             Part::Body { .. } => return self.take_body(piece, now, record),
             Part::Head(kept) => std::mem::take(kept),
         };
         // As a rule the whole head comes in one read, and nothing need be kept.
-        let whole = match kept.is_empty() {
-            true => std::borrow::Cow::Borrowed(piece),
-            false => std::borrow::Cow::Owned([&kept, piece].concat()),
+        let whole = if kept.is_empty() {
+            std::borrow::Cow::Borrowed(piece)
+        } else {
+            std::borrow::Cow::Owned([&kept, piece].concat())
         };
         match Head::read(&whole) {
             Ok(Some(head)) => self.take_head(head, &whole, now, record),
             Ok(None) => {
                 self.part = Part::Head(whole.into_owned());
-                Progress::More
+                AnswerProgress::More
             }
             Err(error) => self.not_http(&error.to_string(), now, record),
         }
@@ -134,20 +126,21 @@ impl AnswerReader {
         bytes: &[u8],
         now: Offset,
         record: &mut Record,
-    ) -> Progress {
+    ) -> AnswerProgress {
         let rest = &bytes[head.length..];
         if head.is_interim() {
             // The real head follows, often in the same read; `take` goes on from there.
             self.part = Part::Head(rest.to_vec());
-            return Progress::Interim;
+            return AnswerProgress::Interim;
         }
         record.status = Some(head.status);
         let streams = head.is_success() && head.is_event_stream();
         // A server that answers whole where a stream was asked has no first token to time.
         record.streamed &= streams || !head.is_success();
-        let content = match streams {
-            true => Content::Events(SseParser::default()),
-            false => Content::Whole(Vec::new()),
+        let content = if streams {
+            Content::Events(SseParser::default())
+        } else {
+            Content::Whole(Vec::new())
         };
         let frame = head.body();
         self.part = Part::Body {
@@ -158,7 +151,7 @@ impl AnswerReader {
         self.take_body(rest, now, record)
     }
 
-    fn take_body(&mut self, piece: &[u8], now: Offset, record: &mut Record) -> Progress {
+    fn take_body(&mut self, piece: &[u8], now: Offset, record: &mut Record) -> AnswerProgress {
         // Taken out so that the parsers and `self` can be borrowed side by side.
         let mut part = std::mem::replace(&mut self.part, Part::Head(Vec::new()));
         let Part::Body {
@@ -194,11 +187,11 @@ impl AnswerReader {
         let progress = if frame.is_done() || self.trouble.is_some() {
             let reusable = head.keep_alive && clean && self.trouble.is_none();
             self.conclude(&mut part, now, record);
-            Progress::Over { reusable }
+            AnswerProgress::Over { reusable }
         } else if self.done_marker {
-            Progress::Ending
+            AnswerProgress::Ending
         } else {
-            Progress::More
+            AnswerProgress::More
         };
         self.part = part;
         progress
@@ -245,12 +238,9 @@ impl AnswerReader {
             return;
         }
         match self.decoder.decode(data) {
-            Ok(message) if message.error.is_some() => {
-                let said = message.error.unwrap_or_default();
-                self.trouble = Some(failure(Phase::Stream, FailureClass::InBandError, said));
-            }
-            Ok(_) if event.name == Some("error") => {
-                let said = String::from_utf8_lossy(data).into_owned();
+            Ok(message) if message.error.is_some() || event.name == Some("error") => {
+                let whole = || String::from_utf8_lossy(data).into_owned();
+                let said = message.error.unwrap_or_else(whole);
                 self.trouble = Some(failure(Phase::Stream, FailureClass::InBandError, said));
             }
             Ok(message) => {
@@ -305,10 +295,10 @@ impl AnswerReader {
             .get_or_insert_with(|| failure(Phase::Stream, FailureClass::BadStream, detail));
     }
 
-    fn not_http(&mut self, detail: &str, now: Offset, record: &mut Record) -> Progress {
+    fn not_http(&mut self, detail: &str, now: Offset, record: &mut Record) -> AnswerProgress {
         let failure = failure(Phase::Status, FailureClass::BadStream, detail);
         finish(record, now, Outcome::Failed(failure));
-        Progress::Over { reusable: false }
+        AnswerProgress::Over { reusable: false }
     }
 
     /// The body is over: decides how the request ended.
@@ -347,17 +337,18 @@ impl AnswerReader {
         if record.finish.is_some() || (self.done_marker && !record.chunks.is_empty()) {
             return None;
         }
-        Some(match record.chunks.is_empty() {
-            true => failure(
+        Some(if record.chunks.is_empty() {
+            failure(
                 Phase::Stream,
                 FailureClass::EmptyStream,
                 "status 200, and a stream without a token or a finish",
-            ),
-            false => failure(
+            )
+        } else {
+            failure(
                 Phase::Truncated,
                 FailureClass::CutStream,
                 "the stream ended without a finish reason or [DONE]",
-            ),
+            )
         })
     }
 
@@ -413,20 +404,20 @@ mod tests {
     use crate::api::CHAT;
 
     /// The record of an answer that comes in the given pieces, one a millisecond.
-    fn read(pieces: &[&str]) -> (Record, Progress) {
+    fn read(pieces: &[&str]) -> (Record, AnswerProgress) {
         let mut record = Record {
             streamed: true,
             ..Record::default()
         };
         let mut reader = AnswerReader::new(CHAT);
-        let mut progress = Progress::More;
+        let mut progress = AnswerProgress::More;
         for (i, piece) in pieces.iter().enumerate() {
             progress = reader.take(piece.as_bytes(), at(i as u64 + 1), &mut record);
-            if matches!(progress, Progress::Over { .. }) {
+            if matches!(progress, AnswerProgress::Over { .. }) {
                 break;
             }
         }
-        if !matches!(progress, Progress::Over { .. }) {
+        if !matches!(progress, AnswerProgress::Over { .. }) {
             reader.close(at(pieces.len() as u64 + 1), &mut record);
         }
         (record, progress)
@@ -506,7 +497,7 @@ mod tests {
         assert_eq!(record.failure().unwrap().phase, Phase::Truncated);
         let (whole, progress) = read(&[head, &chunk(&token("a")), &chunk(FINISH), "0\r\n\r\n"]);
         assert!(whole.is_done());
-        assert_eq!(progress, Progress::Over { reusable: true });
+        assert_eq!(progress, AnswerProgress::Over { reusable: true });
     }
 
     #[test]
@@ -519,7 +510,7 @@ mod tests {
         let (record, progress) = read(&[&head, body]);
         assert!(record.is_done() && !record.streamed);
         assert_eq!((record.ttft(), record.output_tokens()), (None, Some(2)));
-        assert_eq!(progress, Progress::Over { reusable: true });
+        assert_eq!(progress, AnswerProgress::Over { reusable: true });
     }
 
     #[test]

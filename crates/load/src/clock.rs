@@ -1,4 +1,4 @@
-//! One monotonic clock a run.
+//! One monotonic clock per run.
 
 use inferometer_core::units::Offset;
 use rustix::time::{ClockId, clock_gettime};
@@ -13,7 +13,6 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock whose origin is now.
     pub fn start() -> Self {
         let time = clock_gettime(ClockId::Monotonic);
         let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
@@ -24,12 +23,10 @@ impl Clock {
         }
     }
 
-    /// Time since the origin.
     pub fn now(&self) -> Offset {
         Offset::after(self.origin.elapsed())
     }
 
-    /// The moment of an offset, for timers.
     pub fn instant(&self, at: Offset) -> Instant {
         self.origin + at.as_duration()
     }
@@ -42,12 +39,11 @@ impl Clock {
 
 /// Lets the calling thread stand back: where threads share a core, the one that takes the time
 /// goes first.
-pub fn stand_back() {
+pub fn lower_priority() {
     // Any user may lower a thread's priority; where it fails, nothing is lost but precision.
     let _ = rustix::process::nice(10);
 }
 
-/// CPU time that the calling thread has used.
 pub fn thread_cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(

@@ -2,7 +2,9 @@
 
 use crate::failure::{failure, of_io};
 use crate::http::{Head, Target};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use inferometer_core::record::{Failure, FailureClass, Phase};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use std::io;
@@ -39,35 +41,31 @@ pub struct TlsSettings {
     pub insecure: bool,
 }
 
-/// TLS that cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file cannot be read or holds no such thing.
     #[error("{path}: {why}; give a PEM file with {what}")]
     File {
         path: PathBuf,
         why: String,
         what: &'static str,
     },
-    /// The host has no authorities.
     #[error("this host has no certificate authorities to trust; give one with --ca FILE")]
     NoRoots,
-    /// Certificate and key do not go together, or another trouble of the library.
     #[error("TLS cannot be set up: {0}")]
     Setup(#[from] rustls::Error),
 }
 
 impl TlsSettings {
-    /// The connector for these settings.
     pub fn connector(&self) -> Result<TlsConnector, TlsError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()?;
-        let builder = match self.insecure {
-            true => builder
+        let builder = if self.insecure {
+            builder
                 .dangerous()
-                .with_custom_certificate_verifier(Arc::new(TrustAnything(provider))),
-            false => builder.with_root_certificates(self.roots()?),
+                .with_custom_certificate_verifier(Arc::new(TrustAnything(provider)))
+        } else {
+            builder.with_root_certificates(self.roots()?)
         };
         let config = match &self.client {
             None => builder.with_no_client_auth(),
@@ -91,10 +89,10 @@ impl TlsSettings {
                     .map_err(|error| bad_file(ca, &error.to_string(), "certificates"))?;
             }
         }
-        match roots.is_empty() {
-            true => Err(TlsError::NoRoots),
-            false => Ok(roots),
+        if roots.is_empty() {
+            return Err(TlsError::NoRoots);
         }
+        Ok(roots)
     }
 }
 
@@ -122,7 +120,7 @@ fn bad_file(path: &Path, why: &str, what: &'static str) -> TlsError {
 #[derive(Debug)]
 struct TrustAnything(Arc<rustls::crypto::CryptoProvider>);
 
-impl rustls::client::danger::ServerCertVerifier for TrustAnything {
+impl ServerCertVerifier for TrustAnything {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,
@@ -130,8 +128,8 @@ impl rustls::client::danger::ServerCertVerifier for TrustAnything {
         _: &ServerName<'_>,
         _: &[u8],
         _: rustls::pki_types::UnixTime,
-    ) -> Result<rustls::client::danger::ServerCertVerified, rustls::Error> {
-        Ok(rustls::client::danger::ServerCertVerified::assertion())
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
     }
 
     fn verify_tls12_signature(
@@ -139,8 +137,8 @@ impl rustls::client::danger::ServerCertVerifier for TrustAnything {
         _: &[u8],
         _: &CertificateDer<'_>,
         _: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
-        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
     }
 
     fn verify_tls13_signature(
@@ -148,8 +146,8 @@ impl rustls::client::danger::ServerCertVerifier for TrustAnything {
         _: &[u8],
         _: &CertificateDer<'_>,
         _: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
-        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
     }
 
     fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
@@ -201,16 +199,17 @@ impl Network {
         })
     }
 
-    /// The server at the end of the way.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
     /// What stands in the request line: a proxy for plain HTTP wants the whole URL.
     pub fn request_path(&self, path: &str) -> String {
-        match self.proxy.is_some() && !self.target.tls {
-            true => self.target.origin() + &self.target.with_query(path),
-            false => self.target.with_query(path),
+        let path = self.target.with_query(path);
+        if self.proxy.is_some() && !self.target.tls {
+            self.target.origin() + &path
+        } else {
+            path
         }
     }
 
@@ -302,11 +301,10 @@ impl Transport for Network {
 }
 
 fn proxy_authorization(credentials: &str) -> (String, String) {
-    let value = format!("Basic {}", base64(credentials.as_bytes()));
-    ("Proxy-Authorization".into(), value)
+    ("Proxy-Authorization".into(), basic_auth(credentials))
 }
 
-/// Asks a proxy for a way through to the server.
+/// Asks a proxy for a tunnel to the server.
 async fn tunnel(tcp: &mut TcpStream, target: &Target, proxy: &Target) -> Result<(), Failure> {
     let name = format!("{}:{}", target.host, target.port);
     let mut request = format!("CONNECT {name} HTTP/1.1\r\nHost: {name}\r\n");
@@ -344,7 +342,6 @@ async fn tunnel(tcp: &mut TcpStream, target: &Target, proxy: &Target) -> Result<
     }
 }
 
-/// A connection to a server.
 pub enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
@@ -390,41 +387,19 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// Base64, for the two headers that carry credentials.
+/// The value of a header that carries `user:password`.
+pub(crate) fn basic_auth(credentials: &str) -> String {
+    format!("Basic {}", base64(credentials.as_bytes()))
+}
+
+/// Credentials as headers carry them, so that these can be kept secret as well.
 pub fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for three in bytes.chunks(3) {
-        let group = three
-            .iter()
-            .fold(0u32, |group, &byte| group << 8 | u32::from(byte))
-            << (8 * (3 - three.len()));
-        for place in 0..4 {
-            out.push(match place <= three.len() {
-                true => LETTERS[(group >> (18 - 6 * place) & 63) as usize] as char,
-                false => '=',
-            });
-        }
-    }
-    out
+    BASE64_STANDARD.encode(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_pads_as_the_standard_says() {
-        for (text, coded) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("user:pass", "dXNlcjpwYXNz"),
-        ] {
-            assert_eq!(base64(text.as_bytes()), coded);
-        }
-    }
 
     #[test]
     fn a_file_without_certificates_is_named_with_what_it_should_hold() {

@@ -1,6 +1,6 @@
 //! One request and its answer on an open connection.
 
-use crate::answer::{AnswerReader, Progress};
+use crate::answer::{AnswerProgress, AnswerReader};
 use crate::api::Dialect;
 use crate::clock::Clock;
 use crate::failure::{failure, of_io};
@@ -23,7 +23,6 @@ pub const READ_SIZE: usize = 64 << 10;
 /// How long the end of the body may take after `[DONE]`.
 const AFTER_DONE: Duration = Duration::from_millis(250);
 
-/// The timeouts that hold on an open connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
     /// Silence between bytes.
@@ -33,7 +32,7 @@ pub struct Timeouts {
 }
 
 /// What every exchange of a worker shares.
-pub struct Bench {
+pub struct ExchangeContext {
     pub clock: Clock,
     pub dialect: &'static dyn Dialect,
     pub timeouts: Timeouts,
@@ -42,10 +41,9 @@ pub struct Bench {
     pub scratch: RefCell<Box<[u8]>>,
 }
 
-impl Bench {
-    /// A bench with its own buffer.
+impl ExchangeContext {
     pub fn new(clock: Clock, dialect: &'static dyn Dialect, timeouts: Timeouts) -> Self {
-        Bench {
+        ExchangeContext {
             clock,
             dialect,
             timeouts,
@@ -99,7 +97,7 @@ impl Bench {
         flight: &mut Flight,
         reader: &mut AnswerReader,
     ) -> bool {
-        let mut watch = Watch::new(self, sent);
+        let mut timer = ReadTimer::new(self, sent);
         loop {
             // The buffer is borrowed and the bytes are parsed inside one poll, so that no
             // other request can come between.
@@ -109,13 +107,13 @@ impl Bench {
                 match Pin::new(&mut *stream).poll_read(cx, &mut buffer) {
                     Poll::Pending => {
                         drop(scratch);
-                        Poll::Ready(Step::Silent(ready!(watch.poll(cx))))
+                        Poll::Ready(Step::Silent(ready!(timer.poll(cx))))
                     }
                     Poll::Ready(Err(error)) => Poll::Ready(Step::Broken(error)),
                     Poll::Ready(Ok(())) if buffer.filled().is_empty() => Poll::Ready(Step::Closed),
                     Poll::Ready(Ok(())) => {
                         let now = self.clock.now();
-                        watch.hear(now);
+                        timer.restart(now);
                         flood::read();
                         let chunks = flight.record.chunks.len();
                         let progress = reader.take(buffer.filled(), now, &mut flight.record);
@@ -126,14 +124,14 @@ impl Bench {
             })
             .await;
             match step {
-                Step::Read(Progress::More | Progress::Interim) => {}
-                Step::Read(Progress::Ending) => watch.limit = AFTER_DONE,
-                Step::Read(Progress::Over { reusable }) => return reusable,
+                Step::Read(AnswerProgress::More | AnswerProgress::Interim) => {}
+                Step::Read(AnswerProgress::Ending) => timer.limit = AFTER_DONE,
+                Step::Read(AnswerProgress::Over { reusable }) => return reusable,
                 Step::Closed => {
                     reader.close(self.clock.now(), &mut flight.record);
                     return false;
                 }
-                Step::Silent(Silence::BetweenBytes) if watch.limit == AFTER_DONE => {
+                Step::Silent(Silence::BetweenBytes) if timer.limit == AFTER_DONE => {
                     reader.close(self.clock.now(), &mut flight.record);
                     return false;
                 }
@@ -178,7 +176,7 @@ impl Bench {
 }
 
 enum Step {
-    Read(Progress),
+    Read(AnswerProgress),
     Closed,
     Broken(std::io::Error),
     Silent(Silence),
@@ -194,60 +192,60 @@ enum Silence {
 
 /// The two timeouts of reading with one timer that is moved only when it fires, so that a
 /// token costs no timer operation.
-struct Watch<'a> {
-    bench: &'a Bench,
+struct ReadTimer<'a> {
+    context: &'a ExchangeContext,
     sleep: Pin<Box<Sleep>>,
     sent: Offset,
     /// When the last byte came.
-    heard: Offset,
+    last_byte: Offset,
     limit: Duration,
-    /// The journal has been told of the lull since the last read.
-    told: bool,
+    /// The journal knows of the lull since the last read.
+    lull_reported: bool,
 }
 
-impl<'a> Watch<'a> {
-    fn new(bench: &'a Bench, sent: Offset) -> Self {
-        let limit = bench.timeouts.read;
-        let first = (sent + limit).min(sent + bench.timeouts.request);
-        Watch {
-            bench,
-            sleep: Box::pin(tokio::time::sleep_until(bench.clock.instant(first))),
+impl<'a> ReadTimer<'a> {
+    fn new(context: &'a ExchangeContext, sent: Offset) -> Self {
+        let limit = context.timeouts.read;
+        let first = (sent + limit).min(sent + context.timeouts.request);
+        ReadTimer {
+            context,
+            sleep: Box::pin(tokio::time::sleep_until(context.clock.instant(first))),
             sent,
-            heard: sent,
+            last_byte: sent,
             limit,
-            told: false,
+            lull_reported: false,
         }
     }
 
-    fn hear(&mut self, now: Offset) {
-        self.heard = now;
-        self.told = false;
+    fn restart(&mut self, now: Offset) {
+        self.last_byte = now;
+        self.lull_reported = false;
     }
 
     fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Silence> {
         loop {
-            let silence_ends = self.heard + self.limit;
-            let request_ends = self.sent + self.bench.timeouts.request;
-            let lull = self.heard + JOURNAL_EVERY;
+            let silence_ends = self.last_byte + self.limit;
+            let request_ends = self.sent + self.context.timeouts.request;
+            let lull = self.last_byte + JOURNAL_EVERY;
             let mut next = silence_ends.min(request_ends);
-            if !self.told {
+            if !self.lull_reported {
                 next = next.min(lull);
             }
-            let due = self.bench.clock.instant(next);
+            let due = self.context.clock.instant(next);
             // The limit shrinks after `[DONE]`; a timer that is set too far is moved back.
             if self.sleep.deadline() > due {
                 self.sleep.as_mut().reset(due);
             }
             ready!(self.sleep.as_mut().poll(cx));
-            let now = self.bench.clock.now();
+            let now = self.context.clock.now();
             if now >= request_ends {
                 return Poll::Ready(Silence::WholeRequest);
             }
             if now >= silence_ends {
                 return Poll::Ready(Silence::BetweenBytes);
             }
-            if !self.told && now >= lull {
-                self.told = true;
+            if !self.lull_reported && now >= lull {
+                self.lull_reported = true;
                 return Poll::Ready(Silence::Lull);
             }
             self.sleep.as_mut().reset(due);

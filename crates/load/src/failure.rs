@@ -3,7 +3,6 @@
 use inferometer_core::record::{Failure, FailureClass, Phase};
 use std::io;
 
-/// A failure of the given kind.
 pub fn failure(phase: Phase, class: FailureClass, detail: impl Into<String>) -> Failure {
     Failure {
         phase,
@@ -12,7 +11,6 @@ pub fn failure(phase: Phase, class: FailureClass, detail: impl Into<String>) -> 
     }
 }
 
-/// A failure of the system's network calls.
 pub fn of_io(phase: Phase, error: &io::Error) -> Failure {
     use io::ErrorKind::*;
     let class = match error.kind() {
@@ -31,7 +29,6 @@ pub fn of_io(phase: Phase, error: &io::Error) -> Failure {
     failure(phase, class, error.to_string())
 }
 
-/// A failure of an answer whose status is no success.
 pub fn of_status(status: u16, body: &str) -> Failure {
     let class = match status {
         401 | 403 | 407 => FailureClass::Unauthorized,

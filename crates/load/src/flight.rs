@@ -1,8 +1,8 @@
-//! A request under way: its record, and the promise that it is recorded however it ends.
+//! A request in flight: its record, and the promise that it is recorded however it ends.
 
-use crate::api::Text;
-use crate::live::Live;
-use crate::recorder::{Entries, Left};
+use crate::api::AnswerText;
+use crate::live::LiveCounters;
+use crate::recorder::{RecorderMessage, RecorderSender};
 use inferometer_core::record::{Chunks, FailureClass, Outcome, Record};
 use inferometer_core::slo::Slo;
 use inferometer_core::units::Offset;
@@ -19,22 +19,19 @@ pub const JOURNAL_EVERY: Duration = Duration::from_millis(700);
 /// known: a round trip, over any network that one measures on.
 const AT_ONCE: Duration = Duration::from_millis(100);
 
-/// Where the records of one worker go.
 #[derive(Clone)]
 pub struct Sink {
-    pub entries: Entries,
-    pub live: Arc<Live>,
+    pub entries: RecorderSender,
+    pub live: Arc<LiveCounters>,
     /// Objectives that are counted while the run goes on.
     pub slos: Arc<[Slo]>,
     pub secrets: Arc<Secrets>,
 }
 
-/// A request under way. Dropped in any way, it is recorded: as `Cut` unless it was ended.
+/// A request in flight. Dropped in any way, it is recorded: as `Cut` unless it was ended.
 pub struct Flight {
-    /// The facts so far.
     pub record: Record,
-    /// The text of the answer, if it is kept.
-    pub text: Option<Text>,
+    pub text: Option<AnswerText>,
     sink: Sink,
     journaled: Journaled,
 }
@@ -62,7 +59,7 @@ impl Flight {
     pub fn sent(&mut self, now: Offset) {
         self.record.sent = Some(now);
         self.journaled.at = now;
-        self.leave(Entry::Begin(Cow::Owned(self.record.clone())));
+        self.hand_over(Entry::Begin(Cow::Owned(self.record.clone())));
     }
 
     /// The connection was gone at once, before anything of the answer came. On a connection
@@ -128,12 +125,15 @@ impl Flight {
             bare: record.bare.len(),
             chars: record.output_chars,
         };
-        self.leave(Entry::Progress(progress));
+        self.hand_over(Entry::Progress(progress));
     }
 
-    fn leave(&self, entry: Entry<'static>) {
+    fn hand_over(&self, entry: Entry<'static>) {
         // The recorder outlives every worker unless the process is ending.
-        let _ = self.sink.entries.send(Left { entry, text: None });
+        let _ = self
+            .sink
+            .entries
+            .send(RecorderMessage { entry, text: None });
     }
 }
 
@@ -146,6 +146,6 @@ impl Drop for Flight {
         self.sink.live.end(&record, &self.sink.slos);
         let text = self.text.take();
         let entry = Entry::End(Cow::Owned(record));
-        let _ = self.sink.entries.send(Left { entry, text });
+        let _ = self.sink.entries.send(RecorderMessage { entry, text });
     }
 }

@@ -1,6 +1,6 @@
 //! A pause when tokens come in a flood.
 //!
-//! Looking at the sockets for each of some hundred thousand events a second costs more than the
+//! Looking at the sockets for each of some hundred thousand events per second costs more than the
 //! events: for us, and for a server on the same host, which must wake us each time. So in a
 //! flood the worker waits a moment before it looks again; what comes meanwhile comes in one
 //! read. The moment is far below what any engine's tokens are apart, and below what a
@@ -12,18 +12,17 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// Sleeps that follow one another as closely as this, each after a read, so many times in a
+/// Sleeps that follow one another as closely as this, each after a read, this many times in a
 /// row, are a flood.
 const CLOSE: Duration = Duration::from_micros(50);
 const STREAK: u32 = 8;
 
-/// Reads as dense as this, for so many windows in a row, are one, too: no engine sends a
-/// quarter of a million reads a second to one worker.
+/// Reads as dense as this, for this many windows in a row, are one, too: no engine sends a
+/// quarter of a million reads per second to one worker.
 const WINDOW: u32 = 8;
 const DENSE: Duration = Duration::from_micros(32);
 const WINDOWS: u32 = 256;
 
-/// How long to leave the sockets alone.
 const PAUSE: Duration = Duration::from_micros(20);
 
 thread_local! {
@@ -32,7 +31,7 @@ thread_local! {
     static READS: Cell<Option<Reads>> = const { Cell::new(None) };
 }
 
-/// The window of reads under way, and the dense ones before it.
+/// The current window of reads, and the dense ones before it.
 #[derive(Clone, Copy)]
 struct Reads {
     since: Instant,

@@ -1,32 +1,32 @@
 //! The instrument: workers on their threads, phases that they run together, and the watch
 //! over both.
 
-use crate::clock::{stand_back, thread_cpu_time};
+use crate::clock::{lower_priority, thread_cpu_time};
 use crate::connect::Transport;
 use crate::flight::Sink;
 use crate::flood;
-use crate::live::{Live, Snapshot};
+use crate::live::{LiveCounters, Snapshot};
 use crate::pace::Pacer;
 use crate::precision::{Precision, Primary};
-use crate::pulse::Pulse;
-use crate::recorder::Entries;
-use crate::setup::{Place, Prepared, Setup};
-use crate::worker::{Part, Rhythm, Stop, Worker};
+use crate::recorder::RecorderSender;
+use crate::setup::{PreparedRequest, RequestPlace, Setup};
+use crate::stop_rules::{StandstillDetector, StopRules};
+use crate::wakeup::WakeupProbe;
+use crate::worker::{Pacing, PhaseShare, Stop, Worker};
 use inferometer_core::environment::EndCause;
-use inferometer_core::scenario::{StopWhen, Until};
-use inferometer_core::slo::{Slo, SloScope};
+use inferometer_core::slo::Slo;
 use inferometer_core::units::Offset;
 use inferometer_text::hostile::Secrets;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::runtime::LocalOptions;
 use tokio::sync::{Semaphore, mpsc, watch};
 
-/// Requests that are made ahead of need, for each worker: so many, or so many bytes of them.
+/// Requests per worker that are made ahead of need: at most this many, and this many bytes of them.
 const AHEAD: usize = 1024;
 const AHEAD_BYTES: usize = 16 << 20;
 
@@ -36,11 +36,7 @@ const FIRST_MADE: usize = 32;
 /// Time for the workers to take up their parts before the phase begins.
 const LEAD: Duration = Duration::from_millis(5);
 
-/// How often the run is looked at.
 const TICK: Duration = Duration::from_millis(25);
-
-/// Requests that must have ended before a condition on shares is believed.
-const LEAST_FOR_A_SHARE: u64 = 20;
 
 /// How long workers may take to leave when told to.
 const LEAVING: Duration = Duration::from_secs(5);
@@ -73,7 +69,6 @@ impl Control {
         self.end(next, EndCause::Signal);
     }
 
-    /// Ends the run because enough is known.
     pub fn enough(&self, stop: Stop) {
         self.end(stop, EndCause::Precise);
     }
@@ -85,28 +80,24 @@ impl Control {
 
     /// Makes it good for another run, unless the user wants to leave.
     pub fn renew(&self) {
-        let mut cause = (self.cause.lock()).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut cause = self.lock_cause();
         if *cause != Some(EndCause::Signal) {
             *cause = None;
             self.stop.send_replace(Stop::Go);
         }
     }
 
-    /// Whether there are workers that a wish to stop would reach, and results to keep.
+    /// Whether there are workers that a request to stop would reach, and results to keep.
     pub fn is_measuring(&self) -> bool {
         self.measuring.load(Ordering::Relaxed)
     }
 
-    /// What has been wished so far.
     pub fn state(&self) -> Stop {
         *self.stop.borrow()
     }
 
     fn end(&self, stop: Stop, cause: EndCause) {
-        self.cause
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .get_or_insert(cause);
+        self.lock_cause().get_or_insert(cause);
         self.stop.send_if_modified(|state| {
             let further = stop > *state;
             *state = stop.max(*state);
@@ -115,16 +106,16 @@ impl Control {
     }
 
     fn cause(&self) -> EndCause {
-        self.cause
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .unwrap_or_default()
+        self.lock_cause().unwrap_or_default()
+    }
+
+    fn lock_cause(&self) -> MutexGuard<'_, Option<EndCause>> {
+        self.cause.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A part of the run that all workers begin and end together: warm-up, or measured.
 pub struct Phase {
-    /// Kept apart from the measured part.
     pub warmup: bool,
     pub load: PhaseLoad,
     /// Number of requests, if it limits the phase.
@@ -142,12 +133,10 @@ pub enum PhaseLoad {
     Open {
         /// Due times of the sessions from the beginning of the phase.
         due: Arc<[Offset]>,
-        /// Requests under way at once.
         cap: Option<u32>,
     },
 }
 
-/// What is known of a phase when it has ended.
 #[derive(Clone, Debug)]
 pub struct PhaseReport {
     pub planned: u64,
@@ -164,20 +153,6 @@ pub struct PhaseReport {
     pub totals: Snapshot,
 }
 
-/// Conditions under which a phase ends early, and its limits.
-#[derive(Clone, Debug, Default)]
-pub struct Watchfulness {
-    pub stop_when: Vec<StopWhen>,
-    /// How well the result must be known for the phase to end.
-    pub until: Option<Until>,
-    /// Objectives that they speak of.
-    pub slos: Vec<Slo>,
-    /// Share of requests that must meet the request objectives.
-    pub attainment: Option<f64>,
-    /// Longest time without any movement while requests are under way.
-    pub standstill: Option<Duration>,
-}
-
 pub struct Instrument<T: Transport + Send + Sync> {
     setup: Arc<Setup<T>>,
     workers: Vec<Handle>,
@@ -186,11 +161,11 @@ pub struct Instrument<T: Transport + Send + Sync> {
 }
 
 /// What a maker makes: first turns of sessions, with their due times.
-type Share = Box<dyn Iterator<Item = (Place, Option<Offset>)> + Send>;
+type FirstTurns = Box<dyn Iterator<Item = (RequestPlace, Option<Offset>)> + Send>;
 
 struct Handle {
-    orders: Sender<Part>,
-    live: Arc<Live>,
+    orders: Sender<PhaseShare>,
+    live: Arc<LiveCounters>,
     thread: JoinHandle<()>,
 }
 
@@ -205,7 +180,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         setup: Setup<T>,
         workers: u32,
         control: Control,
-        entries: &Entries,
+        entries: &RecorderSender,
         slos: &[Slo],
         secrets: &Secrets,
     ) -> Self {
@@ -216,7 +191,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         control.measuring.store(true, Ordering::Relaxed);
         let workers = (0..workers.max(1) as usize)
             .map(|worker| {
-                let live = Arc::new(Live::new(slos.len()));
+                let live = Arc::new(LiveCounters::new(slos.len()));
                 let sink = Sink {
                     entries: entries.clone(),
                     live: Arc::clone(&live),
@@ -246,7 +221,6 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         }
     }
 
-    /// Numbers at this moment, since the start.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::of(self.workers.iter().map(|worker| &*worker.live))
     }
@@ -255,7 +229,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
     pub fn run_phase(
         &mut self,
         phase: Phase,
-        watchfulness: &Watchfulness,
+        rules: &StopRules,
         mut observe: impl FnMut(&Snapshot),
     ) -> PhaseReport {
         let before = self.snapshot();
@@ -267,10 +241,10 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         });
         let (start, makers) = self.hand_out(phase);
         let mut done: Vec<Done> = Vec::new();
-        let mut still = Still::new();
+        let mut still = StandstillDetector::new();
         let mut leave_by = None;
         let begun = Instant::now();
-        let pulse = Pulse::begin();
+        let wakeups = WakeupProbe::start();
         let mut dead = 0;
         while done.len() + dead < self.workers.len() {
             match self.reports.recv_timeout(TICK) {
@@ -280,10 +254,10 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             }
             let now = self.snapshot().since(&before);
             observe(&now);
-            if !warmup && watchfulness.wants_end(&now, known) {
+            if !warmup && rules.wants_end(&now, known) {
                 self.control.end(Stop::Drain, EndCause::StopCondition);
             }
-            if let Some(until) = watchfulness.until.filter(|_| !warmup) {
+            if let Some(until) = rules.until.filter(|_| !warmup) {
                 precision.see(begun.elapsed(), &now);
                 if precision.reaches(until) {
                     self.control.end(Stop::Drain, EndCause::Precise);
@@ -297,7 +271,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             if dead > 0 {
                 self.control.end(Stop::Leave, EndCause::Watchdog);
             }
-            if still.longer_than(watchfulness.standstill, &now) {
+            if still.longer_than(rules.standstill, &now) {
                 self.control.end(Stop::Leave, EndCause::Watchdog);
             }
             if self.control.state() == Stop::Leave {
@@ -307,7 +281,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 }
             }
         }
-        let pulse_p99 = pulse.end();
+        let pulse_p99 = wakeups.finish();
         // The maker of a worker that hangs waits for it; it ends with the process.
         if done.len() == self.workers.len() {
             for maker in makers {
@@ -345,7 +319,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let Phase {
             warmup, requests, ..
         } = phase;
-        let first = Place {
+        let first = RequestPlace {
             session: 0,
             turn: 0,
             turns: 1,
@@ -363,7 +337,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         for worker in 0..count {
             let (to_worker, requests_made) = mpsc::channel(ahead);
             let sessions = self.sessions(warmup, requests);
-            let share: Share = match &phase.load {
+            let share: FirstTurns = match &phase.load {
                 PhaseLoad::Closed { streams, .. } => {
                     // A session belongs to a stream's place, so that each worker gets requests
                     // in proportion to its streams.
@@ -399,18 +373,18 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let start = self.setup.clock.now() + LEAD;
         let makers = (self.workers.iter().zip(0u64..).zip(supplies))
             .map(|((handle, worker), (maker, requests))| {
-                let rhythm = match &phase.load {
+                let pacing = match &phase.load {
                     PhaseLoad::Closed { streams, stagger } => {
                         let streams = u64::from(*streams);
                         let begins = (0..streams)
                             .filter(|slot| slot % count == worker)
                             .map(|slot| start + stagger.mul_f64(slot as f64 / streams as f64));
-                        Rhythm::Closed(begins.collect())
+                        Pacing::Closed(begins.collect())
                     }
-                    PhaseLoad::Open { .. } => Rhythm::Open { cap: cap.clone() },
+                    PhaseLoad::Open { .. } => Pacing::Open { cap: cap.clone() },
                 };
-                let part = Part {
-                    rhythm,
+                let part = PhaseShare {
+                    pacing,
                     requests,
                     start,
                     send_until: phase.duration.map(|duration| start + duration),
@@ -432,19 +406,19 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         &self,
         warmup: bool,
         requests: Option<u64>,
-    ) -> impl Iterator<Item = Place> + use<T> {
+    ) -> impl Iterator<Item = RequestPlace> + use<T> {
         let setup = Arc::clone(&self.setup);
         let mut next = 0;
         (0..).map_while(move |session| {
             let left = requests.unwrap_or(u64::MAX) - next;
-            let turns = match setup.talk {
+            let turns = match setup.conversation {
                 Some(_) if !warmup => setup.jobs.turns(session).max(1),
                 _ => 1,
             };
             let turns = u32::try_from(left).unwrap_or(u32::MAX).min(turns);
             let index = next;
             next += u64::from(turns);
-            (turns > 0).then_some(Place {
+            (turns > 0).then_some(RequestPlace {
                 session,
                 turn: 0,
                 turns,
@@ -454,7 +428,6 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         })
     }
 
-    /// Ends the workers and closes their connections.
     pub fn finish(self) {
         for Handle { orders, thread, .. } in self.workers {
             drop(orders);
@@ -469,12 +442,12 @@ impl<T: Transport + Send + Sync> Instrument<T> {
 /// A maker's thread: makes requests ahead of need, and says when the first are there.
 fn make<T: Transport + Send + Sync>(
     setup: &Setup<T>,
-    share: Share,
-    to_worker: &mpsc::Sender<Prepared>,
+    share: FirstTurns,
+    to_worker: &mpsc::Sender<PreparedRequest>,
     first: usize,
     made: &Sender<()>,
 ) {
-    stand_back();
+    lower_priority();
     for (number, (place, due)) in share.enumerate() {
         if number == first {
             let _ = made.send(());
@@ -492,7 +465,7 @@ fn work<T: Transport + Send + Sync>(
     worker: usize,
     setup: Arc<Setup<T>>,
     sink: Sink,
-    parts: &Receiver<Part>,
+    parts: &Receiver<PhaseShare>,
     stop: &watch::Receiver<Stop>,
     report: &Sender<Done>,
 ) {
@@ -506,69 +479,11 @@ fn work<T: Transport + Send + Sync>(
     drop(guard);
     while let Ok(part) = parts.recv() {
         let before = thread_cpu_time();
-        let done = this.run(&runtime, part, stop.clone());
+        let last_sent = this.run(&runtime, part, stop.clone());
         let _ = report.send(Done {
             worker,
-            last_sent: done.last_sent,
+            last_sent,
             busy: thread_cpu_time().saturating_sub(before),
         });
-    }
-}
-
-impl Watchfulness {
-    /// Whether a condition of the user has come true.
-    fn wants_end(&self, now: &Snapshot, planned: Option<u64>) -> bool {
-        self.stop_when.iter().any(|condition| match condition {
-            StopWhen::FailuresAbove(share) => {
-                now.ended() >= LEAST_FOR_A_SHARE && now.failed as f64 > share * now.ended() as f64
-            }
-            StopWhen::SloMissed => self.is_missed(now, planned),
-        })
-    }
-
-    /// Whether the objectives cannot be met any more. A mean can always recover.
-    fn is_missed(&self, now: &Snapshot, planned: Option<u64>) -> bool {
-        // Without a known number, a share of what has ended stands in for that of the whole.
-        let whole = planned.unwrap_or(now.ended());
-        if planned.is_none() && now.ended() < LEAST_FOR_A_SHARE {
-            return false;
-        }
-        let beyond = |missed: u64, allowed: f64| missed as f64 > allowed * whole as f64;
-        let requests = self
-            .attainment
-            .is_some_and(|share| beyond(now.missed_any, 1.0 - share));
-        let percentiles = self
-            .slos
-            .iter()
-            .zip(&now.missed)
-            .any(|(slo, &missed)| match slo.scope {
-                SloScope::Percentile(percent) => beyond(missed, 1.0 - percent / 100.0),
-                SloScope::Request | SloScope::Mean => false,
-            });
-        requests || percentiles
-    }
-}
-
-/// Notices that nothing moves while something should.
-struct Still {
-    seen: (u64, u64, u64),
-    since: Instant,
-}
-
-impl Still {
-    fn new() -> Self {
-        Still {
-            seen: (0, 0, 0),
-            since: Instant::now(),
-        }
-    }
-
-    fn longer_than(&mut self, limit: Option<Duration>, now: &Snapshot) -> bool {
-        let seen = (now.reads, now.started, now.ended());
-        if seen != self.seen || now.in_flight() == 0 {
-            self.seen = seen;
-            self.since = Instant::now();
-        }
-        limit.is_some_and(|limit| self.since.elapsed() > limit)
     }
 }

@@ -6,13 +6,12 @@ use inferometer_core::slo::{Slo, SloScope};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Buckets an octave of the live TTFT histogram; enough for a progress line.
+/// Buckets per octave of the live TTFT histogram; enough for a progress line.
 const PER_OCTAVE: f64 = 8.0;
 const BUCKETS: usize = 256;
 
-/// One worker's numbers, on cache lines of their own.
 #[repr(align(128))]
-pub struct Live {
+pub struct LiveCounters {
     started: AtomicU64,
     ok: AtomicU64,
     failed: AtomicU64,
@@ -22,15 +21,13 @@ pub struct Live {
     latency_ns: AtomicU64,
     /// For each objective, requests that missed it.
     missed: Vec<AtomicU64>,
-    /// Requests that missed a request objective.
     missed_any: AtomicU64,
     ttft: [AtomicU64; BUCKETS],
 }
 
-impl Live {
-    /// A set with one counter for each objective.
+impl LiveCounters {
     pub fn new(objectives: usize) -> Self {
-        Live {
+        LiveCounters {
             started: AtomicU64::new(0),
             ok: AtomicU64::new(0),
             failed: AtomicU64::new(0),
@@ -84,7 +81,6 @@ impl Live {
     }
 }
 
-/// The sum over workers at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     pub started: u64,
@@ -95,18 +91,16 @@ pub struct Snapshot {
     pub tokens: u64,
     /// Reads of sockets: grows as long as anything moves.
     pub reads: u64,
-    /// Sum of the latencies of complete answers.
     pub(crate) latency_ns: u64,
     /// Times to first token, by size.
     ttft: Vec<u64>,
     /// For each objective, requests that missed it.
     pub missed: Vec<u64>,
-    /// Requests that missed a request objective.
     pub missed_any: u64,
 }
 
 impl Snapshot {
-    pub fn of<'a>(workers: impl IntoIterator<Item = &'a Live>) -> Snapshot {
+    pub fn of<'a>(workers: impl IntoIterator<Item = &'a LiveCounters>) -> Snapshot {
         let mut sum = Snapshot::default();
         sum.ttft.resize(BUCKETS, 0);
         for live in workers {
@@ -129,7 +123,6 @@ impl Snapshot {
         sum
     }
 
-    /// Mean latency of complete answers.
     pub fn mean_latency(&self) -> Option<Duration> {
         (self.ok > 0).then(|| Duration::from_nanos(self.latency_ns / self.ok))
     }
@@ -147,7 +140,6 @@ impl Snapshot {
         self.started.saturating_sub(self.ended())
     }
 
-    /// What came since an earlier snapshot.
     pub fn since(&self, earlier: &Snapshot) -> Snapshot {
         let minus = |now: u64, then: u64| now.saturating_sub(then);
         Snapshot {

@@ -72,12 +72,12 @@ mod precise {
     }
 
     /// A place among those who wait, given up when the wait ends in any way.
-    struct Place<'a> {
+    struct Waiter<'a> {
         timer: &'a Timer,
         entry: (Offset, u64),
     }
 
-    impl Drop for Place<'_> {
+    impl Drop for Waiter<'_> {
         fn drop(&mut self) {
             self.timer.waiting.borrow_mut().due.remove(&self.entry);
         }
@@ -118,12 +118,12 @@ mod precise {
             let _ = self.set(clock);
         }
 
-        fn wait_for(&self, due: Offset) -> Place<'_> {
+        fn wait_for(&self, due: Offset) -> Waiter<'_> {
             let mut waiting = self.waiting.borrow_mut();
             let entry = (due, waiting.next);
             waiting.next += 1;
             waiting.due.insert(entry);
-            Place { timer: self, entry }
+            Waiter { timer: self, entry }
         }
 
         /// Sets the timer for the first of those who wait.

@@ -4,50 +4,46 @@ use crate::connect::Transport;
 use crate::exchange::Timeouts;
 use crate::failure::{failure, of_io};
 use crate::http::{Head, Request};
-use crate::setup::Way;
+use crate::setup::Route;
 use inferometer_core::record::{Failure, FailureClass, Phase};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Longest answer that is kept.
 const LONGEST: usize = 4 << 20;
 
 #[derive(Clone, Debug)]
 pub struct Reply {
     pub status: u16,
-    /// `Server` header.
     pub server: Option<String>,
-    /// `Content-Type`.
     pub content_type: String,
     pub body: String,
 }
 
-/// Gets a path on the server of a way, on a connection of its own.
+/// Gets a path on the server of a route, on a connection of its own.
 pub async fn get<T: Transport>(
-    way: &Way<T>,
+    route: &Route<T>,
     path: &str,
     timeouts: Timeouts,
 ) -> Result<Reply, Failure> {
-    fetch(way, path, None, timeouts).await
+    fetch(route, path, None, timeouts).await
 }
 
-/// Posts JSON to a path, in the same manner.
 pub async fn post<T: Transport>(
-    way: &Way<T>,
+    route: &Route<T>,
     path: &str,
     json: &[u8],
     timeouts: Timeouts,
 ) -> Result<Reply, Failure> {
-    fetch(way, path, Some(json), timeouts).await
+    fetch(route, path, Some(json), timeouts).await
 }
 
 async fn fetch<T: Transport>(
-    way: &Way<T>,
+    route: &Route<T>,
     path: &str,
     json: Option<&[u8]>,
     timeouts: Timeouts,
 ) -> Result<Reply, Failure> {
     let limit = timeouts.read.min(timeouts.request);
-    match tokio::time::timeout(limit, fetch_unlimited(way, path, json)).await {
+    match tokio::time::timeout(limit, fetch_unlimited(route, path, json)).await {
         Ok(reply) => reply,
         Err(_) => Err(failure(
             Phase::Timeout,
@@ -58,16 +54,16 @@ async fn fetch<T: Transport>(
 }
 
 async fn fetch_unlimited<T: Transport>(
-    way: &Way<T>,
+    route: &Route<T>,
     path: &str,
     json: Option<&[u8]>,
 ) -> Result<Reply, Failure> {
-    let mut stream = way.transport.open().await?;
+    let mut stream = route.transport.open().await?;
     let request = Request {
         method: if json.is_some() { "POST" } else { "GET" },
         path,
-        host: &way.host,
-        headers: &way.headers,
+        host: &route.host,
+        headers: &route.headers,
     };
     let bytes = request.render(&[("Connection", "close")], json);
     let sent = async {
@@ -98,8 +94,6 @@ async fn fetch_unlimited<T: Transport>(
                 None => continue,
                 Some(head) if head.is_interim() => {
                     kept.drain(..head.length);
-                    piece.truncate(0);
-                    piece.resize(16 << 10, 0);
                     continue;
                 }
                 Some(head) => {

@@ -13,27 +13,24 @@ const BATCHES: usize = 20;
 /// Share of the phase, at its beginning, that is left out.
 const UNSETTLED: f64 = 0.1;
 
-/// Neighbours that are more alike than this are no separate evidence.
+/// Neighbours that are more alike than this are not separate evidence.
 const MOST_ALIKE: f64 = 0.35;
 
 /// Requests that must have ended in each part, on average.
-const LEAST_A_BATCH: u64 = 5;
+const LEAST_PER_BATCH: u64 = 5;
 
 /// Time between two looks: intervals do not change faster.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// What is to be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Primary {
-    /// Output tokens a second.
     TokenRate,
     Latency,
 }
 
-/// The course of a phase.
 pub struct Precision {
     primary: Primary,
-    course: Vec<Moment>,
+    samples: Vec<Moment>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -48,15 +45,15 @@ impl Precision {
     pub fn new(primary: Primary) -> Self {
         Precision {
             primary,
-            course: vec![Moment::default()],
+            samples: vec![Moment::default()],
         }
     }
 
     /// Takes in the numbers of the phase after a time.
     pub fn see(&mut self, at: Duration, now: &Snapshot) {
-        let last = self.course.last().map_or(Duration::ZERO, |last| last.at);
+        let last = self.samples.last().map_or(Duration::ZERO, |last| last.at);
         if at >= last + LOOK_EVERY {
-            self.course.push(Moment {
+            self.samples.push(Moment {
                 at,
                 tokens: now.tokens,
                 ok: now.ok,
@@ -65,18 +62,17 @@ impl Precision {
         }
     }
 
-    /// Whether the interval is narrow enough.
     pub fn reaches(&self, Until(share): Until) -> bool {
         self.half_width().is_some_and(|half| half <= share)
     }
 
     /// Half of the 95 % interval, as a share of the mean; absent while nothing can be said.
     fn half_width(&self) -> Option<f64> {
-        let last = self.course.last()?;
+        let last = self.samples.last()?;
         let from = last.at.mul_f64(UNSETTLED);
         let span = (last.at - from) / BATCHES as u32;
         let latency = Duration::from_nanos(last.latency_ns.checked_div(last.ok)?);
-        if span < latency.max(LOOK_EVERY * 2) || last.ok < LEAST_A_BATCH * BATCHES as u64 {
+        if span < latency.max(LOOK_EVERY * 2) || last.ok < LEAST_PER_BATCH * BATCHES as u64 {
             return None;
         }
         let bounds: Vec<Moment> = (0..=BATCHES as u32)
@@ -90,10 +86,9 @@ impl Precision {
         settled.then(|| (known.interval[1] - known.mean) / known.mean)
     }
 
-    /// The last look before a time.
     fn at(&self, time: Duration) -> Moment {
-        let after = self.course.partition_point(|moment| moment.at <= time);
-        self.course[after.saturating_sub(1)]
+        let after = self.samples.partition_point(|moment| moment.at <= time);
+        self.samples[after.saturating_sub(1)]
     }
 
     fn between(&self, from: Moment, to: Moment) -> Option<f64> {
@@ -114,7 +109,7 @@ impl Precision {
 mod tests {
     use super::*;
 
-    /// A server that ends `rate(t)` requests a second of 100 tokens and 200 ms, until the
+    /// A server that ends `rate(t)` requests/s of 100 tokens and 200 ms, until the
     /// result is precise; the seconds that it took.
     fn seconds_until(share: f64, rate: impl Fn(u64) -> u64) -> Option<u64> {
         let mut precision = Precision::new(Primary::TokenRate);

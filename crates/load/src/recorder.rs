@@ -1,7 +1,7 @@
 //! Recording to disk on a thread of its own, so that it never blocks the receive path.
 
-use crate::api::Text;
-use crate::clock::stand_back;
+use crate::api::AnswerText;
+use crate::clock::lower_priority;
 use crate::refusal;
 use inferometer_core::record::Record;
 use inferometer_store::error::StorageError;
@@ -16,19 +16,16 @@ use std::time::Duration;
 /// each record would cost them a system call.
 const REST: Duration = Duration::from_millis(50);
 
-/// Where workers leave what happened.
-pub type Entries = Sender<Left>;
+pub type RecorderSender = Sender<RecorderMessage>;
 
-pub struct Left {
+pub struct RecorderMessage {
     pub entry: Entry<'static>,
     /// The text of a finished answer, if it was kept. It is looked at here and never written.
-    pub text: Option<Text>,
+    pub text: Option<AnswerText>,
 }
 
-/// Counts the tokens of a text.
 pub type TokenCount = Arc<dyn Fn(&str) -> u32 + Send + Sync>;
 
-/// Is shown each record when it is complete, on the recorder's thread.
 pub type Watch = Box<dyn FnMut(&Record) + Send>;
 
 /// Writes entries to the journal until every sender is gone.
@@ -44,7 +41,7 @@ impl Recorder {
         journal: JournalWriter,
         count: Option<TokenCount>,
         watch: Option<Watch>,
-    ) -> (Recorder, Entries) {
+    ) -> (Recorder, RecorderSender) {
         let (sender, receiver) = channel();
         let ending = Arc::new(AtomicBool::new(false));
         let wanted = Arc::clone(&ending);
@@ -64,12 +61,12 @@ impl Recorder {
 
 fn record(
     mut journal: JournalWriter,
-    entries: &Receiver<Left>,
+    entries: &Receiver<RecorderMessage>,
     count: Option<&TokenCount>,
     mut watch: Option<Watch>,
     ending: &AtomicBool,
 ) -> Result<(), StorageError> {
-    stand_back();
+    lower_priority();
     // A full disk ends recording with an error, but the channel is emptied to the end, so
     // that memory does not fill as well.
     let mut trouble = None;
@@ -98,7 +95,7 @@ fn record(
     }
 }
 
-impl Left {
+impl RecorderMessage {
     /// The entry with what only the text can tell.
     fn completed(self, count: Option<&TokenCount>) -> Entry<'static> {
         let (Entry::End(record), Some(text)) = (&self.entry, self.text) else {

@@ -1,7 +1,6 @@
 //! Answers that decline to answer, told by how they open: in a study of lengths they are short
 //! for another reason than speed.
 
-/// How refusals open, in lower case.
 const OPENINGS: [&str; 22] = [
     "i'm sorry",
     "i am sorry",
@@ -27,7 +26,6 @@ const OPENINGS: [&str; 22] = [
     "作为ai",
 ];
 
-/// Whether a text opens like a refusal.
 pub fn opens(text: &str) -> bool {
     let start: String = text.trim_start().chars().take(24).collect();
     let start = start.to_lowercase();

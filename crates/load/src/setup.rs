@@ -1,8 +1,8 @@
 //! What a run needs to know to make requests, shared by all workers.
 
-use crate::api::{Ask, Dialect, Said};
+use crate::api::{Dialect, Prompt, RequestOptions};
 use crate::clock::Clock;
-use crate::connect::{Network, base64};
+use crate::connect::{Network, basic_auth};
 use crate::exchange::Timeouts;
 use crate::http::Request;
 use inferometer_core::content::{Content, Exchange};
@@ -12,7 +12,6 @@ use inferometer_core::work::History;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A prompt and what is known of it.
 #[derive(Clone, Debug, Default)]
 pub struct Job {
     pub content: Content,
@@ -27,7 +26,7 @@ pub struct Job {
 
 /// What is sent: a pure function of its place, called ahead of need on threads of its own.
 pub trait Jobs: Send + Sync {
-    /// Turns of a session; 1 where the work is no conversation.
+    /// Turns of a session; 1 where the work has single prompts.
     fn turns(&self, session: u64) -> u32;
 
     /// What the user says in a turn of a session, both counted from 0.
@@ -46,30 +45,26 @@ impl<F: Fn(u64) -> Job + Send + Sync> Jobs for F {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Talk {
+pub struct Conversation {
     /// From the end of an answer to the next turn.
     pub think: Duration,
     /// Whose answers are told in the next turn.
     pub history: History,
 }
 
-/// Where a request stands in the work.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct RequestPlace {
     pub session: u64,
     pub turn: u32,
     /// Turns that it will have in this run.
     pub turns: u32,
-    /// Number of the request in the schedule.
     pub index: u64,
-    /// Kept apart from the measured part.
     pub warmup: bool,
 }
 
-impl Place {
-    /// The next turn of the session.
-    pub fn next(self) -> Option<Place> {
-        (self.turn + 1 < self.turns).then_some(Place {
+impl RequestPlace {
+    pub fn next(self) -> Option<RequestPlace> {
+        (self.turn + 1 < self.turns).then_some(RequestPlace {
             turn: self.turn + 1,
             index: self.index + 1,
             ..self
@@ -77,13 +72,10 @@ impl Place {
     }
 }
 
-/// The way to one server.
 #[derive(Clone)]
-pub struct Way<T> {
+pub struct Route<T> {
     pub transport: T,
-    /// What stands in the request line.
     pub path: String,
-    /// The `Host` header.
     pub host: String,
     /// Further headers, secrets among them.
     pub headers: Vec<(String, String)>,
@@ -91,8 +83,7 @@ pub struct Way<T> {
     pub url: String,
 }
 
-impl Way<Network> {
-    /// The way to a path on a server.
+impl Route<Network> {
     pub fn new(network: Network, path: &str, mut headers: Vec<(String, String)>) -> Self {
         headers.extend(network.proxy_headers());
         let target = network.target();
@@ -100,10 +91,9 @@ impl Way<Network> {
             .iter()
             .any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         if let Some(credentials) = target.credentials.as_ref().filter(|_| !authorized) {
-            let value = format!("Basic {}", base64(credentials.as_bytes()));
-            headers.push(("Authorization".into(), value));
+            headers.push(("Authorization".into(), basic_auth(credentials)));
         }
-        Way {
+        Route {
             path: network.request_path(path),
             host: target.authority(),
             url: target.url(path),
@@ -113,44 +103,40 @@ impl Way<Network> {
     }
 }
 
-/// Everything that a request is made of.
 pub struct Setup<T> {
     /// Servers in rotation; at least one.
-    pub ways: Vec<Way<T>>,
+    pub routes: Vec<Route<T>>,
     pub dialect: &'static dyn Dialect,
-    pub ask: Ask,
+    pub options: RequestOptions,
     pub jobs: Arc<dyn Jobs>,
     /// How conversations go on; absent: the work has single prompts.
-    pub talk: Option<Talk>,
+    pub conversation: Option<Conversation>,
     /// Where the sessions of the warm-up begin, so that they are none of the measured ones
     /// where the work has enough of them.
     pub warmup_from: u64,
-    /// Keep the text of answers until they are recorded.
     pub keep_text: bool,
-    /// Limits on an open connection.
     pub timeouts: Timeouts,
     pub clock: Clock,
     pub run_id: String,
 }
 
-/// A request that is ready to go.
-pub struct Prepared {
-    /// The record with what is known beforehand.
+pub struct PreparedRequest {
     pub record: Record,
-    /// The bytes to send.
     pub bytes: Vec<u8>,
-    /// Which of the ways it takes.
-    pub way: usize,
-    /// Where it stands in the work.
-    pub place: Place,
+    pub route: usize,
+    pub place: RequestPlace,
     /// What it says and the answer that the work holds, where a turn may follow.
     pub said: Option<(Arc<str>, Option<Arc<str>>)>,
 }
 
 impl<T> Setup<T> {
-    /// Makes the request of a place.
-    pub fn prepare(&self, place: Place, due: Option<Offset>, history: &[Exchange]) -> Prepared {
-        let Place {
+    pub fn prepare(
+        &self,
+        place: RequestPlace,
+        due: Option<Offset>,
+        history: &[Exchange],
+    ) -> PreparedRequest {
+        let RequestPlace {
             session,
             turn,
             index,
@@ -160,15 +146,15 @@ impl<T> Setup<T> {
         let first = if warmup { self.warmup_from } else { 0 };
         let job = self.jobs.job(first + session, turn);
         // A conversation stays with one server, whose cache knows it.
-        let way = (session % self.ways.len() as u64) as usize;
+        let route = (session % self.routes.len() as u64) as usize;
         let part = if warmup { "w" } else { "r" };
         let id = format!("{}-{part}{index}", self.run_id);
-        let to = &self.ways[way];
-        let said = Said {
+        let to = &self.routes[route];
+        let prompt = Prompt {
             history,
             content: &job.content,
         };
-        let body = self.dialect.body(&self.ask, &said, job.output_tokens);
+        let body = self.dialect.body(&self.options, &prompt, job.output_tokens);
         let head = Request {
             method: "POST",
             path: &to.path,
@@ -182,27 +168,27 @@ impl<T> Setup<T> {
         let record = Record {
             id,
             index,
-            session: self.talk.map(|_| session),
-            turn: self.talk.map(|_| turn),
+            session: self.conversation.map(|_| session),
+            turn: self.conversation.map(|_| turn),
             warmup,
             due,
             // Nobody counted what the server itself had said.
             input_tokens_asked: job.input_tokens.filter(|_| history.is_empty()),
             output_tokens_asked: job.output_tokens,
-            output_exact: self.ask.ignore_eos && job.output_tokens.is_some(),
+            output_exact: self.options.ignore_eos && job.output_tokens.is_some(),
             input_chars: job.chars + before.sum::<u64>(),
             url: to.url.clone(),
-            streamed: said.streams(&self.ask),
+            streamed: prompt.streams(&self.options),
             ..Record::default()
         };
         let said = match job.content {
-            Content::Text(text) if self.talk.is_some() => Some((text, job.answer)),
+            Content::Text(text) if self.conversation.is_some() => Some((text, job.answer)),
             _ => None,
         };
-        Prepared {
+        PreparedRequest {
             record,
             bytes,
-            way,
+            route,
             place,
             said,
         }

@@ -10,18 +10,14 @@ const LONGEST: usize = 64 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event<'a> {
-    /// The `data:` lines, joined by line feeds.
     pub data: &'a [u8],
-    /// The `event:` line, if there was one.
     pub name: Option<&'a str>,
 }
 
-/// What is wrong with a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event of more than 64 MiB")]
 pub struct TooLong;
 
-/// The parser's state between pieces.
 #[derive(Debug, Default)]
 pub struct SseParser {
     /// A line whose end has not come yet.
@@ -30,7 +26,6 @@ pub struct SseParser {
     data: Vec<u8>,
     /// The event has at least one `data:` line.
     has_data: bool,
-    /// Its `event:` line.
     name: Option<String>,
     /// The last piece ended in CR, so that a LF at the start of the next belongs to it.
     skip_line_feed: bool,

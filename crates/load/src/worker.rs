@@ -1,12 +1,12 @@
 //! A worker: one thread with its own runtime, connections, buffer and recorder. It shares
-//! nothing with other workers but the cap of an open loop and the wish to stop.
+//! nothing with other workers but the cap of an open loop and the request to stop.
 
 use crate::clock::Clock;
 use crate::connect::Transport;
-use crate::exchange::Bench;
+use crate::exchange::ExchangeContext;
 use crate::flight::{Flight, Sink};
 use crate::pace::Pacer;
-use crate::setup::{Prepared, Setup};
+use crate::setup::{PreparedRequest, Setup};
 use inferometer_core::content::Exchange;
 use inferometer_core::record::Outcome;
 use inferometer_core::units::Offset;
@@ -24,15 +24,13 @@ pub enum Stop {
     Go,
     /// Send nothing more, let answers come.
     Drain,
-    /// Leave at once; what is under way is cut.
+    /// Leave at once; what is in flight is cut.
     Leave,
 }
 
-/// A worker's part of a phase.
-pub struct Part {
-    pub rhythm: Rhythm,
-    /// The requests, made ahead of need.
-    pub requests: mpsc::Receiver<Prepared>,
+pub struct PhaseShare {
+    pub pacing: Pacing,
+    pub requests: mpsc::Receiver<PreparedRequest>,
     pub start: Offset,
     /// When sending ends, if time limits it.
     pub send_until: Option<Offset>,
@@ -40,27 +38,18 @@ pub struct Part {
     pub drain: Option<Duration>,
 }
 
-pub enum Rhythm {
+pub enum Pacing {
     /// One request after the other on each stream; the streams begin at these times.
     Closed(Vec<Offset>),
-    /// Each request at its due time.
     Open {
-        /// Requests under way at once, over all workers.
+        /// Requests in flight at once, over all workers.
         cap: Option<Arc<Semaphore>>,
     },
 }
 
-/// What a worker says of its part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PartReport {
-    /// When the last request was taken up.
-    pub last_sent: Offset,
-}
-
 pub struct Worker<T: Transport> {
     setup: Arc<Setup<T>>,
-    bench: Bench,
-    /// Open connections at rest, for each way.
+    context: ExchangeContext,
     pools: Vec<RefCell<Vec<T::Stream>>>,
     sink: Sink,
     pacer: Pacer,
@@ -68,14 +57,13 @@ pub struct Worker<T: Transport> {
 }
 
 impl<T: Transport> Worker<T> {
-    /// A worker; must be made on its own runtime.
     pub fn new(setup: Arc<Setup<T>>, sink: Sink, pacer: Pacer) -> Self {
         Worker {
-            bench: Bench {
+            context: ExchangeContext {
                 keep_text: setup.keep_text,
-                ..Bench::new(setup.clock, setup.dialect, setup.timeouts)
+                ..ExchangeContext::new(setup.clock, setup.dialect, setup.timeouts)
             },
-            pools: setup.ways.iter().map(|_| RefCell::default()).collect(),
+            pools: setup.routes.iter().map(|_| RefCell::default()).collect(),
             setup,
             sink,
             pacer,
@@ -83,45 +71,44 @@ impl<T: Transport> Worker<T> {
         }
     }
 
-    /// Runs a part to its end. What is still under way then is cut, and recorded so.
+    /// Runs its share of a phase to the end; returns when the last request was begun. What is
+    /// still in flight then is cut, and recorded so.
     pub fn run(
         self: &Rc<Self>,
         runtime: &LocalRuntime,
-        part: Part,
+        share: PhaseShare,
         stop: watch::Receiver<Stop>,
-    ) -> PartReport {
-        runtime.block_on(Rc::clone(self).run_part(part, stop));
-        PartReport {
-            last_sent: self.last_sent.get(),
-        }
+    ) -> Offset {
+        runtime.block_on(Rc::clone(self).run_share(share, stop));
+        self.last_sent.get()
     }
 
     /// Sends and waits for answers. To be run where local tasks can be spawned.
-    pub async fn run_part(self: Rc<Self>, part: Part, mut stop: watch::Receiver<Stop>) {
+    pub async fn run_share(self: Rc<Self>, share: PhaseShare, mut stop: watch::Receiver<Stop>) {
         let tasks = Rc::new(Tasks::default());
         let gate = Gate {
             clock: self.setup.clock,
-            send_until: part.send_until,
+            send_until: share.send_until,
             stop: stop.clone(),
             tasks: Rc::clone(&tasks),
         };
-        match part.rhythm {
-            Rhythm::Closed(begins) => {
-                let requests = Rc::new(Mutex::new(part.requests));
+        match share.pacing {
+            Pacing::Closed(begins) => {
+                let requests = Rc::new(Mutex::new(share.requests));
                 for begin in begins {
                     let stream = Rc::clone(&self).stream(begin, Rc::clone(&requests), gate.clone());
                     Tasks::spawn(&tasks, stream);
                 }
             }
-            Rhythm::Open { cap } => {
+            Pacing::Open { cap } => {
                 let arrivals =
-                    Rc::clone(&self).arrivals(part.requests, part.start, cap, gate.clone());
+                    Rc::clone(&self).arrivals(share.requests, share.start, cap, gate.clone());
                 Tasks::spawn(&tasks, arrivals);
             }
         }
         let give_up = async {
             gate.sending_over().await;
-            match part.drain {
+            match share.drain {
                 Some(drain) => tokio::time::sleep(drain).await,
                 None => std::future::pending().await,
             }
@@ -135,11 +122,10 @@ impl<T: Transport> Worker<T> {
         tasks.end().await;
     }
 
-    /// One stream of a closed loop: the next request when the last answer is complete.
     async fn stream(
         self: Rc<Self>,
         begin: Offset,
-        requests: Rc<Mutex<mpsc::Receiver<Prepared>>>,
+        requests: Rc<Mutex<mpsc::Receiver<PreparedRequest>>>,
         gate: Gate,
     ) {
         tokio::select! {
@@ -160,32 +146,32 @@ impl<T: Transport> Worker<T> {
 
     /// The turns of a session, one after the other. A turn that failed leaves no trace in the
     /// history; the next is sent all the same, so that every planned request is.
-    async fn session(&self, first: Prepared, cap: Option<&Semaphore>, gate: &Gate) {
+    async fn session(&self, first: PreparedRequest, cap: Option<&Semaphore>, gate: &Gate) {
         let mut history: Vec<Exchange> = Vec::new();
         let mut request = first;
-        let talk = self.setup.talk;
-        let mut talking = talk.map(|_| Talking::begin(&gate.tasks));
+        let conversation = self.setup.conversation;
+        let mut unfinished = conversation.map(|_| OpenConversation::begin(&gate.tasks));
         loop {
             let next = request.place.next();
             let said = request.said.take();
             if next.is_none() {
-                talking.take();
+                unfinished.take();
             }
             let Some(ended) = self.send_under(request, cap, gate).await else {
                 return;
             };
-            let (Some(talk), Some(place)) = (talk, next) else {
+            let (Some(conversation), Some(place)) = (conversation, next) else {
                 return;
             };
             if let (Some((user, in_work)), true) = (said, ended.well) {
-                let assistant = match talk.history {
+                let assistant = match conversation.history {
                     History::Server => ended.answer.map(Arc::from),
                     History::Data => in_work,
                 };
                 let assistant = assistant.unwrap_or_else(|| "".into());
                 history.push(Exchange { user, assistant });
             }
-            let due = ended.at + talk.think;
+            let due = ended.at + conversation.think;
             tokio::select! {
                 biased;
                 () = gate.stopped() => return,
@@ -201,14 +187,14 @@ impl<T: Transport> Worker<T> {
     /// Sends a request as soon as the cap, if there is one, has a place for it.
     async fn send_under(
         &self,
-        request: Prepared,
+        request: PreparedRequest,
         cap: Option<&Semaphore>,
         gate: &Gate,
     ) -> Option<Ended> {
         let Some(cap) = cap else {
             return Some(self.send(request).await);
         };
-        let mut waiting = Waiting {
+        let mut waiting = WaitingAtCap {
             request: Some(request),
             sink: self.sink.clone(),
         };
@@ -226,7 +212,7 @@ impl<T: Transport> Worker<T> {
     /// The arrivals of an open loop: each request at its due time, whatever the others do.
     async fn arrivals(
         self: Rc<Self>,
-        mut requests: mpsc::Receiver<Prepared>,
+        mut requests: mpsc::Receiver<PreparedRequest>,
         start: Offset,
         cap: Option<Arc<Semaphore>>,
         gate: Gate,
@@ -239,26 +225,24 @@ impl<T: Transport> Worker<T> {
                 () = self.pacer.until(&self.setup.clock, due) => {}
                 () = gate.stopped() => return,
             }
-            Tasks::spawn(
-                &gate.tasks,
-                Rc::clone(&self).arrival(request, cap.clone(), gate.clone()),
-            );
+            let (this, cap, gate_of_task) = (Rc::clone(&self), cap.clone(), gate.clone());
+            Tasks::spawn(&gate.tasks, async move {
+                this.session(request, cap.as_deref(), &gate_of_task).await;
+            });
         }
         gate.tasks.exhausted();
     }
 
-    /// One arrival and the turns that follow it.
-    async fn arrival(self: Rc<Self>, request: Prepared, cap: Option<Arc<Semaphore>>, gate: Gate) {
-        self.session(request, cap.as_deref(), &gate).await;
-    }
-
     /// Sends one request and reads its answer. It is recorded however it ends.
-    async fn send(&self, request: Prepared) -> Ended {
-        let Prepared {
-            record, bytes, way, ..
+    async fn send(&self, request: PreparedRequest) -> Ended {
+        let PreparedRequest {
+            record,
+            bytes,
+            route,
+            ..
         } = request;
         let mut flight = Flight::begin(record, self.sink.clone());
-        self.fly(&bytes, way, &mut flight).await;
+        self.send_on_connection(&bytes, route, &mut flight).await;
         Ended {
             at: flight.record.end.unwrap_or(self.setup.clock.now()),
             well: flight.record.outcome == Outcome::Done,
@@ -266,12 +250,12 @@ impl<T: Transport> Worker<T> {
         }
     }
 
-    async fn fly(&self, bytes: &[u8], way: usize, flight: &mut Flight) {
+    async fn send_on_connection(&self, bytes: &[u8], route: usize, flight: &mut Flight) {
         let begun = self.setup.clock.now();
         self.last_sent.set(self.last_sent.get().max(begun));
-        if let Some(mut stream) = self.rested(way) {
-            if self.bench.exchange(&mut stream, bytes, flight).await {
-                self.pools[way].borrow_mut().push(stream);
+        if let Some(mut stream) = self.idle_connection(route) {
+            if self.context.exchange(&mut stream, bytes, flight).await {
+                self.pools[route].borrow_mut().push(stream);
             }
             if !flight.found_closed() {
                 return;
@@ -279,17 +263,17 @@ impl<T: Transport> Worker<T> {
             flight.resend();
         }
         // Time lost on a dead connection is time to get a living one, not the client's lag.
-        let Some(mut stream) = self.open(way, begun, flight).await else {
+        let Some(mut stream) = self.open(route, begun, flight).await else {
             return;
         };
-        if self.bench.exchange(&mut stream, bytes, flight).await {
-            self.pools[way].borrow_mut().push(stream);
+        if self.context.exchange(&mut stream, bytes, flight).await {
+            self.pools[route].borrow_mut().push(stream);
         }
     }
 
     /// A new connection; the time it takes is the record's.
-    async fn open(&self, way: usize, begun: Offset, flight: &mut Flight) -> Option<T::Stream> {
-        let opened = self.setup.ways[way].transport.open().await;
+    async fn open(&self, route: usize, begun: Offset, flight: &mut Flight) -> Option<T::Stream> {
+        let opened = self.setup.routes[route].transport.open().await;
         let ended = self.setup.clock.now();
         match opened {
             Ok(stream) => {
@@ -305,8 +289,8 @@ impl<T: Transport> Worker<T> {
     }
 
     /// A connection that the server has not closed meanwhile.
-    fn rested(&self, way: usize) -> Option<T::Stream> {
-        let mut pool = self.pools[way].borrow_mut();
+    fn idle_connection(&self, route: usize) -> Option<T::Stream> {
+        let mut pool = self.pools[route].borrow_mut();
         while let Some(mut stream) = pool.pop() {
             if T::is_open(&mut stream) {
                 return Some(stream);
@@ -316,6 +300,7 @@ impl<T: Transport> Worker<T> {
     }
 }
 
+/// Whether requests may still be sent.
 #[derive(Clone)]
 struct Gate {
     clock: Clock,
@@ -359,8 +344,7 @@ struct Tasks {
     running: Cell<usize>,
     handles: RefCell<Vec<AbortHandle>>,
     exhausted: Cell<bool>,
-    /// Conversations that have turns left to send.
-    talking: Cell<usize>,
+    open_conversations: Cell<usize>,
     changed: Notify,
 }
 
@@ -395,7 +379,6 @@ impl Tasks {
         self.all_done().await;
     }
 
-    /// There is nothing left to send.
     fn exhausted(&self) {
         if !self.exhausted.replace(true) {
             self.changed.notify_waiters();
@@ -403,7 +386,7 @@ impl Tasks {
     }
 
     async fn when_exhausted(&self) {
-        while !self.exhausted.get() || self.talking.get() > 0 {
+        while !self.exhausted.get() || self.open_conversations.get() > 0 {
             self.changed.notified().await;
         }
     }
@@ -411,12 +394,12 @@ impl Tasks {
 
 /// A request that has arrived and waits at the cap. If the run ends before its turn comes, it
 /// is recorded as cut: its user waited, and got nothing.
-struct Waiting {
-    request: Option<Prepared>,
+struct WaitingAtCap {
+    request: Option<PreparedRequest>,
     sink: Sink,
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingAtCap {
     fn drop(&mut self) {
         if let Some(request) = self.request.take() {
             drop(Flight::begin(request.record, self.sink.clone()));
@@ -424,20 +407,21 @@ impl Drop for Waiting {
     }
 }
 
-/// A conversation with turns left to send.
-struct Talking(Rc<Tasks>);
+struct OpenConversation(Rc<Tasks>);
 
-impl Talking {
+impl OpenConversation {
     fn begin(tasks: &Rc<Tasks>) -> Self {
-        tasks.talking.set(tasks.talking.get() + 1);
-        Talking(Rc::clone(tasks))
+        tasks
+            .open_conversations
+            .set(tasks.open_conversations.get() + 1);
+        OpenConversation(Rc::clone(tasks))
     }
 }
 
-impl Drop for Talking {
+impl Drop for OpenConversation {
     fn drop(&mut self) {
-        let left = self.0.talking.get() - 1;
-        self.0.talking.set(left);
+        let left = self.0.open_conversations.get() - 1;
+        self.0.open_conversations.set(left);
         if left == 0 {
             self.0.changed.notify_waiters();
         }
@@ -451,7 +435,6 @@ struct Ended {
     answer: Option<String>,
 }
 
-/// Counts a task as long as it lives.
 struct Running(Rc<Tasks>);
 
 impl Drop for Running {

@@ -13,11 +13,13 @@ use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::timing::Timing;
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_core::quantile::{quantile, sort};
-use inferometer_plan::calibrate::{Calibration, Doubtful, calibrate, requests};
+use inferometer_plan::calibrate::{Calibration, Doubtful, calibrate};
 use inferometer_plan::device::Card;
 use inferometer_plan::model;
-use inferometer_plan::observation::{Assumed, Load, Observation, Origin, Start, read_sources};
-use inferometer_plan::predict::{Figures, Metric, Subject, Work, simulate};
+use inferometer_plan::means::{MeanMetric, Means};
+use inferometer_plan::observation::{Assumed, Observation, Origin, read_sources};
+use inferometer_plan::predict::{Subject, simulate};
+use inferometer_plan::work::{Load, Start, Work};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::error::Error;
@@ -126,7 +128,7 @@ fn synthetic(seed: u64, tally: &mut Tally) -> Result<(), Failed> {
         };
         let run = simulate(subject.start(&[], &timing)?, &work, 1000 + seed);
         let noise = (deviate() * 0.04).exp();
-        let figures = Figures::of(&run);
+        let figures = Means::of(&run);
         points.push(Observation {
             name: format!("{streams} streams"),
             load: work.load,
@@ -137,10 +139,10 @@ fn synthetic(seed: u64, tally: &mut Tally) -> Result<(), Failed> {
             spread: None,
             flags: Vec::new(),
             version: None,
-            figures: Figures {
+            figures: Means {
                 requests_per_s: figures.requests_per_s.map(|rate| rate / noise),
                 e2e_ms: figures.e2e_ms.map(|ms| ms * noise),
-                ..Figures::default()
+                ..Means::default()
             },
             left_out: None,
             origin: Origin::Import,
@@ -175,7 +177,10 @@ fn judge(
         let flags = (calibration.subject()?).settled(&point.flags, &calibration.timing)?;
         let beyond = calibration.envelope.beyond(&work, &flags, &said);
         let wider = 1.0 + beyond.iter().map(|beyond| beyond.doublings).sum::<f64>();
-        for (metric, errors) in [Metric::Requests, Metric::E2e].into_iter().zip(&mut errors) {
+        for (metric, errors) in [MeanMetric::Requests, MeanMetric::E2e]
+            .into_iter()
+            .zip(&mut errors)
+        {
             if let (Some(said), Some(measured)) = (said.get(metric), point.figures.get(metric)) {
                 let error = (said / measured).ln().abs().exp_m1();
                 errors.push(error);
@@ -195,7 +200,7 @@ fn judge(
     Ok(())
 }
 
-fn predicted(calibration: &Calibration, point: &Observation) -> Result<(Work, Figures), Failed> {
+fn predicted(calibration: &Calibration, point: &Observation) -> Result<(Work, Means), Failed> {
     let config = calibration
         .subject()?
         .start(&point.flags, &calibration.timing)?;
@@ -204,10 +209,10 @@ fn predicted(calibration: &Calibration, point: &Observation) -> Result<(Work, Fi
         start: point.start,
         input: point.input.ok_or("no lengths of prompts")?,
         output: point.output.ok_or("no lengths of answers")?,
-        requests: requests(point.load, point.requests),
+        requests: point.load.requests(point.requests),
         trace: None,
     };
-    let figures = Figures::of(&simulate(config, &work, 99));
+    let figures = Means::of(&simulate(config, &work, 99));
     Ok((work, figures))
 }
 
@@ -221,7 +226,7 @@ fn middle(mut values: Vec<f64>, share: f64) -> f64 {
 struct Tally {
     wide: Vec<[f64; 2]>,
     narrow: Vec<[f64; 2]>,
-    /// Figures inside the envelope, and how many of them the stated error covers.
+    /// Means inside the envelope, and how many of them the stated error covers.
     inside: [u32; 2],
     outside: [u32; 2],
 }

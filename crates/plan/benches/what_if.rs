@@ -9,9 +9,11 @@ use inferometer_catalog::model::Model;
 use inferometer_catalog::timing::Timing;
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_plan::calibrate::{Doubtful, calibrate};
-use inferometer_plan::observation::{Load, Observation, Origin, Start};
-use inferometer_plan::predict::{Figures, Subject, Work, simulate};
+use inferometer_plan::means::Means;
+use inferometer_plan::observation::{Observation, Origin};
+use inferometer_plan::predict::{Subject, simulate};
 use inferometer_plan::what_if::{Objectives, Question, ask};
+use inferometer_plan::work::{Load, Start, Work};
 use std::error::Error;
 use std::time::Instant;
 
@@ -79,7 +81,7 @@ fn measured(subject: &Subject, streams: u32) -> Result<Observation, Box<dyn Erro
         spread: None,
         flags: Vec::new(),
         version: None,
-        figures: Figures::of(&simulate(config, &work, 1)),
+        figures: Means::of(&simulate(config, &work, 1)),
         left_out: None,
         origin: Origin::Run,
         invalid: Vec::new(),

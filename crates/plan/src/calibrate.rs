@@ -2,6 +2,7 @@
 
 mod contradiction;
 mod envelope;
+mod error;
 mod file;
 mod fit;
 mod held_out;
@@ -9,95 +10,30 @@ mod parameters;
 mod roofline;
 mod trust;
 
-pub use envelope::{Beyond, Envelope};
+pub use envelope::{Envelope, Extrapolation};
+pub use error::{CalibrateError, LEAST_POINTS};
 pub use file::{Calibration, CalibrationError, FittedPoint, SCHEMA, Verified, Workload};
 pub use held_out::HeldOut;
 pub use roofline::TooFast;
 pub(crate) use trust::USELESS;
 pub use trust::Worst;
 
-use crate::observation::{Load, Observation, Start};
-use crate::predict::{Metric, Subject, Work};
+use crate::observation::Observation;
+use crate::predict::Subject;
+use crate::work::{Load, Start, Work};
 use fit::{Residual, Target, fit};
 use inferometer_catalog::timing::Timing;
 use inferometer_core::length::{Distribution as Lengths, LengthSpec};
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_sim::launch::LaunchError;
 use std::collections::{BTreeMap, BTreeSet};
-use thiserror::Error;
 
-/// Fewest load points that can be fitted and judged.
-pub const LEAST_POINTS: usize = 3;
-/// Requests that a point of unknown extent is simulated with, for each stream.
-const REQUESTS_A_STREAM: u32 = 4;
-/// The same in all, at least and at most: more change a mean by less than a measurement does.
-const REQUESTS: std::ops::RangeInclusive<u32> = 64..=4000;
-
-/// What to do with measurements that are doubtful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubtful {
     Refuse,
-    /// They are used like any other.
     Use,
 }
 
-/// Why nothing can be fitted.
-#[derive(Debug, Error)]
-pub enum CalibrateError {
-    #[error(
-        "{0} load point(s) cannot be fitted and held out; measure at least {LEAST_POINTS}, at different loads"
-    )]
-    FewPoints(usize),
-    /// A point does not say how long its requests are.
-    #[error("{name} does not say how long its {what} are; add --{flag}")]
-    NoLengths {
-        name: String,
-        what: &'static str,
-        /// The option that says it.
-        flag: &'static str,
-    },
-    /// A run that is not valid.
-    #[error("{name} is not valid ({why}); leave it out, or use --force to take it all the same")]
-    Invalid { name: String, why: String },
-    /// Two measurements of the same point.
-    #[error(
-        "{a} and {b} contradict each other: the same load, and {metric} differs by a factor of {factor:.2}; leave one out, or use --force"
-    )]
-    Contradiction {
-        a: String,
-        b: String,
-        metric: Metric,
-        factor: f64,
-    },
-    /// More answers than streams could have got.
-    #[error(
-        "{name} contradicts itself: {rate:.2} requests a second of {latency:.2} s each are {product:.0} at a time, and there were {streams} streams; leave it out, or use --force"
-    )]
-    Impossible {
-        name: String,
-        /// Requests a second.
-        rate: f64,
-        latency: f64,
-        product: f64,
-        streams: u32,
-    },
-    /// Requests that the engine does not take.
-    #[error(
-        "{name} has requests of {tokens:.0} tokens (prompt + answer), and max-model-len {most} rejects them; check the lengths, or add --flag max-model-len=N"
-    )]
-    TooLong {
-        name: String,
-        /// Tokens of prompt and answer.
-        tokens: f64,
-        /// The most that the engine takes.
-        most: u32,
-    },
-    /// The engine would not start.
-    #[error("{name} cannot be simulated: {reason}")]
-    NoStart { name: String, reason: String },
-}
-
-/// Fits a calibration to observations.
 pub fn calibrate(
     subject: &Subject,
     device: &str,
@@ -201,32 +137,12 @@ fn target<'a>(
             input,
             output,
             requests: match observation.requests {
-                Some(sent) => sent.min(most_requests(observation.load)),
-                None => requests(observation.load, None),
+                Some(sent) => sent.min(observation.load.most_requests()),
+                None => observation.load.requests(None),
             },
             trace: None,
         },
     })
-}
-
-/// How many requests to ask about a load with: as many as are known, but one a stream at least,
-/// since fewer are another load.
-pub fn requests(load: Load, known: Option<u32>) -> u32 {
-    let (usual, least) = match load {
-        Load::Closed(streams) => (streams.saturating_mul(REQUESTS_A_STREAM), streams),
-        Load::Open(_) => (1000, 1),
-    };
-    known
-        .unwrap_or(usual.max(*REQUESTS.start()))
-        .clamp(least, most_requests(load))
-}
-
-/// As many as tell something: every stream has its turn.
-fn most_requests(load: Load) -> u32 {
-    match load {
-        Load::Closed(streams) => streams.max(*REQUESTS.end()),
-        Load::Open(_) => *REQUESTS.end(),
-    }
 }
 
 fn workload(observations: &[Observation]) -> Workload {
@@ -237,23 +153,22 @@ fn workload(observations: &[Observation]) -> Workload {
         input_tokens: spec(first.input),
         output_tokens: spec(first.output),
         // How long a wave takes follows from the setting.
-        start: match observations.iter().any(spread) {
-            true => Start::Spread,
-            false => Start::AtOnce,
+        start: if observations.iter().any(is_spread) {
+            Start::Spread
+        } else {
+            Start::AtOnce
         },
-        requests: match counts.len() {
-            1 => first.requests,
-            _ => None,
-        },
-        requests_a_stream: match counts.len() {
-            1 => None,
-            _ => requests_a_stream(observations),
+        requests: first.requests.filter(|_| counts.len() == 1),
+        requests_a_stream: if counts.len() == 1 {
+            None
+        } else {
+            requests_per_stream(observations)
         },
     }
 }
 
 /// The median over the points that have streams.
-fn requests_a_stream(observations: &[Observation]) -> Option<f64> {
+fn requests_per_stream(observations: &[Observation]) -> Option<f64> {
     let of = |observation: &Observation| match observation.load {
         Load::Closed(streams) => Some(f64::from(observation.requests?) / f64::from(streams)),
         Load::Open(_) => None,
@@ -264,7 +179,7 @@ fn requests_a_stream(observations: &[Observation]) -> Option<f64> {
 }
 
 /// Whether streams began one after another; a single one has nobody to wait for, and says nothing.
-fn spread(observation: &Observation) -> bool {
+fn is_spread(observation: &Observation) -> bool {
     let several = match observation.load {
         Load::Closed(streams) => streams > 1,
         Load::Open(_) => false,
@@ -280,19 +195,13 @@ fn points(observations: &[Observation], errors: &[Residual]) -> Vec<FittedPoint>
         errors: errors
             .iter()
             .filter(|residual| residual.target == index)
-            .map(|residual| (word(residual.metric).to_owned(), residual.error.exp_m1()))
+            .map(|residual| {
+                (
+                    residual.metric.into_str().to_owned(),
+                    residual.error.exp_m1(),
+                )
+            })
             .collect::<BTreeMap<_, _>>(),
     };
     observations.iter().enumerate().map(point).collect()
-}
-
-/// A metric's word in files.
-pub fn word(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Requests => "requests",
-        Metric::Throughput => "throughput",
-        Metric::Ttft => "ttft",
-        Metric::Tpot => "tpot",
-        Metric::E2e => "e2e",
-    }
 }

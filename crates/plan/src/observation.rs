@@ -10,52 +10,16 @@ pub use length::assume_longest_request;
 pub use runs::read_sources;
 
 use crate::flags::Flag;
-use crate::predict::{Figures, Metric};
+use crate::means::{MeanMetric, Means};
+use crate::work::{Load, Start};
 use inferometer_catalog::engine::Version;
 use inferometer_core::length::Distribution as Lengths;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::path::PathBuf;
 use thiserror::Error;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Load {
-    /// So many streams, each sending when its last answer is complete.
-    Closed(u32),
-    /// Poisson arrivals, so many a second.
-    Open(f64),
-}
-
-impl fmt::Display for Load {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Load::Closed(streams) => write!(to, "concurrency {streams}"),
-            Load::Open(rate) => write!(to, "rate {}", brief(*rate)),
-        }
-    }
-}
-
-/// A number for people: three decimals are more than anyone measures.
-pub(crate) fn brief(value: f64) -> String {
-    ((value * 1e3).round() / 1e3).to_string()
-}
-
-/// When the streams of a closed loop send their first requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Start {
-    /// All at once, as most tools do.
-    #[default]
-    AtOnce,
-    /// Over one mean latency, as our runs do.
-    Spread,
-    /// Over a time that is known, in nanoseconds.
-    Over(u64),
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
-    /// Where it is from, to be named in messages.
     pub name: String,
     pub load: Load,
     pub start: Start,
@@ -72,7 +36,7 @@ pub struct Observation {
     pub flags: Vec<Flag>,
     /// The engine's version, where it is known or follows from the tool's time.
     pub version: Option<Version>,
-    pub figures: Figures,
+    pub figures: Means,
     /// Rates that were given and are not among the numbers.
     pub left_out: Option<LeftOut>,
     pub origin: Origin,
@@ -84,7 +48,7 @@ pub struct Observation {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeftOut {
-    /// Requests a second contradict tokens a second, which are used.
+    /// Requests/s contradict tokens/s, which are used.
     OtherTime,
     /// Both rates: with the latency they leave streams idle, which a closed loop does not do.
     Idle {
@@ -93,7 +57,6 @@ pub enum LeftOut {
     },
 }
 
-/// Whose numbers an observation has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Our own run: definitions are known.
@@ -110,7 +73,6 @@ pub struct Assumed {
     pub flags: Vec<Flag>,
 }
 
-/// Why a source has no observations.
 #[derive(Debug, Error)]
 pub enum ObservationError {
     #[error("cannot read {path}: {reason}")]
@@ -122,6 +84,25 @@ pub enum ObservationError {
 }
 
 impl Observation {
+    /// Figures of another tool at a load, of which nothing else is known.
+    pub fn imported(name: String, load: Load, figures: Means) -> Observation {
+        Observation {
+            name,
+            load,
+            start: Start::AtOnce,
+            requests: None,
+            input: None,
+            output: None,
+            spread: None,
+            flags: Vec::new(),
+            version: None,
+            figures,
+            left_out: None,
+            origin: Origin::Import,
+            invalid: Vec::new(),
+        }
+    }
+
     /// Whether two are of the same load, work and flags.
     pub fn same_point(&self, other: &Observation) -> bool {
         let near = |a: Option<Lengths>, b: Option<Lengths>| match (a, b) {
@@ -135,8 +116,8 @@ impl Observation {
     }
 
     /// The largest ratio between figures that both have.
-    pub fn apart(&self, other: &Observation) -> Option<(Metric, f64)> {
-        let ratios = Metric::ALL.into_iter().filter_map(|metric| {
+    pub fn apart(&self, other: &Observation) -> Option<(MeanMetric, f64)> {
+        let ratios = MeanMetric::all().filter_map(|metric| {
             let (a, b) = (self.figures.get(metric)?, other.figures.get(metric)?);
             (a > 0.0 && b > 0.0).then(|| (metric, (a / b).max(b / a)))
         });
@@ -152,7 +133,7 @@ impl Observation {
         self.figures.e2e_ms.or_else(parts)
     }
 
-    /// Complete answers a second: as measured, else by their tokens.
+    /// Complete answers/s: as measured, else by their tokens.
     pub fn rate(&self) -> Option<f64> {
         let by_tokens = || {
             let tokens = self.output?.mean();
@@ -166,11 +147,8 @@ impl Observation {
         Some(self.rate()? * self.latency_ms()? / 1e3)
     }
 
-    /// How many figures it has.
     pub fn richness(&self) -> usize {
-        let known = Metric::ALL
-            .into_iter()
-            .filter(|&metric| self.figures.get(metric).is_some());
+        let known = MeanMetric::all().filter(|&metric| self.figures.get(metric).is_some());
         known.count() + usize::from(self.requests.is_some()) + usize::from(self.input.is_some())
     }
 }

@@ -2,23 +2,20 @@
 
 use crate::flags::{Flag, command};
 use crate::mindie::{Configured, configured};
-use crate::observation::{Load, Start};
+use crate::work::{Load, Start, Work};
 use inferometer_catalog::device::{Device, Kind};
 use inferometer_catalog::engine::mindie::Config;
 use inferometer_catalog::engine::{EngineKind, ResolvedFlags, Version, name_for};
 use inferometer_catalog::model::{KnownModel, Model};
 use inferometer_catalog::timing::Timing;
-use inferometer_core::length::Distribution as Lengths;
 use inferometer_sim::engine::virtual_time::{
     Keep, Run, Served, first_wave, open_loop, spread_over, staggered_loop,
 };
-use inferometer_sim::engine::{Engine, EngineConfig, Policy, Refusal, Request};
+use inferometer_sim::engine::{Engine, EngineConfig, Policy, Rejection, Request};
 use inferometer_sim::launch::{Host, Launch, LaunchError};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use std::sync::Arc;
 
-/// What is asked about: a model on a card under an engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subject {
     pub model: Model,
@@ -104,7 +101,7 @@ impl Subject {
     }
 }
 
-/// The limits that a scheduler works with, given or not.
+/// The limits that a scheduler works with, whether given or by default.
 fn scheduler(policy: &Policy) -> Vec<(&'static str, u32)> {
     match policy {
         Policy::Vllm(policy) => vec![
@@ -117,56 +114,6 @@ fn scheduler(policy: &Policy) -> Vec<(&'static str, u32)> {
             ("maxPrefillTokens", policy.max_prefill_tokens),
         ],
         Policy::Sglang(_) => Vec::new(),
-    }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Work {
-    pub load: Load,
-    /// When the streams of a closed loop begin.
-    pub start: Start,
-    pub input: Lengths,
-    pub output: Lengths,
-    pub requests: u32,
-    /// Lengths of one request after another, over and over, in place of drawn ones.
-    pub trace: Option<Arc<[Sizes]>>,
-}
-
-/// Lengths of one request of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
-    pub input: u32,
-    pub output: u32,
-}
-
-impl Sizes {
-    /// Whether an engine takes so long a request: servers answer 400 where prompt and answer
-    /// together exceed their limit.
-    pub fn fit(self, max_model_len: u32) -> bool {
-        self.total() <= u64::from(max_model_len)
-    }
-
-    /// Tokens of prompt and answer.
-    pub fn total(self) -> u64 {
-        u64::from(self.input) + u64::from(self.output)
-    }
-}
-
-impl Work {
-    /// The lengths of all requests, as [`simulate`] sends them with the same seed.
-    pub fn sizes(&self, seed: u64) -> Vec<Sizes> {
-        self.drawn(&mut ChaCha8Rng::seed_from_u64(seed))
-    }
-
-    fn drawn(&self, rng: &mut impl Rng) -> Vec<Sizes> {
-        let mut sizes = |id: u32| match self.trace.as_deref() {
-            Some(trace) if !trace.is_empty() => trace[id as usize % trace.len()],
-            _ => Sizes {
-                input: self.input.sample(rng),
-                output: self.output.sample(rng),
-            },
-        };
-        (0..self.requests).map(&mut sizes).collect()
     }
 }
 
@@ -187,7 +134,7 @@ pub fn simulate(config: EngineConfig, work: &Work, seed: u64) -> Run {
         let mut refused = Served::default();
         refused.id = id;
         refused.arrived = began.unwrap_or_default();
-        refused.refused = Some(Refusal::TooLong {
+        refused.refused = Some(Rejection::TooLong {
             prompt: sizes.input,
             most,
         });
@@ -239,88 +186,13 @@ fn exponential(rng: &mut impl Rng) -> f64 {
     -(1.0 - unit).ln()
 }
 
-/// The means by which a prediction is compared with a measurement.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Figures {
-    /// Requests a second.
-    pub requests_per_s: Option<f64>,
-    /// Output tokens a second.
-    pub output_tokens_per_s: Option<f64>,
-    /// Mean time to first token, ms.
-    pub ttft_ms: Option<f64>,
-    /// Mean time per output token, ms.
-    pub tpot_ms: Option<f64>,
-    /// Mean end-to-end latency, ms.
-    pub e2e_ms: Option<f64>,
-}
-
-impl Figures {
-    pub fn of(run: &Run) -> Figures {
-        Figures {
-            requests_per_s: Some(run.requests_per_second()),
-            output_tokens_per_s: Some(run.tokens_per_second()),
-            ttft_ms: run.mean(Served::ttft_ms),
-            tpot_ms: run.mean(Served::tpot_ms),
-            e2e_ms: run.mean(Served::latency_ms),
-        }
-    }
-
-    /// Requests under way on average, by Little's law.
-    pub fn in_flight(&self) -> Option<f64> {
-        Some(self.requests_per_s? * self.e2e_ms? / 1e3)
-    }
-
-    pub fn get(&self, metric: Metric) -> Option<f64> {
-        match metric {
-            Metric::Requests => self.requests_per_s,
-            Metric::Throughput => self.output_tokens_per_s,
-            Metric::Ttft => self.ttft_ms,
-            Metric::Tpot => self.tpot_ms,
-            Metric::E2e => self.e2e_ms,
-        }
-    }
-}
-
-/// What predictions are judged by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Metric {
-    /// Requests a second.
-    Requests,
-    /// Output tokens a second.
-    Throughput,
-    Ttft,
-    /// Time per output token.
-    Tpot,
-    E2e,
-}
-
-impl std::fmt::Display for Metric {
-    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        to.write_str(match self {
-            Metric::Requests => "req/s",
-            Metric::Throughput => "output tok/s",
-            Metric::Ttft => "TTFT",
-            Metric::Tpot => "TPOT",
-            Metric::E2e => "E2E latency",
-        })
-    }
-}
-
-impl Metric {
-    pub const ALL: [Metric; 5] = [
-        Metric::Requests,
-        Metric::Throughput,
-        Metric::Ttft,
-        Metric::Tpot,
-        Metric::E2e,
-    ];
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_sim::launch::LaunchError;
+    use crate::means::Means;
+    use crate::work::Sizes;
+    use inferometer_core::length::Distribution as Lengths;
+    use std::sync::Arc;
 
     fn subject() -> Subject {
         Subject {
@@ -332,23 +204,27 @@ mod tests {
         }
     }
 
+    fn work(load: Load, input: u32, output: u32, requests: u32) -> Work {
+        Work {
+            load,
+            start: Start::AtOnce,
+            input: Lengths::Fixed(input),
+            output: Lengths::Fixed(output),
+            requests,
+            trace: None,
+        }
+    }
+
     #[test]
     fn an_open_loop_delivers_its_rate_and_a_closed_one_its_streams() {
         let subject = subject();
         let timing = Timing::shipped(&subject.device);
         let config = subject.start(&[], &timing).unwrap();
-        let work = |load| Work {
-            load,
-            start: Start::AtOnce,
-            input: Lengths::Fixed(128),
-            output: Lengths::Fixed(32),
-            requests: 2000,
-            trace: None,
-        };
-        let open = Figures::of(&simulate(config.clone(), &work(Load::Open(5.0)), 1));
+        let work = |load| work(load, 128, 32, 2000);
+        let open = Means::of(&simulate(config.clone(), &work(Load::Open(5.0)), 1));
         let rate = open.requests_per_s.unwrap();
         assert!((rate / 5.0 - 1.0).abs() < 0.1, "{rate}");
-        let closed = Figures::of(&simulate(config, &work(Load::Closed(8)), 1));
+        let closed = Means::of(&simulate(config, &work(Load::Closed(8)), 1));
         let (rate, latency) = (closed.requests_per_s.unwrap(), closed.e2e_ms.unwrap() / 1e3);
         assert!((rate * latency / 8.0 - 1.0).abs() < 0.02);
     }
@@ -360,14 +236,10 @@ mod tests {
         let config = subject.start(&[], &timing).unwrap();
         let ttft = |start| {
             let work = Work {
-                load: Load::Closed(64),
                 start,
-                input: Lengths::Fixed(1024),
-                output: Lengths::Fixed(64),
-                requests: 128,
-                trace: None,
+                ..work(Load::Closed(64), 1024, 64, 128)
             };
-            Figures::of(&simulate(config.clone(), &work, 1))
+            Means::of(&simulate(config.clone(), &work, 1))
                 .ttft_ms
                 .unwrap()
         };
@@ -389,15 +261,8 @@ mod tests {
             let config = ascend.start(&flags, &timing).unwrap();
             let names = ascend.settled(&flags, &timing).unwrap();
             assert!(names.iter().any(|(name, _)| name == "maxBatchSize"));
-            let work = Work {
-                load: Load::Closed(32),
-                start: Start::AtOnce,
-                input: Lengths::Fixed(64),
-                output: Lengths::Fixed(32),
-                requests: 128,
-                trace: None,
-            };
-            Figures::of(&simulate(config, &work, 1))
+            let work = work(Load::Closed(32), 64, 32, 128);
+            Means::of(&simulate(config, &work, 1))
                 .requests_per_s
                 .unwrap()
         };
@@ -422,12 +287,8 @@ mod tests {
         let config = subject.start(&[], &Timing::shipped(&subject.device));
         let sizes = |output| Sizes { input: 100, output };
         let work = Work {
-            load: Load::Closed(1),
-            start: Start::AtOnce,
-            input: Lengths::Fixed(100),
-            output: Lengths::Fixed(6),
-            requests: 5,
             trace: Some(Arc::new([sizes(2), sizes(10)])),
+            ..work(Load::Closed(1), 100, 6, 5)
         };
         let run = simulate(config.unwrap(), &work, 1);
         let served: Vec<u32> = run.served.iter().map(|served| served.tokens).collect();
@@ -468,12 +329,8 @@ mod tests {
         ];
         let served = |load| {
             let work = Work {
-                load,
-                start: Start::AtOnce,
-                input: Lengths::Fixed(100),
-                output: Lengths::Fixed(8),
-                requests: 8,
                 trace: Some(Arc::new(trace)),
+                ..work(load, 100, 8, 8)
             };
             let run = simulate(config.clone(), &work, 1);
             let refused = run.served.iter().filter(|served| served.refused.is_some());

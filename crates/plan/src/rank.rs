@@ -9,15 +9,15 @@ use crate::calibrate::Calibration;
 use crate::cores::on_all;
 use crate::device::BadDevice;
 use crate::flags::Flag;
-use crate::predict::{Figures, Metric, Work, simulate};
+use crate::means::{MeanMetric, Means};
+use crate::predict::simulate;
 use crate::what_if::Objectives;
+use crate::work::Work;
 
-/// What a tuner is after.
 #[derive(Clone, Debug)]
 pub struct Goal {
     /// The figure; more of a rate is better, less of a time.
-    pub metric: Metric,
-    /// What must be met first.
+    pub metric: MeanMetric,
     pub objectives: Objectives,
 }
 
@@ -25,19 +25,18 @@ impl Goal {
     /// What is expected of a candidate so that larger is better; never below 0.
     pub fn worth(&self, ranked: &Ranked) -> f64 {
         match self.metric {
-            Metric::Requests | Metric::Throughput => ranked.predicted,
-            Metric::Ttft | Metric::Tpot | Metric::E2e => 1.0 / ranked.predicted.max(1e-9),
+            MeanMetric::Requests | MeanMetric::Throughput => ranked.predicted,
+            MeanMetric::Ttft | MeanMetric::Tpot | MeanMetric::E2e => {
+                1.0 / ranked.predicted.max(1e-9)
+            }
         }
     }
 }
 
-/// A candidate that the engine would serve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranked {
     pub index: usize,
-    /// The figure that is expected of it.
     pub predicted: f64,
-    /// Whether it is expected to meet the objectives.
     pub met: bool,
     /// The figure of each objective as a share of its limit.
     pub strains: Vec<f64>,
@@ -63,7 +62,7 @@ pub fn rank(
         let config = subject.start(&flags, &calibration.timing).ok()?;
         let settled = subject.settled(&flags, &calibration.timing).ok()?;
         let run = simulate(config, work, SEED);
-        let figures = Figures::of(&run);
+        let figures = Means::of(&run);
         let beyond = calibration.envelope.beyond(work, &settled, &figures);
         Some(Ranked {
             index,

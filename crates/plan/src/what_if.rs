@@ -1,117 +1,32 @@
 //! What the calibrated engine would do at settings that nobody has measured.
 
+mod answers;
 mod objective;
 mod prediction;
+mod question;
 mod setting;
-mod shown;
 mod verify;
 
-pub use objective::{Objectives, Verdict};
+pub use answers::{Answers, Outcome, SCHEMA, to_json};
+pub use objective::{Objectives, PredictedVerdict};
 pub use prediction::{Prediction, Replicas};
+pub use question::{MOST_SETTINGS, Question, TAIL, TooLong, WhatIfError};
 pub use setting::Setting;
-pub use shown::{SCHEMA, to_json};
 pub use verify::{VerifyError, on_simulated};
 
-use crate::calibrate::{Beyond, Calibration};
+use crate::calibrate::Extrapolation;
 use crate::cores::on_all;
-use crate::device::{BadDevice, Card};
-use crate::observation::Load;
-use crate::predict::{Figures, Sizes, Subject, Work, simulate};
-use inferometer_core::length::Distribution as Lengths;
+use crate::device::Card;
+use crate::means::Means;
+use crate::predict::{Subject, simulate};
+use crate::work::{Load, Sizes, Work};
 use inferometer_sim::engine::virtual_time::Run;
 use prediction::{bounds, prediction, worst};
+use question::SEED;
 use setting::settings;
-use std::sync::Arc;
-use thiserror::Error;
 
-/// Settings to try: every combination of devices, flags and loads.
-#[derive(Clone, Debug)]
-pub struct Question<'a> {
-    pub calibration: &'a Calibration,
-    /// Cards in place of the calibrated one; empty: that one.
-    pub cards: Vec<String>,
-    /// Values of each flag to vary; `None` is a switch.
-    pub flags: Vec<(String, Vec<Option<String>>)>,
-    /// Loads; empty: the greatest concurrency that meets the objectives.
-    pub loads: Vec<Load>,
-    pub input: Lengths,
-    pub output: Lengths,
-    /// Requests of a trace, in place of drawn lengths.
-    pub trace: Option<Arc<[Sizes]>>,
-    /// Requests of each simulation; absent: as many as were measured, or four a stream.
-    pub requests: Option<u32>,
-    /// What must be met.
-    pub objectives: Objectives,
-    pub price_per_hour: Option<f64>,
-    /// Requests a second that replicas are counted for.
-    pub traffic: Option<f64>,
-    /// Power of a card under load.
-    pub watts: Option<f64>,
-}
-
-/// What becomes of a setting.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
-    Predicted(Box<Prediction>),
-    /// The engine does not start, in its own words.
-    Refused(String),
-    /// The engine starts, and rejects most requests of these lengths.
-    TooLong(TooLong),
-    /// No load at all meets the objectives.
-    NeverMet,
-}
-
-/// Requests most of which an engine rejects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooLong {
-    /// Tokens of prompt and answer, half of the requests having more.
-    pub median: u64,
-    /// The most that the engine takes.
-    pub most: u32,
-}
-
-/// The answers to a question.
-#[derive(Clone, Debug)]
-pub struct Answers {
-    /// Every setting with its outcome.
-    pub settings: Vec<(Setting, Outcome)>,
-    /// The one to take; absent where none serves and meets the objectives.
-    pub recommended: Option<usize>,
-}
-
-/// Why there is no answer.
-#[derive(Debug, Error)]
-pub enum WhatIfError {
-    /// More combinations than anyone reads.
-    #[error("{0} settings are too many; vary less, at most {MOST_SETTINGS}")]
-    TooMany(usize),
-    #[error(
-        "say at which load (--concurrency or --rate), or give objectives (--slo) to find the greatest"
-    )]
-    NoLoad,
-    /// No setting takes requests of these lengths.
-    #[error(
-        "requests of {} tokens (prompt + answer) exceed max-model-len {}, and the engine rejects them; ask for shorter ones, or vary --flag max-model-len", .0.median, .0.most
-    )]
-    TooLong(TooLong),
-    /// The card is not known.
-    #[error(transparent)]
-    Device(#[from] BadDevice),
-    /// A card without speed.
-    #[error(
-        "of the device '{0}' only the memory is known; add bandwidth= and half= to predict times"
-    )]
-    NoSpeed(String),
-}
-
-/// Most settings of one question.
-pub const MOST_SETTINGS: usize = 10_000;
 /// Most streams that a search for capacity tries.
 const MOST_STREAMS: u32 = 16_384;
-/// Seed of simulations: settings differ by themselves alone.
-const SEED: u64 = 7;
-/// Tails are known worse than means.
-pub const TAIL: f64 = 1.5;
 
 pub fn ask(question: &Question<'_>) -> Result<Answers, WhatIfError> {
     if question.loads.is_empty() && question.objectives.is_empty() {
@@ -181,11 +96,9 @@ fn outcome(
         (work, run)
     };
     let beyond = |work: &Work, run: &Run| {
-        let mut beyond = calibration
-            .envelope
-            .beyond(work, &settled, &Figures::of(run));
+        let mut beyond = calibration.envelope.beyond(work, &settled, &Means::of(run));
         if elsewhere {
-            beyond.push(Beyond::card(measured_on, &subject.device));
+            beyond.push(Extrapolation::card(measured_on, &subject.device));
         }
         beyond
     };
@@ -197,8 +110,8 @@ fn outcome(
     let (work, run) = match setting.load {
         Some(load) => serve(load),
         // Where no load is certain to meet the objectives, the greatest that is expected to.
-        None => match capacity(Verdict::Met, judge, serve)
-            .or_else(|| capacity(Verdict::Uncertain, judge, serve))
+        None => match capacity(PredictedVerdict::Met, judge, serve)
+            .or_else(|| capacity(PredictedVerdict::Uncertain, judge, serve))
         {
             Some(found) => found,
             None => return Outcome::NeverMet,
@@ -221,8 +134,8 @@ fn too_long(work: &Work, most: u32) -> Option<TooLong> {
 
 /// The greatest number of streams of which at least so much can be said, and its run.
 fn capacity(
-    least: Verdict,
-    judge: impl Fn(&Work, &Run) -> Verdict,
+    least: PredictedVerdict,
+    judge: impl Fn(&Work, &Run) -> PredictedVerdict,
     serve: impl Fn(Load) -> (Work, Run),
 ) -> Option<(Work, Run)> {
     let tried = |streams: u32| {
@@ -260,8 +173,8 @@ fn recommend(settings: &[(Setting, Outcome)]) -> Option<usize> {
             let Outcome::Predicted(prediction) = outcome else {
                 return None;
             };
-            let verdict = prediction.verdict.unwrap_or(Verdict::Met);
-            let met = verdict != Verdict::Missed && prediction.served > 0;
+            let verdict = prediction.verdict.unwrap_or(PredictedVerdict::Met);
+            let met = verdict != PredictedVerdict::Missed && prediction.served > 0;
             let worth = match prediction.cost_per_million {
                 Some(cost) => 1.0 / cost,
                 None => prediction.output_tokens_per_s / f64::from(prediction.cards),

@@ -1,4 +1,6 @@
-//! The one clock of the truth log.
+//! The clocks: monotonic for the truth log, calendar time for answers.
+
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -14,4 +16,9 @@ impl Stamp {
         let nanos = u64::try_from(time.tv_nsec).expect("nanoseconds of a second are positive");
         Stamp(seconds * 1_000_000_000 + nanos)
     }
+}
+
+pub(crate) fn unix_seconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
 }

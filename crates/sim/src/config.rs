@@ -1,6 +1,6 @@
-//! What a server is told, and what can go wrong with starting it.
+//! What a server is configured with.
 
-use std::{io, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use inferometer_catalog::engine::{EngineKind, Version};
 
@@ -63,7 +63,6 @@ impl Default for Config {
     }
 }
 
-/// The engine behind the server.
 #[derive(Clone, Debug)]
 pub struct EngineSetup {
     pub config: EngineConfig,
@@ -94,31 +93,4 @@ impl EngineSetup {
             profile: None,
         }
     }
-}
-
-/// Why a server could not start or go on.
-#[derive(Debug, thiserror::Error)]
-pub enum SimError {
-    /// The address is taken, not ours, or not allowed.
-    #[error("cannot listen on {listen}: {source}; choose another address or port 0")]
-    Listen {
-        listen: SocketAddr,
-        source: io::Error,
-    },
-    /// The certificates or the key are of no use.
-    #[error("TLS: {part}: {why}")]
-    Tls {
-        part: &'static str,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// The listening socket broke while serving.
-    #[error("cannot accept connections: {0}")]
-    Accept(io::Error),
-    /// The truth log could not be created or written.
-    #[error("truth log {}: {source}", path.display())]
-    Truth { path: PathBuf, source: io::Error },
-    /// The step log could not be created or written.
-    #[error("step log {}: {source}", path.display())]
-    Steps { path: PathBuf, source: io::Error },
 }

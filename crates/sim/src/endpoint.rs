@@ -1,18 +1,18 @@
 //! The endpoints that do not generate: what the engine says of itself, and what it is told.
 
-use std::sync::PoisonError;
+use std::{io, sync::PoisonError};
 
 use inferometer_catalog::engine::EngineKind;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    connection::{JSON, authorized, models},
-    drive::Desk,
     engine::Policy,
+    engine_driver::EngineDriver,
+    fields::{check_model, token_ids},
     http::Request,
     mindie, profile, prompt,
-    reply::Refusal,
-    server::Shared,
+    reply::{ErrorReply, JSON, model_list},
+    shared::Shared,
     tokenizer::OpensAnswer,
 };
 
@@ -42,9 +42,9 @@ impl Body {
 pub(crate) fn methods(shared: &Shared, path: &str) -> Option<&'static str> {
     let kind = shared.kind();
     let profiles = shared
-        .desk
+        .driver
         .as_ref()
-        .is_some_and(|desk| desk.setup().profile.is_some());
+        .is_some_and(|driver| driver.setup().profile.is_some());
     Some(match (path, kind) {
         ("/v1/models" | "/health" | "/version" | "/metrics", _) => "GET",
         ("/tokenize" | "/detokenize", _) => "POST",
@@ -71,21 +71,21 @@ pub(crate) async fn respond(
     shared: &Shared,
     path: &str,
     request: &Request,
-) -> Result<Body, Refusal> {
+) -> Result<Body, ErrorReply> {
     let config = &shared.config;
     match path {
-        "/v1/models" if !authorized(shared, request) => Err(Refusal::unauthorized()),
-        "/v1/models" => Ok(Body::json(models(&config.model, config.max_model_len))),
+        "/v1/models" if !shared.authorizes(request) => Err(ErrorReply::unauthorized()),
+        "/v1/models" => Ok(Body::json(model_list(&config.model, config.max_model_len))),
         "/version" => {
-            let version = match &shared.desk {
-                Some(desk) => desk.setup().version.to_string(),
+            let version = match &shared.driver {
+                Some(driver) => driver.setup().version.to_string(),
                 None => env!("CARGO_PKG_VERSION").to_owned(),
             };
             Ok(Body::json(json!({"version": version}).to_string()))
         }
         "/metrics" => {
-            let text = match &shared.desk {
-                Some(desk) => desk.metrics(&config.model),
+            let text = match &shared.driver {
+                Some(driver) => driver.metrics(&config.model),
                 None => shared.metrics.render(&config.model),
             };
             Ok(Body {
@@ -96,35 +96,39 @@ pub(crate) async fn respond(
         "/health" | "/health_generate" | "/v2/health/live" | "/v2/health/ready"
             if shared.died().is_some() =>
         {
-            Err(Refusal::unhealthy())
+            Err(ErrorReply::unhealthy())
         }
         "/tokenize" => tokenize(shared, &request.body),
         "/detokenize" => detokenize(shared, &request.body),
-        _ => match &shared.desk {
-            Some(desk) => tell_engine(shared, desk, path).await,
+        _ => match &shared.driver {
+            Some(driver) => tell_engine(shared, driver, path).await,
             None => Ok(Body::empty()),
         },
     }
 }
 
-async fn tell_engine(shared: &Shared, desk: &Desk, path: &str) -> Result<Body, Refusal> {
+async fn tell_engine(
+    shared: &Shared,
+    driver: &EngineDriver,
+    path: &str,
+) -> Result<Body, ErrorReply> {
     match path {
         "/reset_prefix_cache" => {
             // As vLLM 0.32: 200 too where requests hold blocks and nothing is forgotten.
-            let success = desk.reset_prefix_cache();
+            let success = driver.reset_prefix_cache();
             Ok(Body::json(json!({"success": success}).to_string()))
         }
-        "/flush_cache" if desk.reset_prefix_cache() => Ok(Body {
+        "/flush_cache" if driver.reset_prefix_cache() => Ok(Body {
             content_type: TEXT,
             text: "Cache flushed.\nPlease check backend logs for more details. (When there are \
                    running or waiting requests, the operation will not be performed.)\n"
                 .to_owned(),
         }),
-        "/flush_cache" => Err(Refusal::bad_request(
+        "/flush_cache" => Err(ErrorReply::bad_request(
             "the cache is not flushed while requests are running",
         )),
         "/get_server_info" | "/server_info" => {
-            let setup = desk.setup();
+            let setup = driver.setup();
             let tokens = u64::from(setup.config.blocks) * u64::from(setup.config.block_size);
             let info = json!({
                 "model_path": shared.config.model, "served_model_name": shared.config.model,
@@ -141,19 +145,19 @@ async fn tell_engine(shared: &Shared, desk: &Desk, path: &str) -> Result<Body, R
             });
             Ok(Body::json(info.to_string()))
         }
-        "/info" => Ok(Body::json(mindie_info(shared, desk).to_string())),
+        "/info" => Ok(Body::json(mindie_info(shared, driver).to_string())),
         "/start_profile" => {
-            desk.start_profile();
+            driver.start_profile();
             Ok(Body::empty())
         }
-        "/stop_profile" => stop_profile(desk).await,
+        "/stop_profile" => stop_profile(driver).await,
         _ => Ok(Body::empty()),
     }
 }
 
 /// MindIE's `/info`, by its source; what it does not fill in is null there too.
-fn mindie_info(shared: &Shared, desk: &Desk) -> Value {
-    let setup = desk.setup();
+fn mindie_info(shared: &Shared, driver: &EngineDriver) -> Value {
+    let setup = driver.setup();
     let (tokens, sequences) = match &setup.config.policy {
         Policy::Mindie(policy) => (policy.max_prefill_tokens, policy.max_batch_size),
         Policy::Vllm(policy) => (policy.max_num_batched_tokens, policy.max_num_seqs),
@@ -172,48 +176,39 @@ fn mindie_info(shared: &Shared, desk: &Desk) -> Value {
     })
 }
 
-async fn stop_profile(desk: &Desk) -> Result<Body, Refusal> {
-    let Some((path, steps)) = desk.stop_profile() else {
-        return Err(Refusal::bad_request(
+async fn stop_profile(driver: &EngineDriver) -> Result<Body, ErrorReply> {
+    let Some((path, steps)) = driver.stop_profile() else {
+        return Err(ErrorReply::bad_request(
             "no profile is under way; POST /start_profile first",
         ));
     };
     let name = path.display().to_string();
     let written = tokio::task::spawn_blocking(move || profile::write(&path, &steps)).await;
-    match written {
-        Ok(Ok(())) => Ok(Body::empty()),
-        Ok(Err(error)) => Err(Refusal::internal(&format!("profile {name}: {error}"))),
-        Err(error) => Err(Refusal::internal(&format!("profile {name}: {error}"))),
+    match written.map_err(io::Error::from).flatten() {
+        Ok(()) => Ok(Body::empty()),
+        Err(error) => Err(ErrorReply::internal(&format!("profile {name}: {error}"))),
     }
 }
 
-fn object(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
+fn object(body: &[u8]) -> Result<Map<String, Value>, ErrorReply> {
     serde_json::from_slice(body)
-        .map_err(|error| Refusal::bad_request(format!("the body is not a JSON object: {error}")))
-}
-
-fn check_model(shared: &Shared, body: &Map<String, Value>) -> Result<(), Refusal> {
-    match body.get("model") {
-        None | Some(Value::Null) => Ok(()),
-        Some(Value::String(model)) if *model == shared.config.model => Ok(()),
-        Some(Value::String(model)) => Err(Refusal::unknown_model(model)),
-        Some(_) => Err(Refusal::bad_request("model: should be a string")),
-    }
+        .map_err(|error| ErrorReply::bad_request(format!("the body is not a JSON object: {error}")))
 }
 
 /// vLLM's `/tokenize`: of a prompt, or of a chat with its template.
-fn tokenize(shared: &Shared, body: &[u8]) -> Result<Body, Refusal> {
+fn tokenize(shared: &Shared, body: &[u8]) -> Result<Body, ErrorReply> {
     let body = object(body)?;
-    check_model(shared, &body)?;
+    check_model(&body, &shared.config.model)?;
     let asked = |field: &str| body.get(field).and_then(Value::as_bool);
     let tokenizer = &shared.config.tokenizer;
     let opens_answer = match asked("add_generation_prompt") {
         Some(false) => OpensAnswer::No,
         _ => OpensAnswer::Yes,
     };
-    let tokens = match body.contains_key("messages") {
-        true => prompt::chat(tokenizer, &body, opens_answer)?,
-        false => prompt::completion(tokenizer, &body)?,
+    let tokens = if body.contains_key("messages") {
+        prompt::chat(tokenizer, &body, opens_answer)?
+    } else {
+        prompt::completion(tokenizer, &body)?
     };
     let mut vocabulary = shared
         .vocabulary
@@ -256,15 +251,13 @@ fn each_text(body: &Map<String, Value>, visit: &mut impl FnMut(&str)) {
     }
 }
 
-fn detokenize(shared: &Shared, body: &[u8]) -> Result<Body, Refusal> {
+fn detokenize(shared: &Shared, body: &[u8]) -> Result<Body, ErrorReply> {
     let body = object(body)?;
-    check_model(shared, &body)?;
+    check_model(&body, &shared.config.model)?;
     let ids = body.get("tokens").and_then(Value::as_array);
-    let ids = ids.and_then(|ids| {
-        let id = |id: &Value| u32::try_from(id.as_u64()?).ok();
-        ids.iter().map(id).collect::<Option<Vec<u32>>>()
-    });
-    let ids = ids.ok_or_else(|| Refusal::bad_request("tokens: should be an array of token ids"))?;
+    let ids = ids.and_then(|ids| token_ids(ids));
+    let ids =
+        ids.ok_or_else(|| ErrorReply::bad_request("tokens: should be an array of token ids"))?;
     let prompt = shared.config.tokenizer.decode(&ids).unwrap_or_else(|| {
         let vocabulary = shared.vocabulary.lock();
         let vocabulary = vocabulary.unwrap_or_else(PoisonError::into_inner);

@@ -12,7 +12,7 @@
 pub mod api;
 mod blocks;
 mod config;
-mod machine;
+mod engine_core;
 mod mindie;
 mod noise;
 mod replicas;
@@ -20,26 +20,20 @@ mod request;
 mod sglang;
 mod state;
 mod step_log;
+mod time;
 pub mod virtual_time;
 mod vllm;
 
 pub use blocks::block_hashes;
-pub use config::{EngineConfig, Headroom, Order, Policy, Speculation};
-pub use machine::OutOfMemory;
+pub use config::{EngineConfig, Headroom, Policy, Speculation};
+pub use engine_core::OutOfMemory;
 pub use mindie::MindiePolicy;
 pub use noise::Noise;
 pub use replicas::{Engine, StepOutcome};
-pub use request::{Event, EventKind, Finish, Refusal, Request};
+pub use request::{Event, EventKind, Finish, Rejection, Request};
 pub use sglang::SglangPolicy;
-
-pub use state::Stats;
+pub use state::{Order, Stats};
 pub use step_log::StepRecord;
+pub use time::Nanos;
+pub(crate) use time::nanos;
 pub use vllm::VllmPolicy;
-
-/// Nanoseconds since the engine started.
-pub type Nanos = u64;
-
-/// Seconds as nanoseconds; what is negative or not a number is 0.
-pub(crate) fn nanos(seconds: f64) -> Nanos {
-    (seconds * 1e9).round() as Nanos
-}

@@ -5,27 +5,43 @@ use inferometer_catalog::engine::{
     metric::{Meaning, Metric, MetricKind, metrics},
 };
 
-use crate::engine::{EngineConfig, Finish, Nanos, Stats};
+use crate::{
+    engine::{EngineConfig, Finish, Nanos, Stats},
+    histogram::Histogram,
+    metrics::FinishCounts,
+};
 
 /// Upper bounds in seconds of how late chunks were written.
 const LATENESS_BOUNDS: [f64; 9] = [0.000_5, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.05, 0.1];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is observed. Where the catalog has no meaning for it, the metric goes by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
 pub(crate) enum Quantity {
     FirstToken,
     BetweenTokens,
-    PerToken,
     Latency,
     QueueTime,
-    InferenceTime,
     PrefillTime,
     DecodeTime,
     IterationTokens,
+    #[strum(serialize = "request_time_per_output_token_seconds")]
+    PerToken,
+    #[strum(serialize = "request_inference_time_seconds")]
+    InferenceTime,
+    #[strum(serialize = "request_prompt_tokens")]
     PromptTokens,
+    #[strum(serialize = "request_prefill_kv_computed_tokens")]
     ComputedTokens,
+    #[strum(serialize = "request_generation_tokens")]
     GenerationTokens,
+    #[strum(
+        serialize = "request_max_num_generation_tokens",
+        serialize = "request_params_max_tokens"
+    )]
     AskedTokens,
+    #[strum(serialize = "request_params_n")]
     Choices,
+    #[strum(serialize = "request_num_preemptions")]
     Preemptions,
 }
 
@@ -39,19 +55,7 @@ impl Quantity {
             Some(Meaning::PrefillTime) => Quantity::PrefillTime,
             Some(Meaning::DecodeTime) => Quantity::DecodeTime,
             Some(Meaning::IterationTokens) => Quantity::IterationTokens,
-            _ => match bare(metric) {
-                "request_time_per_output_token_seconds" => Quantity::PerToken,
-                "request_inference_time_seconds" => Quantity::InferenceTime,
-                "request_prompt_tokens" => Quantity::PromptTokens,
-                "request_prefill_kv_computed_tokens" => Quantity::ComputedTokens,
-                "request_generation_tokens" => Quantity::GenerationTokens,
-                "request_max_num_generation_tokens" | "request_params_max_tokens" => {
-                    Quantity::AskedTokens
-                }
-                "request_params_n" => Quantity::Choices,
-                "request_num_preemptions" => Quantity::Preemptions,
-                _ => return None,
-            },
+            _ => return bare(metric).parse().ok(),
         })
     }
 }
@@ -62,37 +66,6 @@ fn bare(metric: &Metric) -> &str {
     name.split_once(':').map_or(name, |(_, bare)| bare)
 }
 
-#[derive(Debug)]
-struct Histogram {
-    bounds: Vec<f64>,
-    /// One more than there are bounds.
-    counts: Vec<u64>,
-    sum: f64,
-}
-
-impl Histogram {
-    fn new(bounds: Vec<f64>) -> Histogram {
-        Histogram {
-            counts: vec![0; bounds.len() + 1],
-            bounds,
-            sum: 0.0,
-        }
-    }
-
-    fn observe(&mut self, value: f64) {
-        let index = self.bounds.partition_point(|bound| *bound < value);
-        self.counts[index] += 1;
-        self.sum += value;
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Ends {
-    stopped: u64,
-    reached_length: u64,
-    aborted: u64,
-}
-
 /// The figures of an engine that its own [`Stats`] do not hold.
 #[derive(Debug)]
 pub(crate) struct EngineMetrics {
@@ -100,7 +73,7 @@ pub(crate) struct EngineMetrics {
     known: Vec<&'static Metric>,
     histograms: Vec<(Quantity, &'static Metric, Histogram)>,
     lateness: Histogram,
-    ends: Ends,
+    finished: FinishCounts,
     received: u64,
     cached_tokens: u64,
 }
@@ -122,7 +95,7 @@ impl EngineMetrics {
             known,
             histograms,
             lateness: Histogram::new(LATENESS_BOUNDS.to_vec()),
-            ends: Ends::default(),
+            finished: FinishCounts::default(),
             received: 0,
             cached_tokens: 0,
         }
@@ -154,11 +127,7 @@ impl EngineMetrics {
     }
 
     pub(crate) fn ended(&mut self, finish: Option<Finish>) {
-        *match finish {
-            Some(Finish::Stop) => &mut self.ends.stopped,
-            Some(Finish::Length) => &mut self.ends.reached_length,
-            None => &mut self.ends.aborted,
-        } += 1;
+        self.finished.add(finish);
     }
 
     pub(crate) fn render(&self, model: &str, stats: &Stats, config: &EngineConfig) -> String {
@@ -231,8 +200,8 @@ impl EngineMetrics {
         stats: &Stats,
         config: &EngineConfig,
     ) -> Vec<(Option<&'static str>, f64)> {
-        let ends = self.ends;
-        let served = ends.stopped + ends.reached_length;
+        let finished = self.finished;
+        let served = finished.stopped + finished.reached_length;
         let one = |value: f64| vec![(None, value)];
         let count = |value: u64| one(value as f64);
         match metric.meaning {
@@ -249,9 +218,9 @@ impl EngineMetrics {
             Some(Meaning::PromptTokens) => count(stats.prompt_tokens),
             Some(Meaning::GenerationTokens) => count(stats.generation_tokens),
             Some(Meaning::Successes) if metric.label.is_some() => [
-                ("stop", ends.stopped),
-                ("length", ends.reached_length),
-                ("abort", ends.aborted),
+                ("stop", finished.stopped),
+                ("length", finished.reached_length),
+                ("abort", finished.aborted),
                 ("error", 0),
             ]
             .map(|(reason, count)| (Some(reason), count as f64))
@@ -272,8 +241,8 @@ impl EngineMetrics {
                 "num_requests_swapped" | "cpu_cache_usage_perc" => one(0.0),
                 "prompt_tokens_cached_total" => count(self.cached_tokens),
                 "request_received_total" => count(self.received),
-                "request_failed_total" => count(ends.aborted),
-                "failed_request_perc" => one(ratio(ends.aborted, self.received)),
+                "request_failed_total" => count(finished.aborted),
+                "failed_request_perc" => one(ratio(finished.aborted, self.received)),
                 _ => Vec::new(),
             },
         }
@@ -285,15 +254,7 @@ impl EngineMetrics {
         text.push_str("# HELP ");
         text.push_str(NAME);
         text.push_str(" How much later than due the simulator wrote chunks.\n");
-        let histogram = &self.lateness;
-        crate::metrics::write_histogram(
-            text,
-            NAME,
-            "",
-            &histogram.bounds,
-            &histogram.counts,
-            histogram.sum,
-        );
+        self.lateness.write(text, NAME, "");
     }
 }
 

@@ -3,76 +3,41 @@
 //! Two kinds. A *share* befalls some of the requests (`cut=0.5%`, `stall(2s)=1%`; without
 //! `=` all of them), drawn from the seed in the order of arrival. A *switch* holds for every
 //! request (`role-first`, `tokens-per-chunk=4`). At most one share befalls a request, so
-//! that the truth log can name it; only `close` is drawn apart, as it spoils no answer.
+//! that the truth log can name it; only `close` is drawn separately, as it spoils no answer.
 
-use std::{fmt, num::NonZeroU32, str::FromStr, time::Duration};
+use std::{collections::BTreeSet, fmt, num::NonZeroU32, str::FromStr, time::Duration};
+
+use strum::{EnumString, IntoStaticStr, VariantNames};
 
 use crate::{
-    draw::Draw,
     notation::{Exact, Percent, Share, parse_duration, parse_share},
+    random::RandomStream,
 };
 
-/// A spec of faults that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FaultError {
-    /// No fault has this name.
-    #[error("unknown fault `{name}`; known are {}", KNOWN.join(", "))]
+    #[error("unknown fault `{name}`; known are {}", forms().join(", "))]
     Unknown { name: String },
-    /// The fault exists, but not with this value or argument.
     #[error("fault `{fault}`: expected {expected}")]
     Value {
         fault: String,
-        /// What it should look like.
         expected: &'static str,
     },
-    /// More than every request would be hit.
     #[error("the shares of the faults add up to {total}%; leave them at or below 100%")]
     Shares {
-        /// The sum, in per cent.
+        /// Percent.
         total: String,
     },
 }
 
-/// Every fault that the grammar knows, in the form in which it is written.
-const KNOWN: &[&str] = &[
-    "error500=SHARE",
-    "error503=SHARE",
-    "error429=SHARE",
-    "refuse=SHARE",
-    "slow-headers(D)=SHARE",
-    "inband-error=SHARE",
-    "cut=SHARE",
-    "cut-clean=SHARE",
-    "empty=SHARE",
-    "stall(D)=SHARE",
-    "malformed=SHARE",
-    "hang=SHARE",
-    "close=SHARE",
-    "role-first",
-    "crlf",
-    "no-space",
-    "comments",
-    "no-done",
-    "split-writes",
-    "http10",
-    "require-max-completion-tokens",
-    "tokens-per-chunk=N",
-    "events-per-write=N",
-    "reasoning=N",
-    "die-after=N",
-    "oom-after=N",
-    "usage=missing|finish|own|continuous",
-    "reject-field=NAME",
-];
-
-/// What goes wrong with one request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum Fault {
-    /// An HTTP error instead of an answer.
-    Status(u16),
+    Error500,
+    Error503,
+    Error429,
     /// The connection is reset as the request arrives.
     Refuse,
-    /// The response head comes late.
     SlowHeaders(Duration),
     /// Status 200, some tokens, then an error object as an event.
     InbandError,
@@ -90,52 +55,61 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    /// The name in the grammar and in the truth log.
+    /// The name in the list of faults and in the truth log.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Fault::Status(503) => "error503",
-            Fault::Status(429) => "error429",
-            Fault::Status(_) => "error500",
-            Fault::Refuse => "refuse",
-            Fault::SlowHeaders(_) => "slow-headers",
-            Fault::InbandError => "inband-error",
-            Fault::Cut => "cut",
-            Fault::CutClean => "cut-clean",
-            Fault::Empty => "empty",
-            Fault::Stall(_) => "stall",
-            Fault::Malformed => "malformed",
-            Fault::Hang => "hang",
-        }
+        self.into()
     }
 
-    fn duration(self) -> Option<Duration> {
+    fn duration_mut(&mut self) -> Option<&mut Duration> {
         match self {
             Fault::SlowHeaders(wait) | Fault::Stall(wait) => Some(wait),
             _ => None,
         }
     }
-
-    fn named(name: &str, duration: Option<Duration>) -> Option<Fault> {
-        Some(match (name, duration) {
-            ("error500", None) => Fault::Status(500),
-            ("error503", None) => Fault::Status(503),
-            ("error429", None) => Fault::Status(429),
-            ("refuse", None) => Fault::Refuse,
-            ("slow-headers", Some(wait)) => Fault::SlowHeaders(wait),
-            ("inband-error", None) => Fault::InbandError,
-            ("cut", None) => Fault::Cut,
-            ("cut-clean", None) => Fault::CutClean,
-            ("empty", None) => Fault::Empty,
-            ("stall", Some(wait)) => Fault::Stall(wait),
-            ("malformed", None) => Fault::Malformed,
-            ("hang", None) => Fault::Hang,
-            _ => return None,
-        })
-    }
 }
 
-/// Where usage is told, whether or not the client asked for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What holds for every request.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr, VariantNames,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum Switch {
+    RoleFirst,
+    Crlf,
+    NoSpace,
+    Comments,
+    NoDone,
+    SplitWrites,
+    Http10,
+    RequireMaxCompletionTokens,
+}
+
+/// What holds for every request and has a value.
+const SETTINGS: [&str; 7] = [
+    "tokens-per-chunk=N",
+    "events-per-write=N",
+    "reasoning=N",
+    "die-after=N",
+    "oom-after=N",
+    "usage=missing|finish|own|continuous",
+    "reject-field=NAME",
+];
+
+/// Every fault, in the form in which it is written.
+fn forms() -> Vec<String> {
+    let share = |name: &&str| match *name {
+        "slow-headers" | "stall" => format!("{name}(D)=SHARE"),
+        name => format!("{name}=SHARE"),
+    };
+    let others = Switch::VARIANTS.iter().chain(&SETTINGS);
+    (Fault::VARIANTS.iter().chain(&["close"]).map(share))
+        .chain(others.map(|&form| form.to_owned()))
+        .collect()
+}
+
+/// Where usage is reported, whether or not the client asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum UsagePlace {
     Missing,
     /// Inside the chunk with the finish reason.
@@ -145,78 +119,32 @@ pub(crate) enum UsagePlace {
     Continuous,
 }
 
-impl UsagePlace {
-    const NAMES: [(&'static str, UsagePlace); 4] = [
-        ("missing", UsagePlace::Missing),
-        ("finish", UsagePlace::Finish),
-        ("own", UsagePlace::Own),
-        ("continuous", UsagePlace::Continuous),
-    ];
-
-    fn name(self) -> &'static str {
-        let found = Self::NAMES.iter().find(|(_, place)| *place == self);
-        found.expect("every place has a name").0
-    }
-}
-
 /// How the server misbehaves. Parsed from a comma-separated line; the default is a server
 /// without faults, and `Display` writes a line that parses to the same value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     shares: Vec<(Fault, Share)>,
     close: Share,
-    pub(crate) role_first: bool,
-    pub(crate) crlf: bool,
-    pub(crate) no_space: bool,
-    pub(crate) comments: bool,
-    pub(crate) no_done: bool,
-    pub(crate) split_writes: bool,
-    pub(crate) http10: bool,
-    pub(crate) require_max_completion_tokens: bool,
-    pub(crate) tokens_per_chunk: NonZeroU32,
-    pub(crate) events_per_write: NonZeroU32,
+    switches: BTreeSet<Switch>,
+    tokens_per_chunk: Option<NonZeroU32>,
+    events_per_write: Option<NonZeroU32>,
     pub(crate) reasoning: u32,
-    pub(crate) die_after: Option<u64>,
-    /// The engine is out of memory at the request after so many.
-    pub(crate) oom_after: Option<u64>,
+    pub(crate) die_after: Option<NonZeroU32>,
+    /// The engine runs out of memory at the request after this many.
+    pub(crate) oom_after: Option<NonZeroU32>,
     /// `None`: as the client asks.
     pub(crate) usage: Option<UsagePlace>,
     pub(crate) reject_fields: Vec<String>,
 }
 
-impl Default for Faults {
-    fn default() -> Faults {
-        Faults {
-            shares: Vec::new(),
-            close: Share(0),
-            role_first: false,
-            crlf: false,
-            no_space: false,
-            comments: false,
-            no_done: false,
-            split_writes: false,
-            http10: false,
-            require_max_completion_tokens: false,
-            tokens_per_chunk: NonZeroU32::MIN,
-            events_per_write: NonZeroU32::MIN,
-            reasoning: 0,
-            die_after: None,
-            oom_after: None,
-            usage: None,
-            reject_fields: Vec::new(),
-        }
-    }
-}
-
-/// What was drawn for one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fate {
+pub(crate) struct DrawnFaults {
     pub(crate) fault: Option<Fault>,
     /// Whether the server closes the connection after the answer.
     pub(crate) close: bool,
 }
 
-impl Fate {
+impl DrawnFaults {
     /// The name in the truth log.
     pub(crate) fn name(self) -> Option<&'static str> {
         match self.fault {
@@ -232,22 +160,33 @@ impl Faults {
         self.oom_after.is_some()
     }
 
-    /// Draws what befalls a request.
-    pub(crate) fn fate(&self, draw: &mut Draw) -> Fate {
-        let close = draw.below(Share::ALL.0.into()) < self.close.0.into();
-        let mut rest = draw.below(Share::ALL.0.into());
+    pub(crate) fn has(&self, switch: Switch) -> bool {
+        self.switches.contains(&switch)
+    }
+
+    pub(crate) fn tokens_per_chunk(&self) -> u32 {
+        self.tokens_per_chunk.map_or(1, NonZeroU32::get)
+    }
+
+    pub(crate) fn events_per_write(&self) -> u32 {
+        self.events_per_write.map_or(1, NonZeroU32::get)
+    }
+
+    pub(crate) fn draw(&self, random: &mut RandomStream) -> DrawnFaults {
+        let close = random.below(Share::ALL.0.into()) < self.close.0.into();
+        let mut rest = random.below(Share::ALL.0.into());
         for &(fault, share) in &self.shares {
             if rest < share.0.into() {
                 let fault = Some(fault);
-                return Fate { fault, close };
+                return DrawnFaults { fault, close };
             }
             rest -= u64::from(share.0);
         }
-        Fate { fault: None, close }
+        DrawnFaults { fault: None, close }
     }
 
     fn add(&mut self, item: &str) -> Result<(), FaultError> {
-        let value_error = |expected| FaultError::Value {
+        let wrong = |expected| FaultError::Value {
             fault: item.to_owned(),
             expected,
         };
@@ -257,73 +196,62 @@ impl Faults {
         };
         let (name, argument) = match head.split_once('(') {
             Some((name, rest)) => {
-                let inner = rest
-                    .strip_suffix(')')
-                    .ok_or_else(|| value_error("a closing parenthesis"))?;
+                let inner = rest.strip_suffix(')');
+                let inner = inner.ok_or_else(|| wrong("a closing parenthesis"))?;
                 (name.trim(), Some(inner.trim()))
             }
             None => (head, None),
         };
-        let takes_duration = matches!(name, "stall" | "slow-headers");
-        let duration = match argument {
-            Some(text) if takes_duration => Some(
-                parse_duration(text)
-                    .ok_or_else(|| value_error("a duration such as 200ms, 2s or 1m"))?,
-            ),
-            Some(_) if known(name) => {
-                return Err(value_error("no argument in parentheses"));
-            }
-            None if takes_duration => {
-                return Err(value_error("a duration, as in stall(2s)=1%"));
-            }
-            _ => None,
+        let share = || {
+            let expected = "a share such as 1% or 0.5%, between 0% and 100%";
+            parse_share(value).ok_or_else(|| wrong(expected))
         };
-
-        if name == "close" {
-            self.close = parse_share(value).ok_or_else(|| value_error(A_SHARE))?;
+        if let Ok(mut fault) = name.parse::<Fault>() {
+            match (fault.duration_mut(), argument) {
+                (Some(duration), Some(text)) => {
+                    *duration = parse_duration(text)
+                        .ok_or_else(|| wrong("a duration such as 200ms, 2s or 1m"))?;
+                }
+                (Some(_), None) => return Err(wrong("a duration, as in stall(2s)=1%")),
+                (None, Some(_)) => return Err(wrong(NO_ARGUMENT)),
+                (None, None) => {}
+            }
+            self.shares.push((fault, share()?));
             return Ok(());
         }
-        if let Some(fault) = Fault::named(name, duration) {
-            let share = parse_share(value).ok_or_else(|| value_error(A_SHARE))?;
-            self.shares.push((fault, share));
-            return Ok(());
+        if argument.is_some() && known(name) {
+            return Err(wrong(NO_ARGUMENT));
         }
-        if let Some(switch) = self.switch(name) {
+        if let Ok(switch) = name.parse() {
             if value.is_some() {
-                return Err(value_error("no value"));
+                return Err(wrong("no value"));
             }
-            *switch = true;
+            self.switches.insert(switch);
             return Ok(());
         }
+        let count = || {
+            let count = parse::<NonZeroU32>(value);
+            count
+                .map(Some)
+                .ok_or_else(|| wrong("a whole number from 1"))
+        };
         match name {
-            "tokens-per-chunk" => {
-                self.tokens_per_chunk = parse(value).ok_or_else(|| value_error(A_COUNT))?;
-            }
-            "events-per-write" => {
-                self.events_per_write = parse(value).ok_or_else(|| value_error(A_COUNT))?;
-            }
+            "close" => self.close = share()?,
+            "tokens-per-chunk" => self.tokens_per_chunk = count()?,
+            "events-per-write" => self.events_per_write = count()?,
             "reasoning" => {
-                self.reasoning = parse(value).ok_or_else(|| value_error("a number of tokens"))?;
+                self.reasoning = parse(value).ok_or_else(|| wrong("a number of tokens"))?;
             }
-            "die-after" => {
-                let count: NonZeroU32 = parse(value).ok_or_else(|| value_error(A_COUNT))?;
-                self.die_after = Some(u64::from(count.get()));
-            }
-            "oom-after" => {
-                let count: NonZeroU32 = parse(value).ok_or_else(|| value_error(A_COUNT))?;
-                self.oom_after = Some(u64::from(count.get()));
-            }
+            "die-after" => self.die_after = count()?,
+            "oom-after" => self.oom_after = count()?,
             "usage" => {
-                let place = UsagePlace::NAMES
-                    .iter()
-                    .find(|(text, _)| Some(*text) == value);
-                let (_, place) =
-                    place.ok_or_else(|| value_error("missing, finish, own or continuous"))?;
-                self.usage = Some(*place);
+                let place = parse(value);
+                self.usage =
+                    Some(place.ok_or_else(|| wrong("missing, finish, own or continuous"))?);
             }
             "reject-field" => {
                 let field = value.filter(|field| !field.is_empty());
-                let field = field.ok_or_else(|| value_error("the name of a field"))?;
+                let field = field.ok_or_else(|| wrong("the name of a field"))?;
                 self.reject_fields.push(field.to_owned());
             }
             _ => {
@@ -333,38 +261,12 @@ impl Faults {
         }
         Ok(())
     }
-
-    fn switch(&mut self, name: &str) -> Option<&mut bool> {
-        self.switches_mut()
-            .into_iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, switch)| switch)
-    }
-
-    fn switches_mut(&mut self) -> [(&'static str, &mut bool); 8] {
-        [
-            ("role-first", &mut self.role_first),
-            ("crlf", &mut self.crlf),
-            ("no-space", &mut self.no_space),
-            ("comments", &mut self.comments),
-            ("no-done", &mut self.no_done),
-            ("split-writes", &mut self.split_writes),
-            ("http10", &mut self.http10),
-            (
-                "require-max-completion-tokens",
-                &mut self.require_max_completion_tokens,
-            ),
-        ]
-    }
 }
 
-const A_SHARE: &str = "a share such as 1% or 0.5%, between 0% and 100%";
-const A_COUNT: &str = "a whole number from 1";
+const NO_ARGUMENT: &str = "no argument in parentheses";
 
 fn known(name: &str) -> bool {
-    KNOWN
-        .iter()
-        .any(|form| form.split(['=', '(']).next() == Some(name))
+    (forms().iter()).any(|form| form.split(['=', '(']).next() == Some(name))
 }
 
 fn parse<T: FromStr>(value: Option<&str>) -> Option<T> {
@@ -393,43 +295,37 @@ impl FromStr for Faults {
 impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut items = Vec::new();
-        for &(fault, share) in &self.shares {
+        for &(mut fault, share) in &self.shares {
             let share = Percent(share.0.into());
-            items.push(match fault.duration() {
-                Some(wait) => format!("{}({})={share}%", fault.name(), Exact(wait)),
-                None => format!("{}={share}%", fault.name()),
+            let name = fault.name();
+            items.push(match fault.duration_mut() {
+                Some(wait) => format!("{name}({})={share}%", Exact(*wait)),
+                None => format!("{name}={share}%"),
             });
         }
         if self.close > Share(0) {
             items.push(format!("close={}%", Percent(self.close.0.into())));
         }
-        let mut copy = self.clone();
-        for (name, on) in copy.switches_mut() {
-            if *on {
-                items.push(name.to_owned());
-            }
-        }
-        if self.tokens_per_chunk > NonZeroU32::MIN {
-            items.push(format!("tokens-per-chunk={}", self.tokens_per_chunk));
-        }
-        if self.events_per_write > NonZeroU32::MIN {
-            items.push(format!("events-per-write={}", self.events_per_write));
-        }
-        if self.reasoning > 0 {
-            items.push(format!("reasoning={}", self.reasoning));
-        }
-        if let Some(count) = self.die_after {
-            items.push(format!("die-after={count}"));
-        }
-        if let Some(count) = self.oom_after {
-            items.push(format!("oom-after={count}"));
+        items.extend(self.switches.iter().map(|switch| {
+            let name: &str = switch.into();
+            name.to_owned()
+        }));
+        let reasoning = NonZeroU32::new(self.reasoning);
+        for (name, count) in [
+            ("tokens-per-chunk", self.tokens_per_chunk),
+            ("events-per-write", self.events_per_write),
+            ("reasoning", reasoning),
+            ("die-after", self.die_after),
+            ("oom-after", self.oom_after),
+        ] {
+            items.extend(count.map(|count| format!("{name}={count}")));
         }
         if let Some(place) = self.usage {
-            items.push(format!("usage={}", place.name()));
+            let place: &str = place.into();
+            items.push(format!("usage={place}"));
         }
-        for field in &self.reject_fields {
-            items.push(format!("reject-field={field}"));
-        }
+        let rejected = self.reject_fields.iter();
+        items.extend(rejected.map(|field| format!("reject-field={field}")));
         f.write_str(&items.join(","))
     }
 }
@@ -437,7 +333,7 @@ impl fmt::Display for Faults {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::Purpose;
+    use crate::random::Purpose;
 
     fn faults(text: &str) -> Faults {
         text.parse().expect("the spec is right")
@@ -445,7 +341,7 @@ mod tests {
 
     #[test]
     fn every_known_form_parses_and_survives_display() {
-        for form in KNOWN {
+        for form in forms() {
             let text = form
                 .replace("SHARE", "0.125%")
                 .replace("(D)", "(1500ms)")
@@ -508,20 +404,20 @@ mod tests {
     }
 
     #[test]
-    fn fates_repeat_and_follow_the_shares() {
+    fn what_is_drawn_repeats_and_follows_the_shares() {
         let faults = faults("error500=10%,cut=20%,close=50%");
-        let fates = |seed| -> Vec<Fate> {
+        let drawn_of = |seed| -> Vec<DrawnFaults> {
             (0..10_000)
-                .map(|n| faults.fate(&mut Draw::new(seed, n, Purpose::Fault)))
+                .map(|n| faults.draw(&mut RandomStream::new(seed, n, Purpose::Fault)))
                 .collect()
         };
-        let drawn = fates(1);
-        assert_eq!(drawn, fates(1));
-        assert_ne!(drawn, fates(2));
-        let count = |fault| drawn.iter().filter(|fate| fate.fault == fault).count();
-        assert!((900..1100).contains(&count(Some(Fault::Status(500)))));
+        let drawn = drawn_of(1);
+        assert_eq!(drawn, drawn_of(1));
+        assert_ne!(drawn, drawn_of(2));
+        let count = |fault| drawn.iter().filter(|drawn| drawn.fault == fault).count();
+        assert!((900..1100).contains(&count(Some(Fault::Error500))));
         assert!((1850..2150).contains(&count(Some(Fault::Cut))));
-        let closes = drawn.iter().filter(|fate| fate.close).count();
+        let closes = drawn.iter().filter(|drawn| drawn.close).count();
         assert!((4700..5300).contains(&closes));
     }
 }

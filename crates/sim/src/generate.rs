@@ -1,4 +1,4 @@
-//! Answering a request for tokens: streamed or whole, with the fate that was drawn for it.
+//! Answering a request for tokens: streamed or whole, with the faults that were drawn for it.
 
 use std::{
     io,
@@ -10,25 +10,23 @@ use inferometer_catalog::engine::EngineKind;
 use tokio::time::Instant;
 
 use crate::{
-    clock::Stamp,
-    connection::{After, Exchange, JSON, authorized, now_s},
-    draw::{Draw, Purpose},
-    engine,
-    fault::{Fate, Fault, UsagePlace},
+    client_stream::ClientStream,
+    clock::{Stamp, unix_seconds},
+    completion_request::{Api, CompletionRequest},
+    engine::{self, Finish},
+    fault::{DrawnFaults, Fault, Switch, UsagePlace},
     http::Request,
     metrics::Running,
     mindie,
-    render::{Renderer, Whole, Words, inband_error},
-    reply::{BodyEnd, Refusal},
-    server::Shared,
-    source::{Ask, Source, wait_or_leave},
+    random::{Purpose, RandomStream},
+    render::{AnswerTokens, Renderer, WholeAnswer, inband_error},
+    reply::{BodyEnd, EVENT_STREAM, ErrorReply, JSON},
+    responder::{After, Responder},
+    shared::Shared,
     stream::{Ended, EventWriter, Stream},
-    truth::Entry,
-    wire::Wire,
-    work::{Api, Finish, Work},
+    token_source::{ChunkLimits, TokenSource, wait_or_disconnect},
+    truth::TruthEntry,
 };
-
-const EVENTS: &str = "text/event-stream; charset=utf-8";
 
 /// Ids that go into a header and the log as they are.
 fn usable_id(id: &str) -> bool {
@@ -42,10 +40,9 @@ pub(crate) enum Target<'a> {
     Mindie(mindie::Endpoint<'a>),
 }
 
-/// Answers a request for tokens, and logs what was done.
 pub(crate) async fn generate(
     shared: &Arc<Shared>,
-    wire: &mut Wire,
+    client: &mut ClientStream,
     ahead: &mut Vec<u8>,
     request: Request,
     target: Target<'_>,
@@ -54,10 +51,10 @@ pub(crate) async fn generate(
     let arrival = Instant::now();
     let config = &shared.config;
     let number = shared.requests.fetch_add(1, Relaxed);
-    if let Some(desk) = &shared.desk
-        && config.faults.oom_after == Some(number)
+    if let Some(driver) = &shared.driver
+        && (config.faults.oom_after).is_some_and(|count| u64::from(count.get()) == number)
     {
-        desk.kill();
+        driver.kill();
     }
     let own_id;
     let id = match request.request_id.as_deref().filter(|id| usable_id(id)) {
@@ -67,36 +64,36 @@ pub(crate) async fn generate(
             &own_id
         }
     };
-    let fate = config
-        .faults
-        .fate(&mut Draw::new(config.seed, number, Purpose::Fault));
+    let mut random = RandomStream::new(config.seed, number, Purpose::Fault);
+    let drawn = config.faults.draw(&mut random);
     let mut entry = shared.truth.entry(id, stamp);
-    entry.fault(fate.name());
-    let http10 = request.http10 || config.faults.http10;
-    let exchange = Exchange {
+    entry.fault(drawn.name());
+    let http10 = request.http10 || config.faults.has(Switch::Http10);
+    let responder = Responder {
         http10,
-        keep_alive: request.keep_alive && !fate.close && !config.faults.http10,
+        keep_alive: request.keep_alive && !drawn.close && !config.faults.has(Switch::Http10),
         request_id: Some(id),
         kind: shared.kind(),
     };
     let job = Job {
         shared,
-        exchange,
-        fate,
+        responder,
+        drawn,
         number,
         arrival,
         id,
     };
-    let result = if authorized(shared, &request) {
+    let result = if shared.authorizes(&request) {
         let work = match target {
-            Target::OpenAi(api) => Work::parse(api, &request.body, config, number),
+            Target::OpenAi(api) => CompletionRequest::parse(api, &request.body, config, number),
             Target::Mindie(endpoint) => endpoint.parse(&request.body, config, number),
         };
         drop(request.body);
-        job.serve(wire, ahead, &mut entry, work).await
+        job.serve(client, ahead, &mut entry, work).await
     } else {
         entry.fault(None);
-        job.refuse(wire, &mut entry, &Refusal::unauthorized()).await
+        job.refuse(client, &mut entry, &ErrorReply::unauthorized())
+            .await
     };
     entry.complete();
     drop(entry);
@@ -106,8 +103,8 @@ pub(crate) async fn generate(
 
 struct Job<'a> {
     shared: &'a Shared,
-    exchange: Exchange<'a>,
-    fate: Fate,
+    responder: Responder<'a>,
+    drawn: DrawnFaults,
     number: u64,
     arrival: Instant,
     id: &'a str,
@@ -116,25 +113,27 @@ struct Job<'a> {
 impl Job<'_> {
     async fn serve(
         self,
-        wire: &mut Wire,
+        client: &mut ClientStream,
         ahead: &mut Vec<u8>,
-        entry: &mut Entry,
-        work: Result<Work, Refusal>,
+        entry: &mut TruthEntry,
+        work: Result<CompletionRequest, ErrorReply>,
     ) -> io::Result<After> {
-        match self.fate.fault {
+        match self.drawn.fault {
             Some(Fault::Refuse) => {
-                wire.reset_on_close();
+                client.reset_on_close();
                 return Ok(After::Drop);
             }
-            Some(Fault::Status(status)) => {
-                return self.refuse(wire, entry, &Refusal::injected(status)).await;
+            Some(fault @ (Fault::Error500 | Fault::Error503 | Fault::Error429)) => {
+                return self
+                    .refuse(client, entry, &ErrorReply::injected(fault))
+                    .await;
             }
             Some(Fault::Hang) => {
-                wire.gone(ahead).await;
+                client.disconnected(ahead).await;
                 return Ok(After::Drop);
             }
             Some(Fault::SlowHeaders(wait)) => {
-                wait_or_leave(self.arrival + wait, wire, ahead).await?;
+                wait_or_disconnect(self.arrival + wait, client, ahead).await?;
             }
             _ => {}
         }
@@ -146,34 +145,34 @@ impl Job<'_> {
             Ok(sourced) => sourced,
             Err(refusal) => {
                 // What was drawn for the stream did not come to pass.
-                if !matches!(self.fate.fault, Some(Fault::SlowHeaders(_))) {
+                if !matches!(self.drawn.fault, Some(Fault::SlowHeaders(_))) {
                     entry.fault(None);
                 }
-                return self.refuse(wire, entry, &refusal).await;
+                return self.refuse(client, entry, &refusal).await;
             }
         };
         let mut running = self.shared.metrics.start();
         if work.stream {
-            self.stream(wire, ahead, entry, (&work, source), &mut running)
+            self.stream(client, ahead, entry, (&work, source), &mut running)
                 .await
         } else {
-            self.whole(wire, ahead, entry, (&work, source), &mut running)
+            self.whole(client, ahead, entry, (&work, source), &mut running)
                 .await
         }
     }
 
     /// Has the tokens made; the engine may refuse to.
-    fn source(&self, work: &mut Work) -> Result<Source, Refusal> {
-        let Some(desk) = &self.shared.desk else {
+    fn source(&self, work: &mut CompletionRequest) -> Result<TokenSource, ErrorReply> {
+        let Some(driver) = &self.shared.driver else {
             let pace = self.shared.timing.pace(self.draw(Purpose::Pace));
-            return Ok(Source::fixed(pace, self.arrival, work));
+            return Ok(TokenSource::fixed(pace, self.arrival, work));
         };
-        let setup = desk.setup();
+        let setup = driver.setup();
         // The answer's tokens are known already, so that a chat which goes on from it finds
         // them cached.
         let mut tokens = std::mem::take(&mut work.prompt);
         if setup.config.prefix_caching {
-            tokens.extend(self.words().ids(work.output_tokens));
+            tokens.extend(self.answer_tokens().ids(work.output_tokens));
         }
         let request = engine::Request {
             id: self.number,
@@ -187,95 +186,95 @@ impl Job<'_> {
             priority: work.priority,
             stops: work.finish == Finish::Stop,
         };
-        let generation = desk.submit(request).map_err(|refusal| match refusal {
-            engine::Refusal::Empty { prompt: 0, .. } => {
-                Refusal::bad_request("The decoder prompt cannot be empty")
+        let generation = driver.submit(request).map_err(|refusal| match refusal {
+            engine::Rejection::Empty { prompt: 0, .. } => {
+                ErrorReply::bad_request("The decoder prompt cannot be empty")
             }
-            engine::Refusal::Dead => Refusal::engine_dead(),
-            other => Refusal::bad_request(other.to_string()),
+            engine::Rejection::Dead => ErrorReply::engine_dead(),
+            other => ErrorReply::bad_request(other.to_string()),
         })?;
-        let tells_each = setup.kind == EngineKind::Mindie;
-        Ok(Source::engine(generation, tells_each))
+        let per_token = setup.kind == EngineKind::Mindie;
+        Ok(TokenSource::engine(generation, per_token))
     }
 
     async fn refuse(
         &self,
-        wire: &mut Wire,
-        entry: &mut Entry,
-        refusal: &Refusal,
+        client: &mut ClientStream,
+        entry: &mut TruthEntry,
+        refusal: &ErrorReply,
     ) -> io::Result<After> {
-        let written = self.exchange.refuse(wire, refusal).await?;
+        let written = self.responder.refuse(client, refusal).await?;
         entry.end(written);
-        Ok(self.exchange.after())
+        Ok(self.responder.after())
     }
 
-    fn draw(&self, purpose: Purpose) -> Draw {
-        Draw::new(self.shared.config.seed, self.number, purpose)
+    fn draw(&self, purpose: Purpose) -> RandomStream {
+        RandomStream::new(self.shared.config.seed, self.number, purpose)
     }
 
-    fn told(&self, work: &Work) -> mindie::Told<'_> {
-        mindie::Told {
+    fn context(&self, work: &CompletionRequest) -> mindie::AnswerContext<'_> {
+        mindie::AnswerContext {
             request_id: self.id,
             model: &self.shared.config.model,
             prompt_tokens: work.prompt_tokens,
         }
     }
 
-    fn words(&self) -> Words<'_> {
-        Words::new(self.draw(Purpose::Words), &self.shared.config.tokenizer)
+    fn answer_tokens(&self) -> AnswerTokens<'_> {
+        AnswerTokens::new(self.draw(Purpose::Words), &self.shared.config.tokenizer)
     }
 
     async fn stream(
         &self,
-        wire: &mut Wire,
+        client: &mut ClientStream,
         ahead: &mut Vec<u8>,
-        entry: &mut Entry,
-        (work, source): (&Work, Source),
+        entry: &mut TruthEntry,
+        (work, source): (&CompletionRequest, TokenSource),
         running: &mut Running<'_>,
     ) -> io::Result<After> {
         let config = &self.shared.config;
-        let chunked = !self.exchange.http10;
+        let chunked = !self.responder.http10;
         let body_end = if chunked {
             BodyEnd::Chunked
         } else {
             BodyEnd::Close
         };
-        let head = self.exchange.head(200, EVENTS, body_end);
-        entry.end(wire.write_all(head.as_bytes()).await?);
+        let head = self.responder.head(200, EVENT_STREAM, body_end);
+        entry.end(client.write_all(head.as_bytes()).await?);
         drop(head);
         let renderer = Renderer::new(
             work.api,
             self.id,
-            now_s(),
+            unix_seconds(),
             &config.model,
             work.prompt_tokens,
             &config.faults,
         );
         let renderer = match &work.mindie {
-            Some(asked) => renderer.in_form(asked, self.told(work)),
+            Some(asked) => renderer.in_form(asked, self.context(work)),
             None => renderer,
         };
         let mut events = EventWriter::new(
-            wire,
+            client,
             entry,
             chunked,
             renderer.event_end(),
             &config.faults,
             self.draw(Purpose::Split),
-            self.shared.desk.as_deref(),
+            self.shared.driver.as_deref(),
         );
         let stream = Stream {
             work,
             faults: &config.faults,
-            fault: self.fate.fault,
+            fault: self.drawn.fault,
             renderer: &renderer,
             arrival: self.arrival,
             kind: self.shared.kind(),
             source,
-            words: self.words(),
+            answer_tokens: self.answer_tokens(),
         };
         Ok(match stream.serve(&mut events, running, ahead).await? {
-            Ended::Whole if chunked => self.exchange.after(),
+            Ended::Whole if chunked => self.responder.after(),
             Ended::Whole => After::Close,
             Ended::Broken => After::Drop,
         })
@@ -285,35 +284,35 @@ impl Job<'_> {
     /// that they have here.
     async fn whole(
         &self,
-        wire: &mut Wire,
+        client: &mut ClientStream,
         ahead: &mut Vec<u8>,
-        entry: &mut Entry,
-        (work, mut source): (&Work, Source),
+        entry: &mut TruthEntry,
+        (work, mut source): (&CompletionRequest, TokenSource),
         running: &mut Running<'_>,
     ) -> io::Result<After> {
         let config = &self.shared.config;
-        let mut words = self.words();
+        let mut answer_tokens = self.answer_tokens();
         let thinking = match work.api {
             Api::Chat => config.faults.reasoning,
             Api::Completions => 0,
         };
         let (mut reasoning, mut text) = (Vec::new(), Vec::new());
-        let held_up = match self.fate.fault {
+        let held_up = match self.drawn.fault {
             Some(Fault::Stall(wait)) => wait,
             _ => Duration::ZERO,
         };
-        let all = Ask {
+        let all = ChunkLimits {
             least: u32::MAX,
             most: u32::MAX,
             held_up,
             stalls: true,
         };
-        let Some(ready) = source.next(all, wire, ahead).await? else {
-            return self.refuse(wire, entry, &Refusal::engine_dead()).await;
+        let Some(ready) = source.next(all, client, ahead).await? else {
+            return self.refuse(client, entry, &ErrorReply::engine_dead()).await;
         };
         let mut ids = Vec::new();
         for token in 0..ready.tokens {
-            ids.push(words.append(if token < thinking {
+            ids.push(answer_tokens.append(if token < thinking {
                 &mut reasoning
             } else {
                 &mut text
@@ -325,10 +324,10 @@ impl Job<'_> {
         let text = whole(text);
         let finish = ready.finish.unwrap_or(work.finish);
         let usage = config.faults.usage != Some(UsagePlace::Missing);
-        let answer = Whole {
+        let answer = WholeAnswer {
             api: work.api,
             request_id: self.id,
-            created_s: now_s(),
+            created_s: unix_seconds(),
             model: &config.model,
             reasoning: reasoning.as_deref(),
             text: &text,
@@ -338,26 +337,26 @@ impl Job<'_> {
         let mut body = match &work.mindie {
             Some(asked) => {
                 let usage = source.usage(ready.tokens);
-                asked.whole(&self.told(work), &text, &ids, finish, usage)
+                asked.whole(&self.context(work), &text, &ids, finish, usage)
             }
             None => answer.render(),
         };
         let mut tokens = ready.tokens;
-        match self.fate.fault {
+        match self.drawn.fault {
             Some(Fault::Empty) => (body, tokens) = (String::new(), 0),
             Some(Fault::InbandError) => (body, tokens) = (inband_error().to_string(), 0),
             Some(Fault::Malformed | Fault::CutClean) => body.truncate(body.len() / 2),
             _ => {}
         }
-        let mut bytes = self.exchange.head(200, JSON, BodyEnd::Length(body.len()));
-        if self.fate.fault == Some(Fault::Cut) {
+        let mut bytes = self.responder.head(200, JSON, BodyEnd::Length(body.len()));
+        if self.drawn.fault == Some(Fault::Cut) {
             body.truncate(body.len() / 2);
             bytes.push_str(&body);
-            entry.end(wire.write_all(bytes.as_bytes()).await?);
+            entry.end(client.write_all(bytes.as_bytes()).await?);
             return Ok(After::Drop);
         }
         bytes.push_str(&body);
-        let written = wire.write_all(bytes.as_bytes()).await?;
+        let written = client.write_all(bytes.as_bytes()).await?;
         entry.chunk(written, tokens);
         entry.end(written);
         if tokens > 0 {
@@ -365,6 +364,6 @@ impl Job<'_> {
             running.tokens(since, tokens, work.prompt_tokens);
             running.finish(finish, since);
         }
-        Ok(self.exchange.after())
+        Ok(self.responder.after())
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! Written for this crate and not shared with the client on purpose (see the crate's head).
 
-/// The largest request line and headers together.
 const MAX_HEAD: usize = 64 << 10;
 const MAX_BODY: usize = 64 << 20;
 /// The longest line that gives the size of a body chunk, extensions included.
@@ -16,7 +15,6 @@ pub(crate) enum Unreadable {
     BodyTooLarge,
 }
 
-/// What the server wants to know of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) method: String,
@@ -29,10 +27,8 @@ pub(crate) struct Request {
     pub(crate) body: Vec<u8>,
 }
 
-/// How far the reader is with the bytes it has.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
-    /// More bytes are needed.
+pub(crate) enum ReadProgress {
     More,
     /// More bytes are needed, and the client waits for `100 Continue` before sending them.
     /// Said once per request.
@@ -86,8 +82,7 @@ impl RequestReader {
         matches!(self.state, State::Idle) && self.buf.is_empty()
     }
 
-    /// Looks at what has come so far.
-    pub(crate) fn advance(&mut self) -> Result<Progress, Unreadable> {
+    pub(crate) fn advance(&mut self) -> Result<ReadProgress, Unreadable> {
         loop {
             match std::mem::take(&mut self.state) {
                 State::Idle => {
@@ -96,7 +91,7 @@ impl RequestReader {
                     let skip = self.buf.iter().take_while(blank).count();
                     self.buf.drain(..skip);
                     if self.buf.is_empty() {
-                        return Ok(Progress::More);
+                        return Ok(ReadProgress::More);
                     }
                     self.state = State::Head { searched: 0 };
                 }
@@ -107,7 +102,7 @@ impl RequestReader {
                         }
                         let searched = self.buf.len().saturating_sub(3);
                         self.state = State::Head { searched };
-                        return Ok(Progress::More);
+                        return Ok(ReadProgress::More);
                     };
                     if end > MAX_HEAD {
                         return Err(Unreadable::HeadTooLarge);
@@ -125,7 +120,7 @@ impl RequestReader {
                         },
                     };
                     if head.wants_continue && self.buf.is_empty() {
-                        return Ok(Progress::Continue);
+                        return Ok(ReadProgress::Continue);
                     }
                 }
                 State::Sized {
@@ -134,21 +129,21 @@ impl RequestReader {
                 } => {
                     if self.buf.len() < length {
                         self.state = State::Sized { request, length };
-                        return Ok(Progress::More);
+                        return Ok(ReadProgress::More);
                     }
                     let rest = self.buf.split_off(length);
                     request.body = std::mem::replace(&mut self.buf, rest);
-                    return Ok(Progress::Done(request));
+                    return Ok(ReadProgress::Done(request));
                 }
                 State::Chunked { mut request, part } => {
                     let mut taken = 0;
                     let next = dechunk(&self.buf, &mut taken, part, &mut request.body)?;
                     self.buf.drain(..taken);
                     let Some(part) = next else {
-                        return Ok(Progress::Done(request));
+                        return Ok(ReadProgress::Done(request));
                     };
                     self.state = State::Chunked { request, part };
-                    return Ok(Progress::More);
+                    return Ok(ReadProgress::More);
                 }
             }
         }
@@ -354,7 +349,7 @@ fn hex(digits: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn read(bytes: &[u8]) -> Result<Progress, Unreadable> {
+    fn read(bytes: &[u8]) -> Result<ReadProgress, Unreadable> {
         let mut reader = RequestReader::default();
         reader.buf.extend_from_slice(bytes);
         reader.advance()
@@ -362,7 +357,7 @@ mod tests {
 
     fn done(bytes: &[u8]) -> Request {
         match read(bytes) {
-            Ok(Progress::Done(request)) => request,
+            Ok(ReadProgress::Done(request)) => request,
             other => panic!("{other:?}"),
         }
     }
@@ -393,7 +388,7 @@ mod tests {
                 for piece in whole.chunks(step) {
                     assert!(got.is_none(), "done before the end");
                     reader.buf.extend_from_slice(piece);
-                    if let Progress::Done(request) = reader.advance().unwrap() {
+                    if let ReadProgress::Done(request) = reader.advance().unwrap() {
                         got = Some(request);
                     }
                 }
@@ -411,9 +406,9 @@ mod tests {
             reader.buf.extend_from_slice(first);
             reader.buf.extend_from_slice(b"\r\n");
             reader.buf.extend_from_slice(POST);
-            assert!(matches!(reader.advance(), Ok(Progress::Done(_))));
-            assert!(matches!(reader.advance(), Ok(Progress::Done(_))));
-            assert_eq!(reader.advance(), Ok(Progress::More));
+            assert!(matches!(reader.advance(), Ok(ReadProgress::Done(_))));
+            assert!(matches!(reader.advance(), Ok(ReadProgress::Done(_))));
+            assert_eq!(reader.advance(), Ok(ReadProgress::More));
             assert!(reader.is_idle());
         }
     }
@@ -436,10 +431,10 @@ mod tests {
             Content-Length: 2\r\n\r\n";
         let mut reader = RequestReader::default();
         reader.buf.extend_from_slice(head);
-        assert_eq!(reader.advance(), Ok(Progress::Continue));
-        assert_eq!(reader.advance(), Ok(Progress::More));
+        assert_eq!(reader.advance(), Ok(ReadProgress::Continue));
+        assert_eq!(reader.advance(), Ok(ReadProgress::More));
         reader.buf.extend_from_slice(b"ok");
-        assert!(matches!(reader.advance(), Ok(Progress::Done(_))));
+        assert!(matches!(reader.advance(), Ok(ReadProgress::Done(_))));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use inferometer_catalog::{
 use crate::engine::{
     EngineConfig, MindiePolicy, Order, Policy, SglangPolicy, Speculation, VllmPolicy,
 };
-use crate::{drive::Death, reply::ENGINE_DEAD, tokenizer};
+use crate::{engine_driver::Death, reply::ENGINE_DEAD, tokenizer};
 use start_log::StartLog;
 
 /// On what the engine is started, and as which.
@@ -221,7 +221,7 @@ impl Launch {
             Death::OutOfMemory(memory) => {
                 format!(" Tried to allocate {:.2} GiB.", memory.needed as f64 / GIB)
             }
-            Death::Told => String::new(),
+            Death::Injected => String::new(),
         };
         let cause = line("EngineCore", &Fact::DeviceOutOfMemory).map(|line| line + &amount);
         let dead = match self.engine {

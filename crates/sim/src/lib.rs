@@ -10,17 +10,20 @@
 //! that a mistake made twice cannot cancel out; and the truth log needs the instant before
 //! each `write()`, the faults the bare socket, which a server library would not hand over.
 
-mod alarm;
+mod client_stream;
 mod clock;
+mod completion_request;
 mod config;
 mod connection;
-mod draw;
-mod drive;
 mod endpoint;
 pub mod engine;
+mod engine_driver;
 mod engine_metrics;
+mod error;
 mod fault;
+mod fields;
 mod generate;
+mod histogram;
 mod http;
 pub mod launch;
 mod line_log;
@@ -31,20 +34,24 @@ mod notation;
 pub mod null;
 mod profile;
 mod prompt;
+mod random;
 mod render;
 mod reply;
+mod responder;
 mod server;
-mod source;
+mod shared;
 mod stream;
+mod timer;
 mod timing;
 mod tls;
+mod token_event;
+mod token_source;
 mod tokenizer;
 mod truth;
-mod wire;
-mod work;
 
-pub use config::{Config, EngineSetup, SimError};
-pub use drive::Death;
+pub use config::{Config, EngineSetup};
+pub use engine_driver::Death;
+pub use error::SimError;
 pub use fault::{FaultError, Faults};
 pub use server::{Ending, Server};
 pub use tls::Tls;

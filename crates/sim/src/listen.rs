@@ -11,14 +11,15 @@ use rustix::{
 };
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::config::SimError;
+use crate::error::SimError;
 
 /// Room for a burst of connections while the accept loop is busy; the kernel caps it at
 /// net.core.somaxconn.
 const BACKLOG: i32 = 16_384;
 
-/// Binds without blocking mode set, and lets the process hold as many sockets as it may.
-pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, SimError> {
+/// Binds without blocking mode, and lets the process hold as many sockets as it may. The address
+/// that is returned has the port that was really bound.
+pub(crate) fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), SimError> {
     raise_open_files();
     let open = || {
         let socket = Socket::new(
@@ -30,7 +31,9 @@ pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, SimError> {
         socket.bind(&address.into())?;
         socket.listen(BACKLOG)?;
         socket.set_nonblocking(true)?;
-        Ok(TcpListener::from(socket))
+        let listener = TcpListener::from(socket);
+        let bound = listener.local_addr()?;
+        Ok((listener, bound))
     };
     open().map_err(|source| SimError::Listen {
         listen: address,
@@ -38,7 +41,7 @@ pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, SimError> {
     })
 }
 
-/// A stream is a file descriptor, and the usual soft limit is 1024. Failing is no error:
+/// A stream is a file descriptor, and the usual soft limit is 1024. Failing is not an error:
 /// the accept loop copes with a full table.
 fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
@@ -50,7 +53,7 @@ fn raise_open_files() {
 }
 
 /// Whether accepting may work again: the client gave up, or the file table is full.
-pub(crate) fn is_passing(error: &io::Error) -> bool {
+pub(crate) fn is_transient(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     [
         Errno::CONNABORTED,
@@ -60,5 +63,5 @@ pub(crate) fn is_passing(error: &io::Error) -> bool {
         Errno::NOMEM,
     ]
     .iter()
-    .any(|passing| errno == Some(*passing))
+    .any(|transient| errno == Some(*transient))
 }

@@ -1,12 +1,14 @@
-//! Prometheus metrics under vLLM's names.
+//! Prometheus metrics of the fixed timing, under vLLM's names.
 
 use std::{
-    fmt::Write as _,
-    sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use crate::work::Finish;
+use crate::{
+    engine::Finish,
+    histogram::{Histogram, line},
+};
 
 /// Upper bounds in seconds, close to vLLM's.
 const TTFT_BOUNDS: &[f64] = &[
@@ -20,37 +22,56 @@ const E2E_BOUNDS: &[f64] = &[
     0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0,
 ];
 
-/// Counts of the whole server.
-pub(crate) struct Metrics {
-    running: AtomicI64,
-    prompt_tokens: AtomicU64,
-    generation_tokens: AtomicU64,
-    stopped: AtomicU64,
-    reached_length: AtomicU64,
-    aborted: AtomicU64,
+pub(crate) struct Metrics(Mutex<Counts>);
+
+struct Counts {
+    running: u64,
+    prompt_tokens: u64,
+    generation_tokens: u64,
+    finished: FinishCounts,
     ttft: Histogram,
     itl: Histogram,
     e2e: Histogram,
 }
 
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FinishCounts {
+    pub(crate) stopped: u64,
+    pub(crate) reached_length: u64,
+    pub(crate) aborted: u64,
+}
+
+impl FinishCounts {
+    /// `None`: the request was aborted.
+    pub(crate) fn add(&mut self, finish: Option<Finish>) {
+        *match finish {
+            Some(Finish::Stop) => &mut self.stopped,
+            Some(Finish::Length) => &mut self.reached_length,
+            None => &mut self.aborted,
+        } += 1;
+    }
+}
+
 impl Metrics {
     pub(crate) fn new() -> Metrics {
-        Metrics {
-            running: AtomicI64::new(0),
-            prompt_tokens: AtomicU64::new(0),
-            generation_tokens: AtomicU64::new(0),
-            stopped: AtomicU64::new(0),
-            reached_length: AtomicU64::new(0),
-            aborted: AtomicU64::new(0),
-            ttft: Histogram::new(TTFT_BOUNDS),
-            itl: Histogram::new(ITL_BOUNDS),
-            e2e: Histogram::new(E2E_BOUNDS),
-        }
+        Metrics(Mutex::new(Counts {
+            running: 0,
+            prompt_tokens: 0,
+            generation_tokens: 0,
+            finished: FinishCounts::default(),
+            ttft: Histogram::new(TTFT_BOUNDS.to_vec()),
+            itl: Histogram::new(ITL_BOUNDS.to_vec()),
+            e2e: Histogram::new(E2E_BOUNDS.to_vec()),
+        }))
     }
 
-    /// Counts a request as running until the guard goes.
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a request as running until the guard is dropped.
     pub(crate) fn start(&self) -> Running<'_> {
-        self.running.fetch_add(1, Relaxed);
+        self.lock().running += 1;
         Running {
             metrics: self,
             last: None,
@@ -59,32 +80,29 @@ impl Metrics {
     }
 
     pub(crate) fn render(&self, model: &str) -> String {
+        let counts = self.lock();
         let model = model.replace('\\', "\\\\").replace('"', "\\\"");
         let labels = format!("engine=\"0\",model_name=\"{model}\"");
         let mut text = String::new();
-        let running = self.running.load(Relaxed).to_string();
-        single(
-            &mut text,
-            "gauge",
-            "num_requests_running",
-            &labels,
-            &running,
-        );
-        single(&mut text, "gauge", "num_requests_waiting", &labels, "0");
-        for (name, counter) in [
-            ("prompt_tokens_total", &self.prompt_tokens),
-            ("generation_tokens_total", &self.generation_tokens),
+        for (name, kind, value) in [
+            ("num_requests_running", "gauge", counts.running),
+            ("num_requests_waiting", "gauge", 0),
+            ("prompt_tokens_total", "counter", counts.prompt_tokens),
+            (
+                "generation_tokens_total",
+                "counter",
+                counts.generation_tokens,
+            ),
         ] {
-            let value = counter.load(Relaxed).to_string();
-            single(&mut text, "counter", name, &labels, &value);
+            line(&mut text, format_args!("# TYPE vllm:{name} {kind}"));
+            line(&mut text, format_args!("vllm:{name}{{{labels}}} {value}"));
         }
         text.push_str("# TYPE vllm:request_success_total counter\n");
-        for (reason, counter) in [
-            ("stop", &self.stopped),
-            ("length", &self.reached_length),
-            ("abort", &self.aborted),
+        for (reason, value) in [
+            ("stop", counts.finished.stopped),
+            ("length", counts.finished.reached_length),
+            ("abort", counts.finished.aborted),
         ] {
-            let value = counter.load(Relaxed);
             line(
                 &mut text,
                 format_args!(
@@ -92,23 +110,15 @@ impl Metrics {
                 ),
             );
         }
-        self.ttft
-            .render(&mut text, "time_to_first_token_seconds", &labels);
-        self.itl
-            .render(&mut text, "inter_token_latency_seconds", &labels);
-        self.e2e
-            .render(&mut text, "e2e_request_latency_seconds", &labels);
+        for (name, histogram) in [
+            ("vllm:time_to_first_token_seconds", &counts.ttft),
+            ("vllm:inter_token_latency_seconds", &counts.itl),
+            ("vllm:e2e_request_latency_seconds", &counts.e2e),
+        ] {
+            histogram.write(&mut text, name, &labels);
+        }
         text
     }
-}
-
-fn single(text: &mut String, kind: &str, name: &str, labels: &str, value: &str) {
-    line(text, format_args!("# TYPE vllm:{name} {kind}"));
-    line(text, format_args!("vllm:{name}{{{labels}}} {value}"));
-}
-
-fn line(text: &mut String, content: std::fmt::Arguments<'_>) {
-    writeln!(text, "{content}").expect("writing to a string cannot fail");
 }
 
 /// One running request; dropped without a finish, it counts as aborted.
@@ -121,17 +131,18 @@ pub(crate) struct Running<'a> {
 impl Running<'_> {
     /// Tokens came this long after the arrival.
     pub(crate) fn tokens(&mut self, since_arrival: Duration, tokens: u32, prompt_tokens: u32) {
-        let metrics = self.metrics;
+        let mut counts = self.metrics.lock();
         match self.last {
             None => {
-                metrics
-                    .prompt_tokens
-                    .fetch_add(prompt_tokens.into(), Relaxed);
-                metrics.ttft.observe(since_arrival);
+                counts.prompt_tokens += u64::from(prompt_tokens);
+                counts.ttft.observe(since_arrival.as_secs_f64());
             }
-            Some(last) => metrics.itl.observe(since_arrival.saturating_sub(last)),
+            Some(last) => {
+                let gap = since_arrival.saturating_sub(last);
+                counts.itl.observe(gap.as_secs_f64());
+            }
         }
-        metrics.generation_tokens.fetch_add(tokens.into(), Relaxed);
+        counts.generation_tokens += u64::from(tokens);
         self.last = Some(since_arrival);
     }
 
@@ -142,82 +153,13 @@ impl Running<'_> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        let metrics = self.metrics;
-        metrics.running.fetch_sub(1, Relaxed);
-        let counter = match self.finish {
-            Some((Finish::Stop, _)) => &metrics.stopped,
-            Some((Finish::Length, _)) => &metrics.reached_length,
-            None => &metrics.aborted,
-        };
-        counter.fetch_add(1, Relaxed);
+        let mut counts = self.metrics.lock();
+        counts.running -= 1;
+        counts.finished.add(self.finish.map(|(finish, _)| finish));
         if let Some((_, took)) = self.finish {
-            metrics.e2e.observe(took);
+            counts.e2e.observe(took.as_secs_f64());
         }
     }
-}
-
-/// A histogram that is cheap to add to: one bucket is touched, sums are made on reading.
-struct Histogram {
-    bounds: &'static [f64],
-    /// One more than there are bounds; not cumulative.
-    buckets: Vec<AtomicU64>,
-    sum_ns: AtomicU64,
-}
-
-impl Histogram {
-    fn new(bounds: &'static [f64]) -> Histogram {
-        Histogram {
-            bounds,
-            buckets: (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect(),
-            sum_ns: AtomicU64::new(0),
-        }
-    }
-
-    fn observe(&self, took: Duration) {
-        let seconds = took.as_secs_f64();
-        let index = self.bounds.partition_point(|bound| *bound < seconds);
-        self.buckets[index].fetch_add(1, Relaxed);
-        let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        self.sum_ns.fetch_add(nanos, Relaxed);
-    }
-
-    fn render(&self, text: &mut String, name: &str, labels: &str) {
-        let counts: Vec<u64> = self
-            .buckets
-            .iter()
-            .map(|bucket| bucket.load(Relaxed))
-            .collect();
-        let sum = Duration::from_nanos(self.sum_ns.load(Relaxed)).as_secs_f64();
-        let name = format!("vllm:{name}");
-        write_histogram(text, &name, labels, self.bounds, &counts, sum);
-    }
-}
-
-/// The text form of a histogram; `counts` are not cumulative.
-pub(crate) fn write_histogram(
-    text: &mut String,
-    name: &str,
-    labels: &str,
-    bounds: &[f64],
-    counts: &[u64],
-    sum: f64,
-) {
-    line(text, format_args!("# TYPE {name} histogram"));
-    let comma = if labels.is_empty() { "" } else { "," };
-    let mut count = 0;
-    for (index, bucket) in counts.iter().enumerate() {
-        count += bucket;
-        let bound = match bounds.get(index) {
-            Some(bound) => format!("{bound:?}"),
-            None => "+Inf".to_owned(),
-        };
-        line(
-            text,
-            format_args!("{name}_bucket{{{labels}{comma}le=\"{bound}\"}} {count}"),
-        );
-    }
-    line(text, format_args!("{name}_sum{{{labels}}} {sum}"));
-    line(text, format_args!("{name}_count{{{labels}}} {count}"));
 }
 
 #[cfg(test)]

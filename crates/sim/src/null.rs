@@ -19,25 +19,25 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{
     clock::Stamp,
-    config::SimError,
-    connection::models,
+    completion_request::Api,
+    engine::Finish,
+    error::SimError,
     fault::Faults,
-    http::{Progress, Request, RequestReader},
+    http::{ReadProgress, Request, RequestReader},
     listen::listen,
-    render::{Channel, Renderer, TokenEvent, Usage},
-    reply::{BodyEnd, Head, Refusal},
-    truth::{Entry, TruthLog, TruthSink},
-    work::{Api, Finish},
+    render::Renderer,
+    reply::{BodyEnd, EVENT_STREAM, ErrorReply, Head, JSON, model_list},
+    token_event::{Channel, TokenEvent, Usage},
+    truth::{TruthEntry, TruthLog, TruthSink},
 };
 
 /// How long a blocking call may keep a thread from noticing the end.
-const GLANCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Enough for these shallow calls; the default would reserve 2 MiB per connection.
 const STACK: usize = 128 << 10;
 /// Tokens of a request that gives no limit.
 const DEFAULT_TOKENS: u32 = 128;
 
-/// How the null server writes.
 #[derive(Clone, Debug)]
 pub struct NullConfig {
     /// The model's name in the events and in `/v1/models`.
@@ -77,11 +77,7 @@ impl NullServer {
     ///
     /// If the address cannot be bound or the truth log cannot be created.
     pub fn bind(address: SocketAddr, config: NullConfig) -> Result<NullServer, SimError> {
-        let listener = listen(address)?;
-        let address = listener.local_addr().map_err(|source| SimError::Listen {
-            listen: address,
-            source,
-        })?;
+        let (listener, address) = listen(address)?;
         let truth = config.truth.as_deref().map(TruthLog::create).transpose()?;
         Ok(NullServer {
             listener,
@@ -126,7 +122,7 @@ impl NullServer {
                     .stack_size(STACK)
                     .spawn_scoped(scope, serve);
                 if started.is_err() {
-                    thread::sleep(GLANCE);
+                    thread::sleep(POLL_INTERVAL);
                 }
             }
             Ok(())
@@ -140,10 +136,9 @@ impl NullServer {
     }
 }
 
-/// Waits a moment for a connection.
 fn accept(listener: &TcpListener) -> Result<Option<TcpStream>, SimError> {
     let mut ready = [PollFd::new(listener, PollFlags::IN)];
-    let timeout = Timespec::try_from(GLANCE).expect("a tenth of a second fits");
+    let timeout = Timespec::try_from(POLL_INTERVAL).expect("a tenth of a second fits");
     match poll(&mut ready, Some(&timeout)) {
         Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(None),
         Ok(_) => {}
@@ -152,7 +147,7 @@ fn accept(listener: &TcpListener) -> Result<Option<TcpStream>, SimError> {
     match listener.accept() {
         Ok((stream, _)) => Ok(Some(stream)),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-        Err(error) if crate::listen::is_passing(&error) => {
+        Err(error) if crate::listen::is_transient(&error) => {
             thread::sleep(Duration::from_millis(10));
             Ok(None)
         }
@@ -160,7 +155,6 @@ fn accept(listener: &TcpListener) -> Result<Option<TcpStream>, SimError> {
     }
 }
 
-/// Events ready to be written with one call.
 #[derive(Clone, Debug, Default)]
 struct Batch {
     bytes: Vec<u8>,
@@ -247,35 +241,35 @@ impl Shared<'_> {
     fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(GLANCE))?;
-        stream.set_write_timeout(Some(GLANCE))?;
+        stream.set_read_timeout(Some(POLL_INTERVAL))?;
+        stream.set_write_timeout(Some(POLL_INTERVAL))?;
         let mut reader = RequestReader::default();
         let mut piece = [0; 16 << 10];
         loop {
             match reader.advance() {
-                Ok(Progress::More) => {
-                    let count = self.patiently(|| stream.read(&mut piece))?;
+                Ok(ReadProgress::More) => {
+                    let count = self.until_stopped(|| stream.read(&mut piece))?;
                     if count == 0 {
                         return Ok(());
                     }
                     reader.buf.extend_from_slice(&piece[..count]);
                 }
-                Ok(Progress::Continue) => {
+                Ok(ReadProgress::Continue) => {
                     self.write(&mut stream, b"HTTP/1.1 100 Continue\r\n\r\n")?;
                 }
-                Ok(Progress::Done(request)) => {
+                Ok(ReadProgress::Done(request)) => {
                     self.answer(&mut stream, &request)?;
                     if !request.keep_alive {
                         return Ok(());
                     }
                 }
-                Err(reason) => return self.refuse(&mut stream, &Refusal::unreadable(reason)),
+                Err(reason) => return self.refuse(&mut stream, &ErrorReply::unreadable(reason)),
             }
         }
     }
 
     /// Repeats a call that timed out, until the server is to end.
-    fn patiently(&self, mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    fn until_stopped(&self, mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
         loop {
             match call() {
                 Err(error)
@@ -291,30 +285,20 @@ impl Shared<'_> {
     fn write(&self, stream: &mut TcpStream, bytes: &[u8]) -> io::Result<()> {
         let mut from = 0;
         while from < bytes.len() {
-            from += self.patiently(|| stream.write(&bytes[from..]))?;
+            from += self.until_stopped(|| stream.write(&bytes[from..]))?;
         }
         Ok(())
     }
 
-    fn refuse(&self, stream: &mut TcpStream, refusal: &Refusal) -> io::Result<()> {
-        let head = self.head(
-            refusal.status,
-            "application/json",
-            refusal.body.len(),
-            false,
-        );
+    fn refuse(&self, stream: &mut TcpStream, refusal: &ErrorReply) -> io::Result<()> {
+        let head = self.head(refusal.status, JSON, refusal.body.len(), false);
         self.write(stream, (head + &refusal.body).as_bytes())
     }
 
     fn head(&self, status: u16, content_type: &str, length: usize, keep_alive: bool) -> String {
         let head = Head {
-            status,
-            content_type,
-            body_end: BodyEnd::Length(length),
-            http10: false,
             keep_alive,
-            request_id: None,
-            header: None,
+            ..Head::new(status, content_type, BodyEnd::Length(length))
         };
         head.render()
     }
@@ -324,8 +308,8 @@ impl Shared<'_> {
             ("POST", "/v1/completions") => &self.completions,
             ("POST", _) => &self.chat,
             (_, "/v1/models") => {
-                let body = models(&self.config.model, u32::MAX);
-                let head = self.head(200, "application/json", body.len(), request.keep_alive);
+                let body = model_list(&self.config.model, u32::MAX);
+                let head = self.head(200, JSON, body.len(), request.keep_alive);
                 return self.write(stream, (head + &body).as_bytes());
             }
             _ => {
@@ -345,13 +329,9 @@ impl Shared<'_> {
         let mut entry = self.truth.entry(id, Stamp::now());
         let begun = Instant::now();
         let head = Head {
-            status: 200,
-            content_type: "text/event-stream; charset=utf-8",
-            body_end: BodyEnd::Chunked,
-            http10: false,
             keep_alive: request.keep_alive,
             request_id: Some(id),
-            header: None,
+            ..Head::new(200, EVENT_STREAM, BodyEnd::Chunked)
         };
         self.write(stream, head.render().as_bytes())?;
         let tokens = tokens_asked(&request.body).unwrap_or(DEFAULT_TOKENS).max(1);
@@ -382,7 +362,7 @@ impl Shared<'_> {
             if self.stop.load(Relaxed) {
                 return Err(io::ErrorKind::Interrupted.into());
             }
-            thread::sleep(left.min(GLANCE));
+            thread::sleep(left.min(POLL_INTERVAL));
         }
     }
 
@@ -390,13 +370,13 @@ impl Shared<'_> {
         &self,
         stream: &mut TcpStream,
         batch: &Batch,
-        entry: &mut Entry,
+        entry: &mut TruthEntry,
     ) -> io::Result<()> {
         let mut from = 0;
         let mut logged = 0;
         while from < batch.bytes.len() {
             let mut at = Stamp::now();
-            from += self.patiently(|| {
+            from += self.until_stopped(|| {
                 at = Stamp::now();
                 stream.write(&batch.bytes[from..])
             })?;

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    reply::Refusal,
+    fields::wrong_type,
+    reply::ErrorReply,
     tokenizer::{OpensAnswer, Tokenizer, word_id},
 };
 
@@ -13,25 +14,27 @@ const MESSAGE_END: u32 = 2;
 const LINE_END: u32 = 3;
 
 /// The tokens of a chat: by the model's template where there is one, the contents in a row where
-/// there is none, and where words are tokens 4 a message beside its words and 3 for the answer.
+/// there is none, and where words are tokens 4 per message beside its words and 3 for the answer.
 pub(crate) fn chat(
     tokenizer: &Tokenizer,
     body: &Map<String, Value>,
     opens_answer: OpensAnswer,
-) -> Result<Vec<u32>, Refusal> {
+) -> Result<Vec<u32>, ErrorReply> {
     let Some(messages) = body.get("messages") else {
-        return Err(Refusal::bad_request("messages: field required"));
+        return Err(ErrorReply::bad_request("messages: field required"));
     };
     let messages = messages
         .as_array()
         .ok_or_else(|| wrong_type("messages", "an array"))?;
     if messages.is_empty() {
-        return Err(Refusal::bad_request("messages: at least one is required"));
+        return Err(ErrorReply::bad_request(
+            "messages: at least one is required",
+        ));
     }
     let contents: Vec<Vec<&str>> = messages.iter().map(texts).collect::<Result<_, _>>()?;
     if let Some(template) = tokenizer.template() {
         let text = template.render(messages, opens_answer);
-        return Ok(tokenizer.encode(&text.map_err(Refusal::bad_request)?));
+        return Ok(tokenizer.encode(&text.map_err(ErrorReply::bad_request)?));
     }
     let mut ids = Vec::new();
     for (message, texts) in messages.iter().zip(contents) {
@@ -56,7 +59,7 @@ fn open_message(ids: &mut Vec<u32>, role: &str) {
     ids.extend([MESSAGE_START, word_id(role), LINE_END]);
 }
 
-fn texts(message: &Value) -> Result<Vec<&str>, Refusal> {
+fn texts(message: &Value) -> Result<Vec<&str>, ErrorReply> {
     match message.get("content") {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::String(text)) => Ok(vec![text]),
@@ -72,12 +75,12 @@ fn texts(message: &Value) -> Result<Vec<&str>, Refusal> {
 pub(crate) fn completion(
     tokenizer: &Tokenizer,
     body: &Map<String, Value>,
-) -> Result<Vec<u32>, Refusal> {
+) -> Result<Vec<u32>, ErrorReply> {
     let Some(prompt) = body.get("prompt") else {
-        return Err(Refusal::bad_request("prompt: field required"));
+        return Err(ErrorReply::bad_request("prompt: field required"));
     };
     one(tokenizer, prompt).ok_or_else(|| {
-        Refusal::bad_request(
+        ErrorReply::bad_request(
             "prompt must be one string or one array of token ids; batches are not supported",
         )
     })
@@ -93,10 +96,6 @@ fn one(tokenizer: &Tokenizer, prompt: &Value) -> Option<Vec<u32>> {
         Value::Array(items) if items.len() == 1 => one(tokenizer, &items[0]),
         _ => None,
     }
-}
-
-fn wrong_type(field: &str, expected: &str) -> Refusal {
-    Refusal::bad_request(format!("{field}: should be {expected}"))
 }
 
 #[cfg(test)]

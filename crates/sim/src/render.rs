@@ -3,29 +3,28 @@
 //! What stays the same within a request is rendered once; a token's event is then a few
 //! copies, with no serializer on the way.
 
-use std::{io::Write as _, time::Duration};
-
 use serde_json::{Value, json};
 
 use crate::{
-    draw::Draw,
-    fault::Faults,
-    mindie,
+    completion_request::Api,
+    engine::Finish,
+    fault::{Faults, Switch},
+    mindie::{AnswerContext, MindieOptions},
+    random::RandomStream,
     reply::ENGINE_DEAD,
+    token_event::{Channel, TokenEvent, Usage},
     tokenizer::{Piece, Tokenizer},
-    work::{Api, Finish},
 };
 
-/// The text of one request's tokens.
 #[derive(Clone, Debug)]
-pub(crate) struct Words<'a> {
-    draw: Draw,
+pub(crate) struct AnswerTokens<'a> {
+    draw: RandomStream,
     pieces: &'a [Piece],
 }
 
-impl<'a> Words<'a> {
-    pub(crate) fn new(draw: Draw, tokenizer: &'a Tokenizer) -> Words<'a> {
-        Words {
+impl<'a> AnswerTokens<'a> {
+    pub(crate) fn new(draw: RandomStream, tokenizer: &'a Tokenizer) -> AnswerTokens<'a> {
+        AnswerTokens {
             draw,
             pieces: tokenizer.pieces(),
         }
@@ -48,100 +47,6 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The field of a chunk that holds the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Channel {
-    Answer,
-    /// `delta.reasoning_content` of a chat.
-    Reasoning,
-}
-
-pub(crate) struct TokenEvent<'a> {
-    /// Free of characters that JSON escapes.
-    pub(crate) text: &'a [u8],
-    pub(crate) channel: Channel,
-    pub(crate) finish: Option<Finish>,
-    /// Where the chunk tells usage.
-    pub(crate) usage: Option<Usage<'a>>,
-    /// Where the form of the answer wants it.
-    pub(crate) progress: Option<Progress<'a>>,
-}
-
-/// How far an answer has come.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress<'a> {
-    /// The tokens of the event.
-    pub(crate) ids: &'a [u32],
-    /// The text so far, the event's included.
-    pub(crate) so_far: &'a [u8],
-    /// Tokens so far.
-    pub(crate) generated: u32,
-    /// Since the event before it, or since the request came.
-    pub(crate) took: Duration,
-}
-
-/// What is told of the tokens used.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Usage<'a> {
-    /// Output tokens so far.
-    pub(crate) output: u32,
-    /// Prompt tokens found in the prefix cache, where there were any.
-    pub(crate) cached: u32,
-    pub(crate) per_token: Option<&'a PerToken>,
-}
-
-/// What MindIE tells of each token.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PerToken {
-    /// Sequences in the batch that made it.
-    pub(crate) batch_size: Vec<u32>,
-    /// Microseconds in the queue before it.
-    pub(crate) queue_wait_us: Vec<u64>,
-}
-
-impl Usage<'_> {
-    /// So many tokens of output, and nothing else to tell.
-    pub(crate) fn of(output: u32) -> Usage<'static> {
-        Usage {
-            output,
-            cached: 0,
-            per_token: None,
-        }
-    }
-
-    fn write(&self, out: &mut Vec<u8>, prompt: u32) {
-        let output = self.output;
-        let total = prompt.saturating_add(output);
-        put(
-            out,
-            format_args!(
-                "{{\"prompt_tokens\":{prompt},\"total_tokens\":{total},\
-                 \"completion_tokens\":{output}"
-            ),
-        );
-        if self.cached > 0 {
-            let cached = self.cached;
-            put(
-                out,
-                format_args!(",\"prompt_tokens_details\":{{\"cached_tokens\":{cached}}}"),
-            );
-        }
-        if let Some(per_token) = self.per_token {
-            let sizes = json!(per_token.batch_size);
-            let waits = json!(per_token.queue_wait_us);
-            put(
-                out,
-                format_args!(",\"batch_size\":{sizes},\"queue_wait_time\":{waits}"),
-            );
-        }
-        out.push(b'}');
-    }
-}
-
-fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
-    out.write_fmt(text).expect("writing to memory cannot fail");
-}
-
 /// Renders the events of one request, without the empty line that ends an event.
 pub(crate) struct Renderer<'a> {
     api: Api,
@@ -152,7 +57,7 @@ pub(crate) struct Renderer<'a> {
     prefix: Vec<u8>,
     event_end: &'static [u8],
     /// MindIE's own form, in place of OpenAI's.
-    mindie: Option<(&'a mindie::Asked, mindie::Told<'a>)>,
+    mindie: Option<(&'a MindieOptions, AnswerContext<'a>)>,
 }
 
 impl<'a> Renderer<'a> {
@@ -176,16 +81,24 @@ impl<'a> Renderer<'a> {
         Renderer {
             api,
             prompt_tokens,
-            data: if faults.no_space { b"data:" } else { b"data: " },
+            data: if faults.has(Switch::NoSpace) {
+                b"data:"
+            } else {
+                b"data: "
+            },
             prefix: prefix.into_bytes(),
-            event_end: if faults.crlf { b"\r\n\r\n" } else { b"\n\n" },
+            event_end: if faults.has(Switch::Crlf) {
+                b"\r\n\r\n"
+            } else {
+                b"\n\n"
+            },
             mindie: None,
         }
     }
 
-    pub(crate) fn in_form(mut self, asked: &'a mindie::Asked, told: mindie::Told<'a>) -> Self {
+    pub(crate) fn in_form(mut self, asked: &'a MindieOptions, context: AnswerContext<'a>) -> Self {
         self.event_end = asked.event_end();
-        self.mindie = Some((asked, told));
+        self.mindie = Some((asked, context));
         self
     }
 
@@ -194,8 +107,8 @@ impl<'a> Renderer<'a> {
     }
 
     pub(crate) fn tokens(&self, out: &mut Vec<u8>, event: &TokenEvent<'_>) {
-        if let (Some((asked, told)), Some(progress)) = (&self.mindie, &event.progress) {
-            return asked.event(out, told, event, progress);
+        if let (Some((asked, context)), Some(progress)) = (&self.mindie, &event.progress) {
+            return asked.event(out, context, event, progress);
         }
         self.open(out);
         out.extend_from_slice(match (self.api, event.channel) {
@@ -269,7 +182,6 @@ fn answer_id(api: Api, request_id: &str) -> String {
     }
 }
 
-/// The body of the in-band error.
 pub(crate) fn inband_error() -> Value {
     json!({"error": {
         "message": ENGINE_DEAD,
@@ -277,8 +189,7 @@ pub(crate) fn inband_error() -> Value {
     }})
 }
 
-/// What a whole answer holds.
-pub(crate) struct Whole<'a> {
+pub(crate) struct WholeAnswer<'a> {
     pub(crate) api: Api,
     pub(crate) request_id: &'a str,
     pub(crate) created_s: u64,
@@ -286,14 +197,13 @@ pub(crate) struct Whole<'a> {
     pub(crate) reasoning: Option<&'a str>,
     pub(crate) text: &'a str,
     pub(crate) finish: Finish,
-    /// Prompt tokens and the rest, where usage is told.
+    /// Prompt tokens and the rest, where usage is reported.
     pub(crate) usage: Option<(u32, Usage<'a>)>,
 }
 
-impl Whole<'_> {
-    /// The answer to a request that does not stream.
+impl WholeAnswer<'_> {
     pub(crate) fn render(&self) -> String {
-        let finish = self.finish.name();
+        let finish = self.finish;
         let (object, choice) = match self.api {
             Api::Chat => (
                 "chat.completion",
@@ -370,7 +280,7 @@ mod tests {
                     assert_eq!(text, " time");
                     assert_eq!(chunk["id"], id);
                     assert_eq!(chunk["model"], "m/x");
-                    assert_eq!(choice["finish_reason"], json!(finish.map(Finish::name)));
+                    assert_eq!(choice["finish_reason"], json!(finish));
                     match usage {
                         None => assert!(chunk.get("usage").is_none()),
                         Some(_) => assert_eq!(chunk["usage"]["total_tokens"], 13),

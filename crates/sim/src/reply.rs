@@ -1,19 +1,21 @@
-//! Answers that are not generated: refusals, and the heads of all answers.
+//! Answers that are not generated: errors, the list of models, and the heads of all answers.
 
 use std::fmt::Write as _;
 
 use inferometer_catalog::engine::EngineKind;
 use serde_json::{Value, json};
 
-use crate::http::Unreadable;
+use crate::{clock::unix_seconds, fault::Fault, http::Unreadable};
+
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const EVENT_STREAM: &str = "text/event-stream; charset=utf-8";
 
 /// What vLLM tells of a request whose engine has died (seen with 0.32).
 pub(crate) const ENGINE_DEAD: &str =
     "EngineCore encountered an issue. See stack trace (above) for the root cause.";
 
-/// An answer with an error status.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct ErrorReply {
     pub(crate) status: u16,
     /// JSON.
     pub(crate) body: String,
@@ -21,93 +23,93 @@ pub(crate) struct Refusal {
     pub(crate) header: Option<(&'static str, &'static str)>,
 }
 
-impl Refusal {
-    fn openai(status: u16, kind: &str, param: Option<&str>, message: &str) -> Refusal {
+impl ErrorReply {
+    fn openai(status: u16, kind: &str, param: Option<&str>, message: &str) -> ErrorReply {
         let body = json!({"error": {
             "message": message, "type": kind, "param": param, "code": status,
         }});
-        Refusal::with_body(status, &body)
+        ErrorReply::with_body(status, &body)
     }
 
-    fn with_body(status: u16, body: &Value) -> Refusal {
-        Refusal {
+    fn with_body(status: u16, body: &Value) -> ErrorReply {
+        ErrorReply {
             status,
             body: body.to_string(),
             header: None,
         }
     }
 
-    pub(crate) fn bad_request(message: impl AsRef<str>) -> Refusal {
-        Refusal::openai(400, "BadRequestError", None, message.as_ref())
+    pub(crate) fn bad_request(message: impl AsRef<str>) -> ErrorReply {
+        ErrorReply::openai(400, "BadRequestError", None, message.as_ref())
     }
 
-    pub(crate) fn unknown_model(model: &str) -> Refusal {
+    pub(crate) fn unknown_model(model: &str) -> ErrorReply {
         let message = format!("The model `{model}` does not exist.");
-        Refusal::openai(404, "NotFoundError", Some("model"), &message)
+        ErrorReply::openai(404, "NotFoundError", Some("model"), &message)
     }
 
-    pub(crate) fn unauthorized() -> Refusal {
-        Refusal::with_body(401, &json!({"error": "Unauthorized"}))
+    pub(crate) fn unauthorized() -> ErrorReply {
+        ErrorReply::with_body(401, &json!({"error": "Unauthorized"}))
     }
 
     /// As vLLM's web framework says it.
-    pub(crate) fn not_found() -> Refusal {
-        Refusal::with_body(404, &json!({"detail": "Not Found"}))
+    pub(crate) fn not_found() -> ErrorReply {
+        ErrorReply::with_body(404, &json!({"detail": "Not Found"}))
     }
 
-    pub(crate) fn method_not_allowed(allowed: &'static str) -> Refusal {
+    pub(crate) fn method_not_allowed(allowed: &'static str) -> ErrorReply {
         let body = json!({"detail": "Method Not Allowed"});
-        let mut refusal = Refusal::with_body(405, &body);
+        let mut refusal = ErrorReply::with_body(405, &body);
         refusal.header = Some(("allow", allowed));
         refusal
     }
 
     /// As pydantic says it where extra fields are forbidden.
-    pub(crate) fn extra_field(field: &str, input: &Value) -> Refusal {
+    pub(crate) fn extra_field(field: &str, input: &Value) -> ErrorReply {
         let body = json!({"detail": [{
             "type": "extra_forbidden", "loc": ["body", field],
             "msg": "Extra inputs are not permitted", "input": input,
         }]});
-        Refusal::with_body(422, &body)
+        ErrorReply::with_body(422, &body)
     }
 
     /// As OpenAI says it for its reasoning models.
-    pub(crate) fn unsupported_max_tokens() -> Refusal {
+    pub(crate) fn unsupported_max_tokens() -> ErrorReply {
         let body = json!({"error": {
             "message": "Unsupported parameter: 'max_tokens' is not supported with this model. \
                         Use 'max_completion_tokens' instead.",
             "type": "invalid_request_error", "param": "max_tokens",
             "code": "unsupported_parameter",
         }});
-        Refusal::with_body(400, &body)
+        ErrorReply::with_body(400, &body)
     }
 
-    pub(crate) fn unreadable(reason: Unreadable) -> Refusal {
+    pub(crate) fn unreadable(reason: Unreadable) -> ErrorReply {
         match reason {
-            Unreadable::Malformed(why) => Refusal::bad_request(why),
+            Unreadable::Malformed(why) => ErrorReply::bad_request(why),
             Unreadable::HeadTooLarge => {
                 let message = "the request head is larger than 64 KiB";
-                Refusal::openai(413, "RequestEntityTooLarge", None, message)
+                ErrorReply::openai(413, "RequestEntityTooLarge", None, message)
             }
             Unreadable::BodyTooLarge => {
                 let message = "the request body is larger than 64 MiB";
-                Refusal::openai(413, "RequestEntityTooLarge", None, message)
+                ErrorReply::openai(413, "RequestEntityTooLarge", None, message)
             }
         }
     }
 
-    pub(crate) fn internal(message: &str) -> Refusal {
-        Refusal::openai(500, "InternalServerError", None, message)
+    pub(crate) fn internal(message: &str) -> ErrorReply {
+        ErrorReply::openai(500, "InternalServerError", None, message)
     }
 
-    pub(crate) fn engine_dead() -> Refusal {
-        Refusal::internal(ENGINE_DEAD)
+    pub(crate) fn engine_dead() -> ErrorReply {
+        ErrorReply::internal(ENGINE_DEAD)
     }
 
     /// Of `/health`, while a dead engine's server is still up: by vLLM's source. Seen was 200,
     /// since the death had not yet been noticed, and then no server.
-    pub(crate) fn unhealthy() -> Refusal {
-        Refusal {
+    pub(crate) fn unhealthy() -> ErrorReply {
+        ErrorReply {
             status: 503,
             body: String::new(),
             header: None,
@@ -115,7 +117,7 @@ impl Refusal {
     }
 
     /// The status that an engine gives it: what MindIE finds wrong with a body is 422.
-    pub(crate) fn status_of(&self, kind: Option<EngineKind>) -> u16 {
+    pub(crate) fn status_for(&self, kind: Option<EngineKind>) -> u16 {
         match (kind, self.status) {
             (Some(EngineKind::Mindie), 400) => 422,
             (_, status) => status,
@@ -123,7 +125,7 @@ impl Refusal {
     }
 
     /// The body in the form of an engine.
-    pub(crate) fn told_by(&self, kind: Option<EngineKind>) -> String {
+    pub(crate) fn body_for(&self, kind: Option<EngineKind>) -> String {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
         let error = &body["error"];
         let Some(message) = error["message"].as_str().or(error.as_str()) else {
@@ -131,7 +133,7 @@ impl Refusal {
         };
         match kind {
             Some(EngineKind::Mindie) => {
-                let kind = match self.status_of(Some(EngineKind::Mindie)) {
+                let kind = match self.status_for(Some(EngineKind::Mindie)) {
                     404 => "NotFoundError",
                     422 => "Input Validation Error",
                     424 => "Generation Error",
@@ -150,21 +152,30 @@ impl Refusal {
         }
     }
 
-    pub(crate) fn injected(status: u16) -> Refusal {
-        match status {
-            429 => {
+    pub(crate) fn injected(fault: Fault) -> ErrorReply {
+        match fault {
+            Fault::Error429 => {
                 let message = "Rate limit reached for requests; try again in 1 s.";
-                let mut refusal = Refusal::openai(429, "RateLimitError", None, message);
-                refusal.header = Some(("retry-after", "1"));
-                refusal
+                let mut reply = ErrorReply::openai(429, "RateLimitError", None, message);
+                reply.header = Some(("retry-after", "1"));
+                reply
             }
-            503 => {
+            Fault::Error503 => {
                 let message = "The server is overloaded or not ready yet.";
-                Refusal::openai(503, "ServiceUnavailableError", None, message)
+                ErrorReply::openai(503, "ServiceUnavailableError", None, message)
             }
-            _ => Refusal::engine_dead(),
+            _ => ErrorReply::engine_dead(),
         }
     }
+}
+
+/// As vLLM lists the one model that it serves.
+pub(crate) fn model_list(model: &str, max_model_len: u32) -> String {
+    let card = json!({
+        "id": model, "object": "model", "created": unix_seconds(), "owned_by": "inferometer-sim",
+        "root": model, "parent": null, "max_model_len": max_model_len,
+    });
+    json!({"object": "list", "data": [card]}).to_string()
 }
 
 /// How the end of a body is told.
@@ -176,7 +187,6 @@ pub(crate) enum BodyEnd {
     Close,
 }
 
-/// The head of an answer.
 pub(crate) struct Head<'a> {
     pub(crate) status: u16,
     pub(crate) content_type: &'a str,
@@ -187,7 +197,20 @@ pub(crate) struct Head<'a> {
     pub(crate) header: Option<(&'static str, &'static str)>,
 }
 
-impl Head<'_> {
+impl<'a> Head<'a> {
+    /// The head of an answer over HTTP/1.1 that leaves the connection open.
+    pub(crate) fn new(status: u16, content_type: &'a str, body_end: BodyEnd) -> Head<'a> {
+        Head {
+            status,
+            content_type,
+            body_end,
+            http10: false,
+            keep_alive: true,
+            request_id: None,
+            header: None,
+        }
+    }
+
     pub(crate) fn render(&self) -> String {
         let version = if self.http10 { "HTTP/1.0" } else { "HTTP/1.1" };
         let reason = reason(self.status);

@@ -5,82 +5,40 @@ use std::{
     io,
     net::SocketAddr,
     path::Path,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex, atomic::AtomicU64},
     time::Duration,
 };
 
-use inferometer_catalog::engine::EngineKind;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::Notify,
     task::JoinSet,
     time::sleep,
 };
-use tokio_rustls::TlsAcceptor;
 
 use crate::{
-    config::{Config, SimError},
+    client_stream::ClientStream,
+    config::Config,
     connection,
-    drive::{Death, Desk},
     engine::StepRecord,
+    engine_driver::{Death, EngineDriver},
+    error::SimError,
     line_log::LineLog,
-    listen::{is_passing, listen},
+    listen::{is_transient, listen},
     metrics::Metrics,
+    shared::Shared,
     timing::FixedTiming,
     tls::Tls,
-    tokenizer::Vocabulary,
     truth::{TruthLog, TruthSink},
-    wire::Wire,
 };
-
-pub(crate) struct Shared {
-    pub(crate) config: Config,
-    pub(crate) timing: FixedTiming,
-    pub(crate) metrics: Metrics,
-    pub(crate) truth: TruthSink,
-    /// Where an engine decides when tokens come.
-    pub(crate) desk: Option<Arc<Desk>>,
-    /// What `/tokenize` has seen.
-    pub(crate) vocabulary: Mutex<Vocabulary>,
-    /// Requests for tokens so far; their order decides on faults and lengths.
-    pub(crate) requests: AtomicU64,
-    tls: Option<TlsAcceptor>,
-    answered: AtomicU64,
-    dying: Notify,
-}
-
-impl Shared {
-    /// Whose endpoints and answers these are; `None` without an engine.
-    pub(crate) fn kind(&self) -> Option<EngineKind> {
-        self.desk.as_ref().map(|desk| desk.setup().kind)
-    }
-
-    /// What the engine died of.
-    pub(crate) fn died(&self) -> Option<Death> {
-        self.desk.as_ref()?.died()
-    }
-
-    /// Counts an answer, and dies after as many as the faults say.
-    pub(crate) fn answered(&self) {
-        let answered = self.answered.fetch_add(1, Relaxed) + 1;
-        if self.config.faults.die_after == Some(answered) {
-            self.truth.dying();
-            self.dying.notify_one();
-        }
-    }
-}
 
 /// How long the server of a dead engine still answers, so that all who wait hear of it.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
-/// Why a server no longer serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It was asked to, or the fault `die-after` told it to.
-    Told,
+    /// It was asked to stop, or the fault `die-after` stopped it.
+    Stopped,
     /// The engine died, and the server with it.
     Died(Death),
 }
@@ -104,23 +62,19 @@ impl Server {
     /// use.
     pub fn bind(address: SocketAddr, mut config: Config) -> Result<Server, SimError> {
         let tls = config.tls.as_ref().map(Tls::acceptor).transpose()?;
-        let listener = listen(address)?;
-        let address = listener.local_addr().map_err(|source| SimError::Listen {
-            listen: address,
-            source,
-        })?;
+        let (listener, address) = listen(address)?;
         let truth = config.truth.as_deref().map(TruthLog::create).transpose()?;
         let sink = truth.as_ref().map_or_else(TruthSink::none, TruthLog::sink);
         let mut steps = None;
-        let desk = config.engine.clone().map(|setup| {
+        let driver = config.engine.clone().map(|setup| {
             config.max_model_len = setup.config.max_model_len;
             if let Some(path) = &setup.steps {
                 steps = Some(step_log(path)?);
             }
             let sender = steps.as_ref().map(LineLog::sender);
-            Ok(Arc::new(Desk::new(setup, config.seed, sender)))
+            Ok(Arc::new(EngineDriver::new(setup, config.seed, sender)))
         });
-        let desk = desk.transpose()?;
+        let driver = driver.transpose()?;
         let timing = FixedTiming {
             ttft: config.ttft,
             itl: config.itl,
@@ -131,7 +85,7 @@ impl Server {
             timing,
             metrics: Metrics::new(),
             truth: sink,
-            desk,
+            driver,
             vocabulary: Mutex::default(),
             requests: AtomicU64::new(0),
             tls,
@@ -171,15 +125,15 @@ impl Server {
             ..
         } = self;
         let listener = TcpListener::from_std(listener).map_err(SimError::Accept)?;
-        let mut driver = JoinSet::new();
-        if let Some(desk) = shared.desk.clone() {
-            driver.spawn(async move { desk.drive().await });
+        let mut driving = JoinSet::new();
+        if let Some(driver) = shared.driver.clone() {
+            driving.spawn(async move { driver.drive().await });
         }
         let mut connections = JoinSet::new();
         let served = accept(listener, &shared, &mut connections, shutdown).await;
         connections.shutdown().await;
-        driver.shutdown().await;
-        let ending = shared.died().map_or(Ending::Told, Ending::Died);
+        driving.shutdown().await;
+        let ending = shared.died().map_or(Ending::Stopped, Ending::Died);
         drop(shared);
         if let Some(steps) = steps {
             let closed = steps.close();
@@ -205,8 +159,8 @@ fn step_log(path: &Path) -> Result<LineLog<StepRecord>, SimError> {
 
 /// Serves one client; an error is the client's doing and ends nothing else.
 async fn serve_one(shared: Arc<Shared>, stream: TcpStream) -> io::Result<()> {
-    let wire = Wire::open(stream, shared.tls.as_ref()).await?;
-    connection::serve(shared, wire).await
+    let client = ClientStream::open(stream, shared.tls.as_ref()).await?;
+    connection::serve(shared, client).await
 }
 
 async fn accept(
@@ -217,8 +171,8 @@ async fn accept(
 ) -> Result<(), SimError> {
     let mut shutdown = std::pin::pin!(shutdown);
     let mut last_answers = std::pin::pin!(async {
-        match &shared.desk {
-            Some(desk) => desk.dying.notified().await,
+        match &shared.driver {
+            Some(driver) => driver.dying.notified().await,
             None => std::future::pending().await,
         }
         sleep(LAST_ANSWERS).await;
@@ -229,7 +183,7 @@ async fn accept(
                 Ok((stream, _)) => {
                     connections.spawn(serve_one(Arc::clone(shared), stream));
                 }
-                Err(error) if is_passing(&error) => sleep(Duration::from_millis(10)).await,
+                Err(error) if is_transient(&error) => sleep(Duration::from_millis(10)).await,
                 Err(error) => return Err(SimError::Accept(error)),
             },
             Some(_) = connections.join_next(), if !connections.is_empty() => {}

@@ -6,16 +6,17 @@ use inferometer_catalog::engine::EngineKind;
 use tokio::time::Instant;
 
 use crate::{
-    draw::Draw,
-    drive::Desk,
+    client_stream::ClientStream,
+    completion_request::{Api, CompletionRequest},
     engine::Nanos,
-    fault::{Fault, Faults, UsagePlace},
+    engine_driver::EngineDriver,
+    fault::{Fault, Faults, Switch, UsagePlace},
     metrics::Running,
-    render::{Channel, Progress, Renderer, TokenEvent, Words},
-    source::{Ask, Source},
-    truth::Entry,
-    wire::Wire,
-    work::{Api, Work},
+    random::RandomStream,
+    render::{AnswerTokens, Renderer},
+    token_event::{AnswerProgress, Channel, TokenEvent},
+    token_source::{ChunkLimits, TokenSource},
+    truth::TruthEntry,
 };
 
 /// How an answer ended, if nothing broke.
@@ -26,20 +27,18 @@ pub(crate) enum Ended {
     Broken,
 }
 
-/// Everything that a stream needs besides the connection.
 pub(crate) struct Stream<'a> {
-    pub(crate) work: &'a Work,
+    pub(crate) work: &'a CompletionRequest,
     pub(crate) faults: &'a Faults,
     pub(crate) fault: Option<Fault>,
     pub(crate) renderer: &'a Renderer<'a>,
     pub(crate) arrival: Instant,
     /// Whose habits the stream has; `None` without an engine.
     pub(crate) kind: Option<EngineKind>,
-    pub(crate) source: Source,
-    pub(crate) words: Words<'a>,
+    pub(crate) source: TokenSource,
+    pub(crate) answer_tokens: AnswerTokens<'a>,
 }
 
-/// Where usage goes in one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct UsagePlan {
     each: bool,
@@ -48,7 +47,7 @@ struct UsagePlan {
 }
 
 impl UsagePlan {
-    fn new(work: &Work, faults: &Faults, kind: Option<EngineKind>) -> UsagePlan {
+    fn new(work: &CompletionRequest, faults: &Faults, kind: Option<EngineKind>) -> UsagePlan {
         let none = UsagePlan {
             each: false,
             finish: false,
@@ -92,34 +91,35 @@ impl Stream<'_> {
             return events.end().await;
         }
         let plan = UsagePlan::new(work, faults, self.kind);
-        if faults.comments {
+        if faults.has(Switch::Comments) {
             events.comment(b": keepalive");
             events.write_out().await?;
         }
         // Sent ahead of the first token, as several servers do: a client that takes it for
         // a token reports a time to first token of nearly nothing.
-        if faults.role_first && work.api == Api::Chat {
+        if faults.has(Switch::RoleFirst) && work.api == Api::Chat {
             let usage = plan.each.then(|| self.source.usage(0));
             events.push(Some(0), |out| renderer.role(out, usage));
             events.write_out().await?;
         }
-        let role_with_first =
-            self.kind == Some(EngineKind::Mindie) && work.api == Api::Chat && !faults.role_first;
+        let role_with_first = self.kind == Some(EngineKind::Mindie)
+            && work.api == Api::Chat
+            && !faults.has(Switch::RoleFirst);
 
-        let strike_at = work.output_tokens / 2;
-        let mut strike = self.fault;
+        let fault_at = work.output_tokens / 2;
+        let mut pending_fault = self.fault;
         let mut held_up = Duration::ZERO;
         let mut sent = 0;
         let (mut text, mut ids, mut so_far) = (Vec::new(), Vec::new(), Vec::new());
         let mut before = Duration::ZERO;
         let mut finish = None;
         while finish.is_none() {
-            let mut striking = strike.take_if(|_| sent >= strike_at);
-            if let Some(Fault::Stall(wait)) = striking {
+            let mut fault_now = pending_fault.take_if(|_| sent >= fault_at);
+            if let Some(Fault::Stall(wait)) = fault_now {
                 held_up = wait;
             }
-            let ask = self.ask(sent, held_up, matches!(striking, Some(Fault::Stall(_))));
-            let Some(ready) = self.source.next(ask, events.wire, ahead).await? else {
+            let limits = self.limits(sent, held_up, matches!(fault_now, Some(Fault::Stall(_))));
+            let Some(ready) = self.source.next(limits, events.client, ahead).await? else {
                 if work.mindie.is_some() {
                     // What it says there is not known.
                     return Ok(Ended::Broken);
@@ -130,14 +130,14 @@ impl Stream<'_> {
             };
             let take = ready.tokens;
             finish = ready.finish;
-            if finish.is_some() && striking.is_none() {
+            if finish.is_some() && fault_now.is_none() {
                 // So few chunks that the middle was never reached.
-                striking = strike.take();
+                fault_now = pending_fault.take();
             }
             text.clear();
             ids.clear();
             for _ in 0..take {
-                ids.push(self.words.append(&mut text));
+                ids.push(self.answer_tokens.append(&mut text));
             }
             if work.mindie.is_some() {
                 so_far.extend_from_slice(&text);
@@ -158,7 +158,7 @@ impl Stream<'_> {
                 },
                 finish,
                 usage: told.then(|| self.source.usage(usage_now)),
-                progress: work.mindie.as_ref().map(|_| Progress {
+                progress: work.mindie.as_ref().map(|_| AnswerProgress {
                     ids: &ids,
                     so_far: &so_far,
                     generated: usage_now,
@@ -166,10 +166,10 @@ impl Stream<'_> {
                 }),
             };
             before = since;
-            match striking {
+            match fault_now {
                 Some(Fault::InbandError) => {
                     events.push(Some(0), |out| renderer.error(out));
-                    if !faults.no_done {
+                    if !faults.has(Switch::NoDone) {
                         events.push(None, |out| renderer.done(out));
                     }
                     return events.end().await;
@@ -200,7 +200,7 @@ impl Stream<'_> {
                 events.write_out().await?;
             }
         }
-        if !faults.no_done && work.mindie.is_none() {
+        if !faults.has(Switch::NoDone) && work.mindie.is_none() {
             events.push(None, |out| renderer.done(out));
         }
         let ended = events.end().await?;
@@ -216,10 +216,10 @@ impl Stream<'_> {
     }
 
     /// The tokens of the next chunk; one chunk never holds both reasoning and answer.
-    fn ask(&self, sent: u32, held_up: Duration, stalls: bool) -> Ask {
+    fn limits(&self, sent: u32, held_up: Duration, stalls: bool) -> ChunkLimits {
         let thinking = self.reasoning().saturating_sub(sent);
-        Ask {
-            least: self.faults.tokens_per_chunk.get(),
+        ChunkLimits {
+            least: self.faults.tokens_per_chunk(),
             most: if thinking > 0 { thinking } else { u32::MAX },
             held_up,
             stalls,
@@ -229,23 +229,22 @@ impl Stream<'_> {
 
 /// Frames events, writes them, and logs when each was written.
 pub(crate) struct EventWriter<'a> {
-    pub(crate) wire: &'a mut Wire,
-    entry: &'a mut Entry,
+    pub(crate) client: &'a mut ClientStream,
+    entry: &'a mut TruthEntry,
     /// Whether the body is chunked; otherwise it ends with the connection.
     chunked: bool,
     event_end: &'static [u8],
     events_per_write: usize,
     /// Where to cut each event in two, if at all.
-    split: Option<Draw>,
+    split: Option<RandomStream>,
     out: Vec<u8>,
     event: Vec<u8>,
     pending: Vec<Pending>,
     /// When the events that are pushed now are to be written, where that is watched.
     due: Option<Nanos>,
-    desk: Option<&'a Desk>,
+    driver: Option<&'a EngineDriver>,
 }
 
-/// An event in the output buffer.
 struct Pending {
     start: usize,
     /// The end of its text: before the line end, so that no reader can have it earlier.
@@ -256,26 +255,26 @@ struct Pending {
 
 impl<'a> EventWriter<'a> {
     pub(crate) fn new(
-        wire: &'a mut Wire,
-        entry: &'a mut Entry,
+        client: &'a mut ClientStream,
+        entry: &'a mut TruthEntry,
         chunked: bool,
         event_end: &'static [u8],
         faults: &Faults,
-        split: Draw,
-        desk: Option<&'a Desk>,
+        split: RandomStream,
+        driver: Option<&'a EngineDriver>,
     ) -> EventWriter<'a> {
         EventWriter {
-            wire,
+            client,
             entry,
             chunked,
             event_end,
-            events_per_write: faults.events_per_write.get() as usize,
-            split: faults.split_writes.then_some(split),
+            events_per_write: faults.events_per_write() as usize,
+            split: faults.has(Switch::SplitWrites).then_some(split),
             out: Vec::new(),
             event: Vec::new(),
             pending: Vec::new(),
             due: None,
-            desk,
+            driver,
         }
     }
 
@@ -322,7 +321,6 @@ impl<'a> EventWriter<'a> {
         self.pending.len() >= self.events_per_write
     }
 
-    /// Ends the body and writes what is left.
     async fn end(&mut self) -> io::Result<Ended> {
         if self.chunked {
             self.out.extend_from_slice(b"0\r\n\r\n");
@@ -346,14 +344,14 @@ impl<'a> EventWriter<'a> {
         while from < self.out.len() {
             let to = cuts.next_if(|cut| *cut > from).unwrap_or(self.out.len());
             while from < to {
-                let written = self.wire.write(&self.out[from..to]).await?;
+                let written = self.client.write(&self.out[from..to]).await?;
                 from += written.bytes;
                 while let Some(event) = self.pending.get(logged)
                     && event.end <= from
                 {
                     self.entry.chunk(written.at, event.tokens);
-                    if let (Some(desk), Some(due)) = (self.desk, event.due) {
-                        desk.written(due, written.at);
+                    if let (Some(driver), Some(due)) = (self.driver, event.due) {
+                        driver.written(due, written.at);
                     }
                     logged += 1;
                 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::draw::Draw;
+use crate::random::RandomStream;
 
 /// A fixed time to first token and a fixed gap, each blurred by ± `jitter`.
 #[derive(Clone, Copy, Debug)]
@@ -16,12 +16,12 @@ pub(crate) struct FixedTiming {
 #[derive(Clone, Debug)]
 pub(crate) struct Pace {
     timing: FixedTiming,
-    draw: Draw,
+    draw: RandomStream,
     last: Option<Duration>,
 }
 
 impl FixedTiming {
-    pub(crate) fn pace(self, draw: Draw) -> Pace {
+    pub(crate) fn pace(self, draw: RandomStream) -> Pace {
         Pace {
             timing: self,
             draw,
@@ -59,7 +59,7 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::Purpose;
+    use crate::random::Purpose;
 
     const MS: Duration = Duration::from_millis(1);
 
@@ -69,7 +69,7 @@ mod tests {
             itl: 20 * MS,
             jitter,
         };
-        timing.pace(Draw::new(1, 1, Purpose::Pace))
+        timing.pace(RandomStream::new(1, 1, Purpose::Pace))
     }
 
     #[test]

@@ -10,14 +10,13 @@ use rustls::{
 };
 use tokio_rustls::TlsAcceptor;
 
-use crate::config::SimError;
+use crate::error::SimError;
 
 /// What a server needs to speak HTTPS, as PEM. No `Debug`: it holds a private key.
 #[derive(Clone)]
 pub struct Tls {
     /// The server's certificate and those that vouch for it, the server's first.
     pub cert_chain_pem: Vec<u8>,
-    /// The key of the server's certificate.
     pub key_pem: Vec<u8>,
     /// Where set, clients must show a certificate that one of these signed.
     pub client_ca_pem: Option<Vec<u8>>,

@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-use crate::{clock::Stamp, config::SimError, line_log::LineLog};
+use crate::{clock::Stamp, error::SimError, line_log::LineLog};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
@@ -26,7 +26,6 @@ pub(crate) struct Chunk {
 /// The open log; closing it waits until everything is on disk.
 pub(crate) struct TruthLog(LineLog<Line>);
 
-/// Hands out entries for requests; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct TruthSink {
     sender: Option<Sender<Line>>,
@@ -36,7 +35,7 @@ pub(crate) struct TruthSink {
 
 /// One request's facts, gathered while it is served and logged when dropped, so that a
 /// request which is cut off by the client or the end of the server is logged as well.
-pub(crate) struct Entry(Option<Box<Open>>);
+pub(crate) struct TruthEntry(Option<Box<Open>>);
 
 struct Open {
     sink: TruthSink,
@@ -90,7 +89,7 @@ impl TruthSink {
         self.dying.store(true, Relaxed);
     }
 
-    pub(crate) fn entry(&self, id: &str, arrival: Stamp) -> Entry {
+    pub(crate) fn entry(&self, id: &str, arrival: Stamp) -> TruthEntry {
         let open = || Open {
             sink: self.clone(),
             line: Line {
@@ -102,11 +101,11 @@ impl TruthSink {
             },
             complete: false,
         };
-        Entry(self.sender.is_some().then(|| Box::new(open())))
+        TruthEntry(self.sender.is_some().then(|| Box::new(open())))
     }
 }
 
-impl Entry {
+impl TruthEntry {
     /// The request has been answered, or its client has left.
     pub(crate) fn complete(&mut self) {
         if let Some(open) = &mut self.0 {
@@ -134,7 +133,7 @@ impl Entry {
     }
 }
 
-impl Drop for Entry {
+impl Drop for TruthEntry {
     fn drop(&mut self) {
         let Some(open) = self.0.take() else {
             return;

@@ -15,14 +15,15 @@ use inferometer_core::content::Content;
 use inferometer_core::options::{ConnectionOptions, Options};
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::Record;
-use inferometer_load::api::{Ask, CHAT};
+use inferometer_load::api::{CHAT, RequestOptions};
 use inferometer_load::certificate::{Certificate, SCHEMA, StampError};
 use inferometer_load::clock::Clock;
 use inferometer_load::connect::Network;
 use inferometer_load::exchange::Timeouts;
 use inferometer_load::http::Target;
-use inferometer_load::instrument::{Control, Instrument, Phase, PhaseLoad, Watchfulness};
-use inferometer_load::setup::{Job, Setup, WARMUP_SESSION, Way};
+use inferometer_load::instrument::{Control, Instrument, Phase, PhaseLoad};
+use inferometer_load::setup::{Job, Route, Setup, WARMUP_SESSION};
+use inferometer_load::stop_rules::StopRules;
 use inferometer_page::text;
 use inferometer_report::doctor;
 use inferometer_report::message::progress::ProgressText;
@@ -232,13 +233,13 @@ impl Point {
         let clock = Clock::start();
         let tokens = self.tokens;
         let setup = Setup {
-            ways: vec![Way::new(network, "/v1/chat/completions", Vec::new())],
+            routes: vec![Route::new(network, "/v1/chat/completions", Vec::new())],
             dialect: CHAT,
-            ask: Ask {
+            options: RequestOptions {
                 model: "null".into(),
                 stream: true,
                 stream_usage: true,
-                ..Ask::default()
+                ..RequestOptions::default()
             },
             jobs: Arc::new(move |_: u64| Job {
                 content: Content::Text("x".into()),
@@ -246,7 +247,7 @@ impl Point {
                 output_tokens: Some(tokens),
                 ..Job::default()
             }),
-            talk: None,
+            conversation: None,
             warmup_from: WARMUP_SESSION,
             keep_text: false,
             timeouts: Timeouts {
@@ -276,7 +277,7 @@ impl Point {
             duration: self.duration,
             drain: self.duration.map(|_| Duration::ZERO),
         };
-        let report = instrument.run_phase(phase, &Watchfulness::default(), |_| {});
+        let report = instrument.run_phase(phase, &StopRules::default(), |_| {});
         let seconds = clock.now().since(report.started).as_secs_f64();
         instrument.finish();
         let records = received.try_iter().filter_map(|left| match left.entry {

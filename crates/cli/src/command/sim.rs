@@ -78,12 +78,12 @@ pub fn run(arguments: SimArguments) -> anyhow::Result<Exit> {
         let mut end = std::pin::pin!(asked_to_end(leave_with_stdin));
         tokio::select! {
             told = told => told?,
-            () = &mut end => return Ok(Ending::Told),
+            () = &mut end => return Ok(Ending::Stopped),
         }
         let server = match bound.take() {
             Some(Bound::Listens(server)) => server,
             Some(Bound::Later(config)) => Server::bind(listen, *config)?,
-            None => return Ok(Ending::Told),
+            None => return Ok(Ending::Stopped),
         };
         let prefix = arguments.path_prefix.unwrap_or_default();
         print(&format!(

@@ -5,11 +5,11 @@ use crate::work::{self, WorkJobs};
 use anyhow::Context;
 use inferometer_core::scenario::{Connection, Scenario};
 use inferometer_core::work::{LengthPairs, Output, PromptSource, SyntheticLengths, Work};
-use inferometer_load::api::Ask;
+use inferometer_load::api::RequestOptions;
 use inferometer_load::connect::{Network, TlsSettings};
 use inferometer_load::exchange::Timeouts;
 use inferometer_load::http::Target;
-use inferometer_load::preflight::{Learned, Wish, preflight, unreachable};
+use inferometer_load::preflight::{PreflightRequest, ServerProfile, preflight, unreachable};
 use inferometer_load::setup::{Job, Jobs};
 use inferometer_text::hostile::Secrets;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub async fn look_at(
     scenario: &Scenario,
     targets: Vec<Target>,
     keys: &Keys,
-) -> anyhow::Result<Learned> {
+) -> anyhow::Result<ServerProfile> {
     let workload = work::open(scenario, None, None)?;
     let sample = WorkJobs(Arc::new(workload)).job(0, 0);
     look(scenario, targets, keys, sample, None).await
@@ -33,16 +33,16 @@ pub async fn look(
     keys: &Keys,
     sample: Job,
     chunk_usage: Option<bool>,
-) -> anyhow::Result<Learned> {
+) -> anyhow::Result<ServerProfile> {
     let connection = &scenario.connection;
     let networks = networks(connection, &targets, &keys.secrets).await?;
-    let wish = Wish {
+    let request = PreflightRequest {
         targets,
         networks,
         api: connection.api,
         model: connection.model.clone(),
         headers: keys.headers.clone(),
-        ask: ask(connection, &scenario.work),
+        options: ask(connection, &scenario.work),
         content: sample.content,
         as_token_ids: scenario.work.as_token_ids,
         longest: longest(&scenario.work),
@@ -51,7 +51,7 @@ pub async fn look(
         timeouts: timeouts(connection),
         secrets: keys.secrets.clone(),
     };
-    Ok(preflight(wish).await?)
+    Ok(preflight(request).await?)
 }
 
 /// The ways to the servers, with TLS where one wants it.
@@ -94,8 +94,8 @@ pub async fn networks(
 }
 
 /// What is asked for, before the preflight takes away what is not understood.
-pub fn ask(connection: &Connection, work: &Work) -> Ask {
-    Ask {
+pub fn ask(connection: &Connection, work: &Work) -> RequestOptions {
+    RequestOptions {
         model: String::new(),
         stream: connection.stream,
         stream_usage: true,

@@ -1,7 +1,9 @@
 //! `/v1/chat/completions`.
 
-use super::wire::{Choice, Found, array_of, object_of, push_text, read, text};
-use super::{Ask, BadMessage, Dialect, Message, Said, Text};
+use super::dialect::{
+    AnswerText, BadMessage, Dialect, Message, Prompt, RequestOptions, array_of, object_of,
+};
+use super::wire::{Choice, MessageBuilder, push_text, read, text};
 use inferometer_core::content::Content;
 use serde_json::{Map, Value, json};
 
@@ -16,15 +18,15 @@ impl Dialect for Chat {
         "/chat/completions"
     }
 
-    fn body(&self, ask: &Ask, said: &Said<'_>, limit: Option<u32>) -> Vec<u8> {
-        let mut body = ask.fields(limit);
+    fn body(&self, options: &RequestOptions, prompt: &Prompt<'_>, limit: Option<u32>) -> Vec<u8> {
+        let mut body = options.fields(limit);
         let mut messages = Vec::new();
-        for exchange in said.history {
+        for exchange in prompt.history {
             messages.push(json!({"role": "user", "content": &*exchange.user}));
             messages.push(json!({"role": "assistant", "content": &*exchange.assistant}));
         }
         let mut own = Map::new();
-        match said.content {
+        match prompt.content {
             Content::Text(text) => messages.push(json!({"role": "user", "content": &**text})),
             Content::Messages(array) => messages.extend(array_of(array)),
             // Chat takes no ids; they are refused before they come here.
@@ -38,10 +40,10 @@ impl Dialect for Chat {
             }
             body.insert("messages".into(), messages.into());
         }
-        ask.render(body, own)
+        options.render(body, own)
     }
 
-    fn text(&self, json: &[u8]) -> Text {
+    fn text(&self, json: &[u8]) -> AnswerText {
         text(json, |choice, text| {
             let said = match &choice["delta"] {
                 Value::Null => &choice["message"],
@@ -63,7 +65,7 @@ impl Dialect for Chat {
     }
 
     fn message(&self, json: &[u8]) -> Result<Message, BadMessage> {
-        read(json, |choice: &Choice<'_>, found: &mut Found| {
+        read(json, |choice: &Choice<'_>, found: &mut MessageBuilder| {
             // A stream has `delta`, a whole answer `message`.
             let Some(said) = choice.delta.as_ref().or(choice.message.as_ref()) else {
                 return Ok(());

@@ -1,7 +1,9 @@
 //! `/v1/completions`.
 
-use super::wire::{Choice, Found, array_of, object_of, push_text, read, text};
-use super::{Ask, BadMessage, Dialect, Message, Said, Text};
+use super::dialect::{
+    AnswerText, BadMessage, Dialect, Message, Prompt, RequestOptions, array_of, object_of,
+};
+use super::wire::{Choice, MessageBuilder, push_text, read, text};
 use inferometer_core::content::{Content, Exchange};
 use serde_json::{Map, Value};
 
@@ -16,12 +18,12 @@ impl Dialect for Completions {
         "/completions"
     }
 
-    fn body(&self, ask: &Ask, said: &Said<'_>, limit: Option<u32>) -> Vec<u8> {
-        let mut body = ask.fields(limit);
+    fn body(&self, options: &RequestOptions, prompt: &Prompt<'_>, limit: Option<u32>) -> Vec<u8> {
+        let mut body = options.fields(limit);
         let mut own = Map::new();
-        let prompt = match said.content {
+        let text = match prompt.content {
             Content::TokenIds(ids) => Value::from(ids.to_vec()),
-            Content::Text(text) => with_history(said.history, text).into(),
+            Content::Text(text) => with_history(prompt.history, text).into(),
             Content::Messages(array) => flattened(&array_of(array)).into(),
             Content::Body(object) => {
                 own = object_of(object);
@@ -32,18 +34,18 @@ impl Dialect for Completions {
                 }
             }
         };
-        body.insert("prompt".into(), prompt);
-        ask.render(body, own)
+        body.insert("prompt".into(), text);
+        options.render(body, own)
     }
 
-    fn text(&self, json: &[u8]) -> Text {
+    fn text(&self, json: &[u8]) -> AnswerText {
         text(json, |choice, text| {
             push_text(&mut text.answer, &choice["text"]);
         })
     }
 
     fn message(&self, json: &[u8]) -> Result<Message, BadMessage> {
-        read(json, |choice: &Choice<'_>, found: &mut Found| {
+        read(json, |choice: &Choice<'_>, found: &mut MessageBuilder| {
             found.answer(choice.text)
         })
     }

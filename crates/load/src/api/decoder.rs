@@ -5,8 +5,8 @@
 //! string is the same JSON but for the text, and need not be parsed again. Whatever does not
 //! fit is parsed in full, so the result is the same either way.
 
+use super::dialect::{BadMessage, Dialect, Message};
 use super::wire::string_chars;
-use super::{BadMessage, Dialect, Message};
 
 /// Messages in a row that may miss the shape before it is given up for the stream.
 const MISSES: u32 = 8;
@@ -27,7 +27,6 @@ struct Shape {
 }
 
 impl Decoder {
-    /// A decoder for a new stream.
     pub fn new(dialect: &'static dyn Dialect) -> Self {
         Decoder {
             dialect,
@@ -70,7 +69,7 @@ impl Shape {
         let inside = json
             .strip_prefix(self.before.as_slice())?
             .strip_suffix(self.after.as_slice())?;
-        // A raw control character is no JSON; a backslash at the end would escape the quote,
+        // A raw control character is not JSON; a backslash at the end would escape the quote,
         // which `string_chars` sees as an unfinished escape.
         if inside.is_empty() || inside.iter().any(|&byte| byte < 0x20) {
             return None;
@@ -123,9 +122,10 @@ mod tests {
             for (text, finished) in texts {
                 let content = serde_json::to_string(&text).unwrap();
                 let finish = if finished { "\"stop\"" } else { "null" };
-                let json = match chat {
-                    true => chunk(&content, finish),
-                    false => format!(r#"{{"choices":[{{"text":{content},"finish_reason":{finish}}}]}}"#),
+                let json = if chat {
+                    chunk(&content, finish)
+                } else {
+                    format!(r#"{{"choices":[{{"text":{content},"finish_reason":{finish}}}]}}"#)
                 };
                 let slow = dialect.message(json.as_bytes()).unwrap();
                 let fast = decoder.decode(json.as_bytes()).unwrap();

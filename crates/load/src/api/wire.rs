@@ -1,14 +1,14 @@
-//! The JSON that servers send, read without a copy and with patience: what engines leave out,
-//! set to null or spell in their own way is no error; what is no JSON is.
+//! The JSON that servers send, read leniently and without a copy: what engines leave out, set to
+//! null or spell in their own way is not an error; what is not JSON is.
 
-use super::{BadMessage, Message, Text};
+use super::dialect::{AnswerText, BadMessage, Message};
 use inferometer_core::record::Usage;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 #[derive(Deserialize)]
-struct Wire<'a> {
+struct RawMessage<'a> {
     #[serde(borrow, default)]
     choices: Option<Vec<Choice<'a>>>,
     #[serde(borrow, default)]
@@ -23,22 +23,20 @@ struct Wire<'a> {
     detail: Option<&'a RawValue>,
 }
 
-/// One choice of a message.
 #[derive(Deserialize)]
 pub(super) struct Choice<'a> {
     #[serde(borrow, default)]
-    pub delta: Option<Said<'a>>,
+    pub delta: Option<Delta<'a>>,
     #[serde(borrow, default)]
-    pub message: Option<Said<'a>>,
+    pub message: Option<Delta<'a>>,
     #[serde(borrow, default)]
     pub text: Option<&'a RawValue>,
     #[serde(borrow, default)]
     finish_reason: Option<&'a RawValue>,
 }
 
-/// What the assistant said in a choice.
 #[derive(Deserialize)]
-pub(super) struct Said<'a> {
+pub(super) struct Delta<'a> {
     #[serde(borrow, default)]
     pub content: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -53,33 +51,31 @@ pub(super) struct Said<'a> {
     pub function_call: Option<&'a RawValue>,
 }
 
-/// Text found in a message so far.
-pub(super) struct Found {
+pub(super) struct MessageBuilder {
     message: Message,
     /// Start of the JSON, to tell where in it a text lies.
     base: usize,
     texts: u32,
 }
 
-impl Found {
-    /// Text of the answer: a string, or a list of parts.
+impl MessageBuilder {
+    /// AnswerText of the answer: a string, or a list of parts.
     pub fn answer(&mut self, text: Option<&RawValue>) -> Result<(), BadMessage> {
         let chars = self.text(text)?;
         self.message.has_answer |= chars > 0;
         Ok(())
     }
 
-    /// Text of the model's reasoning.
     pub fn reasoning(&mut self, text: Option<&RawValue>) -> Result<(), BadMessage> {
         self.text(text).map(|_| ())
     }
 
     /// Calls of tools: names and arguments are tokens too.
     pub fn tool_calls(&mut self, calls: Option<&RawValue>) -> Result<(), BadMessage> {
-        let Some(calls) = calls.filter(|calls| calls.get() != "null") else {
+        let Some(calls) = present(calls) else {
             return Ok(());
         };
-        let calls: Vec<Value> = serde_json::from_str(calls.get()).unwrap_or_default();
+        let calls: Vec<Value> = serde_json::from_str(calls).unwrap_or_default();
         for call in &calls {
             self.call(&call["function"]);
         }
@@ -106,7 +102,7 @@ impl Found {
     }
 
     fn text(&mut self, text: Option<&RawValue>) -> Result<u64, BadMessage> {
-        let Some(text) = text.map(RawValue::get).filter(|&text| text != "null") else {
+        let Some(text) = present(text) else {
             return Ok(0);
         };
         let chars = match text.as_bytes()[0] {
@@ -137,43 +133,45 @@ impl Found {
     }
 }
 
+/// `null` counts as absent.
+fn present(raw: Option<&RawValue>) -> Option<&str> {
+    raw.map(RawValue::get).filter(|&raw| raw != "null")
+}
+
 /// Reads a message; `visit` knows where a choice has its text.
 pub(super) fn read(
     json: &[u8],
-    visit: impl Fn(&Choice<'_>, &mut Found) -> Result<(), BadMessage>,
+    visit: impl Fn(&Choice<'_>, &mut MessageBuilder) -> Result<(), BadMessage>,
 ) -> Result<Message, BadMessage> {
-    let text = std::str::from_utf8(json).map_err(|_| BadMessage("text that is no UTF-8".into()))?;
+    let text =
+        std::str::from_utf8(json).map_err(|_| BadMessage("text that is not UTF-8".into()))?;
     if text.trim() == "null" {
         return Ok(Message::default());
     }
-    let wire: Wire<'_> = serde_json::from_str(text)
-        .map_err(|error| BadMessage(format!("no JSON object of a known form ({error}): {text}")))?;
-    if let Some(error) = error_of(&wire, text) {
+    let raw: RawMessage<'_> = serde_json::from_str(text).map_err(|error| {
+        BadMessage(format!(
+            "not a JSON object of a known form ({error}): {text}"
+        ))
+    })?;
+    if let Some(error) = error_of(&raw, text) {
         return Ok(Message {
             error: Some(error),
             ..Message::default()
         });
     }
-    let mut found = Found {
+    let mut found = MessageBuilder {
         message: Message::default(),
         base: json.as_ptr() as usize,
         texts: 0,
     };
-    for choice in wire.choices.iter().flatten() {
+    for choice in raw.choices.iter().flatten() {
         found.message.has_choice = true;
         visit(choice, &mut found)?;
-        if let Some(reason) = choice
-            .finish_reason
-            .map(RawValue::get)
-            .filter(|&r| r != "null")
-        {
+        if let Some(reason) = present(choice.finish_reason) {
             found.message.finish = Some(reason.trim_matches('"').to_owned());
         }
     }
-    let usage = wire
-        .usage
-        .map(RawValue::get)
-        .filter(|&usage| usage != "null");
+    let usage = present(raw.usage);
     found.message.usage = usage.and_then(usage_of);
     if found.texts != 1 || found.message.finish.is_some() || usage.is_some() {
         found.message.only_text = None;
@@ -182,8 +180,8 @@ pub(super) fn read(
 }
 
 /// The text of a message that was found to have one; `visit` knows where a choice has it.
-pub(super) fn text(json: &[u8], visit: impl Fn(&Value, &mut Text)) -> Text {
-    let mut text = Text::default();
+pub(super) fn text(json: &[u8], visit: impl Fn(&Value, &mut AnswerText)) -> AnswerText {
+    let mut text = AnswerText::default();
     let message: Value = serde_json::from_slice(json).unwrap_or_default();
     for choice in message["choices"].as_array().into_iter().flatten() {
         visit(choice, &mut text);
@@ -204,22 +202,10 @@ pub(super) fn push_text(to: &mut String, value: &Value) {
     }
 }
 
-/// The elements of a JSON array; the work was read as one.
-pub(super) fn array_of(json: &str) -> Vec<Value> {
-    serde_json::from_str(json).unwrap_or_default()
-}
-
-/// The fields of a JSON object; the work was read as one.
-pub(super) fn object_of(json: &str) -> Map<String, Value> {
-    serde_json::from_str(json).unwrap_or_default()
-}
-
 /// The message of an error, in any of the forms that engines use.
-fn error_of(wire: &Wire<'_>, whole: &str) -> Option<String> {
+fn error_of(message: &RawMessage<'_>, whole: &str) -> Option<String> {
     let said = |raw: Option<&RawValue>| {
-        let raw = raw
-            .map(RawValue::get)
-            .filter(|&raw| raw != "null" && raw != "false")?;
+        let raw = present(raw).filter(|&raw| raw != "false")?;
         match serde_json::from_str(raw).ok()? {
             Value::String(text) => Some(text),
             value => Some(match value["message"].as_str() {
@@ -228,19 +214,16 @@ fn error_of(wire: &Wire<'_>, whole: &str) -> Option<String> {
             }),
         }
     };
-    if let Some(error) = said(wire.error) {
+    if let Some(error) = said(message.error) {
         return Some(error);
     }
-    if wire.choices.is_some() || wire.usage.is_some() {
+    if message.choices.is_some() || message.usage.is_some() {
         return None;
     }
-    if wire
-        .object
-        .is_some_and(|object| object.get() == "\"error\"")
-    {
-        return said(wire.message).or_else(|| Some(whole.to_owned()));
+    if (message.object).is_some_and(|object| object.get() == "\"error\"") {
+        return said(message.message).or_else(|| Some(whole.to_owned()));
     }
-    said(wire.detail).or_else(|| said(wire.message))
+    said(message.detail).or_else(|| said(message.message))
 }
 
 /// Token counts: absent, null and fractional numbers are all met in the wild.
@@ -257,7 +240,7 @@ fn usage_of(raw: &str) -> Option<Usage> {
     })
 }
 
-/// Characters of the inside of a JSON string, or `None` if it is no such inside.
+/// Characters of the inside of a JSON string, or `None` if it is not one.
 pub(super) fn string_chars(inside: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(inside).ok()?;
     if memchr::memchr2(b'\\', b'"', inside).is_none() {
@@ -276,7 +259,7 @@ pub(super) fn string_chars(inside: &[u8]) -> Option<u64> {
                     for _ in 0..4 {
                         unit = unit << 4 | bytes.next()?.to_digit(16)?;
                     }
-                    // The second half of a pair is no character of its own.
+                    // The second half of a surrogate pair is not a character of its own.
                     if (0xDC00..0xE000).contains(&unit) {
                         chars -= 1;
                     }

@@ -2,19 +2,14 @@
 
 use memchr::memchr;
 
-/// Longest chunk-size line or trailer that is kept.
 const LONGEST_LINE: usize = 16 << 10;
 
-/// What is wrong with a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BodyError {
-    /// The size of a chunk is no hexadecimal number.
     #[error("a chunk without a valid size")]
     ChunkSize,
-    /// A chunk is not followed by a line end.
     #[error("a chunk without its line end")]
     ChunkEnd,
-    /// A size line or the trailers do not end.
     #[error("a chunk header that does not end")]
     LongLine,
 }
@@ -46,7 +41,6 @@ enum Chunked {
 }
 
 impl BodyDecoder {
-    /// A body of so many bytes.
     pub fn length(length: u64) -> Self {
         let framing = match length {
             0 => Framing::Done,
@@ -55,7 +49,6 @@ impl BodyDecoder {
         BodyDecoder { framing }
     }
 
-    /// A body that ends with the connection.
     pub fn until_close() -> Self {
         BodyDecoder {
             framing: Framing::UntilClose,
@@ -68,7 +61,6 @@ impl BodyDecoder {
         }
     }
 
-    /// The whole body has been seen.
     pub fn is_done(&self) -> bool {
         matches!(self.framing, Framing::Done)
     }

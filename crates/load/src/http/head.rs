@@ -2,26 +2,20 @@
 
 use super::body::BodyDecoder;
 
-/// Longest head of an answer that is taken.
 pub const LONGEST_HEAD: usize = 64 << 10;
 
-/// Most headers of an answer that are taken.
 const MOST_HEADERS: usize = 128;
 
-/// What a request's head says, apart from its body.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// `GET` or `POST`.
     pub method: &'a str,
     /// Path, or whole URL when it goes to a proxy.
     pub path: &'a str,
-    /// The `Host` header.
     pub host: &'a str,
     pub headers: &'a [(String, String)],
 }
 
 impl Request<'_> {
-    /// The bytes of the request.
     pub fn render(&self, extra: &[(&str, &str)], body: Option<&[u8]>) -> Vec<u8> {
         let mut out = Vec::with_capacity(512 + body.map_or(0, <[u8]>::len));
         let mut line = |parts: &[&str]| {
@@ -51,17 +45,13 @@ impl Request<'_> {
     }
 }
 
-/// The head of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     pub status: u16,
     /// `Content-Type`, in lower case.
     pub content_type: String,
-    /// `Location`, of a redirection.
     pub location: Option<String>,
-    /// `Server`.
     pub server: Option<String>,
-    /// The connection can be used again.
     pub keep_alive: bool,
     /// Length of the head in bytes.
     pub length: usize,
@@ -75,12 +65,10 @@ enum FramingHeader {
     None,
 }
 
-/// What is wrong with a head.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeadError {
     #[error("no HTTP answer: {0}")]
     NotHttp(String),
-    /// It does not end.
     #[error("an answer whose headers do not end")]
     TooLong,
 }
@@ -144,7 +132,6 @@ impl Head {
         (200..300).contains(&self.status)
     }
 
-    /// How the body is framed.
     pub fn body(&self) -> BodyDecoder {
         match self.framing {
             _ if matches!(self.status, 204 | 304) => BodyDecoder::length(0),
@@ -154,7 +141,6 @@ impl Head {
         }
     }
 
-    /// The body is a stream of events.
     pub fn is_event_stream(&self) -> bool {
         self.content_type.starts_with("text/event-stream")
     }

@@ -19,9 +19,8 @@ pub struct Target {
     pub credentials: Option<String>,
 }
 
-/// A text that is no URL of a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{url}' is no address of a server: {why}; write http://HOST:PORT")]
+#[error("'{url}' is not the address of a server: {why}; write http://HOST:PORT")]
 pub struct UrlError {
     url: String,
     why: &'static str,
@@ -46,7 +45,7 @@ impl Target {
         let tls = match scheme.to_ascii_lowercase().as_str() {
             "http" => false,
             "https" => true,
-            _ => return Err(bad("only http and https are spoken")),
+            _ => return Err(bad("only http and https are supported")),
         };
         let (authority, path) = rest
             .find('/')
@@ -89,7 +88,7 @@ impl Target {
                 .parse()
                 .ok()
                 .filter(|&port| port > 0)
-                .ok_or_else(|| bad("the port is no number from 1 to 65535"))?,
+                .ok_or_else(|| bad("the port is not a number from 1 to 65535"))?,
         };
         Ok(Target {
             tls,
@@ -103,9 +102,10 @@ impl Target {
 
     /// The `Host` header: with the port unless it is the scheme's own.
     pub fn authority(&self) -> String {
-        let host = match self.host.contains(':') {
-            true => format!("[{}]", self.host),
-            false => self.host.clone(),
+        let host = if self.host.contains(':') {
+            format!("[{}]", self.host)
+        } else {
+            self.host.clone()
         };
         match (self.tls, self.port) {
             (false, 80) | (true, 443) => host,

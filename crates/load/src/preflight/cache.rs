@@ -1,6 +1,6 @@
 //! The prefix cache of servers that let it be emptied.
 
-use super::Learned;
+use super::ServerProfile;
 use crate::exchange::Timeouts;
 use crate::plain::post;
 use std::time::Duration;
@@ -8,17 +8,17 @@ use std::time::Duration;
 /// Tries while a server still holds blocks of the last requests.
 const TRIES: u32 = 5;
 
-impl Learned {
+impl ServerProfile {
     /// Lets every server forget the prompts that it has seen. Whether all of them did: vLLM has
     /// `/reset_prefix_cache`, in its development mode only, and SGLang `/flush_cache`.
     pub async fn empty_cache(&self, timeouts: Timeouts) -> bool {
-        for (way, paths) in self.ways.iter().zip(&self.empty_cache) {
+        for (route, paths) in self.routes.iter().zip(&self.empty_cache) {
             let mut emptied = false;
             'tries: for attempt in 0..TRIES {
                 // What was just answered may hold its blocks for a moment.
                 tokio::time::sleep(Duration::from_millis(200) * attempt.min(1)).await;
                 for path in paths {
-                    match post(way, path, b"", timeouts).await {
+                    match post(route, path, b"", timeouts).await {
                         Ok(reply) if reply.status == 200 => {
                             emptied = true;
                             break 'tries;

@@ -1,24 +1,24 @@
 //! The tokenizer that some servers offer, to hold ours against.
 
-use super::Learned;
+use super::ServerProfile;
 use crate::exchange::Timeouts;
 use crate::plain::post;
 use serde_json::{Value, json};
 
-impl Learned {
+impl ServerProfile {
     /// Tokens of a text by the server itself (vLLM, SGLang and llama.cpp can be asked); absent
     /// if it does not say.
     pub async fn count_tokens(&self, text: &str, timeouts: Timeouts) -> Option<u32> {
         // The text goes by either of the names that servers know.
         let body = json!({
-            "model": self.ask.model,
+            "model": self.options.model,
             "prompt": text,
             "content": text,
             "add_special_tokens": false,
             "add_special": false,
         });
-        let way = self.ways.first()?;
-        let reply = post(way, &self.tokenize, body.to_string().as_bytes(), timeouts).await;
+        let route = self.routes.first()?;
+        let reply = post(route, &self.tokenize, body.to_string().as_bytes(), timeouts).await;
         let reply = reply.ok().filter(|reply| reply.status == 200)?;
         count(&serde_json::from_str(&reply.body).ok()?)
     }

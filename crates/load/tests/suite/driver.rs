@@ -5,16 +5,16 @@ use inferometer_core::content::Content;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Record};
 use inferometer_core::units::Offset;
 use inferometer_core::work::History;
-use inferometer_load::api::{Ask, CHAT};
+use inferometer_load::api::{CHAT, RequestOptions};
 use inferometer_load::clock::Clock;
 use inferometer_load::connect::Transport;
 use inferometer_load::exchange::Timeouts;
 use inferometer_load::flight::Sink;
-use inferometer_load::live::Live;
+use inferometer_load::live::LiveCounters;
 use inferometer_load::pace::Pacer;
-use inferometer_load::recorder::Left;
-use inferometer_load::setup::{Job, Jobs, Place, Setup, Talk, WARMUP_SESSION, Way};
-use inferometer_load::worker::{Part, Rhythm, Stop, Worker};
+use inferometer_load::recorder::RecorderMessage;
+use inferometer_load::setup::{Conversation, Job, Jobs, RequestPlace, Route, Setup, WARMUP_SESSION};
+use inferometer_load::worker::{Pacing, PhaseShare, Stop, Worker};
 use inferometer_store::journal::Entry;
 use inferometer_text::hostile::Secrets;
 use std::cell::RefCell;
@@ -156,7 +156,7 @@ impl Jobs for Questions {
 struct Bed {
     worker: Rc<Worker<InMemory>>,
     setup: Arc<Setup<InMemory>>,
-    entries: Receiver<Left>,
+    entries: Receiver<RecorderMessage>,
     stop: watch::Sender<Stop>,
 }
 
@@ -165,9 +165,9 @@ impl Bed {
         Bed::talking(server, timeouts, None)
     }
 
-    fn talking(server: InMemory, timeouts: Timeouts, talk: Option<Talk>) -> Bed {
+    fn talking(server: InMemory, timeouts: Timeouts, talk: Option<Conversation>) -> Bed {
         let setup = Arc::new(Setup {
-            ways: vec![Way {
+            routes: vec![Route {
                 transport: server,
                 path: "/v1/chat/completions".into(),
                 host: "memory".into(),
@@ -175,14 +175,14 @@ impl Bed {
                 url: "memory".into(),
             }],
             dialect: CHAT,
-            ask: Ask {
+            options: RequestOptions {
                 model: "m".into(),
                 stream: true,
-                ..Ask::default()
+                ..RequestOptions::default()
             },
             jobs: Arc::new(Questions),
             keep_text: talk.is_some(),
-            talk,
+            conversation: talk,
             warmup_from: WARMUP_SESSION,
             timeouts,
             clock: Clock::start(),
@@ -191,7 +191,7 @@ impl Bed {
         let (sender, entries) = std::sync::mpsc::channel();
         let sink = Sink {
             entries: sender,
-            live: Arc::new(Live::new(0)),
+            live: Arc::new(LiveCounters::new(0)),
             slos: Arc::new([]),
             secrets: Arc::new(Secrets::default()),
         };
@@ -203,12 +203,15 @@ impl Bed {
         }
     }
 
-    fn part(&self, rhythm: Rhythm, due: &[Option<Offset>]) -> Part {
+    fn part(&self, pacing: Pacing, due: &[Option<Offset>]) -> PhaseShare {
         // All requests are ready, so that paused time does not run ahead of a thread.
         let (sender, requests) = mpsc::channel(due.len().max(1));
         for (index, due) in (0u64..).zip(due) {
-            let turns = self.setup.talk.map_or(1, |_| Questions.turns(index));
-            let place = Place {
+            let turns = self
+                .setup
+                .conversation
+                .map_or(1, |_| Questions.turns(index));
+            let place = RequestPlace {
                 session: index,
                 turn: 0,
                 turns,
@@ -218,8 +221,8 @@ impl Bed {
             let request = self.setup.prepare(place, *due, &[]);
             assert!(sender.try_send(request).is_ok());
         }
-        Part {
-            rhythm,
+        PhaseShare {
+            pacing,
             requests,
             start: Offset(0),
             send_until: None,
@@ -227,10 +230,10 @@ impl Bed {
         }
     }
 
-    async fn run(&self, part: Part) -> Vec<Record> {
+    async fn run(&self, part: PhaseShare) -> Vec<Record> {
         let stop = self.stop.subscribe();
         LocalSet::new()
-            .run_until(Rc::clone(&self.worker).run_part(part, stop))
+            .run_until(Rc::clone(&self.worker).run_share(part, stop))
             .await;
         self.records()
     }
@@ -259,7 +262,7 @@ fn within_a_tick(seen: Duration, expected: Duration) -> bool {
 #[tokio::test(start_paused = true)]
 async fn a_closed_loop_sends_the_next_request_when_the_last_answer_is_complete() {
     let bed = Bed::new(InMemory::new(100, 10, 5), PATIENT);
-    let part = bed.part(Rhythm::Closed(vec![Offset(0)]), &[None; 3]);
+    let part = bed.part(Pacing::Closed(vec![Offset(0)]), &[None; 3]);
     let records = bed.run(part).await;
     assert_eq!(records.len(), 3);
     for (place, record) in records.iter().enumerate() {
@@ -279,7 +282,7 @@ async fn a_closed_loop_sends_the_next_request_when_the_last_answer_is_complete()
 async fn the_streams_of_a_closed_loop_begin_when_they_were_told() {
     let bed = Bed::new(InMemory::new(100, 10, 2), PATIENT);
     let begins = vec![at(0), at(50), at(100)];
-    let part = bed.part(Rhythm::Closed(begins.clone()), &[None; 3]);
+    let part = bed.part(Pacing::Closed(begins.clone()), &[None; 3]);
     let records = bed.run(part).await;
     let mut sent: Vec<Offset> = records.iter().map(|record| record.sent.unwrap()).collect();
     sent.sort();
@@ -295,7 +298,7 @@ async fn the_streams_of_a_closed_loop_begin_when_they_were_told() {
 async fn an_open_loop_sends_at_the_due_times_whatever_the_server_does() {
     let bed = Bed::new(InMemory::new(5_000, 10, 2), PATIENT);
     let due = [Some(at(0)), Some(at(10)), Some(at(500))];
-    let records = bed.run(bed.part(Rhythm::Open { cap: None }, &due)).await;
+    let records = bed.run(bed.part(Pacing::Open { cap: None }, &due)).await;
     assert_eq!(records.len(), 3);
     for (record, due) in records.iter().zip(due) {
         assert_eq!(record.due, due);
@@ -309,7 +312,7 @@ async fn a_cap_makes_requests_wait_and_charges_the_wait_to_their_latency() {
     let bed = Bed::new(InMemory::new(100, 0, 1), PATIENT);
     let cap = Some(Arc::new(Semaphore::new(1)));
     let due = [Some(at(0)), Some(at(0)), Some(at(0))];
-    let records = bed.run(bed.part(Rhythm::Open { cap }, &due)).await;
+    let records = bed.run(bed.part(Pacing::Open { cap }, &due)).await;
     for (turn, record) in (0u64..).zip(&records) {
         let waited = ms(100) * turn as u32;
         assert!(
@@ -331,7 +334,7 @@ async fn connecting_is_told_apart_from_lateness() {
     server.connect = ms(40);
     let bed = Bed::new(server, PATIENT);
     let records = bed
-        .run(bed.part(Rhythm::Open { cap: None }, &[Some(at(0))]))
+        .run(bed.part(Pacing::Open { cap: None }, &[Some(at(0))]))
         .await;
     assert!(within_a_tick(records[0].connect.unwrap(), ms(40)));
     assert!(records[0].lag().unwrap() <= ms(2));
@@ -352,7 +355,7 @@ async fn silence_ends_a_request_at_the_read_timeout_and_a_long_one_at_the_reques
     };
     let bed = Bed::new(server, short);
     let records = bed
-        .run(bed.part(Rhythm::Closed(vec![Offset(0)]), &[None]))
+        .run(bed.part(Pacing::Closed(vec![Offset(0)]), &[None]))
         .await;
     let failure = records[0].failure().unwrap();
     assert_eq!(failure.class, FailureClass::ReadTimeout);
@@ -369,7 +372,7 @@ async fn silence_ends_a_request_at_the_read_timeout_and_a_long_one_at_the_reques
         },
     );
     let records = bed
-        .run(bed.part(Rhythm::Closed(vec![Offset(0)]), &[None]))
+        .run(bed.part(Pacing::Closed(vec![Offset(0)]), &[None]))
         .await;
     assert_eq!(
         records[0].failure().unwrap().class,
@@ -381,7 +384,7 @@ async fn silence_ends_a_request_at_the_read_timeout_and_a_long_one_at_the_reques
 #[tokio::test(start_paused = true)]
 async fn what_is_under_way_when_the_drain_ends_is_cut_and_keeps_its_tokens() {
     let bed = Bed::new(InMemory::new(100, 100, 50), PATIENT);
-    let mut part = bed.part(Rhythm::Closed(vec![Offset(0), Offset(0)]), &[None; 10]);
+    let mut part = bed.part(Pacing::Closed(vec![Offset(0), Offset(0)]), &[None; 10]);
     part.send_until = Some(at(150));
     part.drain = Some(ms(200));
     let records = bed.run(part).await;
@@ -400,7 +403,7 @@ async fn what_is_under_way_when_the_drain_ends_is_cut_and_keeps_its_tokens() {
 async fn a_wish_to_drain_sends_nothing_more_and_lets_answers_come() {
     let bed = Rc::new(Bed::new(InMemory::new(100, 10, 5), PATIENT));
     let due: Vec<_> = (0..10).map(|turn| Some(at(turn * 100))).collect();
-    let part = bed.part(Rhythm::Open { cap: None }, &due);
+    let part = bed.part(Pacing::Open { cap: None }, &due);
     let stop = bed.stop.clone();
     let stopping = async {
         tokio::time::sleep(ms(250)).await;
@@ -414,7 +417,7 @@ async fn a_wish_to_drain_sends_nothing_more_and_lets_answers_come() {
 #[tokio::test(start_paused = true)]
 async fn a_wish_to_leave_cuts_what_is_under_way_at_once() {
     let bed = Rc::new(Bed::new(InMemory::new(100, 100, 50), PATIENT));
-    let part = bed.part(Rhythm::Closed(vec![Offset(0)]), &[None; 3]);
+    let part = bed.part(Pacing::Closed(vec![Offset(0)]), &[None; 3]);
     let stop = bed.stop.clone();
     let stopping = async {
         tokio::time::sleep(ms(350)).await;
@@ -432,7 +435,7 @@ async fn a_request_that_finds_its_kept_connection_closed_is_sent_once_more_and_s
     server.habit = Habit::ClosesUnasked;
     let bed = Bed::new(server, PATIENT);
     let records = bed
-        .run(bed.part(Rhythm::Closed(vec![Offset(0)]), &[None; 3]))
+        .run(bed.part(Pacing::Closed(vec![Offset(0)]), &[None; 3]))
         .await;
     assert!(records.iter().all(Record::is_done));
     let resent: Vec<bool> = records.iter().map(|record| record.resent).collect();
@@ -446,12 +449,12 @@ async fn a_request_that_finds_its_kept_connection_closed_is_sent_once_more_and_s
 #[tokio::test(start_paused = true)]
 async fn the_journal_hears_of_a_long_answer_while_it_comes() {
     let bed = Bed::new(InMemory::new(100, 100, 50), PATIENT);
-    let part = bed.part(Rhythm::Closed(vec![Offset(0)]), &[None]);
+    let part = bed.part(Pacing::Closed(vec![Offset(0)]), &[None]);
     let stop = bed.stop.subscribe();
     let seen = RefCell::new(Vec::new());
     let local = LocalSet::new();
     local
-        .run_until(Rc::clone(&bed.worker).run_part(part, stop))
+        .run_until(Rc::clone(&bed.worker).run_share(part, stop))
         .await;
     for entry in bed.entries.try_iter() {
         seen.borrow_mut().push(match entry.entry {
@@ -480,7 +483,7 @@ async fn a_server_that_drops_a_request_after_some_work_has_failed() {
     server.habit = Habit::DropsTheSecond;
     let bed = Bed::new(server, PATIENT);
     let records = bed
-        .run(bed.part(Rhythm::Closed(vec![Offset(0)]), &[None; 4]))
+        .run(bed.part(Pacing::Closed(vec![Offset(0)]), &[None; 4]))
         .await;
     let done: Vec<bool> = records.iter().map(Record::is_done).collect();
     assert_eq!(done, [true, false, true, false]);
@@ -494,7 +497,7 @@ async fn what_still_waits_at_the_cap_when_the_run_ends_is_recorded_as_cut() {
     let bed = Bed::new(InMemory::new(100, 100, 50), PATIENT);
     let cap = Some(Arc::new(Semaphore::new(1)));
     let mut part = bed.part(
-        Rhythm::Open { cap },
+        Pacing::Open { cap },
         &[Some(at(0)), Some(at(0)), Some(at(10))],
     );
     part.send_until = Some(at(100));
@@ -507,8 +510,8 @@ async fn what_still_waits_at_the_cap_when_the_run_ends_is_recorded_as_cut() {
     assert!(records.iter().all(|record| record.due.is_some()));
 }
 
-fn talk(think_ms: u64, history: History) -> Option<Talk> {
-    Some(Talk {
+fn talk(think_ms: u64, history: History) -> Option<Conversation> {
+    Some(Conversation {
         think: ms(think_ms),
         history,
     })
@@ -536,7 +539,7 @@ fn assert_turns_follow(records: &[Record], think: Duration) {
 async fn turns_of_a_closed_loop_follow_after_the_time_to_think() {
     let server = InMemory::new(100, 10, 2);
     let bed = Bed::talking(server, PATIENT, talk(700, History::Server));
-    let mut part = bed.part(Rhythm::Closed(vec![at(0), at(50)]), &[None; 4]);
+    let mut part = bed.part(Pacing::Closed(vec![at(0), at(50)]), &[None; 4]);
     // A drain must not begin while conversations have turns to send.
     part.drain = Some(ms(300));
     let records = bed.run(part).await;
@@ -549,14 +552,14 @@ async fn turns_of_a_closed_loop_follow_after_the_time_to_think() {
 async fn turns_of_an_open_loop_are_due_by_the_answer_before_and_wait_at_the_cap() {
     let bed = Bed::talking(InMemory::new(100, 10, 2), PATIENT, talk(200, History::Data));
     let due = [Some(at(0)), Some(at(30))];
-    let records = bed.run(bed.part(Rhythm::Open { cap: None }, &due)).await;
+    let records = bed.run(bed.part(Pacing::Open { cap: None }, &due)).await;
     assert_eq!(records.len(), 6);
     assert_turns_follow(&records, ms(200));
     assert_eq!((records[0].due, records[3].due), (due[0], due[1]));
 
     let bed = Bed::talking(InMemory::new(100, 10, 2), PATIENT, talk(0, History::Data));
     let cap = Some(Arc::new(Semaphore::new(1)));
-    let records = bed.run(bed.part(Rhythm::Open { cap }, &due)).await;
+    let records = bed.run(bed.part(Pacing::Open { cap }, &due)).await;
     assert_eq!(records.len(), 6);
     let waited = records.iter().map(|record| record.cap_wait.unwrap()).max();
     assert!(
@@ -570,7 +573,7 @@ async fn the_history_holds_the_servers_answers_or_those_of_the_data() {
     for (history, answer) in [(History::Server, "aa"), (History::Data, "known answer 1")] {
         HEARD.take();
         let bed = Bed::talking(InMemory::new(100, 10, 2), PATIENT, talk(0, history));
-        bed.run(bed.part(Rhythm::Closed(vec![at(0)]), &[None]))
+        bed.run(bed.part(Pacing::Closed(vec![at(0)]), &[None]))
             .await;
         let heard = HEARD.take();
         assert_eq!(heard.len(), 3);
@@ -595,7 +598,7 @@ async fn a_conversation_that_is_stopped_sends_no_further_turn() {
         PATIENT,
         talk(5_000, History::Data),
     );
-    let mut part = bed.part(Rhythm::Closed(vec![at(0)]), &[None; 2]);
+    let mut part = bed.part(Pacing::Closed(vec![at(0)]), &[None; 2]);
     part.send_until = Some(at(1_000));
     let records = bed.run(part).await;
     assert_eq!(records.len(), 1);

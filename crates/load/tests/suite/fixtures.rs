@@ -3,7 +3,7 @@
 
 use inferometer_core::record::{FailureClass, Outcome, Phase, Record};
 use inferometer_core::units::Offset;
-use inferometer_load::answer::{AnswerReader, Progress};
+use inferometer_load::answer::{AnswerProgress, AnswerReader};
 use inferometer_load::api::{CHAT, COMPLETIONS};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -92,7 +92,10 @@ fn read<'a>(fixture: &Fixture, pieces: impl IntoIterator<Item = &'a [u8]>) -> Re
     let mut reader = AnswerReader::new(dialect);
     let mut over = false;
     for piece in pieces {
-        if matches!(reader.take(piece, now, &mut record), Progress::Over { .. }) {
+        if matches!(
+            reader.take(piece, now, &mut record),
+            AnswerProgress::Over { .. }
+        ) {
             over = true;
             break;
         }

@@ -1,9 +1,10 @@
 //! Measurements that cannot all be true.
 
-use super::CalibrateError;
-use crate::observation::{Load, Observation};
+use super::error::CalibrateError;
+use crate::observation::Observation;
+use crate::work::Load;
 
-/// Figures of one point that differ by more than this factor contradict each other.
+/// Means of one point that differ by more than this factor contradict each other.
 const CONTRADICTION: f64 = 1.3;
 /// More requests at a time than streams, by rounding and by the edges of a measurement.
 const MEASURED_EXCESS: f64 = 1.1;

@@ -2,13 +2,12 @@
 
 use super::fit::Target;
 use crate::flags::Flag;
-use crate::observation::{Load, brief};
-use crate::predict::{Figures, Work};
+use crate::means::Means;
+use crate::work::{Load, Work, brief};
 use inferometer_catalog::device::Device;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The ranges that were measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Envelope {
@@ -21,7 +20,7 @@ pub struct Envelope {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Beyond {
+pub struct Extrapolation {
     pub what: String,
     pub value: String,
     pub measured: String,
@@ -31,7 +30,7 @@ pub struct Beyond {
 
 /// A range is trusted a quarter beyond its ends.
 const MARGIN: f64 = 1.25;
-/// Least distance of what was never varied; all of it for what is no number.
+/// Least distance of what was never varied; all of it for what is not a number.
 const UNVARIED: f64 = 1.0;
 /// What the card of another maker adds.
 const OTHER_MAKER: f64 = 2.0;
@@ -66,7 +65,7 @@ impl Envelope {
 
     /// What of a setting lies outside; nothing where it is inside. The flags are settled, and
     /// the figures are what is predicted there.
-    pub fn beyond(&self, work: &Work, flags: &[Flag], predicted: &Figures) -> Vec<Beyond> {
+    pub fn beyond(&self, work: &Work, flags: &[Flag], predicted: &Means) -> Vec<Extrapolation> {
         let load = match work.load {
             Load::Closed(streams) => match (self.concurrency, self.rate) {
                 (None, Some(rates)) => {
@@ -104,7 +103,7 @@ impl Envelope {
         known.chain(flags).collect()
     }
 
-    fn flag_outside(&self, name: &str, value: &str) -> Option<Beyond> {
+    fn flag_outside(&self, name: &str, value: &str) -> Option<Extrapolation> {
         let usual = BTreeSet::from([String::new()]);
         let measured = self.flags.get(name).unwrap_or(&usual);
         if measured.contains(value) {
@@ -122,12 +121,12 @@ impl Envelope {
             let beyond = outside(name, number, range)?;
             let varied = low < high;
             let least = if varied { 0.0 } else { UNVARIED };
-            return Some(Beyond {
+            return Some(Extrapolation {
                 doublings: beyond.doublings.max(least),
                 ..beyond
             });
         }
-        Some(Beyond {
+        Some(Extrapolation {
             what: name.to_owned(),
             value: value.to_owned(),
             measured: measured.iter().cloned().collect::<Vec<_>>().join(", "),
@@ -136,18 +135,19 @@ impl Envelope {
     }
 }
 
-impl Beyond {
+impl Extrapolation {
     /// Another card than the measured one: the further its speed is from it, the less the
     /// factors of the calibration say, and other makers' kernels are others altogether.
-    pub fn card(measured: &Device, asked: &Device) -> Beyond {
+    pub fn card(measured: &Device, asked: &Device) -> Extrapolation {
         let apart = |a: f64, b: f64| (a / b).log2().abs();
         let bandwidth = apart(asked.bandwidth(), measured.bandwidth());
         let arithmetic = apart(asked.half_tflops, measured.half_tflops);
-        let maker = match asked.kind == measured.kind {
-            true => 0.0,
-            false => OTHER_MAKER,
+        let maker = if asked.kind == measured.kind {
+            0.0
+        } else {
+            OTHER_MAKER
         };
-        Beyond {
+        Extrapolation {
             what: "device".to_owned(),
             value: asked.name.clone(),
             measured: measured.name.clone(),
@@ -188,9 +188,9 @@ fn other_load(
     (what, value): (&str, f64),
     (name, range): (&str, [f64; 2]),
     comes_to: Option<f64>,
-) -> Beyond {
+) -> Extrapolation {
     let beyond = comes_to.and_then(|comes_to| outside(name, comes_to, Some(range)));
-    Beyond {
+    Extrapolation {
         what: what.to_owned(),
         value: brief(value),
         measured: format!("{name} {}", span(range)),
@@ -198,9 +198,9 @@ fn other_load(
     }
 }
 
-fn outside(what: &str, value: f64, range: Option<[f64; 2]>) -> Option<Beyond> {
+fn outside(what: &str, value: f64, range: Option<[f64; 2]>) -> Option<Extrapolation> {
     let Some([low, high]) = range else {
-        return Some(Beyond {
+        return Some(Extrapolation {
             what: what.to_owned(),
             value: brief(value),
             measured: String::new(),
@@ -215,7 +215,7 @@ fn outside(what: &str, value: f64, range: Option<[f64; 2]>) -> Option<Beyond> {
     } else {
         value / high
     };
-    Some(Beyond {
+    Some(Extrapolation {
         what: what.to_owned(),
         value: brief(value),
         measured: span([low, high]),
@@ -224,16 +224,17 @@ fn outside(what: &str, value: f64, range: Option<[f64; 2]>) -> Option<Beyond> {
 }
 
 fn span([low, high]: [f64; 2]) -> String {
-    match low == high {
-        true => brief(low),
-        false => format!("{}–{}", brief(low), brief(high)),
+    if low == high {
+        brief(low)
+    } else {
+        format!("{}–{}", brief(low), brief(high))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observation::Start;
+    use crate::work::Start;
     use inferometer_core::length::Distribution as Lengths;
 
     fn envelope() -> Envelope {
@@ -249,7 +250,7 @@ mod tests {
         }
     }
 
-    fn far(load: Load, flags: &[(&str, &str)], predicted: Figures) -> f64 {
+    fn far(load: Load, flags: &[(&str, &str)], predicted: Means) -> f64 {
         let work = Work {
             load,
             start: Start::AtOnce,
@@ -269,7 +270,7 @@ mod tests {
 
     #[test]
     fn the_further_a_flag_is_from_what_was_measured_the_less_is_known() {
-        let flag = |name, value| far(Load::Closed(8), &[(name, value)], Figures::default());
+        let flag = |name, value| far(Load::Closed(8), &[(name, value)], Means::default());
         assert_eq!(flag("max-num-seqs", "256"), 0.0);
         let near = flag("max-num-seqs", "128");
         assert!(near >= 1.0 && flag("max-num-seqs", "16") > near + 2.0);
@@ -282,10 +283,10 @@ mod tests {
     #[test]
     fn a_rate_is_as_far_as_the_streams_that_it_keeps_busy() {
         let rate = |rate: f64, latency: f64| {
-            let predicted = Figures {
+            let predicted = Means {
                 requests_per_s: Some(rate),
                 e2e_ms: Some(latency * 1e3),
-                ..Figures::default()
+                ..Means::default()
             };
             far(Load::Open(rate), &[], predicted)
         };
@@ -297,7 +298,7 @@ mod tests {
     fn a_card_is_further_the_less_it_is_like_the_measured_one() {
         let card = |name: &str| {
             let device = |name| Device::named(name).unwrap();
-            Beyond::card(device("h200"), device(name)).doublings
+            Extrapolation::card(device("h200"), device(name)).doublings
         };
         assert!(card("h100") < card("a100-80g"));
         assert!(card("a100-80g") < card("l20"));

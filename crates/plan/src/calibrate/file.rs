@@ -1,10 +1,11 @@
 //! The calibration as a file that `sim --timing` and `plan what-if` read.
 
-use super::{Envelope, HeldOut, TooFast, requests};
+use super::{Envelope, HeldOut, TooFast};
 use crate::device::{BadDevice, Card};
 use crate::flags::Flag;
-use crate::observation::{LeftOut, Load, Start};
+use crate::observation::LeftOut;
 use crate::predict::Subject;
+use crate::work::{Load, Start};
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_catalog::model::Model;
 use inferometer_catalog::timing::{Timing, TimingError};
@@ -13,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// Name and version of the form.
 pub const SCHEMA: &str = "inferometer.calibration/1";
 
 const HEAD: &str = "\
@@ -22,11 +22,9 @@ const HEAD: &str = "\
 
 ";
 
-/// A fitted timing profile, and how far it may be trusted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Calibration {
-    /// `inferometer.calibration/1`.
     pub schema: String,
     /// The card, as a preset or in numbers.
     pub device: String,
@@ -37,10 +35,8 @@ pub struct Calibration {
     #[serde(default)]
     pub flags: BTreeMap<String, String>,
     pub workload: Workload,
-    /// Coefficients of the step time.
     pub timing: Timing,
     pub model: Model,
-    /// Where it may be trusted.
     pub envelope: Envelope,
     /// A point that the card cannot have made.
     pub too_fast: Option<TooFast>,
@@ -49,12 +45,10 @@ pub struct Calibration {
     pub held_out: Vec<HeldOut>,
     #[serde(default)]
     pub points: Vec<FittedPoint>,
-    /// Predictions that were measured afterwards.
     #[serde(default)]
     pub verified: Vec<Verified>,
 }
 
-/// The usual work of the points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Workload {
@@ -79,7 +73,7 @@ impl Workload {
                 .map(|each| (f64::from(streams) * each).round() as u32),
             Load::Open(_) => None,
         };
-        requests(load, self.requests.or(of_streams))
+        load.requests(self.requests.or(of_streams))
     }
 
     /// Lengths for a what-if that asks for `asked`: a bare mean which is that of the measured
@@ -96,11 +90,9 @@ impl Workload {
     }
 }
 
-/// A point and how well the fit meets it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FittedPoint {
-    /// Where it is from.
     pub name: String,
     /// Its load: `concurrency 8`, `rate 2.5`.
     pub load: String,
@@ -111,7 +103,6 @@ pub struct FittedPoint {
     pub errors: BTreeMap<String, f64>,
 }
 
-/// A prediction that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Verified {
@@ -129,18 +120,14 @@ pub struct Verified {
     pub errors: BTreeMap<String, f64>,
 }
 
-/// Why a file is no calibration.
 #[derive(Debug, Error)]
 pub enum CalibrationError {
-    /// Not TOML, or a key is missing, unknown or of the wrong kind.
     #[error("not a calibration: {0}; make one with `inferometer plan calibrate`")]
     Form(String),
     #[error("a calibration of the form '{0}', and only {SCHEMA} is known")]
     Schema(String),
-    /// A coefficient makes no sense.
     #[error(transparent)]
     Timing(#[from] TimingError),
-    /// The card is not known.
     #[error(transparent)]
     Device(#[from] BadDevice),
 }
@@ -178,7 +165,6 @@ impl Calibration {
         })
     }
 
-    /// The flags from which a what-if departs.
     pub fn base_flags(&self) -> Vec<Flag> {
         let flags = self.flags.iter().map(|(name, value)| {
             let value = (!value.is_empty()).then(|| value.clone());

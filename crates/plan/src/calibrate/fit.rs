@@ -7,11 +7,12 @@
 use super::parameters::{COUNT, Logarithms, PARAMETERS, applied};
 use crate::cores::on_all;
 use crate::flags::Flag;
+use crate::means::{MeanMetric, Means};
 use crate::observation::{Observation, Origin};
-use crate::predict::{Figures, Metric, Subject, Work, simulate};
+use crate::predict::{Subject, simulate};
+use crate::work::Work;
 use inferometer_catalog::timing::Timing;
 
-/// A load point that can be simulated.
 #[derive(Clone, Debug)]
 pub(super) struct Target<'a> {
     pub observation: &'a Observation,
@@ -26,25 +27,25 @@ const SEED: u64 = 1;
 /// Step of a numerical derivative, in logarithms; wide enough for a scheduler that jumps.
 const NUDGE: f64 = 0.15;
 const ROUNDS: usize = 8;
-/// Residuals beyond so many deviations lose weight.
+/// Residuals beyond this many deviations lose weight.
 const FAR: f64 = 2.5;
 
 /// What figures a load point has under some coefficients; `None` where the engine does not start.
-pub(super) fn figures(target: &Target<'_>, timing: &Timing) -> Option<Figures> {
+pub(super) fn figures(target: &Target<'_>, timing: &Timing) -> Option<Means> {
     let config = target
         .subject
         .start(&target.observation.flags, timing)
         .ok()?;
-    Some(Figures::of(&simulate(config, &target.work, SEED)))
+    Some(Means::of(&simulate(config, &target.work, SEED)))
 }
 
 /// How well a figure of one observation is known, as a deviation of its logarithm.
-fn deviation(metric: Metric, origin: Origin) -> f64 {
+fn deviation(metric: MeanMetric, origin: Origin) -> f64 {
     let own = match metric {
-        Metric::Requests | Metric::Throughput => 0.03,
-        Metric::Tpot | Metric::E2e => 0.04,
+        MeanMetric::Requests | MeanMetric::Throughput => 0.03,
+        MeanMetric::Tpot | MeanMetric::E2e => 0.04,
         // Whose clock started when differs most, and the first wave weighs most.
-        Metric::Ttft => 0.12,
+        MeanMetric::Ttft => 0.12,
     };
     match origin {
         Origin::Run => own,
@@ -56,15 +57,15 @@ fn deviation(metric: Metric, origin: Origin) -> f64 {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Residual {
     pub target: usize,
-    pub metric: Metric,
+    pub metric: MeanMetric,
     pub error: f64,
     pub deviation: f64,
 }
 
-pub(super) fn residuals(targets: &[Target<'_>], predicted: &[Option<Figures>]) -> Vec<Residual> {
+pub(super) fn residuals(targets: &[Target<'_>], predicted: &[Option<Means>]) -> Vec<Residual> {
     let mut all = Vec::new();
     for (index, (target, figures)) in targets.iter().zip(predicted).enumerate() {
-        for metric in Metric::ALL {
+        for metric in MeanMetric::all() {
             let measured = target.observation.figures.get(metric);
             let predicted = figures.as_ref().and_then(|figures| figures.get(metric));
             if let (Some(measured), Some(predicted)) = (measured, predicted)
@@ -87,12 +88,11 @@ pub(super) fn residuals(targets: &[Target<'_>], predicted: &[Option<Figures>]) -
 pub(super) struct Linearised {
     pub at: Logarithms,
     pub residuals: Vec<Residual>,
-    /// A row for each residual.
     pub slopes: Vec<Logarithms>,
 }
 
-/// Figures of all targets under several coefficients, on all cores.
-fn evaluate(targets: &[Target<'_>], timings: &[Timing]) -> Vec<Vec<Option<Figures>>> {
+/// Means of all targets under several coefficients, on all cores.
+fn evaluate(targets: &[Target<'_>], timings: &[Timing]) -> Vec<Vec<Option<Means>>> {
     let count = targets.len();
     let all = on_all(count * timings.len(), |job| {
         figures(&targets[job % count], &timings[job / count])
@@ -133,7 +133,6 @@ pub(super) fn linearise(base: &Timing, targets: &[Target<'_>], at: Logarithms) -
     }
 }
 
-/// The weighed misfit, priors included.
 fn misfit(residuals: &[Residual], at: &Logarithms) -> f64 {
     let data: f64 = residuals
         .iter()
@@ -150,9 +149,10 @@ fn misfit(residuals: &[Residual], at: &Logarithms) -> f64 {
 /// Square near 0, a straight line far away.
 fn robust(deviations: f64) -> f64 {
     let size = deviations.abs();
-    match size <= FAR {
-        true => size * size,
-        false => 2.0 * FAR * size - FAR * FAR,
+    if size <= FAR {
+        size * size
+    } else {
+        2.0 * FAR * size - FAR * FAR
     }
 }
 
@@ -190,7 +190,6 @@ impl Linearised {
         std::array::from_fn(|index| self.at[index] + change[index].clamp(-1.0, 1.0))
     }
 
-    /// The weighed misfit, priors included.
     pub(super) fn misfit(&self) -> f64 {
         misfit(&self.residuals, &self.at)
     }

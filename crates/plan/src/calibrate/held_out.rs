@@ -3,8 +3,8 @@
 use super::envelope::Envelope;
 use super::fit::{Linearised, Residual, Target, figures, linearise, residuals};
 use super::parameters::{Logarithms, applied};
+use crate::means::MeanMetric;
 use crate::observation::Origin;
-use crate::predict::Metric;
 use inferometer_catalog::timing::Timing;
 use inferometer_core::quantile::{quantile, sort};
 use serde::{Deserialize, Serialize};
@@ -14,8 +14,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct HeldOut {
-    pub metric: Metric,
-    /// Points that were predicted from the others.
+    pub metric: MeanMetric,
     pub points: u32,
     /// Median of the absolute relative errors.
     pub median: f64,
@@ -65,7 +64,6 @@ fn refined(base: &Timing, targets: &[Target<'_>], left: usize, at: Logarithms) -
     linearise(base, &others, at).step(0.0, |_| true)
 }
 
-/// The stated error of each metric.
 pub(super) fn stated(targets: &[Target<'_>], errors: &[Residual]) -> Vec<HeldOut> {
     let far: Vec<f64> = (0..targets.len())
         .map(|left| distance(targets, left))
@@ -74,7 +72,7 @@ pub(super) fn stated(targets: &[Target<'_>], errors: &[Residual]) -> Vec<HeldOut
         .iter()
         .any(|target| target.observation.origin == Origin::Import);
     let least = if imported { LEAST_IMPORTED } else { LEAST };
-    let stated = Metric::ALL.into_iter().filter_map(|metric| {
+    let stated = MeanMetric::all().filter_map(|metric| {
         let of_metric = || errors.iter().filter(|residual| residual.metric == metric);
         let mut sizes: Vec<f64> = of_metric().map(|residual| residual.error.abs()).collect();
         let count = sizes.len() as f64;

@@ -13,70 +13,42 @@ pub(super) struct Parameter {
     apply: fn(&mut Timing, f64),
 }
 
+impl Parameter {
+    const fn new(deviation: f64, apply: fn(&mut Timing, f64)) -> Parameter {
+        Parameter { deviation, apply }
+    }
+}
+
 /// All factors. A card as a whole may be slower or faster than its preset says; what its kernels
 /// reach of its peaks hardly differs between arithmetic and memory. Those of the host are wide.
 pub(super) const PARAMETERS: [Parameter; 11] = [
-    Parameter {
-        deviation: 0.5,
-        apply: |timing, factor| {
-            timing.linear *= factor;
-            timing.attention *= factor;
-            timing.weights *= factor;
-            timing.kv *= factor;
-        },
-    },
-    Parameter {
-        deviation: 0.15,
-        apply: |timing, factor| {
-            timing.linear *= factor;
-            timing.attention *= factor;
-        },
-    },
-    Parameter {
-        deviation: 0.15,
-        apply: |timing, factor| timing.weights *= factor,
-    },
-    Parameter {
-        deviation: 0.3,
-        apply: |timing, factor| timing.kv *= factor,
-    },
-    Parameter {
-        deviation: 0.5,
-        apply: |timing, factor| timing.layer_us *= factor,
-    },
-    Parameter {
-        deviation: 0.8,
-        apply: |timing, factor| timing.step_us *= factor,
-    },
-    Parameter {
-        deviation: 1.0,
-        apply: |timing, factor| timing.sequence_us *= factor,
-    },
-    Parameter {
-        deviation: 0.8,
-        apply: |timing, factor| timing.prefill_us *= factor,
-    },
-    Parameter {
-        deviation: 1.0,
-        apply: |timing, factor| {
-            timing.api.request_us *= factor;
-            timing.api.prompt_token_us *= factor;
-        },
-    },
-    Parameter {
-        deviation: 1.0,
-        apply: |timing, factor| {
-            timing.api.chunk_us *= factor;
-            timing.api.token_us *= factor;
-        },
-    },
-    Parameter {
-        deviation: 1.0,
-        apply: |timing, factor| timing.api.latency_us *= factor,
-    },
+    Parameter::new(0.5, |timing, factor| {
+        timing.linear *= factor;
+        timing.attention *= factor;
+        timing.weights *= factor;
+        timing.kv *= factor;
+    }),
+    Parameter::new(0.15, |timing, factor| {
+        timing.linear *= factor;
+        timing.attention *= factor;
+    }),
+    Parameter::new(0.15, |timing, factor| timing.weights *= factor),
+    Parameter::new(0.3, |timing, factor| timing.kv *= factor),
+    Parameter::new(0.5, |timing, factor| timing.layer_us *= factor),
+    Parameter::new(0.8, |timing, factor| timing.step_us *= factor),
+    Parameter::new(1.0, |timing, factor| timing.sequence_us *= factor),
+    Parameter::new(0.8, |timing, factor| timing.prefill_us *= factor),
+    Parameter::new(1.0, |timing, factor| {
+        timing.api.request_us *= factor;
+        timing.api.prompt_token_us *= factor;
+    }),
+    Parameter::new(1.0, |timing, factor| {
+        timing.api.chunk_us *= factor;
+        timing.api.token_us *= factor;
+    }),
+    Parameter::new(1.0, |timing, factor| timing.api.latency_us *= factor),
 ];
 
-/// As many as there are parameters.
 pub(super) const COUNT: usize = PARAMETERS.len();
 
 pub(super) type Logarithms = [f64; COUNT];

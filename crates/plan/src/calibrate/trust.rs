@@ -1,13 +1,13 @@
 //! Whether a calibration may be trusted at all.
 
-use super::{Calibration, FittedPoint, Verified, word};
-use crate::predict::Metric;
+use super::{Calibration, FittedPoint, Verified};
+use crate::means::MeanMetric;
 
 /// The point that was missed most when it was left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Worst<'a> {
     pub point: &'a FittedPoint,
-    pub metric: Metric,
+    pub metric: MeanMetric,
     /// predicted / measured − 1.
     pub error: f64,
 }
@@ -20,8 +20,8 @@ impl Calibration {
     /// that either it is wrong or the model is. Absent where all are predicted well enough.
     pub fn distrusted(&self) -> Option<Worst<'_>> {
         let missed = self.points.iter().flat_map(|point| {
-            Metric::ALL.into_iter().filter_map(move |metric| {
-                let error = *point.errors.get(word(metric))?;
+            MeanMetric::all().filter_map(move |metric| {
+                let error = *point.errors.get(metric.into_str())?;
                 Some(Worst {
                     point,
                     metric,

@@ -1,9 +1,9 @@
 //! Other tools' results as observations.
 
-use super::runs::named;
-use super::{Load, Observation, Origin, Start};
+use super::Observation;
 use crate::flags::Flag;
-use crate::predict::Figures;
+use crate::means::Means;
+use crate::work::Load;
 use inferometer_catalog::engine::{LaunchCommand, Version};
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_import::{Code, Found, ImportedSummary, Spread, Tool};
@@ -18,28 +18,22 @@ pub(super) fn observation(found: &Found) -> Option<Observation> {
     let requests = requests(summary);
     let load = load(found, requests)?;
     let figures = figures(found, summary);
-    if figures == Figures::default() {
+    if figures == Means::default() {
         return None;
     }
     let spread = deviation(summary.tokens.output_spread.as_ref())
         .or_else(|| relative(summary.latency.e2e_ms.as_ref()?));
+    let name = format!("{} lines {}–{}", found.file, found.lines.0, found.lines.1);
+    let input_spread = deviation(summary.tokens.input_spread.as_ref());
     Some(Observation {
-        name: format!("{} lines {}–{}", found.file, found.lines.0, found.lines.1),
-        load,
-        start: Start::AtOnce,
         requests,
-        input: length(
-            summary.tokens.input_mean,
-            deviation(summary.tokens.input_spread.as_ref()),
-        ),
+        input: length(summary.tokens.input_mean, input_spread),
         output: length(summary.tokens.output_mean, spread),
         spread,
         flags: flags(found),
         version: version(found.tool),
-        figures,
-        left_out: None,
-        origin: Origin::Import,
         invalid: invalid(summary),
+        ..Observation::imported(name, load, figures)
     })
 }
 
@@ -52,6 +46,15 @@ fn invalid(summary: &ImportedSummary) -> Vec<String> {
         .iter()
         .filter(|doubt| doubt.severity == inferometer_core::doubt::Severity::Invalid);
     named(invalid.map(|doubt| doubt.code.name().to_owned()))
+}
+
+/// Codes of doubts; a run may be marked without any.
+pub(super) fn named(codes: impl Iterator<Item = String>) -> Vec<String> {
+    let mut codes: Vec<String> = codes.collect();
+    if codes.is_empty() {
+        codes.push("marked INVALID".to_owned());
+    }
+    codes
 }
 
 fn requests(summary: &ImportedSummary) -> Option<u32> {
@@ -80,7 +83,7 @@ fn load(found: &Found, requests: Option<u32>) -> Option<Load> {
     }
 }
 
-fn figures(found: &Found, summary: &ImportedSummary) -> Figures {
+fn figures(found: &Found, summary: &ImportedSummary) -> Means {
     let doubted = |code: Code| found.doubts.iter().any(|doubt| doubt.code == code);
     let mean = |spread: &Option<Spread>| {
         let spread = spread.as_ref()?;
@@ -91,7 +94,7 @@ fn figures(found: &Found, summary: &ImportedSummary) -> Figures {
     let streamed = !doubted(Code::NotStreamed);
     let per_token = !matches!(found.tool, Tool::Evalscope2024 | Tool::MarkdownTable) && streamed;
     let positive = |value: Option<f64>| value.filter(|value| value.is_finite() && *value > 0.0);
-    Figures {
+    Means {
         requests_per_s: positive(summary.throughput.requests_per_s),
         output_tokens_per_s: positive(summary.throughput.output_tokens_per_s),
         ttft_ms: mean(&summary.latency.ttft_ms).filter(|_| streamed),

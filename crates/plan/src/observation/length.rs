@@ -34,8 +34,8 @@ pub fn assume_longest_request(subject: &Subject, observations: &mut [Observation
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observation::{Load, Origin, Start};
-    use crate::predict::Figures;
+    use crate::means::Means;
+    use crate::work::Load;
     use inferometer_catalog::device::Device;
     use inferometer_catalog::engine::EngineKind;
     use inferometer_catalog::model::Model;
@@ -50,19 +50,8 @@ mod tests {
         };
         let flag = |(name, value): &(&str, &str)| ((*name).to_owned(), Some((*value).to_owned()));
         let mut observations = [Observation {
-            name: "a column".to_owned(),
-            load: Load::Closed(8),
-            start: Start::AtOnce,
-            requests: None,
-            input: None,
-            output: None,
-            spread: None,
             flags: flags.iter().map(flag).collect(),
-            version: None,
-            figures: Figures::default(),
-            left_out: None,
-            origin: Origin::Import,
-            invalid: Vec::new(),
+            ..Observation::imported("a column".to_owned(), Load::Closed(8), Means::default())
         }];
         let found = assume_longest_request(&subject, &mut observations);
         let [observation] = observations;

@@ -7,13 +7,14 @@
 
 mod table;
 
-use super::{Load, Observation, Origin, Start};
+use super::Observation;
 use crate::flags::Flag;
-use crate::predict::Figures;
+use crate::means::Means;
+use crate::work::Load;
 use inferometer_catalog::engine::flag::{Lookup, lookup};
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::length::Distribution as Lengths;
-use table::{Table, tables};
+use table::{PointTable, tables};
 
 #[derive(Clone, Debug, PartialEq)]
 enum Column {
@@ -79,7 +80,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Observation>, String> {
 /// The tables of a text with bars, for the reader of tables in notes: it knows more names of
 /// columns, and the same numbers must mean the same in every form.
 pub(super) fn to_markdown(text: &str) -> String {
-    let tables: Vec<String> = tables(text).iter().map(Table::to_markdown).collect();
+    let tables: Vec<String> = tables(text).iter().map(PointTable::to_markdown).collect();
     tables.join("\n")
 }
 
@@ -175,7 +176,7 @@ struct Point {
     output: Option<Lengths>,
     version: Option<Version>,
     flags: Vec<Flag>,
-    figures: Figures,
+    figures: Means,
 }
 
 impl Point {
@@ -227,26 +228,20 @@ impl Point {
     }
 
     fn observation(self, name: String) -> Option<Observation> {
-        if self.figures == Figures::default() {
+        if self.figures == Means::default() {
             return None;
         }
+        let load = match (self.concurrency, self.rate) {
+            (Some(streams), _) => Load::Closed(streams),
+            (None, rate) => Load::Open(rate?),
+        };
         Some(Observation {
-            name,
-            load: match (self.concurrency, self.rate) {
-                (Some(streams), _) => Load::Closed(streams),
-                (None, rate) => Load::Open(rate?),
-            },
-            start: Start::AtOnce,
             requests: self.requests,
             input: self.input,
             output: self.output,
-            spread: None,
             flags: self.flags,
             version: self.version,
-            figures: self.figures,
-            left_out: None,
-            origin: Origin::Import,
-            invalid: Vec::new(),
+            ..Observation::imported(name, load, self.figures)
         })
     }
 }

@@ -1,10 +1,11 @@
 //! Our own runs as observations, and the sources that users name.
 
-use super::found::{self, flags_of, observation, spread_around};
+use super::found::{self, flags_of, named, observation, spread_around};
 use super::points;
 use super::stragglers::without_spoilt_rates;
-use super::{Assumed, Load, Observation, ObservationError, Origin, Start};
-use crate::predict::Figures;
+use super::{Assumed, Observation, ObservationError, Origin};
+use crate::means::Means;
+use crate::work::{Load, Start};
 use inferometer_catalog::engine::LaunchCommand;
 use inferometer_core::doubt::Severity;
 use inferometer_core::length::{Distribution as Lengths, LengthSpec};
@@ -18,7 +19,7 @@ use std::path::Path;
 
 /// The largest file of notes that is read.
 const LARGEST_FILE: u64 = 256 << 20;
-/// Figures of one measurement that is told twice differ by rounding alone.
+/// Means of one measurement that is told twice differ by rounding alone.
 const SAME: f64 = 1.02;
 
 /// All observations of runs, sweeps, folders of runs and files of other tools; what they do not say is
@@ -253,20 +254,12 @@ fn of_run(run: &RunDir) -> Result<Option<Observation>, String> {
         figures: figures(&summary),
         left_out: None,
         origin: Origin::Run,
-        invalid: match summary.valid {
-            true => Vec::new(),
-            false => named(invalid),
+        invalid: if summary.valid {
+            Vec::new()
+        } else {
+            named(invalid)
         },
     }))
-}
-
-/// Codes of doubts; a run may be marked without any.
-pub(super) fn named(codes: impl Iterator<Item = String>) -> Vec<String> {
-    let mut codes: Vec<String> = codes.collect();
-    if codes.is_empty() {
-        codes.push("marked INVALID".to_owned());
-    }
-    codes
 }
 
 fn drawn(spec: &LengthSpec) -> Option<Lengths> {
@@ -276,9 +269,9 @@ fn drawn(spec: &LengthSpec) -> Option<Lengths> {
     }
 }
 
-fn figures(summary: &Summary) -> Figures {
+fn figures(summary: &Summary) -> Means {
     let latency = &summary.latency;
-    Figures {
+    Means {
         requests_per_s: summary.throughput.requests_per_s,
         output_tokens_per_s: summary.throughput.output_tokens_per_s,
         ttft_ms: latency.ttft_ms.map(|ttft| ttft.mean),

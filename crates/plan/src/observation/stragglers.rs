@@ -1,10 +1,11 @@
 //! Rates that one late answer has spoilt.
 //!
-//! Requests a second are requests over the whole time, and a single straggler of many times the
-//! usual latency can double that time. What it does not reach is used instead: tokens a second
+//! Requests/s are requests over the whole time, and a single straggler of many times the
+//! usual latency can double that time. What it does not reach is used instead: tokens/s
 //! where they were counted otherwise, and latencies.
 
-use super::{LeftOut, Load, Observation, Origin};
+use super::{LeftOut, Observation, Origin};
+use crate::work::Load;
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_import::{Code, ImportedSummary, Spread, shrunk_concurrency};
 
@@ -12,7 +13,7 @@ use inferometer_import::{Code, ImportedSummary, Spread, shrunk_concurrency};
 const SAME_TIME: f64 = 0.1;
 
 /// Leaves out the rates of another tool that stragglers have spoilt, and says so; what then
-/// speaks against nothing but those rates is no reason to refuse the rest. Our own runs judge
+/// speaks against nothing but those rates does not refuse the rest. Our own runs judge
 /// that themselves.
 pub(super) fn without_spoilt_rates(observation: &mut Observation) {
     if observation.origin != Origin::Import || observation.rate().is_none() {
@@ -43,7 +44,7 @@ pub(super) fn without_spoilt_rates(observation: &mut Observation) {
 }
 
 /// Whether fewer requests are under way than the streams of a closed loop send, by the rule that
-/// judges results of other tools: a table of points is no better than a table in notes.
+/// judges results of other tools: a table of points is judged like a table in notes.
 fn streams_wait(observation: &Observation) -> bool {
     let Load::Closed(streams) = observation.load else {
         return false;
@@ -62,28 +63,26 @@ fn streams_wait(observation: &Observation) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observation::Start;
-    use crate::predict::Figures;
+    use crate::means::Means;
 
-    fn observed(figures: Figures) -> Observation {
+    fn observed(figures: Means) -> Observation {
         Observation {
-            name: "a column".to_owned(),
-            load: Load::Closed(100),
-            start: Start::AtOnce,
             requests: Some(1000),
-            input: None,
             output: Some(Lengths::Fixed(200)),
-            spread: None,
-            flags: Vec::new(),
-            version: None,
-            figures,
-            left_out: None,
-            origin: Origin::Import,
-            invalid: Vec::new(),
+            ..Observation::imported("a column".to_owned(), Load::Closed(100), figures)
         }
     }
 
-    fn kept(figures: Figures) -> Figures {
+    fn rates(requests_per_s: f64, output_tokens_per_s: f64) -> Means {
+        Means {
+            requests_per_s: Some(requests_per_s),
+            output_tokens_per_s: Some(output_tokens_per_s),
+            e2e_ms: Some(5000.0),
+            ..Means::default()
+        }
+    }
+
+    fn kept(figures: Means) -> Means {
         let mut observation = observed(figures);
         without_spoilt_rates(&mut observation);
         observation.figures
@@ -91,37 +90,20 @@ mod tests {
 
     #[test]
     fn a_sound_column_keeps_all_its_figures() {
-        let sound = Figures {
-            requests_per_s: Some(18.0),
-            output_tokens_per_s: Some(3600.0),
-            e2e_ms: Some(5000.0),
-            ..Figures::default()
-        };
+        let sound = rates(18.0, 3600.0);
         assert_eq!(kept(sound), sound);
     }
 
     #[test]
     fn tokens_that_were_counted_over_another_time_stand_for_the_requests() {
-        let spoilt = Figures {
-            requests_per_s: Some(6.0),
-            output_tokens_per_s: Some(3600.0),
-            e2e_ms: Some(5000.0),
-            ..Figures::default()
-        };
-        let kept = kept(spoilt);
+        let kept = kept(rates(6.0, 3600.0));
         assert_eq!(kept.requests_per_s, None);
         assert_eq!(kept.output_tokens_per_s, Some(3600.0));
     }
 
     #[test]
     fn latencies_stand_for_rates_that_a_straggler_spoilt_together() {
-        let spoilt = Figures {
-            requests_per_s: Some(6.0),
-            output_tokens_per_s: Some(1200.0),
-            e2e_ms: Some(5000.0),
-            ..Figures::default()
-        };
-        let kept = kept(spoilt);
+        let kept = kept(rates(6.0, 1200.0));
         assert_eq!(
             (kept.requests_per_s, kept.output_tokens_per_s),
             (None, None)
@@ -131,10 +113,10 @@ mod tests {
 
     #[test]
     fn a_doubt_about_a_rate_alone_does_not_refuse_the_latency() {
-        let mut observation = observed(Figures {
+        let mut observation = observed(Means {
             requests_per_s: Some(14.0),
             e2e_ms: Some(5000.0),
-            ..Figures::default()
+            ..Means::default()
         });
         observation.invalid = vec!["shrunk-concurrency".to_owned(), "lost-requests".to_owned()];
         without_spoilt_rates(&mut observation);

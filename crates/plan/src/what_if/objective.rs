@@ -5,7 +5,6 @@ use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_sim::engine::virtual_time::{Run, Served};
 use serde::Serialize;
 
-/// What must be met.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Objectives {
     pub slos: Vec<Slo>,
@@ -13,10 +12,9 @@ pub struct Objectives {
     pub attainment: Option<f64>,
 }
 
-/// What a prediction says of its objectives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum PredictedVerdict {
     Missed,
     /// All are met, but the upper end of an interval misses, or there is none.
     Uncertain,
@@ -36,12 +34,12 @@ impl Objectives {
 
     /// What can be said of a prediction whose figures may be larger by as much as `worst` says of
     /// each objective; absent where nobody knows.
-    pub fn verdict(&self, run: &Run, worst: &dyn Fn(&Slo) -> Option<f64>) -> Verdict {
+    pub fn verdict(&self, run: &Run, worst: &dyn Fn(&Slo) -> Option<f64>) -> PredictedVerdict {
         let largest = |slo: &Slo| worst(slo).unwrap_or(f64::INFINITY);
         match (self.met(run), self.met_if(run, &largest)) {
-            (false, _) => Verdict::Missed,
-            (true, false) => Verdict::Uncertain,
-            (true, true) => Verdict::Met,
+            (false, _) => PredictedVerdict::Missed,
+            (true, false) => PredictedVerdict::Uncertain,
+            (true, true) => PredictedVerdict::Met,
         }
     }
 

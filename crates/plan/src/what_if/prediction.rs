@@ -1,23 +1,22 @@
 //! What is predicted of one setting, and how sure it is.
 
-use super::{Question, SEED, Setting, TAIL, Verdict};
-use crate::calibrate::Beyond;
+use crate::calibrate::Extrapolation;
 use crate::flags::command;
-use crate::observation::Load;
-use crate::predict::{Metric, Work};
+use crate::means::MeanMetric;
+use crate::work::{Load, Work};
+use super::objective::PredictedVerdict;
+use super::question::{Question, SEED, TAIL};
+use super::setting::Setting;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_core::summary::Distribution;
-use inferometer_sim::engine::Refusal;
+use inferometer_sim::engine::Rejection;
 use inferometer_sim::engine::virtual_time::{Run, Served};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// The load that was simulated.
     pub work: Work,
     pub cards: u32,
-    /// Requests a second.
     pub requests_per_s: f64,
-    /// Output tokens a second.
     pub output_tokens_per_s: f64,
     /// Seconds from the first request to the last token.
     pub window_s: f64,
@@ -30,20 +29,17 @@ pub struct Prediction {
     pub input_mean: f64,
     /// Output tokens of those, on average.
     pub output_mean: f64,
-    /// Time to first token, ms.
     pub ttft_ms: Option<Distribution>,
-    /// Time per output token, ms.
     pub tpot_ms: Option<Distribution>,
-    /// End-to-end latency, ms.
     pub e2e_ms: Option<Distribution>,
     /// Largest gap of each request, ms.
     pub max_gap_ms: Option<Distribution>,
     /// Share by which each metric may be off; absent where none was held out for it.
-    pub bounds: Vec<(Metric, Option<f64>)>,
+    pub bounds: Vec<(MeanMetric, Option<f64>)>,
     /// What lies outside the envelope; empty inside.
-    pub beyond: Vec<Beyond>,
+    pub beyond: Vec<Extrapolation>,
     /// Whether the objectives are met; absent without any.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<PredictedVerdict>,
     /// Replicas for the traffic; absent where the objectives are missed.
     pub replicas: Option<Replicas>,
     /// Money for a million output tokens.
@@ -62,7 +58,7 @@ pub struct Replicas {
 }
 
 impl Replicas {
-    /// For servers that carry from `low` to `high` requests a second each.
+    /// For servers that carry from `low` to `high` requests/s each.
     fn of(traffic: f64, [low, high]: [f64; 2]) -> Option<Replicas> {
         let count = |each: f64| (traffic / each).ceil().max(1.0) as u64;
         (low > 0.0).then(|| Replicas {
@@ -76,60 +72,58 @@ impl Replicas {
 pub(super) fn bounds(
     question: &Question<'_>,
     load: Load,
-    beyond: &[Beyond],
-) -> Vec<(Metric, Option<f64>)> {
+    beyond: &[Extrapolation],
+) -> Vec<(MeanMetric, Option<f64>)> {
     let far = widening(beyond);
-    let held_out = |metric: Metric| {
+    let held_out = |metric: MeanMetric| {
         let mut known = question.calibration.held_out.iter();
         let known = known.find(|known| known.metric == metric);
         known.map(|known| known.bound)
     };
-    let rate = || held_out(Metric::Requests).or_else(|| held_out(Metric::Throughput));
-    let bound = |metric: Metric| {
+    let rate = || held_out(MeanMetric::Requests).or_else(|| held_out(MeanMetric::Throughput));
+    let bound = |metric: MeanMetric| {
         let known = held_out(metric).or_else(|| match metric {
             // Requests and tokens of the same work are as sure as each other.
-            Metric::Requests => held_out(Metric::Throughput),
-            Metric::Throughput => held_out(Metric::Requests),
+            MeanMetric::Requests => held_out(MeanMetric::Throughput),
+            MeanMetric::Throughput => held_out(MeanMetric::Requests),
             // A latency is a first token and the others; in a closed loop, its streams by its
             // rate.
-            Metric::E2e => {
-                let parts = held_out(Metric::Ttft).zip(held_out(Metric::Tpot));
+            MeanMetric::E2e => {
+                let parts = held_out(MeanMetric::Ttft).zip(held_out(MeanMetric::Tpot));
                 let whole = parts.map(|(first, others)| first.max(others));
                 whole.or_else(|| match load {
                     Load::Closed(_) => rate(),
                     Load::Open(_) => None,
                 })
             }
-            Metric::Ttft | Metric::Tpot => None,
+            MeanMetric::Ttft | MeanMetric::Tpot => None,
         });
         (metric, known.map(|known| known * far))
     };
-    Metric::ALL.map(bound).to_vec()
+    MeanMetric::all().map(bound).collect()
 }
 
 /// How many times larger than predicted the figure of an objective may be.
-pub(super) fn worst(bounds: &[(Metric, Option<f64>)], slo: &Slo) -> Option<f64> {
+pub(super) fn worst(bounds: &[(MeanMetric, Option<f64>)], slo: &Slo) -> Option<f64> {
     let metric = match slo.metric {
-        SloMetric::Ttft | SloMetric::FirstAnswer => Metric::Ttft,
-        SloMetric::Tpot | SloMetric::Itl | SloMetric::MaxGap => Metric::Tpot,
-        SloMetric::E2e => Metric::E2e,
+        SloMetric::Ttft | SloMetric::FirstAnswer => MeanMetric::Ttft,
+        SloMetric::Tpot | SloMetric::Itl | SloMetric::MaxGap => MeanMetric::Tpot,
+        SloMetric::E2e => MeanMetric::E2e,
     };
     let wider = match slo.scope {
         SloScope::Mean => 1.0,
         SloScope::Percentile(percent) if percent <= 50.0 => 1.0,
         SloScope::Percentile(_) | SloScope::Request => TAIL,
     };
-    let (_, bound) = bounds.iter().find(|(known, _)| *known == metric)?;
-    Some(1.0 + (*bound)? * wider)
+    Some(1.0 + bound_of(bounds, metric)? * wider)
 }
 
-/// What a run says of a setting.
 pub(super) fn prediction(
     question: &Question<'_>,
     setting: &Setting,
     work: Work,
     run: &Run,
-    beyond: Vec<Beyond>,
+    beyond: Vec<Extrapolation>,
     watts: Option<f64>,
 ) -> Prediction {
     let sample = |figure: fn(&Served) -> Option<f64>| {
@@ -155,10 +149,10 @@ pub(super) fn prediction(
         // What is offered is carried, if it is carried as it should be; the last answers of a
         // run that ends are no sign of less.
         Load::Open(rate) if judged => [rate, rate],
-        _ => interval(&bounds, Metric::Requests, requests_per_s, 1.0)
+        _ => interval(&bounds, MeanMetric::Requests, requests_per_s, 1.0)
             .unwrap_or([requests_per_s, requests_per_s]),
     };
-    let refused = |of: fn(&Refusal) -> bool| {
+    let refused = |of: fn(&Rejection) -> bool| {
         let refusals = run.served.iter().filter_map(|it| it.refused.as_ref());
         refusals.filter(|why| of(why)).count() as u64
     };
@@ -170,7 +164,7 @@ pub(super) fn prediction(
         window_s: run.ended as f64 * 1e-9,
         served,
         refused: refused(|_| true),
-        too_long: refused(|why| matches!(why, Refusal::TooLong { .. })),
+        too_long: refused(|why| matches!(why, Rejection::TooLong { .. })),
         input_mean: prompts as f64 / served.max(1) as f64,
         output_mean: tokens as f64 / served.max(1) as f64,
         ttft_ms: sample(Served::ttft_ms),
@@ -184,7 +178,7 @@ pub(super) fn prediction(
         verdict,
         replicas: question
             .traffic
-            .filter(|_| served > 0 && verdict != Some(Verdict::Missed))
+            .filter(|_| served > 0 && verdict != Some(PredictedVerdict::Missed))
             .and_then(|traffic| Replicas::of(traffic, carried)),
         cost_per_million: question
             .price_per_hour
@@ -206,19 +200,18 @@ fn cards(question: &Question<'_>, setting: &Setting) -> u32 {
 }
 
 /// How much wider bounds are outside the envelope than inside.
-fn widening(beyond: &[Beyond]) -> f64 {
+fn widening(beyond: &[Extrapolation]) -> f64 {
     1.0 + beyond.iter().map(|beyond| beyond.doublings).sum::<f64>()
 }
 
 impl Prediction {
     /// The share by which a metric may be off here.
-    pub fn bound(&self, metric: Metric) -> Option<f64> {
-        let (_, bound) = self.bounds.iter().find(|(known, _)| *known == metric)?;
-        *bound
+    pub fn bound(&self, metric: MeanMetric) -> Option<f64> {
+        bound_of(&self.bounds, metric)
     }
 
     /// The same inside the envelope.
-    pub fn bound_inside(&self, metric: Metric) -> Option<f64> {
+    pub fn bound_inside(&self, metric: MeanMetric) -> Option<f64> {
         Some(self.bound(metric)? / widening(&self.beyond))
     }
 
@@ -228,18 +221,21 @@ impl Prediction {
     }
 
     /// The interval of a value of a metric, which may be off by `factor` times its bound.
-    pub fn interval(&self, metric: Metric, value: f64, factor: f64) -> Option<[f64; 2]> {
+    pub fn interval(&self, metric: MeanMetric, value: f64, factor: f64) -> Option<[f64; 2]> {
         interval(&self.bounds, metric, value, factor)
     }
 }
 
+fn bound_of(bounds: &[(MeanMetric, Option<f64>)], metric: MeanMetric) -> Option<f64> {
+    bounds.iter().find(|(known, _)| *known == metric)?.1
+}
+
 fn interval(
-    bounds: &[(Metric, Option<f64>)],
-    metric: Metric,
+    bounds: &[(MeanMetric, Option<f64>)],
+    metric: MeanMetric,
     value: f64,
     factor: f64,
 ) -> Option<[f64; 2]> {
-    let (_, bound) = bounds.iter().find(|(known, _)| *known == metric)?;
-    let bound = 1.0 + (*bound)? * factor;
+    let bound = 1.0 + bound_of(bounds, metric)? * factor;
     Some([value / bound, value * bound])
 }

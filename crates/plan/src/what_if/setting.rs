@@ -1,9 +1,9 @@
 //! Every combination of devices, flags and loads.
 
-use super::{MOST_SETTINGS, Question, WhatIfError};
+use super::question::{MOST_SETTINGS, Question, WhatIfError};
 use crate::device::{Card, Timed};
 use crate::flags::Flag;
-use crate::observation::Load;
+use crate::work::Load;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
@@ -11,17 +11,16 @@ pub struct Setting {
     pub device: String,
     /// All flags, those of the calibration included.
     pub flags: Vec<Flag>,
-    /// The flags that were varied.
     pub varied: Vec<Flag>,
     /// The load; absent: the greatest that meets the objectives.
     pub load: Option<Load>,
 }
 
-/// All combinations, with their cards.
 pub(super) fn settings(question: &Question<'_>) -> Result<Vec<(Setting, Card)>, WhatIfError> {
-    let names = match question.cards.is_empty() {
-        true => std::slice::from_ref(&question.calibration.device),
-        false => &question.cards,
+    let names = if question.cards.is_empty() {
+        std::slice::from_ref(&question.calibration.device)
+    } else {
+        &question.cards
     };
     let mut all = Vec::new();
     for name in names {

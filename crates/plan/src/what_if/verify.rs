@@ -1,20 +1,22 @@
 //! A prediction beside a measurement of the same setting.
 
-use super::{Prediction, Setting};
-use crate::calibrate::{Calibration, USELESS, Verified, word};
+use super::prediction::Prediction;
+use super::setting::Setting;
+use crate::calibrate::{Calibration, USELESS, Verified};
 use crate::device::{BadDevice, Card};
-use crate::predict::{Figures, Metric, Subject, Work, simulate};
+use crate::means::{MeanMetric, Means};
+use crate::predict::{Subject, simulate};
+use crate::work::Work;
 use inferometer_sim::engine::Noise;
 use inferometer_sim::launch::LaunchError;
+use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// Requests and noise of a measurement are others than those of the prediction.
 const SEED: u64 = 1009;
 
-/// Why a setting cannot be served.
 #[derive(Debug, Error)]
 pub enum VerifyError {
-    /// The card is not known.
     #[error(transparent)]
     Device(#[from] BadDevice),
     #[error(transparent)]
@@ -27,7 +29,7 @@ pub fn on_simulated(
     calibration: &Calibration,
     setting: &Setting,
     work: &Work,
-) -> Result<Figures, VerifyError> {
+) -> Result<Means, VerifyError> {
     let card: Card = setting.device.parse()?;
     let subject = Subject {
         device: card.device,
@@ -35,7 +37,7 @@ pub fn on_simulated(
     };
     let mut config = subject.start(&setting.flags, &calibration.timing)?;
     config.noise = Noise::usual();
-    Ok(Figures::of(&simulate(config, work, SEED)))
+    Ok(Means::of(&simulate(config, work, SEED)))
 }
 
 /// A measurement that misses an interval by less than its own width is bad luck; beyond, the
@@ -44,9 +46,9 @@ const FAR: f64 = 2.0;
 
 impl Prediction {
     /// The metrics whose measurement lies far outside its interval.
-    pub fn far_off(&self, measured: &Figures) -> Vec<Metric> {
+    pub fn far_off(&self, measured: &Means) -> Vec<MeanMetric> {
         let predicted = self.figures();
-        let far = |&metric: &Metric| {
+        let far = |&metric: &MeanMetric| {
             let pair = predicted.get(metric).zip(measured.get(metric));
             let Some((predicted, measured)) = pair else {
                 return false;
@@ -58,12 +60,11 @@ impl Prediction {
             let off = (predicted / measured).ln().abs();
             off > most
         };
-        Metric::ALL.into_iter().filter(far).collect()
+        MeanMetric::all().filter(far).collect()
     }
 
-    /// The means by which it is compared.
-    pub fn figures(&self) -> Figures {
-        Figures {
+    pub fn figures(&self) -> Means {
+        Means {
             requests_per_s: Some(self.requests_per_s),
             output_tokens_per_s: Some(self.output_tokens_per_s),
             ttft_ms: self.ttft_ms.map(|ttft| ttft.mean),
@@ -74,40 +75,31 @@ impl Prediction {
 }
 
 impl Verified {
-    /// The error of a prediction.
     pub fn new(
         at: String,
         setting: String,
         on: String,
         prediction: &Prediction,
-        measured: &Figures,
+        measured: &Means,
     ) -> Verified {
-        Verified {
-            held: Some(prediction.far_off(measured).is_empty()),
-            ..Verified::of(at, setting, on, &prediction.figures(), measured)
-        }
-    }
-
-    fn of(
-        at: String,
-        setting: String,
-        on: String,
-        predicted: &Figures,
-        measured: &Figures,
-    ) -> Verified {
-        let error = |metric: Metric| {
-            let (predicted, measured) = (predicted.get(metric)?, measured.get(metric)?);
-            let sound = measured > 0.0 && predicted.is_finite();
-            sound.then(|| (word(metric).to_owned(), predicted / measured - 1.0))
-        };
         Verified {
             at,
             setting,
             on: Some(on),
-            held: None,
-            errors: Metric::ALL.into_iter().filter_map(error).collect(),
+            held: Some(prediction.far_off(measured).is_empty()),
+            errors: errors(&prediction.figures(), measured),
         }
     }
+}
+
+/// predicted / measured − 1 of what both know.
+fn errors(predicted: &Means, measured: &Means) -> BTreeMap<String, f64> {
+    let error = |metric: MeanMetric| {
+        let (predicted, measured) = (predicted.get(metric)?, measured.get(metric)?);
+        let sound = measured > 0.0 && predicted.is_finite();
+        sound.then(|| (metric.into_str().to_owned(), predicted / measured - 1.0))
+    };
+    MeanMetric::all().filter_map(error).collect()
 }
 
 #[cfg(test)]
@@ -116,26 +108,30 @@ mod tests {
 
     #[test]
     fn an_error_is_stated_for_what_both_know() {
-        let predicted = Figures {
-            requests_per_s: Some(11.0),
-            ttft_ms: Some(90.0),
-            ..Figures::default()
+        let rate = |requests_per_s| Means {
+            requests_per_s: Some(requests_per_s),
+            ..Means::default()
         };
-        let measured = Figures {
-            requests_per_s: Some(10.0),
+        let verified = |measured: &Means| Verified {
+            at: "now".to_owned(),
+            setting: "all".to_owned(),
+            on: None,
+            held: None,
+            errors: errors(
+                &Means {
+                    ttft_ms: Some(90.0),
+                    ..rate(11.0)
+                },
+                measured,
+            ),
+        };
+        let near = verified(&Means {
             tpot_ms: Some(5.0),
-            ..Figures::default()
-        };
-        let [at, setting, on] = ["now", "all", "sim"].map(str::to_owned);
-        let verified = Verified::of(at, setting, on, &predicted, &measured);
-        assert_eq!(verified.errors.len(), 1);
-        assert!((verified.errors["requests"] - 0.1).abs() < 1e-12);
-        assert!(verified.held());
-        let measured = Figures {
-            requests_per_s: Some(1.0),
-            ..measured
-        };
-        let [at, setting, on] = ["now", "all", "sim"].map(str::to_owned);
-        assert!(!Verified::of(at, setting, on, &predicted, &measured).held());
+            ..rate(10.0)
+        });
+        assert_eq!(near.errors.len(), 1);
+        assert!((near.errors["requests"] - 0.1).abs() < 1e-12);
+        assert!(near.held());
+        assert!(!verified(&rate(1.0)).held());
     }
 }

@@ -8,9 +8,11 @@ use inferometer_core::length::Distribution as Lengths;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_plan::calibrate::{CalibrateError, Calibration, Doubtful, calibrate};
 use inferometer_plan::flags::Flag;
-use inferometer_plan::observation::{Assumed, Load, Observation, Origin, Start, read_sources};
-use inferometer_plan::predict::{Figures, Metric, Subject, Work, simulate};
-use inferometer_plan::what_if::{Objectives, Outcome, Question, Verdict, ask, to_json};
+use inferometer_plan::means::{MeanMetric, Means};
+use inferometer_plan::observation::{Assumed, Observation, Origin, read_sources};
+use inferometer_plan::predict::{Subject, simulate};
+use inferometer_plan::what_if::{Objectives, Outcome, PredictedVerdict, Question, ask, to_json};
+use inferometer_plan::work::{Load, Start, Work};
 use inferometer_sim::engine::{Noise, virtual_time::Served};
 use std::fmt::Write as _;
 
@@ -54,7 +56,7 @@ fn measured(subject: &Subject, streams: u32, requests: u32, seed: u64) -> Observ
         .expect("as set up");
     config.noise = noise();
     let work = work(streams, requests);
-    let figures = Figures::of(&simulate(config, &work, seed));
+    let figures = Means::of(&simulate(config, &work, seed));
     Observation {
         name: format!("{streams} streams"),
         load: work.load,
@@ -83,19 +85,24 @@ fn work(streams: u32, requests: u32) -> Work {
     }
 }
 
-fn predicted(calibration: &Calibration, flags: &[Flag], work: &Work) -> Figures {
+fn predicted(calibration: &Calibration, flags: &[Flag], work: &Work) -> Means {
     let subject = calibration.subject().expect("as set up");
     let config = subject
         .start(flags, &calibration.timing)
         .expect("as set up");
-    Figures::of(&simulate(config, work, 99))
+    Means::of(&simulate(config, work, 99))
 }
 
 #[test]
 fn the_stated_error_covers_the_true_one_in_nine_of_ten_seeds() {
     let subject = subject("qwen2.5-7b", "a100-80g");
     let mut covered = [0; 4];
-    let metrics = [Metric::Throughput, Metric::Ttft, Metric::Tpot, Metric::E2e];
+    let metrics = [
+        MeanMetric::Throughput,
+        MeanMetric::Ttft,
+        MeanMetric::Tpot,
+        MeanMetric::E2e,
+    ];
     for seed in 0..10 {
         let points: Vec<Observation> = [2, 8, 32, 96]
             .into_iter()
@@ -108,7 +115,7 @@ fn the_stated_error_covers_the_true_one_in_nine_of_ten_seeds() {
         let truth = subject
             .start(&[], &hidden(&subject.device))
             .expect("as set up");
-        let truth = Figures::of(&simulate(truth, &work, 7));
+        let truth = Means::of(&simulate(truth, &work, 7));
         let said = predicted(&calibration, &[], &work);
         for (metric, covered) in metrics.into_iter().zip(&mut covered) {
             let error = (said.get(metric).expect("as set up")
@@ -195,7 +202,7 @@ fn three_columns_of_a_ladder_predict_the_others_within_ten_percent() {
         let truth = subject
             .start(&[], &hidden(&subject.device))
             .expect("as set up");
-        let truth = Figures::of(&simulate(truth, &ladder_work(streams), 5));
+        let truth = Means::of(&simulate(truth, &ladder_work(streams), 5));
         let output = calibration.workload.output(Lengths::Fixed(200));
         let work = Work {
             output,
@@ -206,8 +213,8 @@ fn three_columns_of_a_ladder_predict_the_others_within_ten_percent() {
             (said.get(metric).expect("as set up") / truth.get(metric).expect("as set up") - 1.0)
                 .abs()
         };
-        rates.push(error(Metric::Requests));
-        latencies.push(error(Metric::E2e));
+        rates.push(error(MeanMetric::Requests));
+        latencies.push(error(MeanMetric::E2e));
     }
     let (rate, latency) = (median(rates), median(latencies));
     assert!(rate < 0.1 && latency < 0.1, "{rate} {latency}");
@@ -231,7 +238,7 @@ fn points_of_a_real_h200_are_predicted_from_the_others() {
     subject.model.vocabulary = 8192;
     let points = h200_points();
     let calibration = calibrate(&subject, "h200", &points, Doubtful::Refuse).expect("as set up");
-    for metric in [Metric::Requests, Metric::Tpot] {
+    for metric in [MeanMetric::Requests, MeanMetric::Tpot] {
         let stated = calibration
             .held_out
             .iter()
@@ -366,7 +373,7 @@ fn what_cannot_be_fitted_is_refused_by_name() {
     let mut contrary = points.clone();
     contrary.push(Observation {
         name: "the other".to_owned(),
-        figures: Figures {
+        figures: Means {
             requests_per_s: Some(3.4),
             ..points[0].figures
         },
@@ -451,7 +458,7 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
     let cost = 3.6 / 3600.0 / few.output_tokens_per_s * 1e6;
     assert!((few.cost_per_million.expect("as set up") / cost - 1.0).abs() < 1e-9);
     let [low, high] = few
-        .interval(Metric::Requests, few.requests_per_s, 1.0)
+        .interval(MeanMetric::Requests, few.requests_per_s, 1.0)
         .expect("rates were fitted");
     let replicas = few.replicas.expect("the objective is met");
     assert_eq!(replicas.least, (1000.0 / high).ceil() as u64);
@@ -459,7 +466,7 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
     assert!(replicas.least < replicas.most);
     for index in 0..4 {
         let prediction = prediction(index);
-        let missed = prediction.verdict == Some(Verdict::Missed);
+        let missed = prediction.verdict == Some(PredictedVerdict::Missed);
         assert_eq!(missed, prediction.replicas.is_none(), "{index}");
     }
     assert!(!prediction(1).inside(), "512 streams were never measured");
@@ -491,13 +498,13 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
     let closed = || vec![Load::Closed(16)];
     let ttft = judged(1e6, closed()).0.ttft_ms.expect("as set up").p99;
     for (limit, verdict) in [
-        (ttft * 20.0, Verdict::Met),
-        (ttft * 1.001, Verdict::Uncertain),
-        (ttft * 0.9, Verdict::Missed),
+        (ttft * 20.0, PredictedVerdict::Met),
+        (ttft * 1.001, PredictedVerdict::Uncertain),
+        (ttft * 0.9, PredictedVerdict::Missed),
     ] {
         let (prediction, recommended) = judged(limit, closed());
         assert_eq!(prediction.verdict, Some(verdict), "{limit}");
-        assert_eq!(recommended.is_some(), verdict != Verdict::Missed);
+        assert_eq!(recommended.is_some(), verdict != PredictedVerdict::Missed);
     }
     let (offered, _) = judged(1e6, vec![Load::Open(7.0)]);
     let each = offered.replicas.expect("as set up");
@@ -507,7 +514,7 @@ fn a_calibration_is_a_file_that_the_simulated_engine_reads_too() {
         "1000 by what is offered"
     );
     assert!(
-        offered.bound(Metric::E2e).is_some(),
+        offered.bound(MeanMetric::E2e).is_some(),
         "a latency has its interval"
     );
 

@@ -5,8 +5,9 @@ use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::model::Model;
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_plan::calibrate::{CalibrateError, Calibration, Doubtful, calibrate};
-use inferometer_plan::observation::{Assumed, LeftOut, Observation, Start, read_sources};
+use inferometer_plan::observation::{Assumed, LeftOut, Observation, read_sources};
 use inferometer_plan::predict::Subject;
+use inferometer_plan::work::Start;
 
 const HEAD: &str = "concurrency,input_tokens,output_tokens,requests_per_s,ttft_ms,tpot_ms\n";
 

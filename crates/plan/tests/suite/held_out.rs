@@ -6,8 +6,10 @@ use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::model::Model;
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_plan::calibrate::{Doubtful, calibrate};
-use inferometer_plan::observation::{Assumed, Load, Observation, Start, read_sources};
-use inferometer_plan::predict::{Figures, Subject, Work, simulate};
+use inferometer_plan::means::Means;
+use inferometer_plan::observation::{Assumed, Observation, read_sources};
+use inferometer_plan::predict::{Subject, simulate};
+use inferometer_plan::work::{Load, Start, Work};
 
 fn points(file: &str) -> Vec<Observation> {
     let file = format!("{}/../../fixtures/plan/{file}", env!("CARGO_MANIFEST_DIR"));
@@ -44,7 +46,7 @@ fn a_real_server_is_predicted_where_it_was_not_calibrated() {
         .expect("six points are enough");
     let unseen = points("h200-held-out.md");
     assert_eq!(unseen.len(), 11);
-    let predicted: Vec<Figures> = (unseen.iter())
+    let predicted: Vec<Means> = (unseen.iter())
         .map(|point| {
             let Load::Closed(streams) = point.load else {
                 panic!("streams");
@@ -58,10 +60,10 @@ fn a_real_server_is_predicted_where_it_was_not_calibrated() {
                 trace: None,
             };
             let config = subject.start(&point.flags, &calibration.timing);
-            Figures::of(&simulate(config.expect("legal"), &work, 99))
+            Means::of(&simulate(config.expect("legal"), &work, 99))
         })
         .collect();
-    let of = |figure: fn(&Figures) -> Option<f64>| {
+    let of = |figure: fn(&Means) -> Option<f64>| {
         let pairs = unseen.iter().zip(&predicted);
         let pairs = pairs.map(|(point, said)| {
             let pair = figure(&point.figures).zip(figure(said));

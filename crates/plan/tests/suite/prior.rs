@@ -8,10 +8,12 @@ use inferometer_catalog::timing::Timing;
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_plan::calibrate::{Calibration, Doubtful, calibrate};
 use inferometer_plan::flags::Flag;
-use inferometer_plan::observation::{Load, Observation, Origin, Start};
-use inferometer_plan::predict::{Figures, Metric, Subject, Work, simulate};
+use inferometer_plan::means::{MeanMetric, Means};
+use inferometer_plan::observation::{Observation, Origin};
+use inferometer_plan::predict::{Subject, simulate};
 use inferometer_plan::rank::{Goal, rank};
 use inferometer_plan::what_if::Objectives;
+use inferometer_plan::work::{Load, Start, Work};
 
 fn subject() -> Subject {
     Subject {
@@ -51,7 +53,7 @@ fn calibrated(subject: &Subject) -> Calibration {
                 spread: None,
                 flags: Vec::new(),
                 version: None,
-                figures: Figures::of(&simulate(config, &work, u64::from(streams))),
+                figures: Means::of(&simulate(config, &work, u64::from(streams))),
                 left_out: None,
                 origin: Origin::Run,
                 invalid: Vec::new(),
@@ -80,15 +82,15 @@ fn a_profile_that_is_wrong_by_thirty_percent_keeps_the_best_in_the_first_third()
     let truth = calibrated(&subject());
     let (work, candidates) = (work(128), candidates());
     let goals = [
-        (Metric::Throughput, Objectives::default()),
+        (MeanMetric::Throughput, Objectives::default()),
         (
-            Metric::Throughput,
+            MeanMetric::Throughput,
             Objectives {
                 slos: vec!["tpot.p90=60ms".parse().expect("as set up")],
                 attainment: None,
             },
         ),
-        (Metric::E2e, Objectives::default()),
+        (MeanMetric::E2e, Objectives::default()),
     ];
     for (metric, objectives) in goals {
         let goal = Goal { metric, objectives };
@@ -110,7 +112,7 @@ fn a_profile_that_is_wrong_by_thirty_percent_keeps_the_best_in_the_first_third()
 fn what_the_engine_refuses_is_no_candidate_and_what_was_not_measured_is_marked() {
     let calibration = calibrated(&subject());
     let goal = Goal {
-        metric: Metric::Throughput,
+        metric: MeanMetric::Throughput,
         objectives: Objectives::default(),
     };
     let refused = vec![("max-num-seqs".to_owned(), Some("0".to_owned()))];
@@ -136,7 +138,7 @@ fn a_strain_says_by_how_much_an_objective_is_missed() {
         let slos = ["tpot.p90", "tpot.mean", "tpot"];
         let slos = slos.map(|scope| format!("{scope}={limit}").parse().expect("as set up"));
         let goal = Goal {
-            metric: Metric::Throughput,
+            metric: MeanMetric::Throughput,
             objectives: Objectives {
                 slos: slos.to_vec(),
                 attainment: Some(0.9),

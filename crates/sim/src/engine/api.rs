@@ -5,7 +5,6 @@ use inferometer_catalog::timing::ApiCost;
 
 use super::{Nanos, nanos};
 
-/// A single core with a queue before it.
 #[derive(Clone, Debug)]
 pub struct ApiServer {
     request: f64,
@@ -14,11 +13,9 @@ pub struct ApiServer {
     token: Nanos,
     latency: Nanos,
     free_at: Nanos,
-    busy: Nanos,
 }
 
 impl ApiServer {
-    /// A server with these costs.
     pub fn new(cost: ApiCost) -> ApiServer {
         let micro = |us: f64| nanos(us * 1e-6);
         ApiServer {
@@ -28,12 +25,11 @@ impl ApiServer {
             token: micro(cost.token_us),
             latency: micro(cost.latency_us),
             free_at: 0,
-            busy: 0,
         }
     }
 
     /// Takes in a request that arrives now: when the scheduler sees it.
-    pub fn take_in(&mut self, now: Nanos, prompt_tokens: u32) -> Nanos {
+    pub fn accept(&mut self, now: Nanos, prompt_tokens: u32) -> Nanos {
         let cost = nanos(self.request + f64::from(prompt_tokens) * self.prompt_token);
         self.serve(now, cost)
     }
@@ -44,14 +40,8 @@ impl ApiServer {
         self.serve(now, self.chunk.saturating_add(tokens))
     }
 
-    /// All the time that the core was busy.
-    pub fn busy(&self) -> Nanos {
-        self.busy
-    }
-
     fn serve(&mut self, now: Nanos, cost: Nanos) -> Nanos {
         self.free_at = self.free_at.max(now).saturating_add(cost);
-        self.busy = self.busy.saturating_add(cost);
         self.free_at.saturating_add(self.latency)
     }
 }
@@ -68,9 +58,8 @@ mod tests {
             latency_us: 500.0,
             ..ApiCost::FREE
         });
-        assert_eq!(api.take_in(0, 100), 1_600_000);
-        assert_eq!(api.take_in(0, 100), 2_700_000);
-        assert_eq!(api.take_in(10_000_000, 0), 11_500_000);
-        assert_eq!(api.busy(), 3_200_000);
+        assert_eq!(api.accept(0, 100), 1_600_000);
+        assert_eq!(api.accept(0, 100), 2_700_000);
+        assert_eq!(api.accept(10_000_000, 0), 11_500_000);
     }
 }

@@ -38,7 +38,6 @@ struct Block {
     hash: Option<u64>,
 }
 
-/// The blocks of the KV cache.
 #[derive(Clone, Debug)]
 pub(super) struct BlockPool {
     /// Those that were ever used: a cache may be far larger than what a run touches.

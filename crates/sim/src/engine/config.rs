@@ -9,14 +9,6 @@ use inferometer_catalog::{
 
 use super::{MindiePolicy, Noise, SglangPolicy, VllmPolicy};
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
-    #[default]
-    Arrival,
-    /// Who has the lowest priority number, then who came first.
-    Priority,
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub enum Policy {
     Vllm(VllmPolicy),
@@ -42,13 +34,11 @@ pub struct Headroom {
     pub activations: Activations,
 }
 
-/// All that an engine is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineConfig {
     pub policy: Policy,
     /// The most tokens of prompt and answer.
     pub max_model_len: u32,
-    /// Blocks of the KV cache.
     pub blocks: u32,
     pub block_size: u32,
     /// Whether full blocks are kept for later prompts that begin alike.
@@ -59,7 +49,6 @@ pub struct EngineConfig {
     pub step_time: StepTime,
     /// Data-parallel replicas, each with cards and a cache of its own.
     pub replicas: u32,
-    /// What the API server costs.
     pub api: ApiCost,
     /// What is left of a card for a step; absent where that is not known.
     pub headroom: Option<Headroom>,

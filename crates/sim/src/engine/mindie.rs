@@ -1,6 +1,9 @@
 //! MindIE's scheduler: a step is either a prefill of whole prompts or a decode of all that run.
 
-use super::{Nanos, Order, state::State};
+use super::{
+    Nanos, Order,
+    state::{Prompts, State},
+};
 
 /// The settings of MindIE's scheduler, by the names of its `config.json`.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,19 +44,23 @@ impl Default for MindiePolicy {
 
 /// Plans a step; where nothing can be done yet, when to try again.
 pub(super) fn plan(policy: &MindiePolicy, state: &mut State, at: Nanos) -> Option<Nanos> {
-    let ripe_at = ripe_at(policy, state);
-    if ripe_at.is_some_and(|ripe_at| ripe_at <= at) && worth_it(policy, state) {
-        prefill(policy, state, at);
+    let due = prefill_due_at(policy, state);
+    if due.is_some_and(|due| due <= at) && prefill_pays(policy, state) {
+        let mut budget = policy.max_prefill_tokens;
+        state.start_waiting(Prompts::Whole, &mut budget, at, |state| {
+            state.plan.len() < policy.max_prefill_batch_size.max(1) as usize
+                && state.running.len() < policy.max_batch_size.max(1) as usize
+        });
     }
     if state.plan.is_empty() {
-        decode(state, at);
+        state.plan_running(Order::Arrival, &mut { u32::MAX }, at, State::wanted);
     }
-    ripe_at.filter(|_| state.plan.is_empty())
+    due.filter(|_| state.plan.is_empty())
 }
 
 /// When the prefill that could be made of what waits need not wait for more; `None` where there
 /// is none to make.
-fn ripe_at(policy: &MindiePolicy, state: &State) -> Option<Nanos> {
+fn prefill_due_at(policy: &MindiePolicy, state: &State) -> Option<Nanos> {
     let most = policy.max_prefill_batch_size.max(1) as usize;
     let room = most.min(policy.max_batch_size.max(1) as usize);
     if state.running.len() >= room {
@@ -75,7 +82,7 @@ fn ripe_at(policy: &MindiePolicy, state: &State) -> Option<Nanos> {
 
 /// Whether those that wait have by now lost more to decodes than those that run would lose to a
 /// prefill. The greater prefillTimeMsPerReq / decodeTimeMsPerReq, the more decodes go first.
-fn worth_it(policy: &MindiePolicy, state: &State) -> bool {
+fn prefill_pays(policy: &MindiePolicy, state: &State) -> bool {
     if !policy.select_batch {
         return true;
     }
@@ -85,43 +92,4 @@ fn worth_it(policy: &MindiePolicy, state: &State) -> bool {
         .min(policy.max_prefill_batch_size.max(1) as usize);
     let waited = candidates as f64 * policy.decode_time_ms * f64::from(state.decode_streak + 1);
     waited >= state.running.len() as f64 * policy.prefill_time_ms
-}
-
-fn prefill(policy: &MindiePolicy, state: &mut State, at: Nanos) {
-    let mut budget = policy.max_prefill_tokens;
-    while state.plan.len() < policy.max_prefill_batch_size.max(1) as usize
-        && state.running.len() < policy.max_batch_size.max(1) as usize
-    {
-        let Some(&slot) = state.waiting.front() else {
-            return;
-        };
-        let cached = state.cached(slot);
-        let tokens = state.sequence(slot).total() - cached;
-        if tokens > budget && !state.plan.is_empty() {
-            return;
-        }
-        if !state.start_first(cached, tokens, at) {
-            return;
-        }
-        budget = budget.saturating_sub(tokens);
-    }
-}
-
-fn decode(state: &mut State, at: Nanos) {
-    let mut index = 0;
-    while index < state.running.len() {
-        let slot = state.running[index];
-        let tokens = state.wanted(slot);
-        while !state.grow(slot, tokens) {
-            let Some(victim) = state.victim(Order::Arrival) else {
-                return;
-            };
-            state.preempt(victim, Order::Arrival, at);
-            if victim == index {
-                return;
-            }
-        }
-        state.plan(slot, tokens);
-        index += 1;
-    }
 }

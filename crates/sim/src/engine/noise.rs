@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Nanos;
-use crate::draw::{Draw, Purpose};
+use crate::random::{Purpose, RandomStream};
 
 /// Deviations of the step time from what the profile says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -42,13 +42,13 @@ pub(super) struct NoiseSource {
     noise: Noise,
     restart: f64,
     phase: f64,
-    draw: Draw,
+    draw: RandomStream,
     silent: bool,
 }
 
 impl NoiseSource {
     pub(super) fn new(noise: Noise, seed: u64) -> NoiseSource {
-        let mut draw = Draw::new(seed, 0, Purpose::Pace);
+        let mut draw = RandomStream::new(seed, 0, Purpose::Pace);
         let restart = factor(&mut draw, noise.restart);
         let phase = unit(&mut draw);
         NoiseSource {
@@ -79,13 +79,13 @@ impl NoiseSource {
 }
 
 /// Uniform in 0..1.
-pub(super) fn unit(draw: &mut Draw) -> f64 {
+pub(super) fn unit(draw: &mut RandomStream) -> f64 {
     (draw.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// A factor around 1 with this standard deviation: a sum of uniforms is normal enough, and
 /// bounded.
-fn factor(draw: &mut Draw, deviation: f64) -> f64 {
+fn factor(draw: &mut RandomStream, deviation: f64) -> f64 {
     let sum: f64 = (0..12).map(|_| unit(draw)).sum();
     1.0 + deviation * (sum - 6.0)
 }

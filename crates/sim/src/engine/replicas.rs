@@ -1,8 +1,8 @@
 //! The engine: one scheduler, or as many as it has data-parallel replicas, behind an API server.
 
 use super::{
-    EngineConfig, Event, Nanos, OutOfMemory, Refusal, Request, Stats, StepRecord, api::ApiServer,
-    machine::Core,
+    EngineConfig, Event, Nanos, OutOfMemory, Rejection, Request, Stats, StepRecord, api::ApiServer,
+    engine_core::EngineCore,
 };
 
 /// What a call of [`Engine::step`] brought.
@@ -21,7 +21,7 @@ pub struct StepOutcome<'a> {
 /// replicas; here they are one that is as many times as fast.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    cores: Vec<Core>,
+    cores: Vec<EngineCore>,
     api: ApiServer,
     turn: usize,
 }
@@ -30,7 +30,7 @@ impl Engine {
     /// An engine at rest. The seed decides on noise and on which drafts are accepted.
     pub fn new(config: EngineConfig, seed: u64) -> Engine {
         let replicas = config.replicas.max(1);
-        let core = |rank: u32| Core::new(config.clone(), seed.wrapping_add(u64::from(rank)));
+        let core = |rank: u32| EngineCore::new(config.clone(), seed.wrapping_add(u64::from(rank)));
         Engine {
             cores: (0..replicas).map(core).collect(),
             api: ApiServer::new(config.api.divided(replicas)),
@@ -44,12 +44,12 @@ impl Engine {
 
     /// Takes in a request that reaches the server now. Steps that are due earlier should have
     /// been taken, since the API server works in the order of calls.
-    pub fn add(&mut self, now: Nanos, request: Request) -> Result<(), Refusal> {
+    pub fn add(&mut self, now: Nanos, request: Request) -> Result<(), Rejection> {
         if self.cores.iter().any(|core| core.knows(request.id)) {
-            return Err(Refusal::Duplicate { id: request.id });
+            return Err(Rejection::Duplicate { id: request.id });
         }
         if self.died().is_some() {
-            return Err(Refusal::Dead);
+            return Err(Rejection::Dead);
         }
         self.cores[self.turn].add(now, request, &mut self.api)?;
         self.turn = (self.turn + 1) % self.cores.len();
@@ -73,7 +73,7 @@ impl Engine {
 
     /// When something happens next; `None` while there is nothing to do.
     pub fn wake(&self) -> Option<Nanos> {
-        let next = self.cores.iter().filter_map(Core::wake).min();
+        let next = self.cores.iter().filter_map(EngineCore::wake).min();
         // One that dies takes the others with it.
         next.filter(|_| self.died().is_none())
     }
@@ -100,11 +100,6 @@ impl Engine {
             all.add(&core.stats());
         }
         all
-    }
-
-    /// All the time that the API server's core was busy.
-    pub fn api_busy(&self) -> Nanos {
-        self.api.busy()
     }
 
     fn died(&self) -> Option<OutOfMemory> {

@@ -5,14 +5,11 @@ use thiserror::Error;
 
 use super::{Nanos, blocks::block_hashes};
 
-/// A request, as far as the engine cares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// Chosen by the caller; unique among the requests under way.
     pub id: u64,
-    /// Tokens of the prompt; at least 1.
     pub prompt_tokens: u32,
-    /// Tokens to generate; at least 1.
     pub output_tokens: u32,
     /// Hash of each full block from the beginning of the prompt, each covering all before it
     /// (see [`block_hashes`]); may go on into the answer where that is known. Without hashes
@@ -48,39 +45,21 @@ impl Request {
     }
 }
 
-/// Why a request is not taken in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
-    /// The prompt leaves no room for an answer.
+pub enum Rejection {
     #[error("the prompt has {prompt} tokens and the engine takes {most} with their answer")]
-    TooLong {
-        prompt: u32,
-        /// The greatest length of prompt and answer.
-        most: u32,
-    },
+    TooLong { prompt: u32, most: u32 },
     /// No step can hold the prompt whole, and it may not be cut.
     #[error("the prompt has {prompt} tokens and a prefill takes {most}")]
-    TooLongForStep {
-        prompt: u32,
-        /// The most that one step takes.
-        most: u32,
-    },
-    /// The KV cache could never hold it.
+    TooLongForStep { prompt: u32, most: u32 },
     #[error("the request needs {needed} blocks of the KV cache, which has {blocks}")]
-    TooLargeForCache {
-        /// Blocks for prompt and answer.
-        needed: u32,
-        blocks: u32,
-    },
-    /// No prompt or no answer was asked for.
+    TooLargeForCache { needed: u32, blocks: u32 },
     #[error(
         "the request has {prompt} prompt tokens and asks for {output}; both must be at least 1"
     )]
     Empty { prompt: u32, output: u32 },
-    /// The engine has run out of memory.
     #[error("the engine is dead")]
     Dead,
-    /// A request of this id is under way.
     #[error("a request with the id {id} is under way")]
     Duplicate { id: u64 },
 }
@@ -93,7 +72,6 @@ pub enum Finish {
     Length,
 }
 
-/// Something that happened to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     pub request: u64,
@@ -119,9 +97,5 @@ pub enum EventKind {
     /// Its blocks were taken; it will be computed again.
     Preempted,
     /// Its last chunk has left.
-    Finished {
-        finish: Finish,
-        /// How often it was preempted.
-        preemptions: u32,
-    },
+    Finished { finish: Finish, preemptions: u32 },
 }

@@ -3,10 +3,19 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::{Event, EventKind, Nanos, Order, Request, blocks::BlockPool};
+use super::{Event, EventKind, Nanos, Request, blocks::BlockPool};
 
 /// Index of a sequence in [`State::sequences`].
 pub(super) type Slot = u32;
+
+/// Who is scheduled first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    #[default]
+    Arrival,
+    /// The lowest priority number, then who arrived first.
+    Priority,
+}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Place {
@@ -58,6 +67,16 @@ impl Sequence {
             Order::Priority => (self.priority, self.number),
         }
     }
+}
+
+/// How prompts are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Prompts {
+    Whole,
+    Chunked {
+        /// The most tokens of one prompt in a step.
+        most: u32,
+    },
 }
 
 /// A sequence's part of a step.
@@ -272,7 +291,7 @@ impl State {
 
     /// Tokens of a waiting sequence that the prefix cache holds. The last token is always
     /// computed, since its output is what is wanted.
-    pub(super) fn cached(&self, slot: Slot) -> u32 {
+    fn cached(&self, slot: Slot) -> u32 {
         if !self.pool.caches_prefixes() {
             return 0;
         }
@@ -288,7 +307,7 @@ impl State {
 
     /// Moves the first that waits into the batch with `tokens` beyond the cached ones; false
     /// where the blocks are not free.
-    pub(super) fn start_first(&mut self, cached: u32, tokens: u32, at: Nanos) -> bool {
+    fn start_first(&mut self, cached: u32, tokens: u32, at: Nanos) -> bool {
         let Some(&slot) = self.waiting.front() else {
             return false;
         };
@@ -330,8 +349,68 @@ impl State {
         true
     }
 
+    /// Starts sequences that wait, in their order and while there is room. A whole prompt that is
+    /// larger than the budget by itself goes alone.
+    pub(super) fn start_waiting(
+        &mut self,
+        prompts: Prompts,
+        budget: &mut u32,
+        at: Nanos,
+        has_room: impl Fn(&State) -> bool,
+    ) {
+        while (*budget > 0 || prompts == Prompts::Whole) && has_room(self) {
+            let Some(&slot) = self.waiting.front() else {
+                return;
+            };
+            let cached = self.cached(slot);
+            let missing = self.sequence(slot).total() - cached;
+            let tokens = match prompts {
+                Prompts::Whole if missing > *budget && !self.plan.is_empty() => return,
+                Prompts::Whole => missing,
+                Prompts::Chunked { most } => missing.min(most).min(*budget),
+            };
+            if !self.start_first(cached, tokens, at) {
+                return;
+            }
+            *budget = budget.saturating_sub(tokens);
+        }
+    }
+
+    /// Plans the running sequences in turn, as many tokens of each as `wanted` says (0: none) and
+    /// the budget holds. Where blocks are short, others are preempted.
+    pub(super) fn plan_running(
+        &mut self,
+        order: Order,
+        budget: &mut u32,
+        at: Nanos,
+        wanted: impl Fn(&State, Slot) -> u32,
+    ) {
+        let mut index = 0;
+        'sequences: while index < self.running.len() && *budget > 0 {
+            let slot = self.running[index];
+            let tokens = wanted(self, slot).min(*budget);
+            if tokens == 0 {
+                index += 1;
+                continue;
+            }
+            while !self.grow(slot, tokens) {
+                let Some(victim) = self.victim(order) else {
+                    return;
+                };
+                *budget += self.preempt(victim, order, at);
+                if victim == index {
+                    continue 'sequences;
+                }
+                index -= usize::from(victim < index);
+            }
+            self.plan(slot, tokens);
+            *budget -= tokens;
+            index += 1;
+        }
+    }
+
     /// The place in the batch of the one to preempt: who came last or matters least.
-    pub(super) fn victim(&self, order: Order) -> Option<usize> {
+    fn victim(&self, order: Order) -> Option<usize> {
         match order {
             Order::Arrival => self.running.len().checked_sub(1),
             Order::Priority => {
@@ -344,7 +423,7 @@ impl State {
 
     /// Takes the blocks of the sequence at `place` in the batch and puts it first in the queue;
     /// the tokens that were planned for it.
-    pub(super) fn preempt(&mut self, place: usize, order: Order, at: Nanos) -> u32 {
+    fn preempt(&mut self, place: usize, order: Order, at: Nanos) -> u32 {
         let slot = self.running.remove(place);
         let sequence = &mut self.sequences[slot as usize];
         self.pool.release(&mut sequence.table);

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::Nanos;
 
-/// A line of the step log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepRecord {
     /// When it began, ns since the engine's start.

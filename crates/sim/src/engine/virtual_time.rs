@@ -2,7 +2,9 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use super::{Engine, EngineConfig, Event, EventKind, Finish, Nanos, Refusal, Request, StepRecord};
+use super::{
+    Engine, EngineConfig, Event, EventKind, Finish, Nanos, Rejection, Request, StepRecord,
+};
 
 /// What to keep beside the facts about each request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,17 +15,13 @@ pub struct Keep {
     pub steps: bool,
 }
 
-/// What became of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Served {
     pub id: u64,
-    /// When it reached the server.
     pub arrived: Nanos,
     /// When the scheduler first took it up.
     pub started: Option<Nanos>,
-    /// When its first chunk left.
     pub first_token: Option<Nanos>,
-    /// When its last chunk left.
     pub finished: Option<Nanos>,
     pub tokens: u32,
     pub chunks: u32,
@@ -31,18 +29,15 @@ pub struct Served {
     pub longest_gap: Nanos,
     /// Prompt tokens found in the prefix cache.
     pub cached_tokens: u32,
-    /// How often it was preempted.
     pub preemptions: u32,
     pub finish: Option<Finish>,
-    /// Why it was not taken.
-    pub refused: Option<Refusal>,
+    pub refused: Option<Rejection>,
     /// When each chunk left, where that is kept.
     pub chunk_times: Vec<Nanos>,
     last_chunk: Nanos,
 }
 
 impl Served {
-    /// Time to the first token, ms.
     pub fn ttft_ms(&self) -> Option<f64> {
         Some((self.first_token? - self.arrived) as f64 * 1e-6)
     }
@@ -53,7 +48,6 @@ impl Served {
         Some((self.finished? - self.first_token?) as f64 * 1e-6 / f64::from(after_first))
     }
 
-    /// Time from arrival to the last token, ms.
     pub fn latency_ms(&self) -> Option<f64> {
         Some((self.finished? - self.arrived) as f64 * 1e-6)
     }
@@ -64,7 +58,6 @@ impl Served {
     }
 }
 
-/// All requests of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     /// In the order in which they were given.

@@ -1,6 +1,6 @@
 use super::*;
-use crate::draw::{Draw, Purpose};
-use crate::render::Words;
+use crate::random::{Purpose, RandomStream};
+use crate::render::AnswerTokens;
 use serde_json::{Value as Json, json};
 
 const CHAT_ML: &str = "{% for m in messages %}<s>{{ m['role'] }} {{ m['content'] }}</s>{% endfor %}{% if add_generation_prompt %}<s>assistant{% endif %}";
@@ -44,7 +44,7 @@ fn answers_are_made_of_tokens_that_are_counted_again_alike() {
     tokenizers
         .extend(["words", "bytes", "cl100k", "o200k"].map(|name| Tokenizer::named(name).unwrap()));
     for tokenizer in tokenizers {
-        let mut words = Words::new(Draw::new(1, 2, Purpose::Words), &tokenizer);
+        let mut words = AnswerTokens::new(RandomStream::new(1, 2, Purpose::Words), &tokenizer);
         let ids: Vec<u32> = words.clone().ids(500).collect();
         let mut text = Vec::new();
         for _ in 0..500 {

@@ -7,7 +7,7 @@ use inferometer_catalog::{
     timing::Timing,
 };
 use inferometer_sim::engine::{
-    Engine, EngineConfig, EventKind, Finish, MindiePolicy, Order, Policy, Refusal, Request,
+    Engine, EngineConfig, EventKind, Finish, MindiePolicy, Order, Policy, Rejection, Request,
     VllmPolicy,
     virtual_time::{Keep, Run, closed_loop, open_loop},
 };
@@ -53,33 +53,33 @@ fn what_can_never_be_served_is_refused_at_once() {
         |id, prompt, output| engine.add(0, Request::new(id, prompt, output)).unwrap_err();
     assert_eq!(
         refusal(1, 0, 1),
-        Refusal::Empty {
+        Rejection::Empty {
             prompt: 0,
             output: 1
         }
     );
     assert_eq!(
         refusal(1, 1, 0),
-        Refusal::Empty {
+        Rejection::Empty {
             prompt: 1,
             output: 0
         }
     );
     assert_eq!(
         refusal(1, 1024, 1),
-        Refusal::TooLong {
+        Rejection::TooLong {
             prompt: 1024,
             most: 1024
         }
     );
     assert_eq!(
         refusal(1, u32::MAX, u32::MAX),
-        Refusal::TooLong {
+        Rejection::TooLong {
             prompt: u32::MAX,
             most: 1024
         }
     );
-    let large = Refusal::TooLargeForCache {
+    let large = Rejection::TooLargeForCache {
         needed: 21,
         blocks: 20,
     };
@@ -87,7 +87,7 @@ fn what_can_never_be_served_is_refused_at_once() {
     engine.add(0, Request::new(1, 300, 20)).unwrap();
     assert_eq!(
         engine.add(0, Request::new(1, 1, 1)),
-        Err(Refusal::Duplicate { id: 1 })
+        Err(Rejection::Duplicate { id: 1 })
     );
 }
 
@@ -102,7 +102,7 @@ fn a_prompt_that_may_not_be_cut_must_fit_a_step() {
     let refused = Engine::new(config, 1).add(0, Request::new(1, 257, 1));
     assert_eq!(
         refused,
-        Err(Refusal::TooLongForStep {
+        Err(Rejection::TooLongForStep {
             prompt: 257,
             most: 256
         })

@@ -5,7 +5,7 @@ use inferometer_catalog::{device::Device, engine::LaunchCommand};
 use inferometer_sim::{
     Config, EngineSetup,
     engine::{
-        Engine, Refusal, Request,
+        Engine, Rejection, Request,
         virtual_time::{Keep, closed_loop},
     },
     launch::{Host, Launch, LaunchError},
@@ -30,7 +30,7 @@ fn survives(line: &str) -> bool {
     let requests = (0..20).map(|id| Request::new(id, 6000, 20));
     let run = closed_loop(&mut engine, requests, 8, Keep::default());
     let done = (run.served.iter()).filter(|served| served.finished.is_some());
-    let dead = (run.served.iter()).any(|served| served.refused == Some(Refusal::Dead));
+    let dead = (run.served.iter()).any(|served| served.refused == Some(Rejection::Dead));
     let all = done.count() == 20;
     assert!(all || dead || engine.wake().is_none());
     all

@@ -6,9 +6,9 @@ use inferometer_core::length::Distribution;
 use inferometer_core::slo::Slo;
 use inferometer_page::doc::{Block, Cell, Column, Section, Table, Tone};
 use inferometer_plan::calibrate::Calibration;
-use inferometer_plan::observation::{Load, Start};
-use inferometer_plan::predict::Metric;
-use inferometer_plan::what_if::{Answers, Outcome, Prediction, Setting, Verdict};
+use inferometer_plan::means::MeanMetric;
+use inferometer_plan::what_if::{Answers, Outcome, PredictedVerdict, Prediction, Setting};
+use inferometer_plan::work::{Load, Start};
 use inferometer_report::message::plan::PlanText as Text;
 use inferometer_text::Lang;
 use std::collections::BTreeSet;
@@ -156,7 +156,7 @@ pub(super) fn brief(value: f64) -> String {
 
 fn row(prediction: &Prediction, optional: &[(Text, bool); 4], lang: Lang, cells: &mut Vec<Cell>) {
     let plain = |value: Option<f64>| value.map_or(Cell::Absent, |value| Cell::text(brief(value)));
-    let bound = prediction.bound(Metric::Throughput);
+    let bound = prediction.bound(MeanMetric::Throughput);
     cells.push(Cell::text(brief_load(prediction.work.load)));
     cells.push(plain(Some(prediction.requests_per_s)));
     cells.push(plain(Some(prediction.output_tokens_per_s)));
@@ -167,9 +167,9 @@ fn row(prediction: &Prediction, optional: &[(Text, bool); 4], lang: Lang, cells:
     let values = [
         prediction.verdict.map(|verdict| {
             let (word, tone) = match verdict {
-                Verdict::Met => (Text::Met, Tone::Good),
-                Verdict::Uncertain => (Text::Uncertain, Tone::Caution),
-                Verdict::Missed => (Text::Missed, Tone::Bad),
+                PredictedVerdict::Met => (Text::Met, Tone::Good),
+                PredictedVerdict::Uncertain => (Text::Uncertain, Tone::Caution),
+                PredictedVerdict::Missed => (Text::Missed, Tone::Bad),
             };
             Cell::Toned(word.text(lang).to_owned(), tone)
         }),
@@ -196,13 +196,13 @@ fn row(prediction: &Prediction, optional: &[(Text, bool); 4], lang: Lang, cells:
 
 fn footnotes(answers: &Answers, predicted: &[&Prediction], lang: Lang) -> Vec<String> {
     let mut notes: Vec<String> = work_note(predicted, lang).into_iter().collect();
-    let uncertain = |it: &&Prediction| it.verdict == Some(Verdict::Uncertain);
+    let uncertain = |it: &&Prediction| it.verdict == Some(PredictedVerdict::Uncertain);
     if predicted.iter().any(uncertain) {
         notes.push(Text::UncertainNote.text(lang).to_owned());
     }
     notes.extend(too_long_note(predicted, lang));
     if let Some(first) = predicted.first() {
-        let known = Metric::ALL.into_iter().filter_map(|metric| {
+        let known = MeanMetric::all().filter_map(|metric| {
             let bound = percent(first.bound_inside(metric)?);
             Some(format!("{} {bound}", metric_text(metric).text(lang)))
         });
@@ -312,7 +312,7 @@ fn recommendation(answers: &Answers, lang: Lang) -> Section {
                 "{setting} · {rate} {}",
                 Text::Throughput.text(lang)
             ));
-            if prediction.verdict == Some(Verdict::Uncertain) {
+            if prediction.verdict == Some(PredictedVerdict::Uncertain) {
                 said.push(Text::RecommendedUncertain.text(lang).to_owned());
             }
         }

@@ -7,11 +7,12 @@ use crate::Exit;
 use crate::output::language;
 use anyhow::{Context, bail};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table};
-use inferometer_plan::calibrate::{Calibration, Doubtful, FittedPoint, calibrate, word};
+use inferometer_plan::calibrate::{Calibration, Doubtful, FittedPoint, calibrate};
 use inferometer_plan::device::{Card, Timed};
 use inferometer_plan::model;
+use inferometer_plan::means::MeanMetric;
 use inferometer_plan::observation::{Assumed, LeftOut, assume_longest_request, read_sources};
-use inferometer_plan::predict::{Metric, Subject};
+use inferometer_plan::predict::Subject;
 use inferometer_report::message::plan::PlanText as Text;
 use inferometer_store::whole_file;
 use inferometer_text::Lang;
@@ -71,13 +72,13 @@ pub(super) fn write(file: &Path, calibration: &Calibration) -> anyhow::Result<()
     Ok(())
 }
 
-pub(super) fn metric_text(metric: Metric) -> Text {
+pub(super) fn metric_text(metric: MeanMetric) -> Text {
     match metric {
-        Metric::Requests => Text::Requests,
-        Metric::Throughput => Text::Throughput,
-        Metric::Ttft => Text::Ttft,
-        Metric::Tpot => Text::Tpot,
-        Metric::E2e => Text::E2e,
+        MeanMetric::Requests => Text::Requests,
+        MeanMetric::Throughput => Text::Throughput,
+        MeanMetric::Ttft => Text::Ttft,
+        MeanMetric::Tpot => Text::Tpot,
+        MeanMetric::E2e => Text::E2e,
     }
 }
 
@@ -118,7 +119,7 @@ fn sections(
     let rows = calibration.points.iter().map(|point| {
         let mut cells = vec![Cell::text(load_text(&point.load, lang))];
         for known in held_out {
-            let error = point.errors.get(word(known.metric));
+            let error = point.errors.get(known.metric.into_str());
             cells.push(error.map_or(Cell::Absent, |error| {
                 Cell::text(format!("{:+.1} %", error * 100.0))
             }));

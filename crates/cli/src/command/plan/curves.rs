@@ -3,12 +3,10 @@
 
 use super::answers::{flags, of};
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
-use inferometer_page::figure::{
-    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape, in_readable_time,
-};
-use inferometer_plan::observation::Load;
-use inferometer_plan::predict::Metric;
+use inferometer_page::figure::{Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape, in_readable_time};
+use inferometer_plan::means::MeanMetric;
 use inferometer_plan::what_if::{Answers, Prediction, Setting, TAIL};
+use inferometer_plan::work::Load;
 use inferometer_report::message::figures::FigureText as Text;
 use inferometer_report::message::plan::PlanText;
 use inferometer_text::Lang;
@@ -26,7 +24,7 @@ struct Group<'a> {
 struct Drawn {
     name: Text,
     unit: &'static str,
-    metric: Metric,
+    metric: MeanMetric,
     objective: Option<SloMetric>,
     mean: fn(&Prediction) -> Option<f64>,
     p99: fn(&Prediction) -> Option<f64>,
@@ -35,7 +33,7 @@ struct Drawn {
 const TOKENS: Drawn = Drawn {
     name: Text::OutputThroughput,
     unit: "tok/s",
-    metric: Metric::Throughput,
+    metric: MeanMetric::Throughput,
     objective: None,
     mean: |it| Some(it.output_tokens_per_s),
     p99: |_| None,
@@ -43,7 +41,7 @@ const TOKENS: Drawn = Drawn {
 const TTFT: Drawn = Drawn {
     name: Text::Ttft,
     unit: "ms",
-    metric: Metric::Ttft,
+    metric: MeanMetric::Ttft,
     objective: Some(SloMetric::Ttft),
     mean: |it| Some(it.ttft_ms?.mean),
     p99: |it| Some(it.ttft_ms?.p99),
@@ -51,7 +49,7 @@ const TTFT: Drawn = Drawn {
 const TPOT: Drawn = Drawn {
     name: Text::Tpot,
     unit: "ms",
-    metric: Metric::Tpot,
+    metric: MeanMetric::Tpot,
     objective: Some(SloMetric::Tpot),
     mean: |it| Some(it.tpot_ms?.mean),
     p99: |it| Some(it.tpot_ms?.p99),
@@ -59,7 +57,7 @@ const TPOT: Drawn = Drawn {
 const E2E: Drawn = Drawn {
     name: Text::E2e,
     unit: "ms",
-    metric: Metric::E2e,
+    metric: MeanMetric::E2e,
     objective: Some(SloMetric::E2e),
     mean: |it| Some(it.e2e_ms?.mean),
     p99: |it| Some(it.e2e_ms?.p99),
@@ -238,7 +236,7 @@ fn over_throughput(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figu
 /// What the bands are where both axes are predicted.
 fn bands(groups: &[Group<'_>], lang: Lang) -> String {
     let mut members = groups.iter().flat_map(|group| &group.members);
-    let bound = members.find_map(|it| it.bound_inside(Metric::Requests));
+    let bound = members.find_map(|it| it.bound_inside(MeanMetric::Requests));
     let bound = bound.map_or("n/a".to_owned(), |bound| format!("±{:.0} %", bound * 100.0));
     PlanText::LatencyBands.with(lang, &[("bound", bound)])
 }

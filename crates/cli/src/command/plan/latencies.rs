@@ -4,7 +4,7 @@ use super::answers::{brief, brief_load, flags, of, percent};
 use inferometer_core::slo::{Slo, SloMetric};
 use inferometer_core::summary::Distribution;
 use inferometer_page::doc::{Block, Cell, Column, Section, Table};
-use inferometer_plan::predict::Metric;
+use inferometer_plan::means::MeanMetric;
 use inferometer_plan::what_if::{Answers, Prediction, TAIL};
 use inferometer_report::message::plan::PlanText as Text;
 use inferometer_text::Lang;
@@ -12,10 +12,10 @@ use std::collections::BTreeSet;
 
 /// The latencies that the objectives judge, or all where there are none.
 pub(super) fn latencies(answers: &Answers, judged: &[Slo], lang: Lang) -> Option<Section> {
-    let shown = [Metric::Ttft, Metric::Tpot, Metric::E2e]
+    let shown = [MeanMetric::Ttft, MeanMetric::Tpot, MeanMetric::E2e]
         .into_iter()
         .filter(|&metric| judged.is_empty() || judged.iter().any(|slo| of_slo(slo) == metric));
-    let shown: Vec<Metric> = shown.collect();
+    let shown: Vec<MeanMetric> = shown.collect();
     let settings = || answers.settings.iter();
     let devices: BTreeSet<&str> = settings().map(|(s, _)| s.device.as_str()).collect();
     let several = devices.len() > 1;
@@ -56,20 +56,20 @@ pub(super) fn latencies(answers: &Answers, judged: &[Slo], lang: Lang) -> Option
     (!table.rows.is_empty()).then(|| Section::headed(heading, vec![Block::Table(table)]))
 }
 
-fn of_slo(slo: &Slo) -> Metric {
+fn of_slo(slo: &Slo) -> MeanMetric {
     match slo.metric {
-        SloMetric::Ttft | SloMetric::FirstAnswer => Metric::Ttft,
-        SloMetric::Tpot | SloMetric::Itl | SloMetric::MaxGap => Metric::Tpot,
-        SloMetric::E2e => Metric::E2e,
+        SloMetric::Ttft | SloMetric::FirstAnswer => MeanMetric::Ttft,
+        SloMetric::Tpot | SloMetric::Itl | SloMetric::MaxGap => MeanMetric::Tpot,
+        SloMetric::E2e => MeanMetric::E2e,
     }
 }
 
-fn row(prediction: &Prediction, metric: Metric) -> Option<Vec<Cell>> {
+fn row(prediction: &Prediction, metric: MeanMetric) -> Option<Vec<Cell>> {
     let (name, sample): (&str, Option<Distribution>) = match metric {
-        Metric::Ttft => ("TTFT", prediction.ttft_ms),
-        Metric::Tpot => ("TPOT", prediction.tpot_ms),
-        Metric::E2e => ("E2E", prediction.e2e_ms),
-        Metric::Requests | Metric::Throughput => return None,
+        MeanMetric::Ttft => ("TTFT", prediction.ttft_ms),
+        MeanMetric::Tpot => ("TPOT", prediction.tpot_ms),
+        MeanMetric::E2e => ("E2E", prediction.e2e_ms),
+        MeanMetric::Requests | MeanMetric::Throughput => return None,
     };
     let sample = sample?;
     let bound = |wider: f64| {

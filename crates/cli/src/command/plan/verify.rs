@@ -16,10 +16,11 @@ use inferometer_core::scenario::{Rate, Stagger};
 use inferometer_core::units::Span;
 use inferometer_load::instrument::Control;
 use inferometer_page::doc::{Block, Cell, Column, Section, Table, Tone, Verdict};
-use inferometer_plan::calibrate::{Calibration, Verified, word};
-use inferometer_plan::observation::{Assumed, Load, Start, read_sources};
-use inferometer_plan::predict::{Figures, Metric, Work};
+use inferometer_plan::calibrate::{Calibration, Verified};
+use inferometer_plan::means::{MeanMetric, Means};
+use inferometer_plan::observation::{Assumed, read_sources};
 use inferometer_plan::what_if::{Answers, Outcome, Prediction, on_simulated};
+use inferometer_plan::work::{Load, Start, Work};
 use inferometer_report::message::plan::PlanText as Text;
 use inferometer_text::Lang;
 use serde_json::{Value, json};
@@ -66,7 +67,7 @@ impl Bench {
 pub struct Verification {
     record: Verified,
     predicted: Prediction,
-    measured: Figures,
+    measured: Means,
     /// The run that was measured; none where it was computed.
     run: Option<PathBuf>,
 }
@@ -141,7 +142,7 @@ fn measured_run(url: &str, work: &Work, lang: Lang) -> anyhow::Result<PathBuf> {
 }
 
 /// The figures of a valid run.
-fn figures(folder: &Path) -> anyhow::Result<Figures> {
+fn figures(folder: &Path) -> anyhow::Result<Means> {
     let points = read_sources(&[folder], &Assumed::default())?;
     let point = points.first().context("the run has no figures")?;
     if !point.invalid.is_empty() {
@@ -167,8 +168,8 @@ pub fn last_verified(record: &Verified) -> Value {
 
 /// An earlier verification, for people.
 pub fn told_before(record: &Verified, lang: Lang) -> Section {
-    let errors = Metric::ALL.into_iter().filter_map(|metric| {
-        let error = record.errors.get(word(metric))?;
+    let errors = MeanMetric::all().filter_map(|metric| {
+        let error = record.errors.get(metric.into_str())?;
         let metric = metric_text(metric).text(lang);
         Some(format!("{metric} {:+.0} %", error * 100.0))
     });
@@ -214,7 +215,7 @@ impl Verification {
 
     pub fn section(&self, file: &Path, lang: Lang) -> Section {
         let predicted = self.predicted.figures();
-        let rows = Metric::ALL.into_iter().filter_map(|metric| {
+        let rows = MeanMetric::all().filter_map(|metric| {
             let (predicted, measured) = (predicted.get(metric)?, self.measured.get(metric)?);
             let error = predicted / measured - 1.0;
             let interval = self.predicted.interval(metric, predicted, 1.0);

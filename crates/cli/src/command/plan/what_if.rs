@@ -15,8 +15,8 @@ use inferometer_catalog::engine::{EngineKind, Lookup, lookup, name_for, nearest_
 use inferometer_core::length::{Distribution, LengthSpec};
 use inferometer_page::doc::Section;
 use inferometer_plan::calibrate::Calibration;
-use inferometer_plan::observation::Load;
 use inferometer_plan::what_if::{Objectives, Question, ask, to_json};
+use inferometer_plan::work::Load;
 use inferometer_report::message::plan::PlanText as Text;
 use inferometer_text::Lang;
 use serde_json::Value;

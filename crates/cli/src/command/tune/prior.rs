@@ -10,10 +10,10 @@ use inferometer_core::length::{Distribution, LengthSpec};
 use inferometer_core::options::OutputSpec;
 use inferometer_plan::calibrate::Calibration;
 use inferometer_plan::flags::Flag;
-use inferometer_plan::observation::{Load, Start};
-use inferometer_plan::predict::{Metric, Work};
+use inferometer_plan::means::MeanMetric;
 use inferometer_plan::rank::{Goal, rank};
 use inferometer_plan::what_if::Objectives;
+use inferometer_plan::work::{Load, Start, Work};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -58,11 +58,11 @@ fn goal(study: &Study) -> anyhow::Result<Goal> {
         bail!("[goal] has no objective");
     };
     let known = [
-        ("throughput.output_tokens_per_s", Metric::Throughput),
-        ("throughput.requests_per_s", Metric::Requests),
-        ("latency.ttft_ms", Metric::Ttft),
-        ("latency.tpot_ms", Metric::Tpot),
-        ("latency.e2e_ms", Metric::E2e),
+        ("throughput.output_tokens_per_s", MeanMetric::Throughput),
+        ("throughput.requests_per_s", MeanMetric::Requests),
+        ("latency.ttft_ms", MeanMetric::Ttft),
+        ("latency.tpot_ms", MeanMetric::Tpot),
+        ("latency.e2e_ms", MeanMetric::E2e),
     ];
     let found = known.iter().find(|(path, _)| first.path.starts_with(path));
     let Some((_, metric)) = found else {
@@ -72,8 +72,8 @@ fn goal(study: &Study) -> anyhow::Result<Goal> {
         );
     };
     let wanted = match metric {
-        Metric::Throughput | Metric::Requests => Direction::Maximize,
-        Metric::Ttft | Metric::Tpot | Metric::E2e => Direction::Minimize,
+        MeanMetric::Throughput | MeanMetric::Requests => Direction::Maximize,
+        MeanMetric::Ttft | MeanMetric::Tpot | MeanMetric::E2e => Direction::Minimize,
     };
     if first.direction != wanted {
         bail!("--prior ranks by more throughput or less latency, and the study wants the opposite");

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 /// A header and its rows, with the line of each.
-pub(super) struct Table {
+pub(super) struct PointTable {
     pub titles: Vec<String>,
     pub rows: Vec<(usize, Vec<String>)>,
 }
 
-impl Table {
+impl PointTable {
     /// The same with bars, as people keep it in notes.
     pub(super) fn to_markdown(&self) -> String {
         let line = |cells: &[String]| format!("| {} |\n", cells.join(" | ").replace('\n', " "));
@@ -18,16 +18,16 @@ impl Table {
     }
 }
 
-/// All tables of a text.
-pub(super) fn tables(text: &str) -> Vec<Table> {
-    match text.trim_start().starts_with(['[', '{']) {
-        true => of_json(text).into_iter().collect(),
-        false => of_lines(text),
+pub(super) fn tables(text: &str) -> Vec<PointTable> {
+    if text.trim_start().starts_with(['[', '{']) {
+        of_json(text).into_iter().collect()
+    } else {
+        of_lines(text)
     }
 }
 
 /// Rows of objects that share their keys.
-fn of_json(text: &str) -> Option<Table> {
+fn of_json(text: &str) -> Option<PointTable> {
     let rows = match serde_json::from_str::<Value>(text).ok()? {
         Value::Array(rows) => rows,
         Value::Object(mut object) => match object.remove("points")? {
@@ -53,12 +53,12 @@ fn of_json(text: &str) -> Option<Table> {
         (index + 1, cells.collect())
     });
     let rows = rows.collect();
-    Some(Table { titles, rows })
+    Some(PointTable { titles, rows })
 }
 
 /// Tables of bars, or of commas, semicolons or tabs from a header to the end of its lines.
-fn of_lines(text: &str) -> Vec<Table> {
-    let mut tables: Vec<Table> = Vec::new();
+fn of_lines(text: &str) -> Vec<PointTable> {
+    let mut tables: Vec<PointTable> = Vec::new();
     let mut going: Option<Separator> = None;
     for (index, line) in text.lines().enumerate() {
         let line = line.trim_matches([' ', '\u{feff}']);
@@ -73,7 +73,7 @@ fn of_lines(text: &str) -> Vec<Table> {
         }
         match tables.last_mut().filter(|_| going.is_some()) {
             Some(table) => table.rows.push((index + 1, cells)),
-            None => tables.push(Table {
+            None => tables.push(PointTable {
                 titles: cells,
                 rows: Vec::new(),
             }),
@@ -83,7 +83,7 @@ fn of_lines(text: &str) -> Vec<Table> {
     tables
 }
 
-/// What stands between the cells of a table.
+/// Between the cells of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Separator {
     Bar,

@@ -14,13 +14,12 @@ pub(crate) enum Purpose {
     Split,
 }
 
-/// A stream of pseudo-random numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct Draw(u64);
+pub(crate) struct RandomStream(u64);
 
-impl Draw {
-    pub(crate) fn new(seed: u64, request: u64, purpose: Purpose) -> Draw {
-        let mut draw = Draw(seed);
+impl RandomStream {
+    pub(crate) fn new(seed: u64, request: u64, purpose: Purpose) -> RandomStream {
+        let mut draw = RandomStream(seed);
         draw.0 = draw.next_u64() ^ request;
         draw.0 = draw.next_u64() ^ purpose as u64;
         draw
@@ -48,7 +47,7 @@ mod tests {
 
     #[test]
     fn streams_repeat_and_differ_by_request_and_purpose() {
-        let first = |seed, request, purpose| Draw::new(seed, request, purpose).next_u64();
+        let first = |seed, request, purpose| RandomStream::new(seed, request, purpose).next_u64();
         assert_eq!(first(1, 2, Purpose::Pace), first(1, 2, Purpose::Pace));
         assert_ne!(first(1, 2, Purpose::Pace), first(1, 3, Purpose::Pace));
         assert_ne!(first(1, 2, Purpose::Pace), first(1, 2, Purpose::Words));
@@ -57,7 +56,7 @@ mod tests {
 
     #[test]
     fn below_covers_its_range_and_stays_in_it() {
-        let mut draw = Draw::new(7, 0, Purpose::Words);
+        let mut draw = RandomStream::new(7, 0, Purpose::Words);
         let mut seen = [0u32; 5];
         for _ in 0..1000 {
             seen[draw.below(5) as usize] += 1;

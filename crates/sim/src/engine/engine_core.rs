@@ -3,7 +3,7 @@
 use inferometer_catalog::timing::StepShape;
 
 use super::{
-    EngineConfig, Event, EventKind, Finish, Nanos, Order, Policy, Refusal, Request, Stats,
+    EngineConfig, Event, EventKind, Finish, Nanos, Order, Policy, Rejection, Request, Stats,
     StepRecord,
     api::ApiServer,
     blocks::BlockPool,
@@ -13,7 +13,7 @@ use super::{
     state::{Slot, State},
     vllm,
 };
-use crate::draw::{Draw, Purpose};
+use crate::random::{Purpose, RandomStream};
 
 /// A step needed more memory than the card has left. The engine does nothing any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,20 +24,19 @@ pub struct OutOfMemory {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct UnderWay {
+struct StepInProgress {
     began_at: Nanos,
     ends_at: Nanos,
     batch: u32,
 }
 
-/// A scheduler with its cache and its cards.
 #[derive(Clone, Debug)]
-pub(super) struct Core {
+pub(super) struct EngineCore {
     pub(super) config: EngineConfig,
     state: State,
     noise: NoiseSource,
-    acceptance: Draw,
-    under_way: Option<UnderWay>,
+    acceptance: RandomStream,
+    in_progress: Option<StepInProgress>,
     pub(super) died: Option<OutOfMemory>,
     /// When a prefill that waits for more company is due.
     retry_at: Option<Nanos>,
@@ -45,17 +44,17 @@ pub(super) struct Core {
     clock: Nanos,
 }
 
-impl Core {
-    pub(super) fn new(config: EngineConfig, seed: u64) -> Core {
+impl EngineCore {
+    pub(super) fn new(config: EngineConfig, seed: u64) -> EngineCore {
         let drafts = config
             .speculation
             .map_or(0, |speculation| speculation.tokens);
         let pool = BlockPool::new(config.blocks, config.prefix_caching);
-        Core {
+        EngineCore {
             state: State::new(pool, config.block_size, drafts),
             noise: NoiseSource::new(config.noise, seed),
-            acceptance: Draw::new(seed, 0, Purpose::Length),
-            under_way: None,
+            acceptance: RandomStream::new(seed, 0, Purpose::Length),
+            in_progress: None,
             died: None,
             retry_at: None,
             clock: 0,
@@ -68,9 +67,9 @@ impl Core {
         now: Nanos,
         request: Request,
         api: &mut ApiServer,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         let output = self.admissible(&request)?;
-        let seen_at = api.take_in(now, request.prompt_tokens);
+        let seen_at = api.accept(now, request.prompt_tokens);
         self.state.insert(request, output, seen_at);
         Ok(())
     }
@@ -91,8 +90,8 @@ impl Core {
         if self.died.is_some() {
             return None;
         }
-        if let Some(under_way) = self.under_way {
-            return Some(under_way.ends_at);
+        if let Some(in_progress) = self.in_progress {
+            return Some(in_progress.ends_at);
         }
         let arrival = self.state.arriving.front().map(|&(at, _)| at);
         let next = match (self.retry_at, arrival) {
@@ -108,14 +107,14 @@ impl Core {
         let at = self.wake().filter(|at| *at <= now)?;
         self.clock = at;
         let mut began = None;
-        if let Some(under_way) = self.under_way.take() {
-            self.end(under_way, api);
+        if let Some(in_progress) = self.in_progress.take() {
+            self.end(in_progress, api);
             if self.plans_ahead() {
-                self.state.admit(under_way.began_at, self.order());
+                self.state.admit(in_progress.began_at, self.order());
                 began = self.begin(at);
             }
         }
-        if self.under_way.is_none() && self.died.is_none() {
+        if self.in_progress.is_none() && self.died.is_none() {
             self.state.admit(at, self.order());
             began = self.begin(at);
         }
@@ -138,17 +137,17 @@ impl Core {
     }
 
     /// The tokens that a request gets, or why it gets none.
-    fn admissible(&self, request: &Request) -> Result<u32, Refusal> {
+    fn admissible(&self, request: &Request) -> Result<u32, Rejection> {
         if self.died.is_some() {
-            return Err(Refusal::Dead);
+            return Err(Rejection::Dead);
         }
         let (prompt, output) = (request.prompt_tokens, request.output_tokens);
         if prompt == 0 || output == 0 {
-            return Err(Refusal::Empty { prompt, output });
+            return Err(Rejection::Empty { prompt, output });
         }
         let most = self.config.max_model_len;
         if prompt >= most {
-            return Err(Refusal::TooLong { prompt, most });
+            return Err(Rejection::TooLong { prompt, most });
         }
         let (whole, longest_answer) = match &self.config.policy {
             Policy::Vllm(policy) if policy.chunked_prefill => (None, u32::MAX),
@@ -162,13 +161,13 @@ impl Core {
         if let Some(most) = whole
             && prompt > most
         {
-            return Err(Refusal::TooLongForStep { prompt, most });
+            return Err(Rejection::TooLongForStep { prompt, most });
         }
         let output = output.min(most - prompt).min(longest_answer.max(1));
         let needed = (prompt + output).div_ceil(self.state.block_size);
         let blocks = self.state.pool.len();
         if needed > blocks {
-            return Err(Refusal::TooLargeForCache { needed, blocks });
+            return Err(Rejection::TooLargeForCache { needed, blocks });
         }
         Ok(output)
     }
@@ -212,7 +211,7 @@ impl Core {
             return None;
         }
         let duration = nanos(self.seconds(&shape) * self.noise.step(at)).max(1);
-        self.under_way = Some(UnderWay {
+        self.in_progress = Some(StepInProgress {
             began_at: at,
             ends_at: at.saturating_add(duration),
             batch: shape.sequences,
@@ -288,7 +287,7 @@ impl Core {
         seconds + drafting * self.config.step_time.seconds(&draft)
     }
 
-    fn end(&mut self, step: UnderWay, api: &mut ApiServer) {
+    fn end(&mut self, step: StepInProgress, api: &mut ApiServer) {
         let plan = std::mem::take(&mut self.state.plan);
         let mut left_batch = false;
         for planned in &plan {
@@ -359,7 +358,13 @@ impl Core {
     }
 
     /// Hands a sequence its new tokens; true where they were its last.
-    fn produce(&mut self, slot: Slot, tokens: u32, step: UnderWay, api: &mut ApiServer) -> bool {
+    fn produce(
+        &mut self,
+        slot: Slot,
+        tokens: u32,
+        step: StepInProgress,
+        api: &mut ApiServer,
+    ) -> bool {
         let sequence = &mut self.state.sequences[slot as usize];
         let first = sequence.produced == 0;
         sequence.produced += tokens;

@@ -1,7 +1,7 @@
 //! Drives the engine in real time.
 //!
-//! [`Desk`] holds the engine. A connection hands its request in and gets a [`Generation`], from
-//! which it takes its tokens; one task ([`Desk::drive`]) takes the engine's steps when they are
+//! [`EngineDriver`] holds the engine. A connection hands its request in and gets a [`Generation`], from
+//! which it takes its tokens; one task ([`EngineDriver::drive`]) takes the engine's steps when they are
 //! due and hands out what they made when it is to leave. Nothing that a connection does or
 //! suffers holds the engine up.
 
@@ -19,12 +19,12 @@ use tokio::{
 };
 
 use crate::{
-    alarm::Alarm,
     clock::Stamp,
     config::EngineSetup,
-    engine::{Engine, EventKind, Finish, Nanos, OutOfMemory, Refusal, Request, StepRecord},
+    engine::{Engine, EventKind, Finish, Nanos, OutOfMemory, Rejection, Request, StepRecord},
     engine_metrics::{EngineMetrics, Quantity},
     profile,
+    timer::PreciseTimer,
 };
 
 /// Steps taken in one go before connections have their turn, should steps be shorter than the
@@ -37,7 +37,7 @@ const SHORTEST_WAIT: Duration = Duration::from_micros(200);
 
 /// Tokens that have left the engine for a connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Piece {
+pub(crate) struct Delivery {
     pub(crate) tokens: u32,
     /// Sequences in the batch that made them.
     pub(crate) batch: u32,
@@ -55,12 +55,12 @@ pub enum Death {
     /// A step took more memory than the card had left.
     OutOfMemory(OutOfMemory),
     /// The same, as the fault `oom-after` wants it, whatever the memory.
-    Told,
+    Injected,
 }
 
 /// Where requests are handed in.
-pub(crate) struct Desk {
-    inner: Mutex<Inner>,
+pub(crate) struct EngineDriver {
+    state: Mutex<DriverState>,
     /// Something is due earlier than the driver knows.
     changed: Notify,
     pub(crate) dying: Notify,
@@ -69,20 +69,20 @@ pub(crate) struct Desk {
     setup: EngineSetup,
 }
 
-struct Inner {
+struct DriverState {
     engine: Engine,
     died: Option<Death>,
-    open: HashMap<u64, Open>,
+    open: HashMap<u64, OpenRequest>,
     /// Chunks that have not left yet, in the order of their times: the engine's API server
     /// sends one after the other.
-    outbox: VecDeque<(u64, Leaving)>,
+    outbox: VecDeque<(u64, PendingChunk)>,
     metrics: EngineMetrics,
     steps: Option<Sender<StepRecord>>,
     profile: Option<Vec<StepRecord>>,
 }
 
 #[derive(Clone, Copy)]
-struct Leaving {
+struct PendingChunk {
     at: Nanos,
     made_at: Nanos,
     tokens: u32,
@@ -91,9 +91,8 @@ struct Leaving {
     finished: Option<(Finish, u32)>,
 }
 
-/// A request under way, and what its metrics need.
-struct Open {
-    pieces: mpsc::UnboundedSender<Piece>,
+struct OpenRequest {
+    deliveries: mpsc::UnboundedSender<Delivery>,
     arrived: Nanos,
     started: Nanos,
     first: Option<(Nanos, Nanos)>,
@@ -104,9 +103,13 @@ struct Open {
     tokens: u32,
 }
 
-impl Desk {
-    pub(crate) fn new(setup: EngineSetup, seed: u64, steps: Option<Sender<StepRecord>>) -> Desk {
-        let inner = Inner {
+impl EngineDriver {
+    pub(crate) fn new(
+        setup: EngineSetup,
+        seed: u64,
+        steps: Option<Sender<StepRecord>>,
+    ) -> EngineDriver {
+        let state = DriverState {
             engine: Engine::new(setup.config.clone(), seed),
             died: None,
             open: HashMap::new(),
@@ -115,8 +118,8 @@ impl Desk {
             steps,
             profile: None,
         };
-        Desk {
-            inner: Mutex::new(inner),
+        EngineDriver {
+            state: Mutex::new(state),
             changed: Notify::new(),
             dying: Notify::new(),
             epoch: Instant::now(),
@@ -129,13 +132,12 @@ impl Desk {
         &self.setup
     }
 
-    /// Hands in a request that arrives now.
-    pub(crate) fn submit(self: &Arc<Self>, request: Request) -> Result<Generation, Refusal> {
+    pub(crate) fn submit(self: &Arc<Self>, request: Request) -> Result<Generation, Rejection> {
         let id = request.id;
-        let (pieces, received) = mpsc::unbounded_channel();
+        let (deliveries, received) = mpsc::unbounded_channel();
         let now = self.now();
-        let open = Open {
-            pieces,
+        let open = OpenRequest {
+            deliveries,
             arrived: now,
             started: now,
             first: None,
@@ -145,25 +147,25 @@ impl Desk {
             cached_tokens: 0,
             tokens: 0,
         };
-        let mut inner = self.lock();
-        if inner.died.is_some() {
-            return Err(Refusal::Dead);
+        let mut state = self.lock();
+        if state.died.is_some() {
+            return Err(Rejection::Dead);
         }
-        inner.metrics.received();
-        inner.take_steps(now);
-        inner.engine.add(now, request)?;
-        inner.open.insert(id, open);
-        drop(inner);
+        state.metrics.received();
+        state.take_steps(now);
+        state.engine.add(now, request)?;
+        state.open.insert(id, open);
+        drop(state);
         self.changed.notify_one();
         Ok(Generation {
-            desk: Arc::clone(self),
+            driver: Arc::clone(self),
             id,
-            pieces: received,
+            deliveries: received,
         })
     }
 
     pub(crate) fn kill(&self) {
-        self.lock().die(Death::Told);
+        self.lock().die(Death::Injected);
         self.dying.notify_one();
     }
 
@@ -178,9 +180,9 @@ impl Desk {
     }
 
     pub(crate) fn metrics(&self, model: &str) -> String {
-        let inner = self.lock();
-        let stats = inner.engine.stats();
-        inner.metrics.render(model, &stats, &self.setup.config)
+        let state = self.lock();
+        let stats = state.engine.stats();
+        state.metrics.render(model, &stats, &self.setup.config)
     }
 
     /// Begins a profile, in place of one that runs.
@@ -208,13 +210,13 @@ impl Desk {
 
     /// Takes steps as they are due; never returns.
     pub(crate) async fn drive(&self) {
-        let alarm = Alarm::new();
+        let timer = PreciseTimer::new();
         loop {
             let now = self.now();
             let next = {
-                let mut inner = self.lock();
-                let next = inner.advance(now);
-                if inner.died.is_some() {
+                let mut state = self.lock();
+                let next = state.advance(now);
+                if state.died.is_some() {
                     self.dying.notify_one();
                 }
                 next
@@ -224,7 +226,7 @@ impl Desk {
                     Some(at) if at <= now => tokio::task::yield_now().await,
                     Some(at) => {
                         let wait = Duration::from_nanos(at.saturating_sub(self.now()));
-                        alarm.ring_after(wait.max(SHORTEST_WAIT)).await;
+                        timer.sleep(wait.max(SHORTEST_WAIT)).await;
                     }
                     None => pending().await,
                 }
@@ -240,25 +242,25 @@ impl Desk {
         u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, DriverState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inner {
+impl DriverState {
     /// Does what is due by now; when to come again.
     fn advance(&mut self, now: Nanos) -> Option<Nanos> {
         self.take_steps(now);
         if self.died.is_some() {
             return None;
         }
-        while let Some(&(id, leaving)) = self.outbox.front()
-            && leaving.at <= now
+        while let Some(&(id, chunk)) = self.outbox.front()
+            && chunk.at <= now
         {
             self.outbox.pop_front();
-            self.hand_out(id, leaving);
+            self.hand_out(id, chunk);
         }
-        let leaves = self.outbox.front().map(|(_, leaving)| leaving.at);
+        let leaves = self.outbox.front().map(|(_, chunk)| chunk.at);
         match (self.engine.wake(), leaves) {
             (Some(wake), Some(leaves)) => Some(wake.min(leaves)),
             (wake, leaves) => wake.or(leaves),
@@ -285,22 +287,22 @@ impl Inner {
                         batch,
                         made_at,
                     } => {
-                        let leaving = Leaving {
+                        let chunk = PendingChunk {
                             at: event.at,
                             made_at,
                             tokens: count,
                             batch,
                             finished: None,
                         };
-                        self.outbox.push_back((event.request, leaving));
+                        self.outbox.push_back((event.request, chunk));
                     }
                     EventKind::Finished {
                         finish,
                         preemptions,
                     } => {
                         // It follows the last tokens of its request.
-                        if let Some((_, leaving)) = self.outbox.back_mut() {
-                            leaving.finished = Some((finish, preemptions));
+                        if let Some((_, chunk)) = self.outbox.back_mut() {
+                            chunk.finished = Some((finish, preemptions));
                         }
                     }
                     EventKind::Preempted => {}
@@ -341,12 +343,12 @@ impl Inner {
         }
     }
 
-    fn hand_out(&mut self, id: u64, leaving: Leaving) {
+    fn hand_out(&mut self, id: u64, chunk: PendingChunk) {
         // A request that was cancelled meanwhile is not there any more.
         let Some(open) = self.open.get_mut(&id) else {
             return;
         };
-        let Leaving { at, made_at, .. } = leaving;
+        let PendingChunk { at, made_at, .. } = chunk;
         let metrics = &mut self.metrics;
         let first = open.first.is_none();
         let (first_at, first_made) = *open.first.get_or_insert((at, made_at));
@@ -357,18 +359,18 @@ impl Inner {
             metrics.observe_time(Quantity::BetweenTokens, at.saturating_sub(open.last));
         }
         open.last = at;
-        open.tokens += leaving.tokens;
-        let piece = Piece {
-            tokens: leaving.tokens,
-            batch: leaving.batch,
+        open.tokens += chunk.tokens;
+        let delivery = Delivery {
+            tokens: chunk.tokens,
+            batch: chunk.batch,
             at,
-            finish: leaving.finished.map(|(finish, _)| finish),
+            finish: chunk.finished.map(|(finish, _)| finish),
             cached_tokens: open.cached_tokens,
             queued: open.started.saturating_sub(open.arrived),
         };
         // A connection that has gone cancels by itself.
-        let _ = open.pieces.send(piece);
-        let Some((finish, preemptions)) = leaving.finished else {
+        let _ = open.deliveries.send(delivery);
+        let Some((finish, preemptions)) = chunk.finished else {
             return;
         };
         let Some(open) = self.open.remove(&id) else {
@@ -407,30 +409,30 @@ impl Inner {
 
 /// The tokens of one request as they come. Dropped before the last, it cancels the request.
 pub(crate) struct Generation {
-    desk: Arc<Desk>,
+    driver: Arc<EngineDriver>,
     id: u64,
-    pieces: mpsc::UnboundedReceiver<Piece>,
+    deliveries: mpsc::UnboundedReceiver<Delivery>,
 }
 
 impl Generation {
     /// The next tokens, at the time they leave; `None` after the last.
-    pub(crate) async fn next(&mut self) -> Option<Piece> {
-        self.pieces.recv().await
+    pub(crate) async fn next(&mut self) -> Option<Delivery> {
+        self.deliveries.recv().await
     }
 
-    pub(crate) fn desk(&self) -> &Arc<Desk> {
-        &self.desk
+    pub(crate) fn driver(&self) -> &Arc<EngineDriver> {
+        &self.driver
     }
 }
 
 impl Drop for Generation {
     fn drop(&mut self) {
-        let mut inner = self.desk.lock();
-        if inner.open.remove(&self.id).is_some() {
-            inner.engine.cancel(self.id);
-            inner.metrics.ended(None);
-            drop(inner);
-            self.desk.changed.notify_one();
+        let mut state = self.driver.lock();
+        if state.open.remove(&self.id).is_some() {
+            state.engine.cancel(self.id);
+            state.metrics.ended(None);
+            drop(state);
+            self.driver.changed.notify_one();
         }
     }
 }

@@ -1,12 +1,31 @@
-//! Answers as programs read them.
+//! The answers to a question, and their form for programs.
 
-use super::{Answers, Outcome, Prediction, Setting, TAIL, Verdict};
-use crate::observation::Load;
-use crate::predict::Metric;
+use super::objective::PredictedVerdict;
+use super::prediction::Prediction;
+use super::question::{TAIL, TooLong};
+use super::setting::Setting;
+use crate::means::MeanMetric;
+use crate::work::Load;
 use inferometer_core::summary::Distribution;
 use serde_json::{Map, Value, json};
 
-/// Name and version of the form.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    Predicted(Box<Prediction>),
+    /// The engine does not start, in its own words.
+    Refused(String),
+    /// The engine starts, and rejects most requests of these lengths.
+    TooLong(TooLong),
+    NeverMet,
+}
+
+#[derive(Clone, Debug)]
+pub struct Answers {
+    pub settings: Vec<(Setting, Outcome)>,
+    /// The one to take; absent where none serves and meets the objectives.
+    pub recommended: Option<usize>,
+}
+
 pub const SCHEMA: &str = "inferometer.what-if/1";
 
 /// The object that `plan what-if --format json` prints.
@@ -91,7 +110,7 @@ fn predicted(prediction: &Prediction) -> Value {
             },
             "tokens": { "input_mean": prediction.input_mean, "output_mean": prediction.output_mean },
             "slo": prediction.verdict.map(|verdict| json!({
-                "met": verdict == Verdict::Met,
+                "met": verdict == PredictedVerdict::Met,
                 "verdict": verdict,
             })),
         },
@@ -116,7 +135,7 @@ fn predicted(prediction: &Prediction) -> Value {
 /// Where the values lie in 9 of 10 cases, with the keys of the prediction; `null` where nothing
 /// was held out to tell.
 fn interval(prediction: &Prediction) -> Value {
-    let latency = |metric: Metric, sample: Option<Distribution>| {
+    let latency = |metric: MeanMetric, sample: Option<Distribution>| {
         let sample = sample?;
         prediction.interval(metric, sample.mean, 1.0)?;
         let tail = |value| prediction.interval(metric, value, TAIL);
@@ -129,14 +148,14 @@ fn interval(prediction: &Prediction) -> Value {
     };
     json!({
         "throughput": {
-            "requests_per_s": prediction.interval(Metric::Requests, prediction.requests_per_s, 1.0),
+            "requests_per_s": prediction.interval(MeanMetric::Requests, prediction.requests_per_s, 1.0),
             "output_tokens_per_s":
-                prediction.interval(Metric::Throughput, prediction.output_tokens_per_s, 1.0),
+                prediction.interval(MeanMetric::Throughput, prediction.output_tokens_per_s, 1.0),
         },
         "latency": {
-            "ttft_ms": latency(Metric::Ttft, prediction.ttft_ms),
-            "tpot_ms": latency(Metric::Tpot, prediction.tpot_ms),
-            "e2e_ms": latency(Metric::E2e, prediction.e2e_ms),
+            "ttft_ms": latency(MeanMetric::Ttft, prediction.ttft_ms),
+            "tpot_ms": latency(MeanMetric::Tpot, prediction.tpot_ms),
+            "e2e_ms": latency(MeanMetric::E2e, prediction.e2e_ms),
         },
     })
 }

@@ -1,5 +1,5 @@
-//! The client's own pulse: a thread that asks to be woken every few milliseconds and notes how
-//! late it is. A client that does not get its CPU stamps what it receives as late as that, and
+//! How late this process is woken: a thread asks to be woken every few milliseconds and notes
+//! how late it is. A client that does not get its CPU stamps what it receives as late as that, and
 //! neither its CPU use nor, in a closed loop, its lag would show it.
 
 use std::sync::Arc;
@@ -14,23 +14,23 @@ const CLASSES: usize = 20_000;
 /// Fewest beats of which a 99th percentile can be told.
 const LEAST_BEATS: u64 = 100;
 
-pub(crate) struct Pulse {
+pub(crate) struct WakeupProbe {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<Lateness>>,
 }
 
-impl Pulse {
+impl WakeupProbe {
     /// Begins to beat; without a thread to be had, there is nothing to be told later.
-    pub(crate) fn begin() -> Pulse {
+    pub(crate) fn start() -> WakeupProbe {
         let over = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&over);
-        let thread = std::thread::Builder::new().name("pulse".to_owned());
+        let thread = std::thread::Builder::new().name("wakeup".to_owned());
         let thread = thread.spawn(move || beat(&told)).ok();
-        Pulse { over, thread }
+        WakeupProbe { over, thread }
     }
 
     /// How late the beats were at the 99th percentile; absent for a short time.
-    pub(crate) fn end(mut self) -> Option<Duration> {
+    pub(crate) fn finish(mut self) -> Option<Duration> {
         self.over.store(true, Ordering::Relaxed);
         self.thread.take()?.join().ok()?.p99()
     }
@@ -48,7 +48,6 @@ fn beat(over: &AtomicBool) -> Lateness {
     lateness
 }
 
-/// How many beats were how late.
 struct Lateness {
     classes: Vec<u64>,
     beats: u64,
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pulse_ends_when_it_is_told_to() {
-        assert_eq!(Pulse::begin().end(), None);
+    fn a_probe_ends_when_it_is_told_to() {
+        assert_eq!(WakeupProbe::start().finish(), None);
     }
 }

@@ -5,21 +5,19 @@ use std::{io, time::Duration};
 use tokio::time::{Instant, sleep_until};
 
 use crate::{
-    drive::Generation,
-    engine::Nanos,
-    render::{PerToken, Usage},
+    client_stream::ClientStream,
+    completion_request::CompletionRequest,
+    engine::{Finish, Nanos},
+    engine_driver::Generation,
     timing::Pace,
-    wire::Wire,
-    work::{Finish, Work},
+    token_event::{PerToken, Usage},
 };
 
-/// Gives out the tokens of one answer.
-pub(crate) enum Source {
+pub(crate) enum TokenSource {
     Fixed(Fixed),
     Engine(Box<Scheduled>),
 }
 
-/// Tokens on the fixed schedule.
 pub(crate) struct Fixed {
     pace: Pace,
     arrival: Instant,
@@ -28,7 +26,6 @@ pub(crate) struct Fixed {
     begun: bool,
 }
 
-/// Tokens as the engine makes them.
 pub(crate) struct Scheduled {
     generation: Generation,
     /// Tokens that have come and are not written.
@@ -41,7 +38,7 @@ pub(crate) struct Scheduled {
 
 /// What a chunk may hold, and how long it is held back.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ask {
+pub(crate) struct ChunkLimits {
     pub(crate) least: u32,
     pub(crate) most: u32,
     pub(crate) held_up: Duration,
@@ -49,18 +46,17 @@ pub(crate) struct Ask {
     pub(crate) stalls: bool,
 }
 
-/// Tokens to be written now.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ready {
+pub(crate) struct ReadyTokens {
     pub(crate) tokens: u32,
     pub(crate) finish: Option<Finish>,
     /// When the engine would have them written, unless they were held up.
     pub(crate) due: Option<Nanos>,
 }
 
-impl Source {
-    pub(crate) fn fixed(pace: Pace, arrival: Instant, work: &Work) -> Source {
-        Source::Fixed(Fixed {
+impl TokenSource {
+    pub(crate) fn fixed(pace: Pace, arrival: Instant, work: &CompletionRequest) -> TokenSource {
+        TokenSource::Fixed(Fixed {
             pace,
             arrival,
             left: work.output_tokens,
@@ -69,15 +65,15 @@ impl Source {
         })
     }
 
-    /// `tells_each`: whether usage tells of each token.
-    pub(crate) fn engine(generation: Generation, tells_each: bool) -> Source {
-        Source::Engine(Box::new(Scheduled {
+    /// `per_token`: whether usage tells of each token.
+    pub(crate) fn engine(generation: Generation, per_token: bool) -> TokenSource {
+        TokenSource::Engine(Box::new(Scheduled {
             generation,
             waiting: 0,
             due: 0,
             finish: None,
             cached_tokens: 0,
-            per_token: tells_each.then(PerToken::default),
+            per_token: per_token.then(PerToken::default),
         }))
     }
 
@@ -85,20 +81,20 @@ impl Source {
     /// error means that the client has gone.
     pub(crate) async fn next(
         &mut self,
-        ask: Ask,
-        wire: &mut Wire,
+        ask: ChunkLimits,
+        client: &mut ClientStream,
         ahead: &mut Vec<u8>,
-    ) -> io::Result<Option<Ready>> {
+    ) -> io::Result<Option<ReadyTokens>> {
         match self {
-            Source::Fixed(fixed) => fixed.next(ask, wire, ahead).await.map(Some),
-            Source::Engine(scheduled) => scheduled.next(ask, wire, ahead).await,
+            TokenSource::Fixed(fixed) => fixed.next(ask, client, ahead).await.map(Some),
+            TokenSource::Engine(scheduled) => scheduled.next(ask, client, ahead).await,
         }
     }
 
     pub(crate) fn usage(&self, output: u32) -> Usage<'_> {
         match self {
-            Source::Fixed(_) => Usage::of(output),
-            Source::Engine(scheduled) => Usage {
+            TokenSource::Fixed(_) => Usage::of(output),
+            TokenSource::Engine(scheduled) => Usage {
                 output,
                 cached: scheduled.cached_tokens,
                 per_token: scheduled.per_token.as_ref(),
@@ -108,7 +104,12 @@ impl Source {
 }
 
 impl Fixed {
-    async fn next(&mut self, ask: Ask, wire: &mut Wire, ahead: &mut Vec<u8>) -> io::Result<Ready> {
+    async fn next(
+        &mut self,
+        ask: ChunkLimits,
+        client: &mut ClientStream,
+        ahead: &mut Vec<u8>,
+    ) -> io::Result<ReadyTokens> {
         let tokens = ask.least.min(ask.most).min(self.left);
         let mut due = Duration::ZERO;
         for _ in 0..tokens {
@@ -118,11 +119,11 @@ impl Fixed {
         if self.begun && !ask.stalls {
             wait(until).await;
         } else {
-            wait_or_leave(until, wire, ahead).await?;
+            wait_or_disconnect(until, client, ahead).await?;
         }
         self.begun = true;
         self.left -= tokens;
-        Ok(Ready {
+        Ok(ReadyTokens {
             tokens,
             finish: (self.left == 0).then_some(self.finish),
             due: None,
@@ -133,40 +134,40 @@ impl Fixed {
 impl Scheduled {
     async fn next(
         &mut self,
-        ask: Ask,
-        wire: &mut Wire,
+        ask: ChunkLimits,
+        client: &mut ClientStream,
         ahead: &mut Vec<u8>,
-    ) -> io::Result<Option<Ready>> {
+    ) -> io::Result<Option<ReadyTokens>> {
         while self.waiting < ask.least.min(ask.most) && self.finish.is_none() {
-            let piece = tokio::select! {
+            let delivery = tokio::select! {
                 biased;
-                piece = self.generation.next() => piece,
-                () = wire.gone(ahead) => return Err(io::ErrorKind::ConnectionAborted.into()),
+                delivery = self.generation.next() => delivery,
+                () = client.disconnected(ahead) => return Err(io::ErrorKind::ConnectionAborted.into()),
             };
-            let Some(piece) = piece else {
+            let Some(delivery) = delivery else {
                 return Ok(None);
             };
-            self.waiting = self.waiting.saturating_add(piece.tokens);
-            self.due = piece.at;
-            self.finish = piece.finish.map(Finish::from);
-            self.cached_tokens = piece.cached_tokens;
+            self.waiting = self.waiting.saturating_add(delivery.tokens);
+            self.due = delivery.at;
+            self.finish = delivery.finish;
+            self.cached_tokens = delivery.cached_tokens;
             if let Some(per_token) = &mut self.per_token {
-                for _ in 0..piece.tokens {
+                for _ in 0..delivery.tokens {
                     let first = per_token.batch_size.is_empty();
-                    per_token.batch_size.push(piece.batch);
-                    let waited = if first { piece.queued / 1000 } else { 0 };
+                    per_token.batch_size.push(delivery.batch);
+                    let waited = if first { delivery.queued / 1000 } else { 0 };
                     per_token.queue_wait_us.push(waited);
                 }
             }
         }
         let held_up = !ask.held_up.is_zero();
         if held_up {
-            let until = self.generation.desk().instant(self.due) + ask.held_up;
-            wait_or_leave(until, wire, ahead).await?;
+            let until = self.generation.driver().instant(self.due) + ask.held_up;
+            wait_or_disconnect(until, client, ahead).await?;
         }
         let tokens = self.waiting.min(ask.most);
         self.waiting -= tokens;
-        Ok(Some(Ready {
+        Ok(Some(ReadyTokens {
             tokens,
             finish: self.finish.filter(|_| self.waiting == 0),
             due: (!held_up).then_some(self.due),
@@ -184,14 +185,14 @@ async fn wait(until: Instant) {
 }
 
 /// Waits for a due time, but not for a client that has gone.
-pub(crate) async fn wait_or_leave(
+pub(crate) async fn wait_or_disconnect(
     until: Instant,
-    wire: &mut Wire,
+    client: &mut ClientStream,
     ahead: &mut Vec<u8>,
 ) -> io::Result<()> {
     tokio::select! {
         biased;
         () = wait(until) => Ok(()),
-        () = wire.gone(ahead) => Err(io::ErrorKind::ConnectionAborted.into()),
+        () = client.disconnected(ahead) => Err(io::ErrorKind::ConnectionAborted.into()),
     }
 }

@@ -5,26 +5,26 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-pub(crate) struct Alarm {
+pub(crate) struct PreciseTimer {
     #[cfg(target_os = "linux")]
     precise: Option<precise::Timer>,
 }
 
-impl Alarm {
-    /// The most precise alarm of this system. Needs a tokio runtime.
-    pub(crate) fn new() -> Alarm {
-        Alarm {
+impl PreciseTimer {
+    /// The most precise timer of this system. Needs a tokio runtime.
+    pub(crate) fn new() -> PreciseTimer {
+        PreciseTimer {
             #[cfg(target_os = "linux")]
             precise: precise::Timer::new(),
         }
     }
 
     /// Waits for about this long: rather a little longer than shorter.
-    pub(crate) async fn ring_after(&self, wait: Duration) {
+    pub(crate) async fn sleep(&self, wait: Duration) {
         #[cfg(target_os = "linux")]
         if let Some(timer) = &self.precise {
             let until = Instant::now() + wait;
-            if timer.ring_after(wait).await.is_ok() {
+            if timer.sleep(wait).await.is_ok() {
                 return;
             }
             return tokio::time::sleep_until(until).await;
@@ -57,7 +57,7 @@ mod precise {
         }
 
         /// Setting it anew forgets what it was set for, so a wait may be given up at any time.
-        pub(super) async fn ring_after(&self, wait: Duration) -> io::Result<()> {
+        pub(super) async fn sleep(&self, wait: Duration) -> io::Result<()> {
             let zero = Timespec {
                 tv_sec: 0,
                 tv_nsec: 0,
@@ -96,15 +96,15 @@ mod tests {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let alarm = Alarm::new();
+            let timer = PreciseTimer::new();
             for wait in [300, 5_000, 0, 2_000].map(Duration::from_micros) {
                 tokio::select! {
                     biased;
-                    () = alarm.ring_after(Duration::from_secs(3600)) => panic!("an hour has passed"),
+                    () = timer.sleep(Duration::from_secs(3600)) => panic!("an hour has passed"),
                     () = tokio::task::yield_now() => {}
                 }
                 let begun = Instant::now();
-                alarm.ring_after(wait).await;
+                timer.sleep(wait).await;
                 assert!(begun.elapsed() >= wait);
             }
         });

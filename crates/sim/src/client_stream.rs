@@ -12,15 +12,13 @@ use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use crate::clock::Stamp;
 
-/// The least room to offer to a read.
 const READ_ROOM: usize = 4 << 10;
 /// How much a client may send ahead while its request is being answered.
 const MAX_AHEAD: usize = 64 << 10;
 /// How long a client may go on sending after our last byte before it is cut off.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// The client's side of a connection.
-pub(crate) enum Wire {
+pub(crate) enum ClientStream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
@@ -33,27 +31,30 @@ pub(crate) struct Written {
     pub(crate) bytes: usize,
 }
 
-impl Wire {
+impl ClientStream {
     /// Makes a connection ready; fails for a client that has gone or whose handshake fails.
-    pub(crate) async fn open(stream: TcpStream, tls: Option<&TlsAcceptor>) -> io::Result<Wire> {
+    pub(crate) async fn open(
+        stream: TcpStream,
+        tls: Option<&TlsAcceptor>,
+    ) -> io::Result<ClientStream> {
         stream.set_nodelay(true)?;
         Ok(match tls {
-            None => Wire::Plain(stream),
-            Some(acceptor) => Wire::Tls(Box::new(acceptor.accept(stream).await?)),
+            None => ClientStream::Plain(stream),
+            Some(acceptor) => ClientStream::Tls(Box::new(acceptor.accept(stream).await?)),
         })
     }
 
     fn socket(&self) -> SockRef<'_> {
         match self {
-            Wire::Plain(stream) => SockRef::from(stream),
-            Wire::Tls(stream) => SockRef::from(stream.get_ref().0),
+            ClientStream::Plain(stream) => SockRef::from(stream),
+            ClientStream::Tls(stream) => SockRef::from(stream.get_ref().0),
         }
     }
 
     /// Appends what has come; 0 at the end. Loses nothing when cancelled.
     pub(crate) async fn read(&mut self, buf: &mut Vec<u8>) -> io::Result<usize> {
         match self {
-            Wire::Plain(stream) => loop {
+            ClientStream::Plain(stream) => loop {
                 // Room is made only once there is something to read: an idle connection
                 // holds no buffer.
                 stream.readable().await?;
@@ -63,7 +64,7 @@ impl Wire {
                     result => return result,
                 }
             },
-            Wire::Tls(stream) => {
+            ClientStream::Tls(stream) => {
                 make_room(buf);
                 stream.read_buf(buf).await
             }
@@ -71,7 +72,7 @@ impl Wire {
     }
 
     /// Returns when the client has gone away; what it sends meanwhile goes to `ahead`.
-    pub(crate) async fn gone(&mut self, ahead: &mut Vec<u8>) {
+    pub(crate) async fn disconnected(&mut self, ahead: &mut Vec<u8>) {
         while ahead.len() < MAX_AHEAD {
             if matches!(self.read(ahead).await, Ok(0) | Err(_)) {
                 return;
@@ -84,7 +85,7 @@ impl Wire {
     /// TLS it takes all, and the time is that before the first call.
     pub(crate) async fn write(&mut self, bytes: &[u8]) -> io::Result<Written> {
         match self {
-            Wire::Plain(stream) => loop {
+            ClientStream::Plain(stream) => loop {
                 stream.writable().await?;
                 let at = Stamp::now();
                 match stream.try_write(bytes) {
@@ -94,7 +95,7 @@ impl Wire {
                     Err(error) => return Err(error),
                 }
             },
-            Wire::Tls(stream) => {
+            ClientStream::Tls(stream) => {
                 let at = Stamp::now();
                 stream.write_all(bytes).await?;
                 stream.flush().await?;
@@ -126,8 +127,8 @@ impl Wire {
     /// would reset the connection and could destroy the answer on its way.
     pub(crate) async fn close(mut self) {
         let ended = match &mut self {
-            Wire::Plain(_) => self.socket().shutdown(Shutdown::Write),
-            Wire::Tls(stream) => stream.shutdown().await,
+            ClientStream::Plain(_) => self.socket().shutdown(Shutdown::Write),
+            ClientStream::Tls(stream) => stream.shutdown().await,
         };
         if ended.is_err() {
             return;

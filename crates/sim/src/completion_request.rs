@@ -1,16 +1,19 @@
-//! What a request asks for: its JSON body, checked as vLLM would.
+//! What a request for a completion asks for: its JSON body, checked as vLLM would.
 
 use serde_json::{Map, Value};
 
 use crate::{
     config::Config,
-    draw::{Draw, Purpose},
-    engine, mindie, prompt,
-    reply::Refusal,
+    engine::Finish,
+    fault::Switch,
+    fields::{check_model, count, flag, priority, wrong_type},
+    mindie::MindieOptions,
+    prompt,
+    random::{Purpose, RandomStream},
+    reply::ErrorReply,
     tokenizer::OpensAnswer,
 };
 
-/// The two endpoints that generate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Api {
     Chat,
@@ -28,39 +31,14 @@ impl Api {
 }
 
 /// The usage that the client asks for in a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct UsageAsked {
     pub(crate) at_end: bool,
     pub(crate) continuous: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Finish {
-    Stop,
-    Length,
-}
-
-impl Finish {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Finish::Stop => "stop",
-            Finish::Length => "length",
-        }
-    }
-}
-
-impl From<engine::Finish> for Finish {
-    fn from(finish: engine::Finish) -> Finish {
-        match finish {
-            engine::Finish::Stop => Finish::Stop,
-            engine::Finish::Length => Finish::Length,
-        }
-    }
-}
-
-/// A request that will be served.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Work {
+pub(crate) struct CompletionRequest {
     pub(crate) api: Api,
     pub(crate) stream: bool,
     pub(crate) usage: UsageAsked,
@@ -71,11 +49,11 @@ pub(crate) struct Work {
     pub(crate) priority: i32,
     pub(crate) output_tokens: u32,
     pub(crate) finish: Finish,
-    /// Where it came to one of MindIE's own endpoints.
-    pub(crate) mindie: Option<mindie::Asked>,
+    /// Set where it came to one of MindIE's own endpoints.
+    pub(crate) mindie: Option<MindieOptions>,
 }
 
-impl Work {
+impl CompletionRequest {
     /// Reads and checks a body. `number` counts the requests in order of arrival; together
     /// with the seed it decides where generation stops by itself.
     pub(crate) fn parse(
@@ -83,23 +61,19 @@ impl Work {
         body: &[u8],
         config: &Config,
         number: u64,
-    ) -> Result<Work, Refusal> {
+    ) -> Result<CompletionRequest, ErrorReply> {
         let body: Value = serde_json::from_slice(body)
-            .map_err(|error| Refusal::bad_request(format!("the body is not JSON: {error}")))?;
+            .map_err(|error| ErrorReply::bad_request(format!("the body is not JSON: {error}")))?;
         let Value::Object(body) = body else {
-            return Err(Refusal::bad_request("the body is not a JSON object"));
+            return Err(ErrorReply::bad_request("the body is not a JSON object"));
         };
         let rejected = &config.faults.reject_fields;
         if let Some(field) = rejected.iter().find(|field| body.contains_key(*field)) {
-            return Err(Refusal::extra_field(field, &body[field]));
+            return Err(ErrorReply::extra_field(field, &body[field]));
         }
-        if let Some(model) = text(&body, "model")?
-            && model != config.model
-        {
-            return Err(Refusal::unknown_model(model));
-        }
+        check_model(&body, &config.model)?;
         if count(&body, "n")?.is_some_and(|n| n != 1) {
-            return Err(Refusal::bad_request("n other than 1 is not supported"));
+            return Err(ErrorReply::bad_request("n other than 1 is not supported"));
         }
         let tokenizer = &config.tokenizer;
         let mut prompt = match api {
@@ -115,7 +89,7 @@ impl Work {
         check_context(api, config.max_model_len, prompt_tokens, asked)?;
         let least = count(&body, "min_tokens")?.unwrap_or(0);
         if least > limit {
-            return Err(Refusal::bad_request(format!(
+            return Err(ErrorReply::bad_request(format!(
                 "min_tokens must be less than or equal to max_tokens={limit}, got {least}."
             )));
         }
@@ -129,7 +103,7 @@ impl Work {
             Some(Value::Object(options)) => options.clone(),
             Some(_) => return Err(wrong_type("stream_options", "an object")),
         };
-        Ok(Work {
+        Ok(CompletionRequest {
             api,
             stream: flag(&body, "stream")?,
             usage: UsageAsked {
@@ -137,17 +111,14 @@ impl Work {
                 continuous: flag(&options, "continuous_usage_stats")?,
             },
             prompt_tokens,
-            prompt: match &config.engine {
-                Some(_) => prompt,
-                None => Vec::new(),
+            prompt: if config.engine.is_some() {
+                prompt
+            } else {
+                Vec::new()
             },
             priority: priority(&body)?,
             output_tokens,
-            finish: if output_tokens == limit {
-                Finish::Length
-            } else {
-                Finish::Stop
-            },
+            finish: finish(output_tokens, limit),
             mindie: None,
         })
     }
@@ -156,9 +127,17 @@ impl Work {
 /// Where generation stops by itself: from a quarter of the limit on.
 pub(crate) fn length(config: &Config, number: u64, limit: u32, least: u32) -> u32 {
     let low = limit.div_ceil(4).max(least);
-    let mut draw = Draw::new(config.seed, number, Purpose::Length);
+    let mut draw = RandomStream::new(config.seed, number, Purpose::Length);
     let more = draw.below(u64::from(limit - low) + 1);
     low + u32::try_from(more).expect("drawn below a u32")
+}
+
+pub(crate) fn finish(output_tokens: u32, limit: u32) -> Finish {
+    if output_tokens == limit {
+        Finish::Length
+    } else {
+        Finish::Stop
+    }
 }
 
 /// The limit that holds, and the one that the client gave.
@@ -167,17 +146,17 @@ fn output_limit(
     body: &Map<String, Value>,
     config: &Config,
     prompt_tokens: u32,
-) -> Result<(u32, Option<u32>), Refusal> {
+) -> Result<(u32, Option<u32>), ErrorReply> {
     let old = count(body, "max_tokens")?;
-    if old.is_some() && config.faults.require_max_completion_tokens {
-        return Err(Refusal::unsupported_max_tokens());
+    if old.is_some() && config.faults.has(Switch::RequireMaxCompletionTokens) {
+        return Err(ErrorReply::unsupported_max_tokens());
     }
     let asked = match api {
         Api::Chat => count(body, "max_completion_tokens")?.or(old),
         Api::Completions => old.or(count(body, "max_completion_tokens")?),
     };
     if asked == Some(0) {
-        return Err(Refusal::bad_request(
+        return Err(ErrorReply::bad_request(
             "max_tokens must be at least 1, got 0.",
         ));
     }
@@ -188,7 +167,7 @@ fn output_limit(
     ))
 }
 
-fn check_context(api: Api, most: u32, prompt: u32, asked: Option<u32>) -> Result<(), Refusal> {
+fn check_context(api: Api, most: u32, prompt: u32, asked: Option<u32>) -> Result<(), ErrorReply> {
     let output = asked.unwrap_or(1);
     let total = u64::from(prompt) + u64::from(output);
     if total <= u64::from(most) {
@@ -198,60 +177,19 @@ fn check_context(api: Api, most: u32, prompt: u32, asked: Option<u32>) -> Result
         Api::Chat => "messages",
         Api::Completions => "prompt",
     };
-    Err(Refusal::bad_request(format!(
+    Err(ErrorReply::bad_request(format!(
         "This model's maximum context length is {most} tokens. However, you requested {total} \
          tokens ({prompt} in the {part}, {output} in the completion). Please reduce the length \
          of the {part} or completion."
     )))
 }
 
-fn text<'a>(body: &'a Map<String, Value>, field: &str) -> Result<Option<&'a str>, Refusal> {
-    match body.get(field) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(wrong_type(field, "a string")),
-    }
-}
-
-pub(crate) fn flag(body: &Map<String, Value>, field: &str) -> Result<bool, Refusal> {
-    match body.get(field) {
-        None | Some(Value::Null) => Ok(false),
-        Some(Value::Bool(flag)) => Ok(*flag),
-        Some(_) => Err(wrong_type(field, "true or false")),
-    }
-}
-
-pub(crate) fn count(body: &Map<String, Value>, field: &str) -> Result<Option<u32>, Refusal> {
-    match body.get(field) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => {
-            let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
-            let count = count.ok_or_else(|| wrong_type(field, "a whole number from 0"))?;
-            Ok(Some(count))
-        }
-    }
-}
-
 /// vLLM's `truncate_prompt_tokens`; −1 is what the model takes.
-fn truncation(body: &Map<String, Value>, most: u32) -> Result<Option<u32>, Refusal> {
+fn truncation(body: &Map<String, Value>, most: u32) -> Result<Option<u32>, ErrorReply> {
     match body.get("truncate_prompt_tokens").and_then(Value::as_i64) {
         Some(-1) => Ok(Some(most.saturating_sub(1))),
         _ => count(body, "truncate_prompt_tokens"),
     }
-}
-
-pub(crate) fn priority(body: &Map<String, Value>) -> Result<i32, Refusal> {
-    match body.get("priority") {
-        None | Some(Value::Null) => Ok(0),
-        Some(value) => {
-            let priority = value.as_i64().and_then(|number| i32::try_from(number).ok());
-            priority.ok_or_else(|| wrong_type("priority", "a whole number"))
-        }
-    }
-}
-
-fn wrong_type(field: &str, expected: &str) -> Refusal {
-    Refusal::bad_request(format!("{field}: should be {expected}"))
 }
 
 #[cfg(test)]
@@ -259,12 +197,12 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn parse(api: Api, body: Value) -> Result<Work, Refusal> {
+    fn parse(api: Api, body: Value) -> Result<CompletionRequest, ErrorReply> {
         let config = Config::default();
-        Work::parse(api, body.to_string().as_bytes(), &config, 0)
+        CompletionRequest::parse(api, body.to_string().as_bytes(), &config, 0)
     }
 
-    fn message(result: Result<Work, Refusal>) -> String {
+    fn message(result: Result<CompletionRequest, ErrorReply>) -> String {
         result.unwrap_err().body
     }
 
@@ -302,7 +240,8 @@ mod tests {
         let config = Config::default();
         let mut stops = 0;
         for number in 0..200 {
-            let work = Work::parse(Api::Completions, free.as_bytes(), &config, number).unwrap();
+            let work = CompletionRequest::parse(Api::Completions, free.as_bytes(), &config, number)
+                .unwrap();
             assert!((10..=40).contains(&work.output_tokens));
             assert_eq!(work.finish == Finish::Length, work.output_tokens == 40);
             stops += u32::from(work.finish == Finish::Stop);
@@ -359,7 +298,8 @@ mod tests {
             r#"{"prompt": "a", "stream": "yes"}"#,
             r#"{"prompt": "a", "n": 2}"#,
         ] {
-            let refusal = Work::parse(Api::Completions, body.as_bytes(), &config, 0).unwrap_err();
+            let refusal = CompletionRequest::parse(Api::Completions, body.as_bytes(), &config, 0)
+                .unwrap_err();
             assert_eq!(refusal.status, 400, "{body}");
         }
         let other = json!({"prompt": "a", "model": "other"});
@@ -381,7 +321,7 @@ mod tests {
             ..Config::default()
         };
         let status = |body: Value| {
-            Work::parse(Api::Chat, body.to_string().as_bytes(), &config, 0)
+            CompletionRequest::parse(Api::Chat, body.to_string().as_bytes(), &config, 0)
                 .map_or_else(|refusal| refusal.status, |_| 200)
         };
         let messages = json!([{"role": "user", "content": "a"}]);

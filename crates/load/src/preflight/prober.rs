@@ -1,0 +1,151 @@
+//! Asks a server on behalf of the preflight.
+
+use super::error::LONGEST_QUOTE;
+use super::request::PreflightRequest;
+use super::site::Site;
+use crate::api::{CHAT, Dialect, Prompt, RequestOptions};
+use crate::clock::Clock;
+use crate::connect::{Network, Transport};
+use crate::exchange::ExchangeContext;
+use crate::flight::{Flight, Sink};
+use crate::http::Request;
+use crate::live::LiveCounters;
+use crate::setup::Route;
+use inferometer_core::environment::Probe;
+use inferometer_core::hostile::{Secrets, printable};
+use inferometer_core::note::{Known, Note};
+use inferometer_core::record::{Failure, FailureClass, Outcome, Record};
+use std::sync::Arc;
+
+/// Output tokens of a preflight request: enough to see whether chunks are tokens.
+const TOKENS: u32 = 16;
+
+pub(super) struct Prober {
+    pub(super) request: PreflightRequest,
+    pub(super) context: ExchangeContext,
+    pub(super) dialect: &'static dyn Dialect,
+    pub(super) options: RequestOptions,
+    pub(super) probe: Probe,
+    pub(super) notes: Vec<Note>,
+    pub(super) counts_output: bool,
+    /// Dropped because the server named it, or because the request failed with it.
+    pub(super) refused: Vec<OptionalField>,
+    /// Dropped on suspicion: the server named nothing.
+    pub(super) suspected: Vec<OptionalField>,
+}
+
+/// Fields of a request that not every server takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case", const_into_str)]
+pub(super) enum OptionalField {
+    IgnoreEos,
+    MinTokens,
+    StreamOptions,
+}
+
+impl Prober {
+    pub(super) fn new(request: PreflightRequest) -> Prober {
+        Prober {
+            context: ExchangeContext::new(Clock::start(), CHAT, request.timeouts),
+            dialect: CHAT,
+            options: request.options.clone(),
+            probe: Probe::default(),
+            notes: Vec::new(),
+            counts_output: false,
+            refused: Vec::new(),
+            suspected: Vec::new(),
+            request,
+        }
+    }
+
+    pub(super) fn limit(&self) -> Option<u32> {
+        Some(self.request.limit.unwrap_or(TOKENS).min(TOKENS))
+    }
+
+    pub(super) fn is_model_missing(&self, failure: &Failure) -> bool {
+        let said = failure.detail.to_ascii_lowercase();
+        failure.class == FailureClass::NotFound
+            && said.contains("model")
+            && (said.contains("exist")
+                || said.contains("not found")
+                || said.contains(&self.options.model.to_ascii_lowercase()))
+    }
+
+    pub(super) fn note(&mut self, known: Known) {
+        self.notes.push(known.into());
+    }
+
+    pub(super) async fn takes_token_ids(&self, site: &Site) -> bool {
+        let mut options = self.options.clone();
+        options
+            .extra
+            .insert("prompt".into(), vec![1, 2, 3, 4].into());
+        options.stream = false;
+        options.ignore_eos = false;
+        options.min_tokens = None;
+        self.post_as(site, &options, Some(1)).await.is_done()
+    }
+
+    pub(super) async fn post(&self, site: &Site) -> Record {
+        self.post_as(site, &self.options, self.limit()).await
+    }
+
+    pub(super) async fn post_as(
+        &self,
+        site: &Site,
+        options: &RequestOptions,
+        limit: Option<u32>,
+    ) -> Record {
+        let route = self.route(site);
+        let mut options = options.clone();
+        // The run may ask for more than a preflight's answer holds.
+        options.min_tokens = options
+            .min_tokens
+            .map(|least| least.min(limit.unwrap_or(least)));
+        let body = self
+            .dialect
+            .body(&options, &(&self.request.content).into(), limit);
+        let request = Request {
+            method: "POST",
+            path: &route.path,
+            host: &route.host,
+            headers: &route.headers,
+        };
+        let bytes = request.render(
+            &[("x-request-id", "preflight"), ("Connection", "close")],
+            Some(&body),
+        );
+        let (entries, _) = std::sync::mpsc::channel();
+        let sink = Sink {
+            entries,
+            live: Arc::new(LiveCounters::new(0)),
+            slos: Arc::new([]),
+            secrets: Arc::new(Secrets::default()),
+        };
+        let record = Record {
+            streamed: Prompt::from(&self.request.content).streams(&options),
+            ..Record::default()
+        };
+        let mut flight = Flight::begin(record, sink);
+        let context = ExchangeContext::new(self.context.clock, self.dialect, self.context.timeouts);
+        match route.transport.open().await {
+            Ok(mut stream) => {
+                context.exchange(&mut stream, &bytes, &mut flight).await;
+            }
+            Err(failure) => flight.record.outcome = Outcome::Failed(failure),
+        }
+        flight.record.clone()
+    }
+
+    pub(super) fn route(&self, site: &Site) -> Route<Network> {
+        let path = format!("{}{}", site.base, self.dialect.path());
+        Route::new(site.network.clone(), &path, self.request.headers.clone())
+    }
+
+    pub(super) fn quoted(&self, text: &str) -> String {
+        match text.trim() {
+            "" => "no text".into(),
+            text => printable(&self.request.secrets.redact(text), LONGEST_QUOTE),
+        }
+    }
+}

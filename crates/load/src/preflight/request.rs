@@ -1,0 +1,31 @@
+//! What the preflight is to find out about.
+
+use crate::api::RequestOptions;
+use crate::connect::Network;
+use crate::exchange::Timeouts;
+use crate::http::Target;
+use inferometer_core::content::Content;
+use inferometer_core::hostile::Secrets;
+use inferometer_core::scenario::Api;
+
+pub struct PreflightRequest {
+    pub targets: Vec<Target>,
+    pub networks: Vec<Network>,
+    pub api: Api,
+    pub model: Option<String>,
+    pub headers: Vec<(String, String)>,
+    /// What will be asked; the preflight takes away what is not understood.
+    pub options: RequestOptions,
+    /// A prompt like those to come.
+    pub content: Content,
+    pub as_token_ids: bool,
+    /// Prompt and output tokens of the longest request that is known, to hold against the
+    /// context that the server states.
+    pub longest: Option<(u32, u32)>,
+    pub limit: Option<u32>,
+    /// Whether usage comes with each chunk, where an earlier run decided that; else what the
+    /// server's chunks hold decides.
+    pub chunk_usage: Option<bool>,
+    pub timeouts: Timeouts,
+    pub secrets: Secrets,
+}
