@@ -3,11 +3,11 @@
 
 use crate::device::DeviceTool;
 use crate::host::{read_cpu_times, read_memory};
-use crate::http::{Access, Client, HttpError};
 use crate::metrics::engine_state;
 use inferometer_core::run_dir::StorageError;
 use inferometer_core::server::{Sample, SampleWriter};
 use inferometer_core::units::Offset;
+use inferometer_fetch::{Access, Client, FetchError};
 use rustix::time::{ClockId, clock_gettime};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -37,9 +37,8 @@ pub struct WatchPlan {
 
 #[derive(Clone, Debug)]
 pub enum Devices {
-    /// None.
     None,
-    /// Those that this tool shows.
+    /// Those that this tool lists.
     Shown(DeviceTool),
     /// Those of this host, if it has a tool that shows them; to find it may take seconds.
     OfThisHost,
@@ -109,12 +108,11 @@ impl Shared {
 
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// The samples cannot be stored.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// The certificates given are none.
+    /// The given certificates are not usable.
     #[error(transparent)]
-    Access(#[from] HttpError),
+    Access(#[from] FetchError),
 }
 
 impl Watch {
@@ -132,7 +130,7 @@ impl Watch {
             shared,
         };
         if let Some(url) = plan.metrics {
-            let client = Client::new(plan.access, SCRAPE_LIMIT)?;
+            let client = Client::for_server(plan.access, SCRAPE_LIMIT)?;
             watch.repeat(plan.every, move |shared| scrape(shared, &client, &url));
         }
         if !matches!(plan.devices, Devices::None) {

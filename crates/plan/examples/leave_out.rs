@@ -12,6 +12,7 @@ use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::timing::Timing;
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_core::quantile::{quantile, sort};
+use inferometer_fetch::HubAccess;
 use inferometer_plan::calibrate::{Calibration, Doubtful, calibrate, requests};
 use inferometer_plan::device::Card;
 use inferometer_plan::model::KnownModel;
@@ -64,7 +65,7 @@ fn main() -> Result<(), Failed> {
 fn subject(model: &str, device: &str) -> Result<Subject, Failed> {
     let card: Card = device.parse()?;
     Ok(Subject {
-        model: KnownModel::find(model)?.model,
+        model: KnownModel::find(model, &HubAccess::default())?.model,
         device: card.device,
         cards: 1,
         engine: EngineKind::Vllm,

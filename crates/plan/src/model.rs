@@ -9,6 +9,7 @@ pub use remote::RemoteError;
 pub use safetensors::SafetensorsError;
 
 use inferometer_catalog::model::{Described, Model, ModelError};
+use inferometer_fetch::HubAccess;
 use std::path::Path;
 use thiserror::Error;
 
@@ -43,18 +44,12 @@ impl Weights {
 #[derive(Debug, Error)]
 pub enum SourceError {
     #[error(
-        "nothing is known of the model '{name}'; give a config.json, a model folder, a URL, or one of: {known}"
+        "nothing is known of the model '{name}'; give a config.json, a model folder, hf://ORG/NAME, a URL, or one of: {known}"
     )]
-    Unknown {
-        name: String,
-        known: String,
-    },
+    Unknown { name: String, known: String },
     /// The file cannot be read.
     #[error("cannot read {path}: {reason}")]
-    Read {
-        path: String,
-        reason: String,
-    },
+    Read { path: String, reason: String },
     /// The shape is not understood.
     #[error(transparent)]
     Shape(#[from] ModelError),
@@ -98,10 +93,10 @@ impl KnownModel {
         }
     }
 
-    /// A model from a preset's name, a file, a folder or a URL.
-    pub fn find(name: &str) -> Result<KnownModel, SourceError> {
-        if name.starts_with("http://") || name.starts_with("https://") {
-            return remote::find(name);
+    /// A model from a preset's name, a file, a folder, `hf://ORG/NAME` or a URL.
+    pub fn find(name: &str, hubs: &HubAccess) -> Result<KnownModel, SourceError> {
+        if remote::is_address(name) {
+            return remote::find(name, hubs);
         }
         let path = Path::new(name);
         if path.is_dir() {
@@ -198,6 +193,10 @@ mod tests {
         "num_hidden_layers":2,"num_attention_heads":4,"num_key_value_heads":2,"vocab_size":1000,
         "max_position_embeddings":4096,"torch_dtype":"bfloat16"}"#;
 
+    fn find(name: &str) -> Result<KnownModel, SourceError> {
+        KnownModel::find(name, &HubAccess::default())
+    }
+
     #[test]
     fn a_folder_gives_its_shape_and_the_exact_bytes_of_its_weights() {
         let folder = tempfile::tempdir().unwrap();
@@ -208,24 +207,24 @@ mod tests {
         file.extend_from_slice(header);
         file.extend_from_slice(&[0; 20]);
         std::fs::write(path.join("model.safetensors"), &file).unwrap();
-        let known = KnownModel::find(path.to_str().unwrap()).unwrap();
+        let known = find(path.to_str().unwrap()).unwrap();
         assert_eq!(known.weights, Weights::Stored(20.0));
         assert_eq!(known.model.kv_heads, 2);
         let unknown = CONFIG.replace('}', r#","quantization_config":{"quant_method":"hqq"}}"#);
         std::fs::write(path.join("config.json"), unknown).unwrap();
-        let known = KnownModel::find(path.to_str().unwrap()).unwrap();
+        let known = find(path.to_str().unwrap()).unwrap();
         assert_eq!(
             known.weights,
             Weights::Stored(20.0),
             "files tell what a method does not"
         );
         let config = path.join("config.json");
-        let error = KnownModel::find(config.to_str().unwrap()).unwrap_err();
+        let error = find(config.to_str().unwrap()).unwrap_err();
         assert!(error.to_string().contains("hqq"), "{error}");
         let alone = tempfile::tempdir().unwrap();
         let lone = alone.path().join("model.safetensors");
         std::fs::write(&lone, &file).unwrap();
-        let error = KnownModel::find(lone.to_str().unwrap()).unwrap_err();
+        let error = find(lone.to_str().unwrap()).unwrap_err();
         assert!(
             error.to_string().contains("config.json beside it"),
             "{error}"
@@ -234,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_model_that_nobody_knows_is_refused_with_the_presets() {
-        let error = KnownModel::find("no-such-model").unwrap_err().to_string();
+        let error = find("no-such-model").unwrap_err().to_string();
         assert!(error.contains("llama-3.1-8b"), "{error}");
     }
 }

@@ -4,6 +4,7 @@ use super::answers::brief;
 use super::arguments::CalibrateArguments;
 use super::show;
 use crate::Exit;
+use crate::hubs;
 use crate::output::language;
 use anyhow::{Context, bail};
 use inferometer_core::message::Lang;
@@ -31,7 +32,7 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Exit> {
         );
     }
     let subject = Subject {
-        model: KnownModel::find(&arguments.model)?.model,
+        model: KnownModel::find(&arguments.model, &hubs::access(arguments.proxy.as_deref()))?.model,
         device: card.device,
         cards: arguments.settings.cards,
         engine: arguments.engine,

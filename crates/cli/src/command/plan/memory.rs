@@ -7,6 +7,7 @@ use super::arguments::MemoryArguments;
 use super::what_if::list;
 use crate::Exit;
 use crate::arguments::Format;
+use crate::hubs;
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::memory::GIB;
@@ -21,7 +22,7 @@ use serde_json::json;
 
 /// Divides every card by every engine.
 pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
-    let model = KnownModel::find(&arguments.model)?;
+    let model = KnownModel::find(&arguments.model, &hubs::access(arguments.proxy.as_deref()))?;
     let lengths = arguments.input_tokens.zip(arguments.output_tokens);
     let sets = flag_sets(&arguments.flag)?;
     let mut answers = Vec::new();
