@@ -43,44 +43,32 @@ pub trait Tokenizer: Send + Sync {
     fn digest(&self) -> u64;
 }
 
-/// Why a tokenizer cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenizerError {
     /// The file is missing or cannot be read.
     #[error(
         "cannot read the tokenizer {path}: {source}; give a tokenizer.json, a model folder, cl100k, o200k or bytes"
     )]
-    Unreadable {
-        path: PathBuf,
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     /// A folder without the file that is needed.
     #[error(
         "{folder} holds no tokenizer.json; give a model folder that holds one, a tokenizer.json, cl100k, o200k or bytes"
     )]
-    NoTokenizer {
-        folder: PathBuf,
-    },
+    NoTokenizer { folder: PathBuf },
     /// A folder, or a file, of a tokenizer of another kind.
     #[error(
-        "{path} is a tokenizer of SentencePiece, which is not read; convert it to a tokenizer.json (transformers: AutoTokenizer.from_pretrained(…).save_pretrained(…)) or use cl100k"
+        "{path} is a SentencePiece tokenizer, which is not supported; convert it to a tokenizer.json (transformers: AutoTokenizer.from_pretrained(…).save_pretrained(…)) or use cl100k"
     )]
     SentencePiece {
         /// The `tokenizer.model`.
         path: PathBuf,
     },
     /// A file that stands for one that was not downloaded.
-    #[error("{path} is a pointer of Git LFS and not the file itself; fetch it with git lfs pull")]
-    Pointer {
-        path: PathBuf,
-    },
+    #[error("{path} is a Git LFS pointer, not the file itself; fetch it with git lfs pull")]
+    Pointer { path: PathBuf },
     /// The file is not what it should be.
-    #[error("{path} is no usable tokenizer.json: {reason}; download it again or use cl100k")]
-    Damaged {
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
+    #[error("{path} is not a usable tokenizer.json: {reason}; download it again or use cl100k")]
+    Damaged { path: PathBuf, reason: String },
 }
 
 pub fn open(name: &TokenizerName) -> Result<Arc<dyn Tokenizer>, TokenizerError> {
