@@ -9,6 +9,7 @@ mod embedded;
 mod engine_defaults;
 mod folder;
 mod host;
+mod hubs;
 mod keys;
 mod launch;
 mod measure;

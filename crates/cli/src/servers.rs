@@ -340,7 +340,7 @@ fn told_by_log(log: &Path) -> anyhow::Result<StartedEngine> {
             log.display()
         );
     };
-    Ok(facts.told(StartedEngine {
+    Ok(facts.fill_in(StartedEngine {
         name: engine.to_string(),
         version: facts.version.clone(),
         options: EngineArguments::of_log(log).options(),

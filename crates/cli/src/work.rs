@@ -2,6 +2,7 @@
 
 use crate::cache;
 use crate::host;
+use crate::hubs;
 use crate::progress::Progress;
 use anyhow::Context;
 use inferometer_core::options::{FormatName, Options};
@@ -11,7 +12,7 @@ use inferometer_core::work::{DataSource, PromptSource};
 use inferometer_load::setup::{Job, Jobs};
 use inferometer_report::message::progress::ProgressText;
 use inferometer_workload::data::detect;
-use inferometer_workload::remote::{Endpoints, Fetcher, Location, Progress as Fetched, Secret};
+use inferometer_workload::remote::{DownloadProgress, Fetcher, Location};
 use inferometer_workload::{Nonce, Opening, Workload};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,15 +50,7 @@ pub fn fetch(
     }
     let folder = cache::folder()
         .context("there is no place for downloads; set HOME or XDG_CACHE_HOME, or give a file")?;
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let mut fetcher = Fetcher::new(folder.join("data"));
-    let defaults = Endpoints::default();
-    fetcher.endpoints = Endpoints {
-        hugging_face: variable("HF_ENDPOINT").unwrap_or(defaults.hugging_face),
-        modelscope: variable("MODELSCOPE_DOMAIN").unwrap_or(defaults.modelscope),
-    };
-    fetcher.hugging_face_token = variable("HF_TOKEN").map(|token| Secret::new(&token));
-    fetcher.proxy = proxy.map(Secret::new);
+    let fetcher = Fetcher::new(folder.join("data"), hubs::access(proxy));
     let mut shown: Option<Instant> = None;
     let path = fetcher.fetch(&location, &mut |fetched| {
         const EVERY: Duration = Duration::from_millis(500);
@@ -68,11 +61,11 @@ pub fn fetch(
         let file = ("file", location.to_string());
         let mib = |bytes: u64| format!("{:.1}", bytes as f64 / f64::from(1 << 20));
         let (text, values) = match fetched {
-            Fetched::Waiting => (ProgressText::Waiting, vec![file]),
-            Fetched::Received { bytes, total: None } => {
+            DownloadProgress::Waiting => (ProgressText::Waiting, vec![file]),
+            DownloadProgress::Received { bytes, total: None } => {
                 (ProgressText::Received, vec![("mib", mib(bytes)), file])
             }
-            Fetched::Received {
+            DownloadProgress::Received {
                 bytes,
                 total: Some(total),
             } => (

@@ -7,8 +7,8 @@
 
 use inferometer_catalog::engine::{DeviceClass, DeviceKind};
 use inferometer_engine::{
-    Access, Client, DeviceTool, Devices, Engine, Interview, Launch, Progress, Readiness,
-    SUPERVISOR_WORD, Supervisor, Watch, WatchPlan, device_class, discover, leftovers, supervise,
+    Access, Client, DeviceTool, Devices, Engine, Interview, Launch, Readiness, SUPERVISOR_WORD,
+    StartProgress, Supervisor, Watch, WatchPlan, device_class, discover, leftovers, supervise,
 };
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -92,7 +92,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     launch.registry = registry;
     launch.devices = devices.clone();
     let mut running = match launch.start(&mut |progress| {
-        if !matches!(progress, Progress::Waiting { .. }) {
+        if !matches!(progress, StartProgress::Waiting { .. }) {
             println!("{progress:?}");
         }
         ControlFlow::Continue(())
@@ -116,7 +116,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             origin_monotonic_ns: 0,
             every: Duration::from_millis(500),
             metrics: discover(
-                &Client::new(Access::default(), Duration::from_secs(5))?,
+                &Client::for_server(Access::default(), Duration::from_secs(5))?,
                 running.url(),
             ),
             access: Access::default(),

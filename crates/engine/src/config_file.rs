@@ -11,17 +11,14 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Why there is no copy.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigCopyError {
-    /// The file cannot be read or written.
     #[error("cannot {verb} {}: {why}", path.display())]
     Io {
         verb: &'static str,
         path: PathBuf,
         why: io::Error,
     },
-    /// It is no configuration of MindIE.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A key that MindIE does not have.
@@ -149,9 +146,10 @@ fn whole_key(key: &str, original: &Value) -> Result<String, ConfigCopyError> {
         return Ok(found.to_owned());
     }
     let is_whole = key.starts_with("ServerConfig.") || key.starts_with("BackendConfig.");
-    let near = match is_whole {
-        true => nearest(known(), key),
-        false => nearest(known().map(last), key),
+    let near = if is_whole {
+        nearest(known(), key)
+    } else {
+        nearest(known().map(last), key)
     };
     if is_whole && (near.is_empty() || holds(original, key)) {
         return Ok(key.to_owned());

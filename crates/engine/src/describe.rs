@@ -53,7 +53,7 @@ impl Engine {
         Ok(Self::of(LaunchCommand::parse(words)?))
     }
 
-    /// The engine of a command that is taken apart already.
+    /// The engine of a parsed command.
     pub fn of(command: LaunchCommand) -> Self {
         Engine {
             command,
@@ -69,7 +69,7 @@ impl Engine {
         self
     }
 
-    /// In this version, by the user's word, without asking anybody.
+    /// With this version, as the user gives it; the engine is not asked.
     pub fn of_version(mut self, version: Option<Version>) -> Self {
         self.installed.version = version;
         self
@@ -81,13 +81,13 @@ impl Engine {
         self
     }
 
-    /// With the user's word on when it is ready.
+    /// With the user's definition of when it is ready.
     pub fn with_readiness(mut self, readiness: Readiness) -> Self {
         self.readiness = Some(readiness);
         self
     }
 
-    /// With what the installed engine says of itself.
+    /// With the version and flags that the installed engine reports.
     pub fn probed(mut self, interview: &mut Interview) -> Self {
         let (_, environment) = self.spawnable();
         self.installed = probe(&self.command, &environment, interview);
@@ -111,7 +111,6 @@ impl Engine {
         self.installed.version.unwrap_or(self.kind().newest())
     }
 
-    /// The port that it listens on.
     pub fn port(&self) -> u16 {
         let given = self.command.flag("port").and_then(|given| given.value());
         given
@@ -129,7 +128,7 @@ impl Engine {
         self.command.outer_port(port)
     }
 
-    /// When it is ready: the user's word, else as this engine shows it.
+    /// When it is ready: as the user defines it, else as this engine shows it.
     pub fn readiness(&self) -> Readiness {
         self.readiness
             .clone()
@@ -219,7 +218,7 @@ impl Engine {
             return objections;
         }
         let refusal = self.refusal(self.version(), device, model);
-        // Of an unknown version only that is certain which every version refuses.
+        // Of an unknown version, only what every version refuses is certain.
         let is_certain = || self.accepting_version(device, model).is_none();
         let refusal = refusal.filter(|_| is_certain());
         objections.extend(refusal.map(|refusal| self.objection(refusal)));

@@ -42,15 +42,15 @@ impl DeviceTool {
     /// The devices now; none if the tool fails.
     pub fn look(&self) -> Vec<DeviceState> {
         let (DeviceTool::NvidiaSmi(words) | DeviceTool::NpuSmi(words)) = self;
-        let Ok(said) = tool::ask(words, &[], LIMIT) else {
+        let Ok(output) = tool::run(words, &[], LIMIT) else {
             return Vec::new();
         };
-        if said.exit != Some(Exit::Code(0)) {
+        if output.exit != Some(Exit::Code(0)) {
             return Vec::new();
         }
         match self {
-            DeviceTool::NvidiaSmi(_) => read_nvidia_smi(&said.stdout),
-            DeviceTool::NpuSmi(_) => read_npu_smi(&said.stdout),
+            DeviceTool::NvidiaSmi(_) => read_nvidia_smi(&output.stdout),
+            DeviceTool::NpuSmi(_) => read_npu_smi(&output.stdout),
         }
     }
 
@@ -88,7 +88,7 @@ pub fn device_class(kind: DeviceKind, devices: &[DeviceState]) -> Option<DeviceC
 pub fn read_nvidia_smi(text: &str) -> Vec<DeviceState> {
     let line = |line: &str| {
         let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-        // `[N/A]` and `[Not Supported]` are no numbers, and absent.
+        // `[N/A]` and `[Not Supported]` are not numbers, and become absent.
         let number = |at: usize| finite(fields.get(at)?);
         Some(DeviceState {
             index: fields.first()?.parse().ok()?,
@@ -104,7 +104,7 @@ pub fn read_nvidia_smi(text: &str) -> Vec<DeviceState> {
     text.lines().filter_map(line).collect()
 }
 
-/// The devices in the text of `npu-smi info`: a table with two lines a chip, and a table of
+/// The devices in the text of `npu-smi info`: a table with two lines per chip, and a table of
 /// processes, whose memory taken off leaves what the system itself holds.
 pub fn read_npu_smi(text: &str) -> Vec<DeviceState> {
     let mut devices: Vec<DeviceState> = Vec::new();

@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// Facts of a start, from the log and the metrics; what was not said is absent.
+/// Facts of a start, from the log and the metrics; absent where nothing says it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StartFacts {
     pub version: Option<String>,
@@ -39,8 +39,8 @@ impl StartFacts {
         let lines = excerpt(path);
         let read = |engine| {
             let lines = lines.iter().map(String::as_str);
-            let said = lines.filter_map(|line| read_line(engine, line)).count();
-            (said, engine)
+            let known = lines.filter_map(|line| read_line(engine, line)).count();
+            (known, engine)
         };
         let engines = [
             EngineKind::Vllm,
@@ -48,20 +48,20 @@ impl StartFacts {
             EngineKind::LlamaServer,
             EngineKind::Mindie,
         ];
-        let (said, engine) = engines
-            .map(read)
-            .into_iter()
-            .fold(
-                (0, EngineKind::Custom),
-                |a, b| {
-                    if b.0 > a.0 { b } else { a }
-                },
-            );
+        let (known, engine) =
+            engines
+                .map(read)
+                .into_iter()
+                .fold(
+                    (0, EngineKind::Custom),
+                    |a, b| {
+                        if b.0 > a.0 { b } else { a }
+                    },
+                );
         let facts = || Self::read(engine, lines.iter().map(String::as_str));
-        Ok((said > 0).then(|| (engine, facts())))
+        Ok((known > 0).then(|| (engine, facts())))
     }
 
-    /// Facts of a whole log.
     pub fn read<'a>(engine: EngineKind, lines: impl IntoIterator<Item = &'a str>) -> Self {
         let mut facts = Self::default();
         for line in lines {
@@ -72,8 +72,8 @@ impl StartFacts {
         facts
     }
 
-    /// An engine with what these facts tell of it.
-    pub fn told(&self, of: StartedEngine) -> StartedEngine {
+    /// The engine with these facts filled in.
+    pub fn fill_in(&self, engine: StartedEngine) -> StartedEngine {
         StartedEngine {
             start_s: self.ready_s,
             weights_gib: self.weights_gib,
@@ -82,11 +82,11 @@ impl StartFacts {
             max_concurrency: self.max_concurrency,
             max_model_len: self.max_model_len,
             graphs_s: self.graphs_s,
-            ..of
+            ..engine
         }
     }
 
-    /// Lays one fact in. Of several workers the first counts for times, the largest for memory.
+    /// Adds one fact. Of several workers the first counts for times, the largest for memory.
     pub fn take(&mut self, fact: &Fact) {
         let most =
             |had: &mut Option<f64>, new: f64| *had = Some(had.map_or(new, |had| had.max(new)));

@@ -14,7 +14,6 @@ const LAST_LINES: usize = 8;
 /// Characters of one line of evidence.
 const LINE_CHARS: usize = 400;
 
-/// A failed start, or a death later on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Failure {
     pub class: FailureClass,
@@ -34,12 +33,12 @@ impl Failure {
     /// A process that ended by itself, explained from its log.
     pub(crate) fn of_exit(engine: EngineKind, log: &Path, exit: Exit, after: Duration) -> Self {
         let lines = excerpt(log);
-        let said = lines.iter().map(String::as_str);
+        let text = lines.iter().map(String::as_str);
         let code = match exit {
             Exit::Code(code) => Some(code),
             Exit::Signal(_) => None,
         };
-        let cause = failure::explain(engine, said, code);
+        let cause = failure::explain(engine, text, code);
         let mut evidence: Vec<String> = cause.evidence.into_iter().collect();
         if evidence.is_empty() {
             // Of an engine that we cannot read, the last line says the most.

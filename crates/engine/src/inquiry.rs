@@ -2,9 +2,8 @@
 //! answers, so it is asked under a supervisor: it ends with its time, and with us.
 
 use crate::exit::Exit;
-use crate::launch::Supervisor;
-use crate::leash::{Heard, Leash};
-use crate::supervisor::{Charge, Event, StopSignal};
+use crate::supervisor::{Event, StopSignal, SupervisedCommand, Supervisor};
+use crate::supervisor_handle::{Received, SupervisorHandle};
 use crate::tool::{collect, text};
 use std::time::{Duration, Instant};
 
@@ -24,7 +23,7 @@ pub(crate) enum Answer {
     OutOfTime,
 }
 
-/// Runs a command until it ends or its time is over; `waiting` hears how long it takes.
+/// Runs a command until it ends or its time is over; `waiting` is called with the time so far.
 pub(crate) fn inquire(
     words: &[String],
     environment: &[(String, String)],
@@ -32,7 +31,7 @@ pub(crate) fn inquire(
     limit: Duration,
     waiting: &mut dyn FnMut(Duration),
 ) -> Answer {
-    let charge = Charge {
+    let command = SupervisedCommand {
         words: words.to_vec(),
         environment: environment.to_vec(),
         folder: None,
@@ -43,16 +42,16 @@ pub(crate) fn inquire(
         answers_at: Vec::new(),
         registry: None,
     };
-    let Ok(mut leash) = Leash::new(supervisor, &charge) else {
+    let Ok(mut supervisor) = SupervisorHandle::new(supervisor, &command) else {
         return Answer::Failed;
     };
-    let output = collect(leash.output());
+    let output = collect(supervisor.output());
     let began = Instant::now();
     let exit = loop {
-        match leash.hear(LOOK) {
-            Heard::Event(Event::Exited(exit), _) => break Some(exit),
-            Heard::Event(Event::NotStarted { .. }, _) | Heard::Gone => return Answer::Failed,
-            Heard::Event(..) | Heard::Nothing => {}
+        match supervisor.receive(LOOK) {
+            Received::Event(Event::Exited(exit), _) => break Some(exit),
+            Received::Event(Event::NotStarted { .. }, _) | Received::Gone => return Answer::Failed,
+            Received::Event(..) | Received::Nothing => {}
         }
         if began.elapsed() >= limit {
             break None;
@@ -60,10 +59,10 @@ pub(crate) fn inquire(
         waiting(began.elapsed());
     };
     if exit.is_none() {
-        leash.stop();
+        supervisor.stop();
     }
     // Whatever it left behind holds the pipe until the supervisor has ended that, too.
-    drop(leash);
+    drop(supervisor);
     match exit {
         Some(Exit::Code(0)) => Answer::Text(text(&output)),
         Some(_) => Answer::Failed,

@@ -1,9 +1,10 @@
 //! `/metrics` of an engine under our names, and where to find it.
 
-use crate::http::{Client, host_and_port, origin};
 use inferometer_catalog::engine::metric::{Meaning, Metric, MetricKind, find, read};
 use inferometer_catalog::engine::{EngineKind, mindie};
 use inferometer_core::server::{EngineState, Total};
+use inferometer_fetch::Client;
+use inferometer_fetch::url::{host_and_port, root};
 use std::collections::HashMap;
 
 /// What one meaning has gathered so far.
@@ -122,7 +123,7 @@ fn identify(name: &str) -> Option<(EngineKind, &'static Metric, bool)> {
 /// The address of the metrics of a measured server, if it has any that we know: beside the API,
 /// or on the port that MindIE keeps for them.
 pub fn discover(client: &Client, measured: &str) -> Option<String> {
-    let origin = origin(measured)?;
+    let root = root(measured)?;
     let (host, _) = host_and_port(measured)?;
     let host = if host.contains(':') {
         format!("[{host}]")
@@ -131,7 +132,7 @@ pub fn discover(client: &Client, measured: &str) -> Option<String> {
     };
     let mindie = mindie::Server::default().metrics_port;
     let candidates = [
-        format!("{origin}/metrics"),
+        format!("{root}/metrics"),
         format!("http://{host}:{mindie}/metrics"),
         format!("https://{host}:{mindie}/metrics"),
     ];

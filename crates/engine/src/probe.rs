@@ -1,13 +1,13 @@
 //! The installed engine, asked for its version and its flags; what it says wins over our table.
 
 use crate::inquiry::{Answer, inquire};
-use crate::launch::Supervisor;
+use crate::supervisor::Supervisor;
 use inferometer_catalog::engine::flag::{Lookup, lookup};
 use inferometer_catalog::engine::{EngineKind, Form, LaunchCommand, Version};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// Fewer flags than this are no help text of an engine.
+/// A text with fewer flags than this is not the help of an engine.
 const LEAST_FLAGS: usize = 5;
 
 /// The flags that an engine's `--help` names.
@@ -62,13 +62,13 @@ pub struct Installed {
 
 /// How an installed engine is asked.
 pub struct Interview<'a> {
-    /// Who ends a question that takes too long, or that we do not live to hear answered.
+    /// Ends a question that takes too long, or that outlives us.
     pub supervisor: &'a Supervisor,
-    /// Its version, where the user says it: then it is not asked for that.
+    /// Its version, where the user gives it: then it is not asked for.
     pub version: Option<Version>,
     /// Time for all questions together.
     pub limit: Duration,
-    /// Hears several times a second which question is waited for, and for how long.
+    /// Called several times per second with the question and how long it has taken so far.
     pub waiting: &'a mut dyn FnMut(&str, Duration),
 }
 
@@ -239,7 +239,7 @@ mod tests {
         let mindie = LaunchCommand::parse_line("./mindieservice_daemon --maxBatchSize 8").unwrap();
         assert_eq!(probe(&mindie, &[], &mut interview), Installed::default());
         interview.version = "0.9.2".parse().ok();
-        let told = probe(&remote, &[], &mut interview);
-        assert_eq!(told.version, interview.version);
+        let given = probe(&remote, &[], &mut interview);
+        assert_eq!(given.version, interview.version);
     }
 }

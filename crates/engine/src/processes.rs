@@ -70,7 +70,7 @@ pub(crate) fn below(root: i32) -> Vec<Process> {
     found
 }
 
-/// Sends a signal to a whole group; one that is gone already is no error.
+/// Sends a signal to a whole group; one that is already gone is not an error.
 pub(crate) fn signal_group(group: i32, signal: Signal) {
     // 0 and 1 would mean ourselves or everybody.
     if group > 1

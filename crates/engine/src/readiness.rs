@@ -1,7 +1,8 @@
 //! When an engine is ready.
 
-use crate::http::{Access, Client, origin};
 use inferometer_catalog::engine::{EngineKind, ready_line};
+use inferometer_fetch::url::root;
+use inferometer_fetch::{Access, Client};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -114,19 +115,20 @@ impl Proven {
             Proof::Answer(probe) => is_ok(client, url, probe),
             Proof::Completion => completes(client, url),
         };
-        self.in_a_row = match readiness.instead.iter().any(holds) {
-            true => self.in_a_row + 1,
-            false => 0,
+        self.in_a_row = if readiness.instead.iter().any(holds) {
+            self.in_a_row + 1
+        } else {
+            0
         };
         self.in_a_row >= IN_A_ROW
     }
 }
 
 fn at(url: &str, probe: &str) -> String {
-    match probe.contains("://") {
-        true => probe.to_owned(),
-        false => format!("{}{probe}", origin(url).unwrap_or(url)),
+    if probe.contains("://") {
+        return probe.to_owned();
     }
+    format!("{}{probe}", root(url).unwrap_or(url))
 }
 
 fn is_ok(client: &Client, url: &str, probe: &str) -> bool {
@@ -155,7 +157,7 @@ pub(crate) fn still_answers(addresses: &[String], limit: Duration) -> bool {
         insecure: true,
         ..Access::default()
     };
-    let Ok(client) = Client::new(access, limit) else {
+    let Ok(client) = Client::for_server(access, limit) else {
         return false;
     };
     let answers = |address: &String| {

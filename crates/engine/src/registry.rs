@@ -1,5 +1,5 @@
 //! Which engines are up: one small file each in the runs folder, written and removed by the
-//! engine's supervisor. What stays behind tells the next start of an engine that was left over.
+//! engine's supervisor. A file that stays behind tells the next start about an engine that was left over.
 
 use crate::processes::{self, Process};
 use crate::readiness::still_answers;
@@ -16,7 +16,6 @@ const ANSWER: Duration = Duration::from_secs(2);
 /// Larger files were not written by us.
 const LARGEST_ENTRY: u64 = 1 << 20;
 
-/// An engine that was started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
     /// Its process, which leads its group.
@@ -39,7 +38,6 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Its file in the runs folder.
     pub fn path(folder: &Path, supervisor: i32) -> PathBuf {
         folder.join(format!("engine-{supervisor}.json"))
     }
@@ -86,9 +84,9 @@ pub fn without_secrets(words: &[String]) -> Vec<String> {
 /// What is known of an engine that an earlier run started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftoverState {
-    /// Its supervisor lives: another run goes on.
+    /// Its supervisor is alive: another run uses it.
     InUse,
-    /// Nobody looks after it any more.
+    /// Its supervisor is gone.
     Orphaned,
     /// It runs elsewhere (in a container, on another host) and could not be told to stop.
     Unreached,
@@ -101,17 +99,14 @@ pub enum LeftoverState {
 pub struct Leftover {
     entry: Entry,
     file: PathBuf,
-    /// What is known of it.
     pub state: LeftoverState,
 }
 
 impl Leftover {
-    /// The process that was started.
     pub fn pid(&self) -> i32 {
         self.entry.pid
     }
 
-    /// The command that started it.
     pub fn command(&self) -> &[String] {
         &self.entry.command
     }
@@ -160,7 +155,10 @@ impl std::fmt::Display for Leftover {
         let pid = self.entry.pid;
         match self.state {
             LeftoverState::InUse => {
-                write!(f, "`{command}` (pid {pid}) belongs to a run that goes on")
+                write!(
+                    f,
+                    "`{command}` (pid {pid}) belongs to a run that is still going"
+                )
             }
             LeftoverState::Orphaned => write!(
                 f,
@@ -170,7 +168,7 @@ impl std::fmt::Display for Leftover {
                 let place = self.entry.answers_at.first().map_or("", String::as_str);
                 write!(
                     f,
-                    "`{command}` of an earlier run still answers at {place}, although its stop went well; end it there"
+                    "`{command}` of an earlier run still answers at {place}, although it was stopped; end it there"
                 )
             }
             LeftoverState::Unreached => {
@@ -241,8 +239,8 @@ fn state(entry: &Entry) -> Option<LeftoverState> {
     (entry.unreached || entry.stop.is_some()).then_some(LeftoverState::Unreached)
 }
 
-/// Living processes of the engine's group. A group whose leader is another process than then is
-/// not ours: its number was used again.
+/// Living processes of the engine's group. A group whose leader is a different process
+/// is not ours: the number was reused.
 fn members(entry: &Entry) -> Vec<Process> {
     let reused = processes::one(entry.pid).is_some_and(|now| now.started != entry.started);
     if reused || entry.boot != processes::boot() {

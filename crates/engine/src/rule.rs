@@ -4,7 +4,6 @@
 use inferometer_text::hostile::printable;
 use std::str::FromStr;
 
-/// A rule about one flag of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlagRule {
     left: String,
@@ -32,9 +31,8 @@ enum Side {
     Flag(String),
 }
 
-/// A text that is no rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no rule; write FLAG <= NUMBER, FLAG <= FLAG (or <, >=, >), or FLAG in A|B|C")]
+#[error("'{0}' is not a rule; write FLAG <= NUMBER, FLAG <= FLAG (or <, >=, >), or FLAG in A|B|C")]
 pub struct BadRule(String);
 
 impl FromStr for FlagRule {
@@ -77,7 +75,6 @@ fn name(flag: &str) -> String {
 }
 
 impl FlagRule {
-    /// The flag that it is about.
     pub fn flag(&self) -> &str {
         &self.left
     }
@@ -98,7 +95,7 @@ impl FlagRule {
                     Ok(number) => number,
                     Err(_) => {
                         return Some(format!(
-                            "{} is {}, which is no number",
+                            "{} is {}, which is not a number",
                             self.left,
                             printable(given, 80)
                         ));
@@ -160,7 +157,7 @@ mod tests {
                 .unwrap()
                 .contains("slow, exact")
         );
-        assert!(broken("m < 3", command).unwrap().contains("no number"));
+        assert!(broken("m < 3", command).unwrap().contains("not a number"));
     }
 
     #[test]

@@ -4,11 +4,12 @@ use crate::device::DeviceTool;
 use crate::exit::Exit;
 use crate::facts::StartFacts;
 use crate::failure::Failure;
-use crate::launch::{Launch, Patience, StartError};
-use crate::leash::{Heard, Leash, SUPERVISOR_EXTRA};
+use crate::launch::{Launch, LaunchTimeouts};
 use crate::processes::wait_until;
-use crate::supervisor::{Charge, Event};
+use crate::supervisor::{Event, SupervisedCommand};
+use crate::supervisor_handle::{Received, SUPERVISOR_EXTRA, SupervisorHandle};
 use inferometer_catalog::engine::{EngineKind, FailureClass};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ const MEMORY_SLACK_MIB: f64 = 512.0;
 /// The devices' memory after an engine's end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MemoryAfter {
-    /// There is no device that we can ask.
+    /// No device can be asked.
     NotAsked,
     /// It is back at the level of before.
     Back { after: Duration },
@@ -35,7 +36,7 @@ pub struct Stopped {
     pub took: Duration,
     /// It did not follow the polite request.
     pub killed: bool,
-    /// Processes that withstood even the kill.
+    /// Processes that survived even the kill.
     pub remaining: usize,
     /// Its stop command succeeded; true where there is none.
     pub reached: bool,
@@ -55,11 +56,11 @@ enum Death {
 /// A running engine. Dropping it ends the engine too.
 #[derive(Debug)]
 pub struct Running {
-    leash: Leash,
+    supervisor: SupervisorHandle,
     engine: EngineKind,
     log: PathBuf,
     url: String,
-    patience: Patience,
+    timeouts: LaunchTimeouts,
     devices: Option<DeviceTool>,
     level: Option<f64>,
     began: Instant,
@@ -72,21 +73,16 @@ pub struct Running {
 impl Running {
     pub(crate) fn spawn(
         launch: &Launch,
-        charge: &Charge,
+        command: &SupervisedCommand,
         level: Option<f64>,
         began: Instant,
-    ) -> Result<Self, StartError> {
-        let leash =
-            Leash::new(&launch.supervisor, charge).map_err(|why| StartError::NoSupervisor {
-                program: launch.supervisor.program.clone(),
-                why,
-            })?;
+    ) -> io::Result<Self> {
         Ok(Running {
-            leash,
+            supervisor: SupervisorHandle::new(&launch.supervisor, command)?,
             engine: launch.engine,
             log: launch.log.clone(),
             url: launch.url.clone(),
-            patience: launch.patience,
+            timeouts: launch.timeouts,
             devices: launch.devices.clone(),
             level,
             began,
@@ -106,7 +102,7 @@ impl Running {
         self.pid
     }
 
-    /// What it told of itself while it started.
+    /// What its log said while it started.
     pub fn facts(&self) -> &StartFacts {
         &self.facts
     }
@@ -138,12 +134,12 @@ impl Running {
     /// here waits without bound.
     pub fn stop(mut self) -> Stopped {
         let began = Instant::now();
-        self.leash.stop();
-        let limit = self.patience.stop + SUPERVISOR_EXTRA;
-        while self.ended.is_none() && began.elapsed() < limit && self.leash.is_held() {
+        self.supervisor.stop();
+        let limit = self.timeouts.stop + SUPERVISOR_EXTRA;
+        while self.ended.is_none() && began.elapsed() < limit && self.supervisor.is_alive() {
             self.next_event(Duration::from_millis(50));
         }
-        // The last words may still be in the pipe.
+        // The last events may still be in the pipe.
         while self.ended.is_none() && self.next_event(Duration::from_millis(200)).is_some() {}
         let mut stopped = self.ended.take().unwrap_or(Stopped {
             took: Duration::ZERO,
@@ -165,24 +161,25 @@ impl Running {
         };
         let began = Instant::now();
         let mut above = 0.0;
-        let is_back = wait_until(self.patience.memory, || {
+        let is_back = wait_until(self.timeouts.memory, || {
             above = devices.memory_used_mib().map_or(0.0, |used| used - level);
             above <= MEMORY_SLACK_MIB
         });
-        match is_back {
-            true => MemoryAfter::Back {
+        if is_back {
+            MemoryAfter::Back {
                 after: began.elapsed(),
-            },
-            false => MemoryAfter::Held { mib: above },
+            }
+        } else {
+            MemoryAfter::Held { mib: above }
         }
     }
 
-    /// The supervisor's next word, if it comes in time.
+    /// The supervisor's next event, if it comes in time.
     pub(crate) fn next_event(&mut self, limit: Duration) -> Option<Event> {
-        let (event, at) = match self.leash.hear(limit) {
-            Heard::Event(event, at) => (event, at),
-            Heard::Nothing => return None,
-            Heard::Gone => {
+        let (event, at) = match self.supervisor.receive(limit) {
+            Received::Event(event, at) => (event, at),
+            Received::Nothing => return None,
+            Received::Gone => {
                 if self.ended.is_none() {
                     self.death.get_or_insert((Death::Orphaned, Instant::now()));
                 }

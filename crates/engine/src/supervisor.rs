@@ -20,7 +20,15 @@ use std::time::Duration;
 /// The hidden word by which the command line calls [`supervise`].
 pub const SUPERVISOR_WORD: &str = "supervise-engine";
 
-/// How an engine likes to be asked to end.
+/// The program that supervises: this binary, called again with
+/// [`SUPERVISOR_WORD`].
+#[derive(Clone, Debug)]
+pub struct Supervisor {
+    pub program: PathBuf,
+    pub arguments: Vec<String>,
+}
+
+/// How an engine prefers to be asked to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopSignal {
@@ -38,9 +46,9 @@ impl StopSignal {
     }
 }
 
-/// What the supervisor is to do; the first line that it reads.
+/// What to run and how to end it; the first line that the supervisor reads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Charge {
+pub(crate) struct SupervisedCommand {
     pub words: Vec<String>,
     pub environment: Vec<(String, String)>,
     pub folder: Option<PathBuf>,
@@ -54,7 +62,7 @@ pub(crate) struct Charge {
     pub registry: Option<PathBuf>,
 }
 
-/// What the supervisor tells, a line each.
+/// What the supervisor reports, one line each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Event {
@@ -80,67 +88,74 @@ pub(crate) enum Event {
 const LONGEST_LINE: u64 = 4 << 20;
 
 /// Grace after the tuner's death: with the kill that follows it stays far below 5 s.
-pub(crate) const HASTY_GRACE: Duration = Duration::from_millis(1500);
+pub(crate) const SHORT_GRACE: Duration = Duration::from_millis(1500);
 
-/// Time for the kernel to bury what was killed.
-pub(crate) const BURIAL: Duration = Duration::from_secs(2);
+/// Time for the kernel to reap what was killed.
+pub(crate) const REAP_LIMIT: Duration = Duration::from_secs(2);
 
 /// A stop command that takes longer has failed.
 const STOP_COMMAND_LIMIT: Duration = Duration::from_secs(60);
 
 /// Time for a server elsewhere to be gone after its stop.
-const FAREWELL: Duration = Duration::from_secs(5);
+const GONE_LIMIT: Duration = Duration::from_secs(5);
 
 /// Longest wait for one answer of a server that should be gone.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// Supervises one engine: reads its charge and then orders from `input`, reports on `output`.
+/// Supervises one engine: reads the command and then orders from `input`, reports on `output`.
 /// Returns when the engine is gone. To be called by the binary with its own standard input and
 /// output when its first argument is [`SUPERVISOR_WORD`].
 pub fn supervise(input: impl Read + Send + 'static, mut output: impl Write) -> io::Result<()> {
     let mut input = BufReader::new(input);
     let mut line = String::new();
     (&mut input).take(LONGEST_LINE).read_line(&mut line)?;
-    let charge: Charge = serde_json::from_str(&line)?;
+    let command: SupervisedCommand = serde_json::from_str(&line)?;
     let orders = listen(input);
     // Grandchildren that leave the group stay our descendants, so that they are found.
     let _ = set_child_subreaper(Some(getpid()));
-    let mut ward = match Ward::start(charge) {
-        Ok(ward) => ward,
+    let mut supervised = match Supervised::start(command) {
+        Ok(supervised) => supervised,
         Err(error) => {
             let not_found = matches!(
                 error.kind(),
                 io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
             );
             let message = error.to_string();
-            tell(&mut output, &Event::NotStarted { not_found, message });
+            report(&mut output, &Event::NotStarted { not_found, message });
             return Ok(());
         }
     };
-    tell(&mut output, &Event::Started { pid: ward.group });
+    report(
+        &mut output,
+        &Event::Started {
+            pid: supervised.group,
+        },
+    );
     loop {
         match orders.recv_timeout(Duration::from_millis(50)) {
             Ok(Order::Stop) => {
-                let ended = ward.end_patiently();
-                tell(&mut output, &ended);
+                let ended = supervised.stop_gracefully();
+                report(&mut output, &ended);
                 return Ok(());
             }
             Err(RecvTimeoutError::Disconnected) => {
-                let ended = ward.end_hastily();
-                tell(&mut output, &ended);
+                let ended = supervised.stop_quickly();
+                report(&mut output, &ended);
                 return Ok(());
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
-        let Some(exit) = ward.exited() else { continue };
-        if exit.is_success() && ward.charge.stop.is_some() {
-            ward.child = None;
-            tell(&mut output, &Event::Detached);
+        let Some(exit) = supervised.exited() else {
+            continue;
+        };
+        if exit.is_success() && supervised.command.stop.is_some() {
+            supervised.child = None;
+            report(&mut output, &Event::Detached);
             continue;
         }
-        tell(&mut output, &Event::Exited(exit));
-        let ended = ward.end_hastily();
-        tell(&mut output, &ended);
+        report(&mut output, &Event::Exited(exit));
+        let ended = supervised.stop_quickly();
+        report(&mut output, &ended);
         return Ok(());
     }
 }
@@ -170,42 +185,42 @@ fn listen(mut input: impl BufRead + Send + 'static) -> mpsc::Receiver<Order> {
     receiver
 }
 
-/// A tuner that is dead hears nothing, and that is no error.
-fn tell(output: &mut impl Write, event: &Event) {
+/// A tuner that is dead receives nothing, which is not an error.
+fn report(output: &mut impl Write, event: &Event) {
     if let Ok(mut line) = serde_json::to_vec(event) {
         line.push(b'\n');
         let _ = output.write_all(&line).and_then(|()| output.flush());
     }
 }
 
-/// The engine in our care.
-struct Ward {
-    charge: Charge,
+/// The engine under supervision.
+struct Supervised {
+    command: SupervisedCommand,
     group: i32,
     /// Absent once the start command has ended and the engine runs elsewhere.
     child: Option<Child>,
     entry: Option<(Entry, PathBuf)>,
 }
 
-impl Ward {
-    fn start(charge: Charge) -> io::Result<Ward> {
-        let log = open_log(charge.log.as_deref())?;
-        let mut command = tool::command(&charge.words, &charge.environment)?;
-        if let Some(folder) = &charge.folder {
-            command.current_dir(folder);
+impl Supervised {
+    fn start(command: SupervisedCommand) -> io::Result<Supervised> {
+        let log = open_log(command.log.as_deref())?;
+        let mut engine = tool::command(&command.words, &command.environment)?;
+        if let Some(folder) = &command.folder {
+            engine.current_dir(folder);
         }
-        let child = command
+        let child = engine
             .stdout(Stdio::from(log.try_clone()?))
             .stderr(Stdio::from(log))
             .spawn()?;
-        let mut ward = Ward {
+        let mut supervised = Supervised {
             group: child.id() as i32,
             child: Some(child),
             entry: None,
-            charge,
+            command,
         };
-        ward.register();
-        Ok(ward)
+        supervised.register();
+        Ok(supervised)
     }
 
     /// Leaves a note for the next start. An engine without a note is still supervised, so that
@@ -213,7 +228,7 @@ impl Ward {
     fn register(&mut self) {
         let own = getpid().as_raw_nonzero().get();
         let started = |pid| processes::one(pid).map(|process| process.started);
-        let Some(folder) = &self.charge.registry else {
+        let Some(folder) = &self.command.registry else {
             return;
         };
         let (Some(since), Some(own_since)) = (started(self.group), started(own)) else {
@@ -224,9 +239,9 @@ impl Ward {
             started: since,
             boot: processes::boot(),
             supervisor: (own, own_since),
-            command: without_secrets(&self.charge.words),
-            stop: self.charge.stop.as_deref().map(without_secrets),
-            log: self.charge.log.clone().unwrap_or_default(),
+            command: without_secrets(&self.command.words),
+            stop: self.command.stop.as_deref().map(without_secrets),
+            log: self.command.log.clone().unwrap_or_default(),
             unreached: false,
             answers_at: Vec::new(),
         };
@@ -242,44 +257,38 @@ impl Ward {
     }
 
     /// As the engine prefers, with all the time that it was given.
-    fn end_patiently(&mut self) -> Event {
-        let mut stopper = self.stopper();
-        let reached = stopper
-            .as_mut()
-            .map(|stopper| stopper.finish(STOP_COMMAND_LIMIT));
-        self.close(self.charge.grace, reached)
+    fn stop_gracefully(&mut self) -> Event {
+        let stop_command = self.stop_command();
+        let reached = stop_command.map(|mut running| running.finish(STOP_COMMAND_LIMIT));
+        let (killed, remaining) = self.end_group(self.command.grace);
+        self.unregister(killed, remaining, reached)
     }
 
     /// The tuner is dead or the engine is: within a few seconds.
-    fn end_hastily(&mut self) -> Event {
-        let mut stopper = self.stopper();
-        if let Some(stopper) = &mut stopper {
-            wait_until(HASTY_GRACE, || stopper.has_ended());
+    fn stop_quickly(&mut self) -> Event {
+        let mut stop_command = self.stop_command();
+        if let Some(running) = &mut stop_command {
+            wait_until(SHORT_GRACE, || running.has_ended());
         }
-        let (killed, remaining) = self.end_group(HASTY_GRACE);
-        let reached = stopper.map(|mut stopper| stopper.finish(STOP_COMMAND_LIMIT));
-        self.leave(killed, remaining, reached)
-    }
-
-    fn close(&mut self, grace: Duration, reached: Option<bool>) -> Event {
-        let (killed, remaining) = self.end_group(grace);
-        self.leave(killed, remaining, reached)
+        let (killed, remaining) = self.end_group(SHORT_GRACE);
+        let reached = stop_command.map(|mut running| running.finish(STOP_COMMAND_LIMIT));
+        self.unregister(killed, remaining, reached)
     }
 
     /// Removes the note, or says in it that the engine could not be reached, or that it answers
     /// although its stop command went well.
-    fn leave(&mut self, killed: bool, remaining: usize, reached: Option<bool>) -> Event {
+    fn unregister(&mut self, killed: bool, remaining: usize, reached: Option<bool>) -> Event {
         let mut answers = false;
         if remaining == 0 {
-            wait_until(FAREWELL, || {
-                answers = still_answers(&self.charge.answers_at, ANSWER);
+            wait_until(GONE_LIMIT, || {
+                answers = still_answers(&self.command.answers_at, ANSWER);
                 !answers
             });
         }
         if let Some((mut entry, path)) = self.entry.take() {
             entry.unreached = reached == Some(false);
             if answers {
-                entry.answers_at.clone_from(&self.charge.answers_at);
+                entry.answers_at.clone_from(&self.command.answers_at);
             }
             if entry.unreached || answers {
                 let _ = entry.write(&path);
@@ -295,28 +304,28 @@ impl Ward {
         }
     }
 
-    fn stopper(&self) -> Option<Stopper> {
-        let words = self.charge.stop.as_ref()?;
-        let child = open_log(self.charge.log.as_deref()).and_then(|log| {
-            tool::command(words, &self.charge.environment)?
+    fn stop_command(&self) -> Option<StopCommand> {
+        let words = self.command.stop.as_ref()?;
+        let child = open_log(self.command.log.as_deref()).and_then(|log| {
+            tool::command(words, &self.command.environment)?
                 .stdout(Stdio::from(log.try_clone()?))
                 .stderr(Stdio::from(log))
                 .spawn()
         });
-        Some(Stopper(child.ok()))
+        Some(StopCommand(child.ok()))
     }
 
-    /// Ends the group and all descendants: whether they had to be killed, and how many withstood
+    /// Ends the group and all descendants: whether they had to be killed, and how many survived
     /// even that.
     fn end_group(&mut self, grace: Duration) -> (bool, usize) {
         let ended = self.ask_then_kill(grace);
-        self.bury();
+        self.reap();
         ended
     }
 
     fn ask_then_kill(&mut self, grace: Duration) -> (bool, usize) {
         if !self.members().is_empty() {
-            signal_group(self.group, self.charge.signal.signal());
+            signal_group(self.group, self.command.signal.signal());
             wait_until(grace, || self.members().is_empty());
         }
         let stubborn = self.members();
@@ -324,7 +333,7 @@ impl Ward {
             return (false, 0);
         }
         signal_group(self.group, Signal::KILL);
-        wait_until(BURIAL, || {
+        wait_until(REAP_LIMIT, || {
             // Again and again: one that forks quickly would otherwise escape.
             let left = self.members();
             left.iter()
@@ -336,12 +345,12 @@ impl Ward {
 
     /// Living processes of the group, and descendants of ours that left it.
     fn members(&mut self) -> Vec<processes::Process> {
-        self.bury();
+        self.reap();
         let mut members = processes::in_group(self.group);
         let own = getpid().as_raw_nonzero().get();
         for process in processes::below(own) {
-            let is_stopper = process.group != self.group && self.charge.stop.is_some();
-            if !is_stopper && members.iter().all(|had| had.pid != process.pid) {
+            let is_stop_command = process.group != self.group && self.command.stop.is_some();
+            if !is_stop_command && members.iter().all(|had| had.pid != process.pid) {
                 members.push(process);
             }
         }
@@ -350,17 +359,17 @@ impl Ward {
 
     /// Reaps the engine and those of its descendants that came to us when their parents died, so
     /// that nobody who looks takes them for alive. A stop command is left to whoever waits for it.
-    fn bury(&mut self) {
+    fn reap(&mut self) {
         if let Some(child) = &mut self.child {
             let _ = child.try_wait();
         }
         let own = getpid().as_raw_nonzero().get();
-        let has_stopper = self.charge.stop.is_some();
+        let has_stop_command = self.command.stop.is_some();
         let is_ours = |process: &processes::Process| {
             process.zombie
                 && process.parent == own
                 && process.pid != self.group
-                && (process.group == self.group || !has_stopper)
+                && (process.group == self.group || !has_stop_command)
         };
         for dead in processes::all().into_iter().filter(is_ours) {
             let _ = waitpid(Pid::from_raw(dead.pid), WaitOptions::NOHANG);
@@ -369,9 +378,9 @@ impl Ward {
 }
 
 /// The user's stop command under way; absent if it could not be started.
-struct Stopper(Option<Child>);
+struct StopCommand(Option<Child>);
 
-impl Stopper {
+impl StopCommand {
     fn has_ended(&mut self) -> bool {
         match &mut self.0 {
             Some(child) => !matches!(child.try_wait(), Ok(None)),

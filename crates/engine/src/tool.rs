@@ -13,7 +13,7 @@ use std::time::Duration;
 const MOST_TEXT: usize = 4 << 20;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Said {
+pub(crate) struct ToolOutput {
     pub stdout: String,
     /// Absent if it had to be killed because its time was over.
     pub exit: Option<Exit>,
@@ -21,18 +21,18 @@ pub(crate) struct Said {
 
 /// Runs a command to its end, or for as long as it may, without a terminal and in a group of
 /// its own.
-pub(crate) fn ask(
+pub(crate) fn run(
     words: &[String],
     environment: &[(String, String)],
     limit: Duration,
-) -> io::Result<Said> {
+) -> io::Result<ToolOutput> {
     let mut child = command(words, environment)?
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
     let stdout = collect(child.stdout.take());
     let exit = finish(&mut child, limit);
-    Ok(Said {
+    Ok(ToolOutput {
         stdout: text(&stdout),
         exit,
     })
@@ -107,22 +107,22 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_is_heard_to_its_end() {
-        let said = ask(&words("echo a; exit 3"), &[], Duration::from_secs(60)).unwrap();
-        assert_eq!(said.stdout.trim(), "a");
-        assert_eq!(said.exit, Some(Exit::Code(3)));
+    fn a_tool_is_read_to_its_end() {
+        let output = run(&words("echo a; exit 3"), &[], Duration::from_secs(60)).unwrap();
+        assert_eq!(output.stdout.trim(), "a");
+        assert_eq!(output.exit, Some(Exit::Code(3)));
     }
 
     #[test]
     fn a_tool_that_does_not_end_is_ended() {
-        let said = ask(
+        let output = run(
             &words("echo early; sleep 600"),
             &[],
             Duration::from_millis(300),
         )
         .unwrap();
-        assert_eq!(said.exit, None);
-        assert!(ask(&["/no/such/tool".to_owned()], &[], Duration::ZERO).is_err());
-        assert!(ask(&[], &[], Duration::ZERO).is_err());
+        assert_eq!(output.exit, None);
+        assert!(run(&["/no/such/tool".to_owned()], &[], Duration::ZERO).is_err());
+        assert!(run(&[], &[], Duration::ZERO).is_err());
     }
 }

@@ -3,10 +3,10 @@
 
 use crate::device::DeviceTool;
 use crate::host::{read_cpu_times, read_memory};
-use crate::http::{Access, Client, HttpError};
 use crate::metrics::engine_state;
 use inferometer_core::server::Sample;
 use inferometer_core::units::Offset;
+use inferometer_fetch::{Access, Client, FetchError};
 use inferometer_store::error::StorageError;
 use inferometer_store::samples_file::SampleWriter;
 use rustix::time::{ClockId, clock_gettime};
@@ -38,9 +38,8 @@ pub struct WatchPlan {
 
 #[derive(Clone, Debug)]
 pub enum Devices {
-    /// None.
     None,
-    /// Those that this tool shows.
+    /// Those that this tool lists.
     Shown(DeviceTool),
     /// Those of this host, if it has a tool that shows them; to find it may take seconds.
     OfThisHost,
@@ -110,12 +109,11 @@ impl Shared {
 
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// The samples cannot be stored.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// The certificates given are none.
+    /// The given certificates are not usable.
     #[error(transparent)]
-    Access(#[from] HttpError),
+    Access(#[from] FetchError),
 }
 
 impl Watch {
@@ -133,7 +131,7 @@ impl Watch {
             shared,
         };
         if let Some(url) = plan.metrics {
-            let client = Client::new(plan.access, SCRAPE_LIMIT)?;
+            let client = Client::for_server(plan.access, SCRAPE_LIMIT)?;
             watch.repeat(plan.every, move |shared| scrape(shared, &client, &url));
         }
         if !matches!(plan.devices, Devices::None) {

@@ -13,6 +13,7 @@ use inferometer_catalog::engine::EngineKind;
 use inferometer_catalog::timing::Timing;
 use inferometer_core::length::Distribution as Lengths;
 use inferometer_core::quantile::{quantile, sort};
+use inferometer_fetch::HubAccess;
 use inferometer_plan::calibrate::{Calibration, Doubtful, calibrate};
 use inferometer_plan::device::Card;
 use inferometer_plan::model;
@@ -69,7 +70,7 @@ fn ladders(count: u64, tally: &mut Tally) -> Result<(), Failed> {
 fn subject(model: &str, device: &str) -> Result<Subject, Failed> {
     let card: Card = device.parse()?;
     Ok(Subject {
-        model: model::find(model)?.model,
+        model: model::find(model, &HubAccess::default())?.model,
         device: card.device,
         cards: 1,
         engine: EngineKind::Vllm,

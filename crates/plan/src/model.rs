@@ -2,12 +2,11 @@
 
 mod remote;
 
-use inferometer_catalog::model::LARGEST_CONFIG;
 pub use inferometer_catalog::model::{KnownModel, SafetensorsError, Weights};
-use inferometer_catalog::model::{folder, safetensors};
 pub use remote::RemoteError;
 
 use inferometer_catalog::model::ModelError;
+use inferometer_fetch::HubAccess;
 use thiserror::Error;
 
 /// Why nothing is known of a model.
@@ -31,10 +30,10 @@ impl From<SafetensorsError> for SourceError {
     }
 }
 
-/// A model from a preset's name, a file, a folder or a URL.
-pub fn find(name: &str) -> Result<KnownModel, SourceError> {
-    if name.starts_with("http://") || name.starts_with("https://") {
-        return remote::find(name);
+/// A model from a preset's name, a file, a folder, `hf://ORG/NAME` or a URL.
+pub fn find(name: &str, hubs: &HubAccess) -> Result<KnownModel, SourceError> {
+    if remote::is_address(name) {
+        return remote::find(name, hubs);
     }
     Ok(KnownModel::find(name)?)
 }

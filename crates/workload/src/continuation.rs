@@ -1,48 +1,18 @@
-//! The length-grid study: a piece of text in a template that asks to continue it with so many
+//! The length-grid study: a piece of text in a template that asks to continue it with a number of
 //! characters (`--input-chars N --ask-chars N`).
 
+mod error;
 mod pieces;
 mod template;
 
+pub use error::ContinuationError;
 pub use pieces::Pieces;
 
 use crate::tokenizer::Tokenizer;
 use crate::{Content, Prompt, Prompts};
 use inferometer_core::work;
-use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use template::Form;
-
-/// Why a text cannot be continued.
-#[derive(Debug, thiserror::Error)]
-pub enum ContinuationError {
-    /// The template cannot be read.
-    #[error("cannot read --template {path}: {source}; check the path and its permissions")]
-    Unreadable { path: PathBuf, source: io::Error },
-    /// The template is too long to be one.
-    #[error("--template {path} is longer than {} MiB; give a file with a few lines of text", template::TOO_LONG >> 20)]
-    TooLong { path: PathBuf },
-    /// The template is not text.
-    #[error("--template {path} is not UTF-8 text; convert the file to UTF-8 (see iconv)")]
-    NotText { path: PathBuf },
-    /// The template lacks a place to fill.
-    #[error(
-        "--template {path} does not contain {placeholder}; write it where {stands} should stand"
-    )]
-    Missing {
-        path: PathBuf,
-        placeholder: &'static str,
-        stands: &'static str,
-    },
-    /// Pieces of so many tokens, and nobody counts them.
-    #[error(
-        "pieces of {0} tokens need a tokenizer; give --tokenizer FILE, DIR, cl100k, o200k or bytes, or their length in characters such as {0}chars"
-    )]
-    TokensWithoutTokenizer(u32),
-    #[error("there is no text to continue; give a text file that is not empty")]
-    NoPieces,
-}
 
 /// Pieces of text, each in the template.
 pub struct Continued {

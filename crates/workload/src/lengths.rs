@@ -10,18 +10,16 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Why lengths cannot be drawn.
 #[derive(Debug, thiserror::Error)]
 pub enum LengthError {
     /// The file cannot be read.
     #[error("cannot read the lengths in {path}: {source}; check the path and its permissions")]
     Unreadable { path: PathBuf, source: io::Error },
-    /// The file is too long to be what it is said to be.
     #[error("{path} is longer than {} MiB, too long for lengths; give a file of lines {form}", TOO_LONG >> 20)]
     TooLong { path: PathBuf, form: &'static str },
     /// A line says something else.
     #[error(
-        "line {line} of {path}: '{text}' is no {form}; give whole lengths from 1 to {LONGEST} and weights that are not negative"
+        "line {line} of {path}: '{text}' is not {form}; give whole lengths from 1 to {LONGEST} and weights that are not negative"
     )]
     BadLine {
         path: PathBuf,
@@ -31,7 +29,7 @@ pub enum LengthError {
         form: &'static str,
     },
     /// No line has a length that is ever drawn.
-    #[error("{path} holds no length that occurs; give lines {form}")]
+    #[error("{path} holds no length with a count above 0; give lines {form}")]
     Empty { path: PathBuf, form: &'static str },
     /// Pairs that were given one by one, without any or with impossible weights.
     #[error("no pair of lengths can be drawn; give INPUT:OUTPUT or INPUT:OUTPUT=WEIGHT")]
@@ -222,7 +220,7 @@ fn read(path: &Path, form: &'static str) -> Result<String, LengthError> {
             form,
         });
     }
-    // What is no text is no number either, and the line that holds it is named.
+    // Bytes that are not text are not a number either; the line that holds them is named.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// Prompts by session and turn. The same place gives the same prompt, whoever asks and in any
 /// order.
 pub trait Prompts: Send + Sync {
-    /// Turns of a session; 1 where the work is no conversation.
+    /// Turns of a session; 1 where the work is not a conversation.
     fn turns(&self, _session: u64) -> u32 {
         1
     }

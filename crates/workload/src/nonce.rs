@@ -8,9 +8,8 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nonce([u16; Nonce::WORDS]);
 
-/// A text that is no nonce.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no nonce; write four words as environment.json holds them")]
+#[error("'{0}' is not a nonce; write four words as environment.json holds them")]
 pub struct BadNonce(String);
 
 impl Nonce {

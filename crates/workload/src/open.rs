@@ -45,7 +45,6 @@ pub struct Workload {
     outputs_win: bool,
 }
 
-/// Why prompts cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
     /// A tokenizer that cannot be had.
@@ -72,10 +71,12 @@ impl Workload {
         // Turns of a session draw their own lengths.
         let index = session ^ (u64::from(turn) << 40);
         let drawn = self.outputs.tokens(index);
-        prompt.output_tokens = match self.outputs_win {
-            true => drawn,
-            false if self.free => None,
-            false => prompt.output_tokens.or(Some(Output::UNSAID)),
+        prompt.output_tokens = if self.outputs_win {
+            drawn
+        } else if self.free {
+            None
+        } else {
+            prompt.output_tokens.or(Some(Output::UNSAID))
         };
         prompt
     }
@@ -117,12 +118,11 @@ impl Opening<'_> {
             }
             PromptSource::Data(data) => {
                 let selected = self.select(data, tokenizer.as_deref(), &mut notes)?;
-                match selected.format.is_trace() {
-                    true => {
-                        arrivals = Some(times(&selected));
-                        Arc::new(self.trace(&selected, tokenizer.clone())?)
-                    }
-                    false => self.as_asked(self.capped(DataSet::new(selected)?)?, &tokenizer),
+                if selected.format.is_trace() {
+                    arrivals = Some(times(&selected));
+                    Arc::new(self.trace(&selected, tokenizer.clone())?)
+                } else {
+                    self.as_asked(self.capped(DataSet::new(selected)?)?, &tokenizer)
                 }
             }
         };
@@ -164,7 +164,7 @@ impl Opening<'_> {
         notes: &mut Vec<Known>,
     ) -> Result<Selected, WorkloadError> {
         // Without the model's own tokenizer, lengths of reference answers and limits are counted
-        // with a common one; what is sent is then not said to have a length.
+        // with a common one; then no length is claimed for what is sent.
         let stand_in = match tokenizer {
             Some(_) => None,
             None => Some(tokenizer::open(&TokenizerName::Cl100k)?),
@@ -179,7 +179,7 @@ impl Opening<'_> {
             cache: cache.as_ref(),
         };
         let mut selected = selection.run()?;
-        notes.extend(told(&selected));
+        notes.extend(row_notes(&selected));
         if let Some(stand_in) = stand_in.filter(|_| !selected.format.is_trace()) {
             let counted = |row: &crate::data::Picked| {
                 row.reference_tokens.is_some() && row.row.output_tokens.is_none()
@@ -259,7 +259,7 @@ impl Opening<'_> {
 }
 
 /// What became of the rows.
-fn told(selected: &Selected) -> Vec<Known> {
+fn row_notes(selected: &Selected) -> Vec<Known> {
     let mut notes = vec![Known::DataFormat {
         format: selected.format.to_string(),
         rows: selected.rows.len() as u64,

@@ -1,50 +1,30 @@
 //! Data sets that are elsewhere: on a hub or at a URL.
 //!
-//! A file is downloaded once into a cache, one folder a URL, and used from there without asking
+//! A file is downloaded once into a cache, one folder per URL, and used from there without asking
 //! the network again. It appears under its name only when it is whole and checked; until then it
 //! is `NAME.part`, and the next call goes on where the last ended.
 
 mod address;
-mod client;
 mod error;
+mod file;
 mod partial;
 #[cfg(test)]
-mod test_server;
-#[cfg(test)]
 mod tests;
-mod url;
 
-pub use address::{Endpoints, HubFile, Location, Remote, WebFile};
+pub use address::{AddressError, HubFile, Location, Remote, WebFile};
 pub use error::RemoteError;
 
-use client::{Answer, Client, Reply};
-use partial::{Note, Partial};
-use std::fmt;
+use file::{Answer, RemoteFile, Reply};
+use inferometer_fetch::{HubAccess, Timeouts};
+use partial::{Note, PIECE, Partial};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A value that is never shown.
-#[derive(Clone)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Wraps a value; blanks around it are dropped.
-    pub fn new(value: &str) -> Self {
-        Secret(value.trim().to_owned())
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
-
 /// How long to wait for a server, and how often to try again.
 #[derive(Clone, Debug)]
-pub struct Patience {
+pub struct DownloadPatience {
     /// For the name, and again for the connection.
     pub connect: Duration,
     /// For the next bytes.
@@ -55,9 +35,9 @@ pub struct Patience {
     pub pause: Duration,
 }
 
-impl Default for Patience {
+impl Default for DownloadPatience {
     fn default() -> Self {
-        Patience {
+        DownloadPatience {
             connect: Duration::from_secs(10),
             read: Duration::from_secs(60),
             retries: 3,
@@ -66,9 +46,9 @@ impl Default for Patience {
     }
 }
 
-/// How far a download is.
+/// How far a download has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum DownloadProgress {
     /// Another process downloads the same file; it is waited for.
     Waiting,
     Received {
@@ -84,23 +64,16 @@ pub enum Progress {
 pub struct Fetcher {
     /// Folder of what was downloaded.
     pub cache: PathBuf,
-    pub endpoints: Endpoints,
-    /// Sent to the endpoint of Hugging Face and to no other host.
-    pub hugging_face_token: Option<Secret>,
-    /// `http://[USER:PASSWORD@]HOST:PORT`; none is used unless given.
-    pub proxy: Option<Secret>,
-    pub patience: Patience,
+    pub hubs: HubAccess,
+    pub patience: DownloadPatience,
 }
 
 impl Fetcher {
-    /// A fetcher that asks the public hubs, without a token and without a proxy.
-    pub fn new(cache: impl Into<PathBuf>) -> Self {
+    pub fn new(cache: impl Into<PathBuf>, hubs: HubAccess) -> Self {
         Fetcher {
             cache: cache.into(),
-            endpoints: Endpoints::default(),
-            hugging_face_token: None,
-            proxy: None,
-            patience: Patience::default(),
+            hubs,
+            patience: DownloadPatience::default(),
         }
     }
 
@@ -108,7 +81,7 @@ impl Fetcher {
     pub fn fetch(
         &self,
         location: &Location,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(DownloadProgress),
     ) -> Result<PathBuf, RemoteError> {
         let remote = match location {
             Location::Local(path) => return Ok(path.clone()),
@@ -130,7 +103,7 @@ impl Fetcher {
 
     /// Where a file is kept once it is whole.
     fn kept_at(&self, remote: &Remote) -> Result<PathBuf, RemoteError> {
-        let url = remote.url(&self.endpoints)?.to_string();
+        let url = remote.url(&self.hubs.endpoints)?.to_string();
         let hash = ring::digest::digest(&ring::digest::SHA256, url.as_bytes());
         let folder = &partial::hex(hash.as_ref())[..32];
         Ok(self.cache.join(folder).join(remote.file_name()))
@@ -140,16 +113,21 @@ impl Fetcher {
         &self,
         remote: &Remote,
         mut partial: Partial,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(DownloadProgress),
     ) -> Result<(), RemoteError> {
-        let client = Client::new(self, remote)?;
+        let timeouts = Timeouts {
+            connect: self.patience.connect,
+            read: self.patience.read,
+            whole: None,
+        };
+        let file = RemoteFile::new(remote, &self.hubs, timeouts)?;
         let mut retries = 0;
         let note = loop {
             // It may have been whole when an earlier call was killed.
             if let Some(note) = partial.whole()? {
                 break note;
             }
-            let reason = match client.ask(partial.resumable()?.as_ref()) {
+            let reason = match file.ask(partial.resumable()?.as_ref()) {
                 Ok(Reply::Stale) => {
                     partial.discard()?;
                     continue;
@@ -185,7 +163,7 @@ impl Fetcher {
 
 /// One download at a time for each file. The system drops the lock with its process, so that it
 /// cannot go stale.
-fn lock(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<File, RemoteError> {
+fn lock(path: &Path, progress: &mut dyn FnMut(DownloadProgress)) -> Result<File, RemoteError> {
     let failed = |e| RemoteError::cache("lock", path, e);
     let file = File::options()
         .create(true)
@@ -195,7 +173,7 @@ fn lock(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<File, RemoteE
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            progress(Progress::Waiting);
+            progress(DownloadProgress::Waiting);
             file.lock().map_err(failed)?;
         }
         Err(TryLockError::Error(e)) => return Err(failed(e)),
@@ -203,26 +181,23 @@ fn lock(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<File, RemoteE
     Ok(file)
 }
 
-/// Bytes that are read at once.
-const PIECE: usize = 128 * 1024;
-
 /// Appends a body to what is there. The inner error is why it broke off.
 fn receive(
     remote: &Remote,
     mut answer: Answer,
     partial: &mut Partial,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(DownloadProgress),
 ) -> Result<Result<Note, String>, RemoteError> {
     let total = answer.note.total;
     let mut file = partial.append()?;
     let mut bytes = partial.len()?;
-    progress(Progress::Received { bytes, total });
+    progress(DownloadProgress::Received { bytes, total });
     let mut piece = vec![0; PIECE];
     loop {
         let read = match answer.body.read(&mut piece) {
             Ok(read) => read,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => return Ok(Err(client::reason(&e))),
+            Err(e) => return Ok(Err(inferometer_fetch::reason(&e))),
         };
         if read == 0 {
             break;
@@ -237,7 +212,7 @@ fn receive(
             });
         }
         partial.write(&mut file, &piece[..read])?;
-        progress(Progress::Received { bytes, total });
+        progress(DownloadProgress::Received { bytes, total });
     }
     Ok(match total {
         Some(total) if bytes < total => Err("the connection was closed".to_owned()),

@@ -10,14 +10,17 @@
 //! it has; the prompt states the length that it really got.
 
 mod draft;
+mod error;
 mod exact;
 mod plain;
 mod prefix;
+mod stretch;
 mod trace;
 mod vocabulary;
 pub(crate) mod words;
 mod writer;
 
+pub use error::SyntheticError;
 pub use trace::{TracePrompts, TraceRow};
 
 use crate::lengths::{LengthError, PairSampler, Sampler};
@@ -25,43 +28,11 @@ use crate::tokenizer::Tokenizer;
 use crate::{Nonce, Prompt, Prompts};
 use inferometer_core::length::LengthSpec;
 use inferometer_core::seed::{Dimension, rng};
-use inferometer_core::work::{self, Language, PrefixLength, SyntheticLengths};
-use prefix::{Groups, MOST_GROUPS};
+use inferometer_core::work::{self, PrefixLength, SyntheticLengths};
+use prefix::Groups;
 use std::sync::Arc;
-use writer::{Source, Stretch, Writer};
-
-/// Why synthetic prompts cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum SyntheticError {
-    #[error(transparent)]
-    Length(#[from] LengthError),
-    /// Words of this language have no length that is the same for all tokenizers.
-    #[error(
-        "words in {0} have a known length only with a tokenizer; give --tokenizer FILE, DIR, cl100k, o200k or bytes"
-    )]
-    LanguageWithoutTokenizer(Language),
-    /// Ids without a tokenizer that names them.
-    #[error(
-        "--as-token-ids needs the model's tokenizer; give --tokenizer with its tokenizer.json or folder"
-    )]
-    IdsWithoutTokenizer,
-    /// No prompt is longer than the shared beginning.
-    #[error(
-        "--prefix-tokens {prefix} leaves no room in prompts of at most {longest} tokens; give a shorter prefix or longer --input-tokens"
-    )]
-    PrefixTooLong {
-        /// Tokens of the shared beginning.
-        prefix: u32,
-        /// Tokens of the longest prompt.
-        longest: u32,
-    },
-    /// A number of groups that cannot be.
-    #[error("--prefix-groups {0} is impossible; give a number from 1 to {MOST_GROUPS}")]
-    Groups(u32),
-    /// A trace without requests.
-    #[error("the trace holds no request; give one with at least one row, or a wider window")]
-    NoRows,
-}
+use stretch::{Source, Stretch};
+use writer::Writer;
 
 /// Words drawn by seed and index.
 pub struct Synthetic {
@@ -131,7 +102,7 @@ impl Synthetic {
         })
     }
 
-    /// Makes conversations of so many turns. Later turns begin with neither nonce nor prefix,
+    /// Makes conversations of `turns` turns. Later turns begin with neither nonce nor prefix,
     /// since the history before them does.
     pub fn with_turns(mut self, turns: &LengthSpec) -> Result<Self, SyntheticError> {
         self.turns = Some(Sampler::new(turns)?);

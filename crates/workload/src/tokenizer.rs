@@ -43,7 +43,6 @@ pub trait Tokenizer: Send + Sync {
     fn digest(&self) -> u64;
 }
 
-/// Why a tokenizer cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenizerError {
     /// The file is missing or cannot be read.
@@ -58,22 +57,18 @@ pub enum TokenizerError {
     NoTokenizer { folder: PathBuf },
     /// A folder, or a file, of a tokenizer of another kind.
     #[error(
-        "{path} is a tokenizer of SentencePiece, which is not read; convert it to a tokenizer.json (transformers: AutoTokenizer.from_pretrained(…).save_pretrained(…)) or use cl100k"
+        "{path} is a SentencePiece tokenizer, which is not supported; convert it to a tokenizer.json (transformers: AutoTokenizer.from_pretrained(…).save_pretrained(…)) or use cl100k"
     )]
     SentencePiece {
         /// The `tokenizer.model`.
         path: PathBuf,
     },
     /// A file that stands for one that was not downloaded.
-    #[error("{path} is a pointer of Git LFS and not the file itself; fetch it with git lfs pull")]
+    #[error("{path} is a Git LFS pointer, not the file itself; fetch it with git lfs pull")]
     Pointer { path: PathBuf },
     /// The file is not what it should be.
-    #[error("{path} is no usable tokenizer.json: {reason}; download it again or use cl100k")]
-    Damaged {
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
+    #[error("{path} is not a usable tokenizer.json: {reason}; download it again or use cl100k")]
+    Damaged { path: PathBuf, reason: String },
 }
 
 pub fn open(name: &TokenizerName) -> Result<Arc<dyn Tokenizer>, TokenizerError> {

@@ -15,9 +15,9 @@ use inferometer_catalog::engine::{DeviceClass, DeviceKind, LaunchCommand, Versio
 use inferometer_core::environment::StartedEngine;
 use inferometer_core::server::DeviceState;
 use inferometer_engine::{
-    Access, ConfigCopy, DeviceTool, Engine, Interview, Launch, Patience, Progress as Step, Proof,
-    SUPERVISOR_WORD, StartFacts, Supervisor, changed_config, device_class, leftovers,
-    without_secrets,
+    Access, ConfigCopy, DeviceTool, Engine, Interview, Launch, LaunchTimeouts, Proof,
+    SUPERVISOR_WORD, StartFacts, StartProgress, Supervisor, changed_config, device_class,
+    leftovers, without_secrets,
 };
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
@@ -217,11 +217,11 @@ impl Launcher {
         let name = self.engine.kind().to_string();
         progress.attempt(&format!("starting {name}; its log is {}", log.display()));
         let running = launch.start(&mut |step| {
-            if let Step::Waiting { elapsed, last_line } = step {
+            if let StartProgress::Waiting { elapsed, last_line } = step {
                 progress.wait(|| waiting(&name, *elapsed, last_line.as_deref()));
             }
             match (step, control.state()) {
-                (Step::Ready { .. }, _) | (_, Stop::Go) => ControlFlow::Continue(()),
+                (StartProgress::Ready { .. }, _) | (_, Stop::Go) => ControlFlow::Continue(()),
                 _ => ControlFlow::Break(()),
             }
         })?;
@@ -270,8 +270,8 @@ impl Launcher {
             launch.place(port);
         }
         if let Some(limit) = self.arguments.engine_timeout {
-            let usual = Patience::default();
-            launch.patience = Patience {
+            let usual = LaunchTimeouts::default();
+            launch.timeouts = LaunchTimeouts {
                 ready: limit.0,
                 silence: usual.silence.min(limit.0),
                 ..usual
@@ -327,7 +327,7 @@ impl Launcher {
     fn about(&self, launch: &Launch, facts: &StartFacts) -> StartedEngine {
         let probed = self.engine.installed().version.map(|it| it.to_string());
         let version = facts.version.clone().or(probed).unwrap_or_default();
-        facts.told(StartedEngine {
+        facts.fill_in(StartedEngine {
             log: launch.log.clone(),
             ..self.described(&version)
         })

@@ -59,7 +59,7 @@ impl MetricsSearch {
         let limit = match (&connection.server_metrics, only) {
             (ServerMetrics::Off, _) | (ServerMetrics::Auto, None) => return Ok(None),
             (ServerMetrics::At(url), target) => {
-                let client = Client::new(access.clone(), LOOK)?;
+                let client = Client::for_server(access.clone(), LOOK)?;
                 let reply = client.get(url).context("--server-metrics")?;
                 if engine_state(&reply.body).is_none() {
                     bail!(
@@ -76,7 +76,7 @@ impl MetricsSearch {
             (ServerMetrics::Auto, Some(target)) => {
                 let access = access.clone();
                 std::thread::spawn(move || {
-                    let client = Client::new(access, GLANCE).ok()?;
+                    let client = Client::for_server(access, GLANCE).ok()?;
                     let metrics = discover(&client, &target.to_string())?;
                     let devices = devices_of(&target);
                     sender.send(Found { metrics, devices }).ok()

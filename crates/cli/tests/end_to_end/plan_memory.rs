@@ -1,6 +1,6 @@
 //! `inferometer plan memory`: cards, flags and lists of them.
 
-use crate::support::{Ended, Place};
+use crate::support::{Crooked, Ended, Place, Started, answer};
 use inferometer_catalog::engine::{Fact, LaunchCommand, read_line};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -236,4 +236,36 @@ fn options_win_over_a_command_or_contradict_it_in_one_line() {
         "./my-server",
     ];
     memory(&place, &unknown).assert_refused(&["vllm, sglang or mindie"]);
+}
+
+#[test]
+fn a_model_is_looked_up_at_the_endpoint_of_the_environment_with_its_token() {
+    let hub = Crooked::answering(|head| {
+        let config = r#"{"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
+            "num_attention_heads": 4, "vocab_size": 1000, "max_position_embeddings": 4096}"#;
+        let is_config = head.starts_with("GET /org/name/resolve/main/config.json ");
+        let is_known = head
+            .to_lowercase()
+            .contains("authorization: bearer hf_test\r\n");
+        if !is_known {
+            answer("401 Unauthorized", "text/plain", "")
+        } else if is_config {
+            answer("200 OK", "application/json", config)
+        } else {
+            answer("404 Not Found", "text/plain", "")
+        }
+    });
+    let place = Place::new();
+    let ask = |token: &str, more: &[&str]| {
+        let words = "plan memory --model hf://org/name --device h100";
+        let mut command = place.command(words.split(' ').chain(more.iter().copied()));
+        command.env("HF_ENDPOINT", hub.url()).env("HF_TOKEN", token);
+        Started::new(command).wait()
+    };
+    let ended = ask("hf_test", &[]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    ask("hf_wrong", &[]).assert_refused(&["status 401", "HF_TOKEN"]);
+    let ended = ask("hf_test", &["--proxy", "gopher://me:s3cr3t@x"]);
+    ended.assert_refused(&["proxy", "http://HOST:PORT"]);
+    assert!(!ended.stderr.contains("s3cr3t"), "{ended:?}");
 }

@@ -3,8 +3,8 @@
 use crate::stand_in::{eventually, lives, pids, script, serve};
 use inferometer_catalog::engine::{EngineKind, FailureClass};
 use inferometer_engine::{
-    DeviceTool, Failure, Launch, LeftoverState, MemoryAfter, Progress, Readiness, Running,
-    StartError, Wrapper, leftovers,
+    DeviceTool, Failure, Launch, LeftoverState, MemoryAfter, Readiness, Running, StartError,
+    StartProgress, Wrapper, leftovers,
 };
 use std::net::TcpListener;
 use std::ops::ControlFlow;
@@ -43,11 +43,11 @@ fn an_engine_is_started_told_of_and_stopped_politely() {
         })
         .unwrap();
     assert!(
-        matches!(seen.first(), Some(Progress::Spawned { .. })),
+        matches!(seen.first(), Some(StartProgress::Spawned { .. })),
         "{seen:?}"
     );
     assert!(
-        matches!(seen.last(), Some(Progress::Ready { .. })),
+        matches!(seen.last(), Some(StartProgress::Ready { .. })),
         "{seen:?}"
     );
     assert_eq!(running.facts().kv_tokens, Some(1_048_576));
@@ -72,7 +72,7 @@ fn an_engine_that_does_not_listen_is_killed_with_all_its_descendants() {
          setsid sleep 600 & echo $! >> {list_path}; {READY}; while :; do sleep 1; done"
     );
     let mut launch = script(folder.path(), &engine);
-    launch.patience.stop = Duration::from_millis(300);
+    launch.timeouts.stop = Duration::from_millis(300);
     let running = start(&launch).unwrap();
     let family = pids(&list);
     assert_eq!(family.len(), 3);
@@ -152,7 +152,7 @@ fn a_missing_program_and_a_taken_port_are_known_at_once() {
 fn an_engine_that_is_never_ready_hangs_or_times_out() {
     let folder = tempfile::tempdir().unwrap();
     let mut silent = script(folder.path(), "echo loading; exec sleep 600");
-    silent.patience.silence = Duration::from_millis(500);
+    silent.timeouts.silence = Duration::from_millis(500);
     let failed = failure(&silent);
     assert_eq!(failed.class, FailureClass::Hang);
     assert!(
@@ -160,7 +160,7 @@ fn an_engine_that_is_never_ready_hangs_or_times_out() {
         "{failed:?}"
     );
     let mut busy = script(folder.path(), "while :; do echo loading; sleep 0.1; done");
-    busy.patience.ready = Duration::from_secs(1);
+    busy.timeouts.ready = Duration::from_secs(1);
     assert_eq!(failure(&busy).class, FailureClass::Timeout);
 }
 
@@ -170,7 +170,7 @@ fn a_start_can_be_broken_off_and_leaves_nothing() {
     let launch = script(folder.path(), "exec sleep 600");
     let mut started = None;
     let broken = launch.start(&mut |progress| match progress {
-        Progress::Spawned { pid } => {
+        StartProgress::Spawned { pid } => {
             started = Some(*pid);
             ControlFlow::Break(())
         }
@@ -216,11 +216,11 @@ fn an_engine_is_ready_when_its_server_answers_200() {
     let running = launch
         .start(&mut |progress| {
             match progress {
-                Progress::Spawned { .. } => {
+                StartProgress::Spawned { .. } => {
                     serve(TcpListener::bind(&address).unwrap(), answer.take().unwrap());
                 }
-                Progress::Waiting { .. } => waits += 1,
-                Progress::Ready { .. } => {}
+                StartProgress::Waiting { .. } => waits += 1,
+                StartProgress::Ready { .. } => {}
             }
             ControlFlow::Continue(())
         })
@@ -245,7 +245,7 @@ fn detached(folder: &std::path::Path, stop: &str) -> (Launch, Running) {
     let mark = folder.join("stopped");
     let running = launch
         .start(&mut |progress| {
-            if matches!(progress, Progress::Spawned { .. }) {
+            if matches!(progress, StartProgress::Spawned { .. }) {
                 let mark = mark.clone();
                 serve(TcpListener::bind(&address).unwrap(), move |_| {
                     (if mark.exists() { 503 } else { 200 }, String::new())
@@ -290,10 +290,10 @@ fn silent_sglang(folder: &std::path::Path, ready: u16) -> Result<Running, StartE
     let mut launch = script(folder, "exec sleep 600");
     launch.engine = EngineKind::Sglang;
     launch.ready = Readiness::of(EngineKind::Sglang);
-    launch.patience.ready = Duration::from_secs(if ready == 200 { 120 } else { 2 });
+    launch.timeouts.ready = Duration::from_secs(if ready == 200 { 120 } else { 2 });
     let address = launch.url.trim_start_matches("http://").to_owned();
     launch.start(&mut |progress| {
-        if matches!(progress, Progress::Spawned { .. }) {
+        if matches!(progress, StartProgress::Spawned { .. }) {
             let listener = TcpListener::bind(&address).unwrap();
             serve(listener, move |path| match path {
                 "/health" => (200, String::new()),
@@ -314,9 +314,9 @@ fn an_engine_with_a_silent_log_is_ready_when_it_generates() {
         panic!("it answered nothing but /health");
     };
     assert_eq!(failed.class, FailureClass::Timeout);
-    let said = failed.to_string();
-    assert!(said.contains("/health_generate"), "{said}");
-    assert!(said.contains("fired up and ready to roll"), "{said}");
+    let text = failed.to_string();
+    assert!(text.contains("/health_generate"), "{text}");
+    assert!(text.contains("fired up and ready to roll"), "{text}");
 }
 
 #[test]
@@ -353,9 +353,10 @@ fn a_stop_waits_until_the_devices_memory_is_back() {
         // The last engine's words would count as this one's.
         launch.log = folder.path().join(format!("engine-{after}.log"));
         launch.devices = Some(tool.clone());
-        launch.patience.memory = match is_back {
-            true => Duration::from_secs(60),
-            false => Duration::from_millis(300),
+        launch.timeouts.memory = if is_back {
+            Duration::from_secs(60)
+        } else {
+            Duration::from_millis(300)
         };
         let stopped = start(&launch).unwrap().stop();
         match stopped.memory {

@@ -1,7 +1,7 @@
 //! Stand-ins: a server that answers what a test wants, and the example program as supervisor.
 
 use inferometer_engine::{
-    Access, Launch, Patience, Readiness, SUPERVISOR_WORD, StopSignal, Supervisor,
+    Access, Launch, LaunchTimeouts, Readiness, SUPERVISOR_WORD, StopSignal, Supervisor,
 };
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -38,7 +38,7 @@ pub fn script(folder: &Path, script: &str) -> Launch {
             line: Some("Application startup complete.".into()),
             instead: Vec::new(),
         },
-        patience: Patience {
+        timeouts: LaunchTimeouts {
             ready: Duration::from_secs(120),
             silence: Duration::from_secs(120),
             stop: Duration::from_secs(60),
@@ -83,7 +83,7 @@ pub fn serve(
     url
 }
 
-/// Is a process there, and no zombie?
+/// Is a process there, and not a zombie?
 pub fn lives(pid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat
@@ -108,7 +108,7 @@ pub fn eventually(mut is_true: impl FnMut() -> bool) -> bool {
     false
 }
 
-/// The numbers in a file that a script writes, one a line.
+/// The numbers in a file that a script writes, one per line.
 pub fn pids(path: &Path) -> Vec<i32> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     text.lines()

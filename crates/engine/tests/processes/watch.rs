@@ -31,7 +31,7 @@ fn metrics_are_found_beside_the_api_and_stored_on_the_runs_clock() {
         "/metrics" => (200, METRICS.to_owned()),
         _ => (404, String::new()),
     });
-    let client = Client::new(Access::default(), Duration::from_secs(30)).unwrap();
+    let client = Client::for_server(Access::default(), Duration::from_secs(30)).unwrap();
     let found = discover(&client, &format!("{url}/v1/chat/completions")).unwrap();
     assert_eq!(found, format!("{url}/metrics"));
     let path = folder.path().join("server/samples.jsonl");
@@ -63,7 +63,7 @@ fn a_server_without_metrics_or_with_rubbish_is_missed_and_harms_nobody() {
     let url = serve(listener(), |_| {
         (200, "\0\u{fffd}{{{ 1e999 NaN".repeat(1000))
     });
-    let client = Client::new(Access::default(), Duration::from_secs(30)).unwrap();
+    let client = Client::for_server(Access::default(), Duration::from_secs(30)).unwrap();
     assert_eq!(discover(&client, &url), None);
     let path = folder.path().join("samples.jsonl");
     let watch = Watch::start(plan(Some(format!("{url}/metrics")), &path)).unwrap();

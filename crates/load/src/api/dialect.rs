@@ -43,7 +43,7 @@ impl RequestOptions {
             body.insert("min_tokens".into(), least.into());
         }
         if let Some(limit) = limit {
-            body.insert(self.limit_field.word().into(), limit.into());
+            body.insert(self.limit_field.into_str().into(), limit.into());
         }
         if let Some(temperature) = self.temperature {
             body.insert("temperature".into(), temperature.into());
@@ -61,7 +61,7 @@ impl RequestOptions {
     pub(super) fn render(&self, mut body: Map<String, Value>, own: Map<String, Value>) -> Vec<u8> {
         // One limit, and options of a stream only where there is one.
         if own.contains_key("max_tokens") || own.contains_key("max_completion_tokens") {
-            body.remove(self.limit_field.word());
+            body.remove(self.limit_field.into_str());
         }
         if own.get("stream").is_some_and(|stream| stream != true) {
             body.remove("stream_options");

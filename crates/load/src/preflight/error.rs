@@ -1,7 +1,7 @@
 //! Why a run cannot start, and what to do about it.
 
 use crate::connect::NO_HANDSHAKE;
-use inferometer_core::hostile::{Secrets, printable};
+use inferometer_text::hostile::{Secrets, printable};
 use inferometer_core::record::{Failure, FailureClass};
 
 /// Characters of a server's text in an error message.

@@ -6,7 +6,7 @@ use super::site::Site;
 use crate::plain::Reply;
 use inferometer_core::content::Content;
 use inferometer_core::record::{Failure, FailureClass, Record};
-use inferometer_text::hostile::{Secrets, printable};
+use inferometer_text::hostile::printable;
 
 impl Prober {
     pub(super) fn check_access(&self, url: &str, reply: &Reply) -> Result<(), PreflightError> {

@@ -12,7 +12,7 @@ use crate::http::Request;
 use crate::live::LiveCounters;
 use crate::setup::Route;
 use inferometer_core::environment::Probe;
-use inferometer_core::hostile::{Secrets, printable};
+use inferometer_text::hostile::{Secrets, printable};
 use inferometer_core::note::{Known, Note};
 use inferometer_core::record::{Failure, FailureClass, Outcome, Record};
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use crate::connect::Network;
 use crate::exchange::Timeouts;
 use crate::http::Target;
 use inferometer_core::content::Content;
-use inferometer_core::hostile::Secrets;
+use inferometer_text::hostile::Secrets;
 use inferometer_core::scenario::Api;
 
 pub struct PreflightRequest {

@@ -17,9 +17,10 @@ enum Kind {
 impl Pieces {
     /// These, in order, and again from the first.
     pub fn given(pieces: Vec<Arc<str>>) -> Result<Self, ContinuationError> {
-        match pieces.is_empty() {
-            true => Err(ContinuationError::NoPieces),
-            false => Ok(Pieces(Kind::Given(pieces))),
+        if pieces.is_empty() {
+            Err(ContinuationError::NoPieces)
+        } else {
+            Ok(Pieces(Kind::Given(pieces)))
         }
     }
 
@@ -107,9 +108,10 @@ impl Circle {
         }
         while enough + 1 < too_many {
             let middle = enough.midpoint(too_many);
-            match fits(middle) {
-                true => enough = middle,
-                false => too_many = middle,
+            if fits(middle) {
+                enough = middle
+            } else {
+                too_many = middle
             }
         }
         self.cut(begin, enough)

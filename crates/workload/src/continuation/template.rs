@@ -1,13 +1,10 @@
 //! What goes around a piece of text.
 
-use super::ContinuationError;
+use super::error::{ContinuationError, LONGEST_TEMPLATE};
 use inferometer_core::work::{Language, Template};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-
-/// No template is longer, in bytes.
-pub(super) const TOO_LONG: u64 = 16 << 20;
 
 const TEXT: &str = "{text}";
 const NUMBER: &str = "{num_completion}";
@@ -27,7 +24,7 @@ impl Form {
                 &read
             }
         };
-        // The line end of a file's last line is no part of a prompt.
+        // The line end of a file's last line is not part of a prompt.
         let text = text
             .trim_start_matches('\u{feff}')
             .trim_end_matches(['\r', '\n']);
@@ -51,9 +48,11 @@ fn checked(path: &Path) -> Result<String, ContinuationError> {
         source,
     };
     let mut bytes = Vec::new();
-    let mut file = File::open(path).map_err(unreadable)?.take(TOO_LONG + 1);
+    let mut file = File::open(path)
+        .map_err(unreadable)?
+        .take(LONGEST_TEMPLATE + 1);
     file.read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > TOO_LONG {
+    if bytes.len() as u64 > LONGEST_TEMPLATE {
         return Err(ContinuationError::TooLong {
             path: path.to_owned(),
         });

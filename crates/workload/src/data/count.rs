@@ -1,7 +1,6 @@
 //! Tokens of rows, counted on all cores.
 
-use super::row::{Row, RowContent};
-use super::select::{Picked, TurnTokens};
+use super::row::{Picked, Row, RowContent, TurnTokens};
 use crate::tokenizer::{CountCache, Tokenizer, count_all};
 use std::sync::Arc;
 

@@ -37,12 +37,13 @@ pub fn format_of(path: &Path, head: &[u8], field: Option<&str>) -> Result<DataFo
         }
         Some(row) if csv::is_header(row, csv::BURST_GPT) => return Ok(DataFormat::BurstGpt),
         Some(row) if csv::is_header(row, csv::AZURE) => return Ok(DataFormat::Azure),
-        // A table that lacks a column is no text: as the trace that it nearly is, it gets an
+        // A table that lacks a column is not text: as the trace that it nearly is, it gets an
         // error that names the column.
         Some(row) if csv::is_like_header(row) => {
-            return Ok(match row.contains(csv::AZURE[0]) {
-                true => DataFormat::Azure,
-                false => DataFormat::BurstGpt,
+            return Ok(if row.contains(csv::AZURE[0]) {
+                DataFormat::Azure
+            } else {
+                DataFormat::BurstGpt
             });
         }
         _ => {}

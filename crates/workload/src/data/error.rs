@@ -3,7 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why rows of a data set cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
     /// The file cannot be opened, or not to its end.
@@ -23,7 +22,6 @@ pub enum DataError {
         path: PathBuf,
         /// The line where the row begins, counted from 1.
         line: u64,
-        /// What is wrong with it.
         fault: Fault,
     },
     /// JSON in which nothing looks like a prompt.
@@ -37,7 +35,6 @@ pub enum DataError {
         /// The one that may be meant.
         likely: String,
     },
-    /// The file holds no row.
     #[error("{path} is empty; give a file with at least one row")]
     Empty { path: PathBuf },
     /// There are rows, but none is left to send.
@@ -50,7 +47,7 @@ pub enum DataError {
         why: String,
     },
     /// Tokens are asked for and nothing can count them.
-    #[error("{asked} counts tokens; say whose with --tokenizer, such as --tokenizer cl100k")]
+    #[error("{asked} counts tokens; name a tokenizer, such as --tokenizer cl100k")]
     NoTokenizer { asked: String },
     /// Shuffling would undo the times of a trace.
     #[error("{path} is a trace, which is replayed in its order; leave out --shuffle")]
@@ -65,7 +62,7 @@ pub enum DataError {
         "{path} is read as a text to be cut into pieces; say how long with --max-prompt, such as 512 or 2000chars"
     )]
     NoPieceLength { path: PathBuf },
-    /// A text that is none.
+    /// The bytes are not UTF-8.
     #[error("line {line} of {path} is not UTF-8 text; convert the file to UTF-8 (see iconv)")]
     NotText {
         path: PathBuf,
@@ -82,16 +79,19 @@ pub enum DataError {
     },
 }
 
+/// Longest row that is held in memory, in bytes.
+pub const LONGEST_ROW: usize = 32 << 20;
+
 /// What is wrong with a row.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// Longer than what is held in memory.
-    #[error("it is longer than {} MiB", super::rows::LONGEST_ROW >> 20)]
+    #[error("it is longer than {} MiB", LONGEST_ROW >> 20)]
     TooLong,
     #[error("it is not UTF-8 text")]
     NotText,
     /// The file ends too early.
-    #[error("the file ends inside of it")]
+    #[error("the file ends in the middle of it")]
     CutOff,
     /// Something follows a JSON array.
     #[error("it comes after the end of the JSON array")]
@@ -102,7 +102,7 @@ pub enum Fault {
     #[error("it has no field '{field}' but {found}; see --field")]
     NoField { field: String, found: String },
     /// A field of another type.
-    #[error("its field '{field}' is no {wanted}")]
+    #[error("its field '{field}' should be {wanted}")]
     WrongType { field: String, wanted: &'static str },
     /// JSON that is neither messages nor a request.
     #[error("it holds neither messages nor a prompt but {found}; see --field")]
@@ -114,7 +114,7 @@ pub enum Fault {
     #[error("it has no value in column '{0}'")]
     NoValue(&'static str),
     /// A time that cannot be read.
-    #[error("'{0}' is no time")]
+    #[error("'{0}' is not a time")]
     NoTime(String),
     /// A trace that goes back in time.
     #[error("it is earlier than the row before; sort the trace")]

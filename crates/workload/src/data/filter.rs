@@ -6,7 +6,6 @@ use super::row::{Row, RowContent};
 use inferometer_core::work::{DataSource, Filter, PromptLength};
 use std::time::Duration;
 
-/// The rules of a selection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Filters {
     filter: Option<Filter>,
@@ -37,11 +36,10 @@ impl FilteredOut {
     }
 }
 
-/// What becomes of a row.
-pub(super) enum Verdict {
+pub(super) enum RowVerdict {
     Take,
-    /// Not taken, and counted here.
-    Leave(fn(&mut FilteredOut) -> &mut u64),
+    /// Not taken, and counted in this field.
+    Skip(fn(&mut FilteredOut) -> &mut u64),
     /// Neither this row nor any after it.
     End,
 }
@@ -96,18 +94,18 @@ impl Filters {
     }
 
     /// Judges a row. One of a trace within the window is moved so that the window begins at 0.
-    pub fn judge(&self, row: &mut Row, counted: Counted) -> Verdict {
+    pub fn judge(&self, row: &mut Row, counted: Counted) -> RowVerdict {
         let mut tokens = counted.prompt;
         if let RowContent::Lengths {
             at, input_tokens, ..
         } = &mut row.content
         {
             if self.to.is_some_and(|to| *at >= to) {
-                return Verdict::End;
+                return RowVerdict::End;
             }
             match at.checked_sub(self.from) {
                 Some(since) => *at = since,
-                None => return Verdict::Leave(|out| &mut out.before_window),
+                None => return RowVerdict::Skip(|out| &mut out.before_window),
             }
             tokens = Some(*input_tokens);
         }
@@ -120,16 +118,16 @@ impl Filters {
         };
         let breaks = |limit: Option<PromptLength>, wrong: fn(&u64, &u64) -> bool| matches!(limit.map(length), Some((Some(length), limit)) if wrong(&length, &limit));
         if breaks(self.min_prompt, u64::lt) {
-            Verdict::Leave(|out| &mut out.too_short)
+            RowVerdict::Skip(|out| &mut out.too_short)
         } else if breaks(self.max_prompt, u64::gt) {
-            Verdict::Leave(|out| &mut out.too_long)
+            RowVerdict::Skip(|out| &mut out.too_long)
         } else if self.filter.is_some_and(|filter| {
             let output = row.output_tokens.or(counted.reference);
             !passes(filter, tokens, output)
         }) {
-            Verdict::Leave(|out| &mut out.by_filter)
+            RowVerdict::Skip(|out| &mut out.by_filter)
         } else {
-            Verdict::Take
+            RowVerdict::Take
         }
     }
 

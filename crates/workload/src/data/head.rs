@@ -1,7 +1,8 @@
 //! The beginning of a file, and what it says about how rows lie in it.
 
+use super::error::LONGEST_ROW;
 use super::object::Object;
-use super::rows::{LONGEST_ROW, RawRow, Rows, Shape};
+use super::rows::{RawRow, Rows, Shape};
 use std::io::{self, BufRead, Read};
 
 /// How rows lie in a file that begins with `head`. A line that is an array of messages is a row

@@ -62,7 +62,7 @@ impl<'a> Object<'a> {
             Ok(tokens) if tokens != Some(0) => Ok(tokens),
             _ => Err(Fault::WrongType {
                 field: field.to_owned(),
-                wanted: "number of tokens",
+                wanted: "a number of tokens",
             }),
         }
     }

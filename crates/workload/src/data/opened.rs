@@ -2,7 +2,8 @@
 
 use super::detect;
 use super::error::{DataError, Fault};
-use super::format::{Reader, Reading, reader};
+use super::format::reader;
+use super::format::reader::{Reader, Reading};
 use super::head::{head_of, shape_of};
 use super::rows::{Rows, Shape};
 use super::source::{self, Source};
@@ -20,12 +21,25 @@ pub struct Opened {
     reader: Box<dyn Reader>,
 }
 
-/// A row that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadRow {
     /// The line where it begins, counted from 1.
     pub line: u64,
     pub reading: Result<Reading, Fault>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// There was no further row.
+    OfFile,
+    /// The run needs no more.
+    Enough,
+    /// No more were to be looked at.
+    Limit,
+    /// The part of the trace that was asked for is over.
+    Window,
+    /// Any more would fill the memory.
+    Memory,
 }
 
 impl Opened {
@@ -67,12 +81,10 @@ impl Opened {
         })
     }
 
-    /// The format, given or found.
     pub fn format(&self) -> DataFormat {
         self.format
     }
 
-    /// How the file is packed.
     pub fn packing(&self) -> Packing {
         self.packing
     }

@@ -104,11 +104,11 @@ fn text_of_body(json: &str) -> String {
 /// Texts of messages and of their parts, one a line.
 fn gather(value: &Value, text: &mut String) {
     match value {
-        Value::String(said) => {
+        Value::String(part) => {
             if !text.is_empty() {
                 text.push('\n');
             }
-            text.push_str(said);
+            text.push_str(part);
         }
         Value::Array(parts) => parts.iter().for_each(|part| gather(part, text)),
         Value::Object(message) => {
@@ -118,6 +118,28 @@ fn gather(value: &Value, text: &mut String) {
         }
         _ => {}
     }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picked {
+    pub row: Row,
+    /// The line where it begins, counted from 1.
+    pub line: u64,
+    /// Tokens of the prompt, or of the first turn; known for traces, else counted if there is a
+    /// tokenizer.
+    pub prompt_tokens: Option<u32>,
+    /// Tokens of the reference, or of the first answer, if there is a tokenizer.
+    pub reference_tokens: Option<u32>,
+    /// Tokens of all turns of a conversation, if there is a tokenizer.
+    pub turns: Box<[TurnTokens]>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnTokens {
+    /// Of what the user says.
+    pub user: Option<u32>,
+    /// Of the answer in the data.
+    pub answer: Option<u32>,
 }
 
 #[cfg(test)]

@@ -1,18 +1,15 @@
 //! The rows of a file as it lies on disk: its lines, or the elements of a JSON array, one by
-//! one and with the line where each begins. What is in them is none of its business.
+//! one and with the line where each begins. What they hold does not matter here.
 
-use super::error::Fault;
+use super::error::{Fault, LONGEST_ROW};
 use memchr::{memchr, memchr_iter, memchr2};
 use std::io::{self, BufRead};
-
-/// Longest row that is held in memory.
-pub const LONGEST_ROW: usize = 32 << 20;
 
 /// How rows lie in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     Lines,
-    /// A row a line, but for line breaks within quotes.
+    /// One row per line, except for line breaks within quotes.
     Csv,
     /// The elements of one JSON array.
     Array,
@@ -70,9 +67,10 @@ impl Held {
     }
 
     fn text(&self) -> Result<&str, Fault> {
-        match self.too_long {
-            true => Err(Fault::TooLong),
-            false => std::str::from_utf8(&self.bytes).map_err(|_| Fault::NotText),
+        if self.too_long {
+            Err(Fault::TooLong)
+        } else {
+            std::str::from_utf8(&self.bytes).map_err(|_| Fault::NotText)
         }
     }
 
@@ -82,7 +80,6 @@ impl Held {
 }
 
 impl<R: BufRead> Rows<R> {
-    /// The rows of a stream.
     pub fn new(source: R, shape: Shape) -> Self {
         Rows {
             source,
@@ -101,7 +98,7 @@ impl<R: BufRead> Rows<R> {
         self.source.as_ref().is_empty()
     }
 
-    /// The next row; none at the end. Blank lines are no rows.
+    /// The next row; none at the end. Blank lines are skipped.
     pub fn next_row(&mut self) -> io::Result<Option<RawRow<'_>>> {
         match self.shape {
             Shape::Lines | Shape::Csv => self.next_line(),
@@ -214,7 +211,7 @@ impl<R: BufRead> Rows<R> {
         }
     }
 
-    /// The next byte that is no blank.
+    /// The next byte that is not a blank.
     fn skip_blanks(&mut self) -> io::Result<Option<u8>> {
         loop {
             let piece = filled(&mut self.source)?;
@@ -383,40 +380,41 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn arrays_come_apart_as_a_parser_takes_them_apart(
-            elements in prop::collection::vec(json(), 0..8),
-            blanks in prop::collection::vec("[ \n\t\r]{0,3}", 20),
-            pretty in any::<bool>(),
-            buffer in 1usize..40,
-        ) {
-            let mut blanks = blanks.iter().cycle();
-            let mut text = format!("{}[{}", blanks.next().unwrap(), blanks.next().unwrap());
-            for (place, element) in elements.iter().enumerate() {
-                let json = match pretty {
-                    true => serde_json::to_string_pretty(element),
-                    false => serde_json::to_string(element),
-                }.unwrap();
-                let comma = if place == 0 { "" } else { "," };
-                text += &[comma, blanks.next().unwrap(), &json, blanks.next().unwrap()].concat();
+            #[test]
+            fn arrays_come_apart_as_a_parser_takes_them_apart(
+                elements in prop::collection::vec(json(), 0..8),
+                blanks in prop::collection::vec("[ \n\t\r]{0,3}", 20),
+                pretty in any::<bool>(),
+                buffer in 1usize..40,
+            ) {
+                let mut blanks = blanks.iter().cycle();
+                let mut text = format!("{}[{}", blanks.next().unwrap(), blanks.next().unwrap());
+                for (place, element) in elements.iter().enumerate() {
+                    let json = if pretty {
+    serde_json::to_string_pretty(element)
+    } else {
+    serde_json::to_string(element)
+    }.unwrap();
+                    let comma = if place == 0 { "" } else { "," };
+                    text += &[comma, blanks.next().unwrap(), &json, blanks.next().unwrap()].concat();
+                }
+                text += "]";
+                let rows = read(text.as_bytes(), Shape::Array, buffer);
+                let values: Vec<serde_json::Value> = rows
+                    .iter()
+                    .map(|row| serde_json::from_str(row.1.as_ref().unwrap()).unwrap())
+                    .collect();
+                prop_assert_eq!(values, elements);
             }
-            text += "]";
-            let rows = read(text.as_bytes(), Shape::Array, buffer);
-            let values: Vec<serde_json::Value> = rows
-                .iter()
-                .map(|row| serde_json::from_str(row.1.as_ref().unwrap()).unwrap())
-                .collect();
-            prop_assert_eq!(values, elements);
-        }
 
-        #[test]
-        fn rows_do_not_depend_on_how_the_stream_is_cut(
-            bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(&b"[]{}\",\\\n "[..])], 0..200),
-            buffer in 1usize..40,
-        ) {
-            for shape in [Shape::Lines, Shape::Csv, Shape::Array] {
-                prop_assert_eq!(read(&bytes, shape, buffer), read(&bytes, shape, 4096));
+            #[test]
+            fn rows_do_not_depend_on_how_the_stream_is_cut(
+                bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(&b"[]{}\",\\\n "[..])], 0..200),
+                buffer in 1usize..40,
+            ) {
+                for shape in [Shape::Lines, Shape::Csv, Shape::Array] {
+                    prop_assert_eq!(read(&bytes, shape, buffer), read(&bytes, shape, 4096));
+                }
             }
         }
-    }
 }

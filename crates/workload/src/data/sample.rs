@@ -1,11 +1,10 @@
 //! Rows that are kept: the first ones, or a fair sample of all that pass by.
 
-use super::select::Picked;
+use super::row::Picked;
 use inferometer_core::seed::{Dimension, rng};
 use rand::Rng;
 
-/// Rows that are kept so far.
-pub struct Kept {
+pub struct KeptRows {
     rows: Vec<Picked>,
     bytes: usize,
     wanted: Option<u64>,
@@ -19,10 +18,10 @@ struct Draw {
     rng: Box<dyn Rng + Send>,
 }
 
-impl Kept {
+impl KeptRows {
     /// Keeps the first rows, or with a seed a sample of all. Without a number, all are kept.
     pub fn new(wanted: Option<u64>, seed: Option<u64>) -> Self {
-        Kept {
+        KeptRows {
             rows: Vec::new(),
             bytes: 0,
             wanted: wanted.map(|wanted| wanted.max(1)),
@@ -93,7 +92,7 @@ mod tests {
     use crate::data::row::Row;
 
     fn kept(rows: u64, wanted: Option<u64>, seed: Option<u64>) -> Vec<u64> {
-        let mut kept = Kept::new(wanted, seed);
+        let mut kept = KeptRows::new(wanted, seed);
         for line in 0..rows {
             kept.offer(Picked {
                 row: Row::of_text("row"),

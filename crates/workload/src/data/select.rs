@@ -5,11 +5,11 @@
 
 use super::count::{Counted, Counter, complete_counts, count_rows};
 use super::error::{DataError, Fault};
-use super::filter::{FilteredOut, Filters, Verdict};
-use super::format::Reading;
-use super::opened::{Opened, ReadRow};
-use super::row::Row;
-use super::sample::Kept;
+use super::filter::{FilteredOut, Filters, RowVerdict};
+use super::format::reader::Reading;
+use super::opened::{End, Opened, ReadRow};
+use super::row::{Picked, Row};
+use super::sample::KeptRows;
 use super::text;
 use crate::tokenizer::{CountCache, Tokenizer};
 use inferometer_core::work::{DataFormat, DataSource};
@@ -26,7 +26,6 @@ pub(super) const BATCH_BYTES: usize = 16 << 20;
 /// What to take from a data set.
 #[derive(Clone, Copy)]
 pub struct Selection<'a> {
-    /// What the user asks for.
     pub data: &'a DataSource,
     /// Where the file is, be it as given or downloaded.
     pub path: &'a Path,
@@ -42,7 +41,6 @@ pub struct Selection<'a> {
 /// The rows that were taken, and what became of the others.
 #[derive(Clone, Debug)]
 pub struct Selected {
-    /// The format, given or found.
     pub format: DataFormat,
     /// Rows in the order in which they are sent; at least one.
     pub rows: Vec<Picked>,
@@ -56,7 +54,6 @@ pub struct Selected {
     pub bad: Vec<BadRow>,
     /// All bad rows that were skipped.
     pub bad_count: u64,
-    /// Why no further row was read.
     pub end: End,
 }
 
@@ -75,49 +72,10 @@ impl Selected {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// There was no further row.
-    OfFile,
-    /// The run needs no more.
-    Enough,
-    /// No more were to be looked at.
-    Limit,
-    /// The part of the trace that was asked for is over.
-    Window,
-    /// Any more would fill the memory.
-    Memory,
-}
-
-/// A row that was taken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Picked {
-    pub row: Row,
-    /// The line where it begins, counted from 1.
-    pub line: u64,
-    /// Tokens of the prompt, or of the first turn; known for traces, else counted if there is a
-    /// tokenizer.
-    pub prompt_tokens: Option<u32>,
-    /// Tokens of the reference, or of the first answer, if there is a tokenizer.
-    pub reference_tokens: Option<u32>,
-    /// Tokens of all turns of a conversation, if there is a tokenizer.
-    pub turns: Box<[TurnTokens]>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TurnTokens {
-    /// Of what the user says.
-    pub user: Option<u32>,
-    /// Of the answer in the data.
-    pub answer: Option<u32>,
-}
-
-/// A row that was skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRow {
     /// The line where it begins, counted from 1.
     pub line: u64,
-    /// What is wrong with it.
     pub reason: Fault,
 }
 
@@ -141,14 +99,14 @@ impl Selection<'_> {
             });
         }
         let filters = Filters::new(self.data, trace, self.tokenizer.is_some())?;
-        let mut taking = Taking::new(self, filters, opened.format());
+        let mut collector = Collector::new(self, filters, opened.format());
         let end = loop {
-            let (batch, end) = self.batch(&mut opened, taking.selected.seen, &filters);
-            if let Some(end) = taking.take_batch(batch)?.or(end) {
+            let (batch, end) = self.batch(&mut opened, collector.selected.seen, &filters);
+            if let Some(end) = collector.take_batch(batch)?.or(end) {
                 break end;
             }
         };
-        taking.finish(end)
+        collector.finish(end)
     }
 
     /// The next rows, several if their tokens are to be counted before it is known whether
@@ -197,34 +155,34 @@ impl Selection<'_> {
         };
         let (pieces, end) = text::pieces(self.path, length, wanted, self.tokenizer)?;
         let filters = Filters::none();
-        let mut taking = Taking::new(self, filters, DataFormat::Text);
+        let mut collector = Collector::new(self, filters, DataFormat::Text);
         for piece in pieces {
             let row = ReadRow {
                 line: piece.line,
                 reading: Ok(Reading::Row(Row::of_text(&piece.text))),
             };
-            if let Some(end) = taking.take_batch(vec![Ok(row)])? {
-                return taking.finish(end);
+            if let Some(end) = collector.take_batch(vec![Ok(row)])? {
+                return collector.finish(end);
             }
         }
-        taking.finish(end)
+        collector.finish(end)
     }
 }
 
-struct Taking<'a> {
+struct Collector<'a> {
     selection: &'a Selection<'a>,
     filters: Filters,
-    kept: Kept,
+    kept: KeptRows,
     selected: Selected,
 }
 
-impl<'a> Taking<'a> {
+impl<'a> Collector<'a> {
     fn new(selection: &'a Selection<'a>, filters: Filters, format: DataFormat) -> Self {
         let shuffled = selection.data.shuffle.then_some(selection.seed);
-        Taking {
+        Collector {
             selection,
             filters,
-            kept: Kept::new(selection.wanted, shuffled),
+            kept: KeptRows::new(selection.wanted, shuffled),
             selected: Selected {
                 format,
                 rows: Vec::new(),
@@ -274,12 +232,12 @@ impl<'a> Taking<'a> {
 
     fn take(&mut self, mut row: Row, line: u64, counted: Counted) -> Option<End> {
         match self.filters.judge(&mut row, counted) {
-            Verdict::Take => {}
-            Verdict::Leave(count) => {
+            RowVerdict::Take => {}
+            RowVerdict::Skip(count) => {
                 *count(&mut self.selected.filtered_out) += 1;
                 return None;
             }
-            Verdict::End => {
+            RowVerdict::End => {
                 self.selected.seen -= 1;
                 return Some(End::Window);
             }

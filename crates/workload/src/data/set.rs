@@ -1,8 +1,8 @@
 //! Prompts from the rows that were taken from a data set.
 
 use super::error::DataError;
-use super::row::{RowContent, Turn};
-use super::select::{Picked, Selected, TurnTokens};
+use super::row::{Picked, RowContent, Turn, TurnTokens};
+use super::select::Selected;
 use crate::{Content, Prompt, Prompts};
 use std::collections::HashSet;
 use std::sync::Arc;

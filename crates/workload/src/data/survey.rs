@@ -4,12 +4,12 @@
 
 use super::count::Counted;
 use super::error::DataError;
-use super::filter::{FilteredOut, Filters, Verdict};
-use super::format::Reading;
-use super::opened::{Opened, ReadRow, unreadable};
-use super::row::{Row, RowContent};
-use super::sample::Kept;
-use super::select::{BATCH_BYTES, BATCH_ROWS, End, KEPT_BYTES, Picked};
+use super::filter::{FilteredOut, Filters, RowVerdict};
+use super::format::reader::Reading;
+use super::opened::{End, Opened, ReadRow, unreadable};
+use super::row::{Picked, Row, RowContent};
+use super::sample::KeptRows;
+use super::select::{BATCH_BYTES, BATCH_ROWS, KEPT_BYTES};
 use super::{source, text};
 use crate::survey::{Arrivals, BadLine, LengthCounts, Packing, RowCounts, SCHEMA, Survey};
 use crate::tokenizer::{Tokenizer, count_all};
@@ -19,18 +19,16 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;
 
-/// Bad rows that are told with their reason; all are counted.
-const BAD_ROWS_TOLD: usize = 20;
+/// Bad rows that are listed with their reason; all are counted.
+const BAD_ROWS_LISTED: usize = 20;
 /// Prompts that are shown, and characters of each.
 const FIRST_PROMPTS: usize = 3;
 const FIRST_CHARS: usize = 200;
 /// Length of the pieces into which a text is cut, as a run cuts it.
 const PIECE: PromptLength = PromptLength::Chars(1000);
 
-/// Looks through a data set.
 #[derive(Clone, Copy)]
 pub struct Surveyor<'a> {
-    /// What the user asks for.
     pub data: &'a DataSource,
     /// Where the file is, be it as given or downloaded.
     pub path: &'a Path,
@@ -52,7 +50,7 @@ pub struct Taken<'a> {
 
 impl Surveyor<'_> {
     /// Looks through the data. Each usable row is passed to `each`, in the order in which a run
-    /// would send it; `read` hears now and then how many rows have been read.
+    /// would send it; `read` is called now and then with the number of rows read.
     pub fn run<E: From<DataError>>(
         &self,
         mut each: impl FnMut(Taken<'_>) -> Result<(), E>,
@@ -132,7 +130,6 @@ impl Rows {
     }
 }
 
-/// What was found so far.
 struct Found<'a> {
     surveyor: &'a Surveyor<'a>,
     rows: RowCounts,
@@ -146,7 +143,7 @@ struct Found<'a> {
     times: Times,
     first_prompts: Vec<String>,
     /// Rows that are to be put into another order.
-    shuffled: Option<Kept>,
+    shuffled: Option<KeptRows>,
 }
 
 impl<'a> Found<'a> {
@@ -165,7 +162,7 @@ impl<'a> Found<'a> {
             turns: LengthCounts::default(),
             times: Times::default(),
             first_prompts: Vec::new(),
-            shuffled: shuffle.then(|| Kept::new(kept, Some(surveyor.seed))),
+            shuffled: shuffle.then(|| KeptRows::new(kept, Some(surveyor.seed))),
         }
     }
 
@@ -177,9 +174,10 @@ impl<'a> Found<'a> {
         trace: bool,
         each: &mut impl FnMut(Taken<'_>) -> Result<(), E>,
     ) -> Result<bool, E> {
-        let mut tokens = match trace {
-            true => Vec::new(),
-            false => count(&batch, self.surveyor.tokenizer),
+        let mut tokens = if trace {
+            Vec::new()
+        } else {
+            count(&batch, self.surveyor.tokenizer)
         }
         .into_iter();
         for ReadRow { line, reading } in batch {
@@ -192,7 +190,7 @@ impl<'a> Found<'a> {
                 }
                 Err(fault) => {
                     self.rows.bad += 1;
-                    if self.bad.len() < BAD_ROWS_TOLD {
+                    if self.bad.len() < BAD_ROWS_LISTED {
                         let reason = fault.to_string();
                         self.bad.push(BadLine { line, reason });
                     }
@@ -205,12 +203,12 @@ impl<'a> Found<'a> {
                 reference: tokens.answers.first().copied(),
             };
             match filters.judge(&mut row, counted) {
-                Verdict::Take => {}
-                Verdict::Leave(count) => {
+                RowVerdict::Take => {}
+                RowVerdict::Skip(count) => {
                     *count(&mut self.filtered) += 1;
                     continue;
                 }
-                Verdict::End => {
+                RowVerdict::End => {
                     self.rows.seen -= 1;
                     return Ok(true);
                 }
@@ -277,7 +275,7 @@ impl<'a> Found<'a> {
             && !matches!(row.content, RowContent::Lengths { .. })
         {
             let text = row.content.prompt_text();
-            // Blanks are cut together; of a long text its beginning is enough.
+            // Blanks are collapsed; of a long text its beginning is enough.
             let begin = text.chars().take(FIRST_CHARS * 4).collect::<String>();
             let words = begin.split_whitespace().collect::<Vec<_>>().join(" ");
             self.first_prompts.push(printable(&words, FIRST_CHARS));

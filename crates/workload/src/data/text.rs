@@ -1,15 +1,13 @@
 //! A text cut into pieces of a length, at characters and never within one.
 
 use super::error::DataError;
-use super::opened::unreadable;
-use super::select::End;
+use super::opened::{End, unreadable};
 use super::source::{self, Source};
 use crate::tokenizer::Tokenizer;
 use inferometer_core::work::PromptLength;
 use std::io::{self, BufRead};
 use std::path::Path;
 
-/// A piece of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     pub text: String,
@@ -20,8 +18,8 @@ pub struct Piece {
 /// Bytes of pieces that are kept at most.
 const KEPT_BYTES: usize = 512 << 20;
 
-/// Cuts a file into pieces, `wanted` of them if there are so many. What is left over at the end
-/// is no piece, unless it is the only one. Pieces in tokens need a tokenizer; one has as many
+/// Cuts a file into pieces, at most `wanted`. What is left over at the end is
+/// dropped, unless it is the only piece. Pieces in tokens need a tokenizer; one has as many
 /// tokens as asked, or the most below that where no cut gives just as many.
 pub fn pieces(
     path: &Path,
@@ -102,7 +100,7 @@ impl<'a> Text<'a> {
         &self.window[self.begin..]
     }
 
-    /// The next so many characters, and whether there were as many.
+    /// The next `chars` characters, and whether there were as many.
     fn cut_chars(&mut self, chars: u32) -> Result<Option<(Piece, bool)>, DataError> {
         let mut have = Prefix::default();
         loop {
@@ -116,7 +114,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The next so many tokens, and whether there were as many.
+    /// The next `tokens` tokens, and whether there were as many.
     fn cut_tokens(
         &mut self,
         tokens: u32,
@@ -219,7 +217,7 @@ fn char_boundary(text: &str, at: usize) -> usize {
     at
 }
 
-/// Bytes of the longest beginning of a text with at most so many tokens; the text has more. It
+/// Bytes of the longest beginning of a text with at most `tokens` tokens; the text has more. It
 /// guesses by the tokens that a byte has, which is nearly right, and closes in from both sides.
 fn longest_prefix(text: &str, tokens: u32, tokenizer: &dyn Tokenizer) -> usize {
     let (mut low, mut high) = (0, text.len());
@@ -310,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_without_a_tokenizer_and_what_is_no_text_are_refused() {
+    fn tokens_without_a_tokenizer_and_invalid_text_are_refused() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(b"good\n\xff").unwrap();
         let refused = |length| {
@@ -322,34 +320,36 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn cutting_loses_nothing_however_the_stream_is_cut(
-            text in "[a-c一二🙂\n ]{0,80}",
-            length in 1u32..9,
-            buffer in 1usize..9,
-            by_tokens in any::<bool>(),
-        ) {
-            let stream = BufReader::with_capacity(buffer, Cursor::new(text.clone().into_bytes()));
-            let mut stream = Text::new("text".as_ref(), Box::new(stream));
-            let (mut whole, mut lines) = (String::new(), 1);
-            loop {
-                let piece = match by_tokens {
-                    true => stream.cut_tokens(length, &Bytes),
-                    false => stream.cut_chars(length),
-                };
-                let Some((piece, _)) = piece.unwrap() else {
-                    break;
-                };
-                prop_assert_eq!(piece.line, lines);
-                let fits = match by_tokens {
-                    true => piece.text.len() <= length as usize || piece.text.chars().count() == 1,
-                    false => piece.text.chars().count() <= length as usize,
-                };
-                prop_assert!(fits);
-                lines += piece.text.matches('\n').count() as u64;
-                whole += &piece.text;
+            #[test]
+            fn cutting_loses_nothing_however_the_stream_is_cut(
+                text in "[a-c一二🙂\n ]{0,80}",
+                length in 1u32..9,
+                buffer in 1usize..9,
+                by_tokens in any::<bool>(),
+            ) {
+                let stream = BufReader::with_capacity(buffer, Cursor::new(text.clone().into_bytes()));
+                let mut stream = Text::new("text".as_ref(), Box::new(stream));
+                let (mut whole, mut lines) = (String::new(), 1);
+                loop {
+                    let piece = if by_tokens {
+    stream.cut_tokens(length, &Bytes)
+    } else {
+    stream.cut_chars(length)
+    };
+                    let Some((piece, _)) = piece.unwrap() else {
+                        break;
+                    };
+                    prop_assert_eq!(piece.line, lines);
+                    let fits = if by_tokens {
+    piece.text.len() <= length as usize || piece.text.chars().count() == 1
+    } else {
+    piece.text.chars().count() <= length as usize
+    };
+                    prop_assert!(fits);
+                    lines += piece.text.matches('\n').count() as u64;
+                    whole += &piece.text;
+                }
+                prop_assert_eq!(whole, text);
             }
-            prop_assert_eq!(whole, text);
         }
-    }
 }

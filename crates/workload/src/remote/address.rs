@@ -1,18 +1,14 @@
 //! Addresses of data sets: what a user may write, and the URL that it stands for.
 
-use super::RemoteError;
-use super::url::{
-    Origin, decoded, encoded, escape_stray, is_web, origin, split_scheme, without_query,
-};
+use inferometer_fetch::{Endpoints, Uri};
+use inferometer_fetch::url::{decoded, encoded, escape_stray, is_web, split_scheme, without_query};
 use inferometer_text::hostile::printable;
 use std::fmt;
 use std::path::PathBuf;
-use ureq::http::Uri;
 
 /// Longest address that is shown.
 const SHOWN_CHARS: usize = 300;
 
-/// Where a data set is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// A file on this machine.
@@ -44,49 +40,51 @@ pub struct HubFile {
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebFile(Uri);
 
-/// Hubs; a mirror takes the place of either.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Endpoints {
-    /// Hugging Face, as in `HF_ENDPOINT`; without a scheme, https is meant.
-    pub hugging_face: String,
-    /// ModelScope, as in `MODELSCOPE_DOMAIN`; without a scheme, https is meant.
-    pub modelscope: String,
-}
-
-impl Default for Endpoints {
-    fn default() -> Self {
-        Endpoints {
-            hugging_face: "https://huggingface.co".to_owned(),
-            modelscope: "https://modelscope.cn".to_owned(),
-        }
-    }
-}
-
-impl Endpoints {
-    /// Where the token of Hugging Face belongs.
-    pub(super) fn hugging_face_origin(&self) -> Option<Origin> {
-        origin(&with_scheme(&self.hugging_face).parse().ok()?)
-    }
+#[derive(Debug, thiserror::Error)]
+pub enum AddressError {
+    #[error(
+        "{scheme}:// addresses cannot be downloaded, only hf://, ms://, https:// and http://; \
+         download the data set with its own tool and give the file"
+    )]
+    UnknownScheme { scheme: String },
+    /// The address of a hub names no file.
+    #[error(
+        "{address} is not a complete address; \
+         write {scheme}://datasets/ORG/NAME/FILE or {scheme}://datasets/ORG/NAME@REVISION/FILE"
+    )]
+    Incomplete {
+        address: String,
+        /// `hf` or `ms`.
+        scheme: &'static str,
+    },
+    #[error("{address} cannot be downloaded: {reason}; write https://HOST/PATH")]
+    BadAddress {
+        /// What was given, without its secrets.
+        address: String,
+        reason: &'static str,
+    },
+    #[error("`{endpoint}` is not the endpoint of a hub; write it like https://huggingface.co")]
+    BadEndpoint { endpoint: String },
 }
 
 impl Location {
     /// Reads what a user wrote. What has no scheme is a path.
-    pub fn parse(text: &str) -> Result<Self, RemoteError> {
+    pub fn parse(text: &str) -> Result<Self, AddressError> {
         let Some((scheme, rest)) = split_scheme(text) else {
             return Ok(Location::Local(PathBuf::from(text)));
         };
         let remote = match scheme.to_ascii_lowercase().as_str() {
-            "hf" => Remote::HuggingFace(HubFile::parse(rest).ok_or(RemoteError::Incomplete {
+            "hf" => Remote::HuggingFace(HubFile::parse(rest).ok_or(AddressError::Incomplete {
                 address: shown(text),
                 scheme: "hf",
             })?),
-            "ms" => Remote::ModelScope(HubFile::parse(rest).ok_or(RemoteError::Incomplete {
+            "ms" => Remote::ModelScope(HubFile::parse(rest).ok_or(AddressError::Incomplete {
                 address: shown(text),
                 scheme: "ms",
             })?),
             "http" | "https" => Remote::Web(WebFile::parse(text)?),
             _ => {
-                return Err(RemoteError::UnknownScheme {
+                return Err(AddressError::UnknownScheme {
                     scheme: shown(scheme),
                 });
             }
@@ -133,11 +131,11 @@ impl fmt::Debug for WebFile {
 }
 
 impl Remote {
-    pub(super) fn url(&self, endpoints: &Endpoints) -> Result<Uri, RemoteError> {
+    pub(super) fn url(&self, endpoints: &Endpoints) -> Result<Uri, AddressError> {
         let text = match self {
             Remote::HuggingFace(file) => format!(
                 "{}/datasets/{}/{}/resolve/{}/{}",
-                with_scheme(&endpoints.hugging_face),
+                endpoints.hugging_face_base(),
                 encoded(&file.owner),
                 encoded(&file.name),
                 encoded(file.revision.as_deref().unwrap_or("main")),
@@ -148,7 +146,7 @@ impl Remote {
             // documented as stable.
             Remote::ModelScope(file) => format!(
                 "{}/api/v1/datasets/{}/{}/repo?Revision={}&FilePath={}",
-                with_scheme(&endpoints.modelscope),
+                endpoints.modelscope_base(),
                 encoded(&file.owner),
                 encoded(&file.name),
                 encoded(file.revision.as_deref().unwrap_or("master")),
@@ -160,7 +158,7 @@ impl Remote {
         text.parse()
             .ok()
             .filter(is_web)
-            .ok_or_else(|| RemoteError::BadEndpoint {
+            .ok_or_else(|| AddressError::BadEndpoint {
                 endpoint: match self {
                     Remote::ModelScope(_) => shown(&endpoints.modelscope),
                     _ => shown(&endpoints.hugging_face),
@@ -237,8 +235,8 @@ impl HubFile {
 }
 
 impl WebFile {
-    fn parse(text: &str) -> Result<Self, RemoteError> {
-        let bad = |reason| RemoteError::BadAddress {
+    fn parse(text: &str) -> Result<Self, AddressError> {
+        let bad = |reason| AddressError::BadAddress {
             address: match text.split_once("://") {
                 // Before it stands a user name, and perhaps a password.
                 Some((scheme, rest)) if rest.contains('@') => format!("{scheme}://…"),
@@ -258,11 +256,6 @@ impl WebFile {
         }
         Ok(WebFile(url))
     }
-}
-
-fn with_scheme(endpoint: &str) -> String {
-    let (scheme, host) = split_scheme(endpoint.trim()).unwrap_or(("https", endpoint.trim()));
-    format!("{scheme}://{}", host.trim_end_matches('/'))
 }
 
 fn shown(text: &str) -> String {

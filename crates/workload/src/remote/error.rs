@@ -1,49 +1,18 @@
 //! Why a remote data set cannot be had, and what to do about it.
 
-use super::address::Remote;
+use super::address::{AddressError, Remote};
+use inferometer_fetch::FetchError;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a remote data set cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
-    /// Nothing here downloads by this protocol.
-    #[error(
-        "{scheme}:// addresses cannot be downloaded, only hf://, ms://, https:// and http://; \
-         download the data set with its own tool and give the file"
-    )]
-    UnknownScheme {
-        /// What stands before `://`.
-        scheme: String,
-    },
-    /// The address of a hub names no file.
-    #[error(
-        "{address} is no complete address; \
-         write {scheme}://datasets/ORG/NAME/FILE or {scheme}://datasets/ORG/NAME@REVISION/FILE"
-    )]
-    Incomplete {
-        address: String,
-        /// `hf` or `ms`.
-        scheme: &'static str,
-    },
-    /// The address is no URL of a file.
-    #[error("{address} cannot be downloaded: {reason}; write https://HOST/PATH")]
-    BadAddress {
-        /// What was given, without its secrets.
-        address: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// The endpoint of a hub is no URL.
-    #[error("`{endpoint}` is no endpoint of a hub; write it like https://huggingface.co")]
-    BadEndpoint { endpoint: String },
-    /// The proxy is no URL. It is not repeated, since it may hold a password.
-    #[error("the proxy is not understood; write it like http://HOST:PORT")]
-    BadProxy,
-    /// The token cannot be sent. It is not repeated.
-    #[error("the token of Hugging Face holds blanks or other odd characters; check HF_TOKEN")]
-    BadToken,
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// The proxy, the token or the certificates are unusable.
+    #[error(transparent)]
+    Setup(FetchError),
     /// No connection, or nothing came over it.
     #[error(
         "{host} is not reachable ({reason}); \
@@ -51,9 +20,7 @@ pub enum RemoteError {
         OrMirror(address)
     )]
     Unreachable {
-        /// What was to be downloaded.
         address: Box<Remote>,
-        /// Who did not answer.
         host: String,
         reason: String,
     },
@@ -63,58 +30,47 @@ pub enum RemoteError {
          certificate to the system's, or download {address} elsewhere and give the file"
     )]
     Insecure {
-        /// What was to be downloaded.
         address: Box<Remote>,
         host: String,
         reason: String,
     },
-    /// 401 or 403.
-    #[error("{address} is not given to us (HTTP {status}); {}", Permission(address, *had_token))]
+    #[error("access to {address} is denied (HTTP {status}); {}", Permission(address, *had_token))]
     Denied {
-        /// What was to be downloaded.
         address: Box<Remote>,
         /// 401 or 403.
         status: u16,
         had_token: bool,
     },
-    /// 404 or 410.
     #[error("{address} does not exist (HTTP {status}); {}", CheckPath(address))]
     NotFound {
-        /// What was to be downloaded.
         address: Box<Remote>,
         /// 404 or 410.
         status: u16,
     },
     /// A status that gives no file.
     #[error(
-        "{host} answered HTTP {status} for {address}: {said}; \
+        "{host} answered HTTP {status} for {address}: {reason}; \
          try again later, or download it elsewhere and give the file"
     )]
     Status {
-        /// What was to be downloaded.
         address: Box<Remote>,
         host: String,
         status: u16,
-        /// Beginning of what the server said, made printable.
-        said: String,
+        /// The beginning of the body, made printable.
+        reason: String,
     },
     /// HTML in place of data: a page about the file, or one to log in.
     #[error(
         "{host} answered with a web page for {address}; \
          give the link that downloads the file itself (on Hugging Face: /resolve/, not /blob/)"
     )]
-    WebPage {
-        /// What was to be downloaded.
-        address: Box<Remote>,
-        host: String,
-    },
+    WebPage { address: Box<Remote>, host: String },
     /// The server compressed what was asked for plain.
     #[error(
         "{host} sends {address} only in the encoding `{encoding}`; \
          download it with `curl --compressed` and give the file"
     )]
     Encoded {
-        /// What was to be downloaded.
         address: Box<Remote>,
         host: String,
         encoding: String,
@@ -125,7 +81,6 @@ pub enum RemoteError {
          download it elsewhere and give the file"
     )]
     LostRedirect {
-        /// What was to be downloaded.
         address: Box<Remote>,
         reason: &'static str,
     },
@@ -134,11 +89,7 @@ pub enum RemoteError {
         "{address} is redirected from https to plain http at {host}, which anyone on the way \
          could alter; download it elsewhere and give the file"
     )]
-    Downgrade {
-        /// What was to be downloaded.
-        address: Box<Remote>,
-        host: String,
-    },
+    Downgrade { address: Box<Remote>, host: String },
     /// The body ended too early, again and again.
     #[error(
         "the download of {address} broke off after {received} bytes{} ({reason}); \
@@ -146,7 +97,6 @@ pub enum RemoteError {
         OfTotal(*total)
     )]
     BrokeOff {
-        /// What was to be downloaded.
         address: Box<Remote>,
         received: u64,
         total: Option<u64>,
@@ -158,7 +108,6 @@ pub enum RemoteError {
          repeat the command, or download it elsewhere and give the file"
     )]
     Length {
-        /// What was to be downloaded.
         address: Box<Remote>,
         expected: u64,
         got: u64,
@@ -169,7 +118,6 @@ pub enum RemoteError {
          was deleted, repeat the command, or download it elsewhere and give the file"
     )]
     Checksum {
-        /// What was to be downloaded.
         address: Box<Remote>,
         /// The hub's SHA-256.
         expected: String,
@@ -180,7 +128,6 @@ pub enum RemoteError {
          or choose another cache folder"
     )]
     DiskFull { folder: PathBuf },
-    /// A file of the cache cannot be used.
     #[error(
         "cannot {action} {path} in the cache: {source}; \
          check its permissions, or choose a cache folder on a local disk"
@@ -193,7 +140,28 @@ pub enum RemoteError {
 }
 
 impl RemoteError {
-    /// An error about a file of the cache.
+    /// What kept `address` from being fetched.
+    pub(super) fn of_fetch(error: FetchError, address: &Remote) -> Self {
+        let address = Box::new(address.clone());
+        match error {
+            FetchError::NoAnswer { host, reason, .. } => RemoteError::Unreachable {
+                address,
+                host,
+                reason,
+            },
+            FetchError::Insecure { host, reason } => RemoteError::Insecure {
+                address,
+                host,
+                reason,
+            },
+            FetchError::LostRedirect { reason, .. } => {
+                RemoteError::LostRedirect { address, reason }
+            }
+            FetchError::Downgrade { host, .. } => RemoteError::Downgrade { address, host },
+            error => RemoteError::Setup(error),
+        }
+    }
+
     pub(super) fn cache(action: &'static str, path: &Path, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => RemoteError::DiskFull {

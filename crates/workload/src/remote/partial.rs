@@ -1,13 +1,17 @@
 //! A file under way: `NAME.part`, and beside it what is known about the whole.
 
-use super::{Remote, RemoteError};
+use super::address::Remote;
+use super::error::RemoteError;
 use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// What the server said about the whole file. Nothing in it is secret: the place that a redirect
+/// Bytes that are read at once.
+pub(super) const PIECE: usize = 128 * 1024;
+
+/// What is known about the whole file. Nothing in it is secret: the place that a redirect
 /// led to is not, since hubs sign it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Note {
@@ -156,7 +160,7 @@ impl Partial {
 fn sha256(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let mut context = Context::new(&SHA256);
-    let mut piece = vec![0; super::PIECE];
+    let mut piece = vec![0; PIECE];
     loop {
         match file.read(&mut piece) {
             Ok(0) => return Ok(hex(context.finish().as_ref())),

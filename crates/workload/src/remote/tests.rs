@@ -2,8 +2,9 @@
 
 mod refusal;
 
-use super::test_server::{Request, Sent, Server};
 use super::*;
+use inferometer_fetch::test_server::{Request, Sent, Server};
+use inferometer_fetch::{Endpoints, Secret};
 use std::sync::mpsc;
 use tempfile::TempDir;
 
@@ -17,7 +18,7 @@ fn sha256(bytes: &[u8]) -> String {
 }
 
 fn fetcher(folder: &TempDir) -> Fetcher {
-    let mut fetcher = Fetcher::new(folder.path());
+    let mut fetcher = Fetcher::new(folder.path(), HubAccess::default());
     fetcher.patience.pause = Duration::ZERO;
     fetcher
 }
@@ -57,9 +58,12 @@ fn a_file_is_asked_for_once_and_then_taken_from_the_cache() {
     assert_eq!(path.file_name().unwrap(), "a.jsonl");
     assert_eq!(kept_files(&folder), ["a.jsonl"]);
     let total = Some(data().len() as u64);
-    assert_eq!(seen[0], Progress::Received { bytes: 0, total });
+    assert_eq!(seen[0], DownloadProgress::Received { bytes: 0, total });
     let bytes = data().len() as u64;
-    assert_eq!(seen.last(), Some(&Progress::Received { bytes, total }));
+    assert_eq!(
+        seen.last(),
+        Some(&DownloadProgress::Received { bytes, total })
+    );
 
     let again = fetcher(&folder).fetch(&location, &mut |_| panic!("nothing to report"));
     assert_eq!(again.unwrap(), path);
@@ -233,8 +237,8 @@ fn hub_and_store(checksum: String, size: usize) -> (Server, Server) {
 
 fn hub_fetcher(folder: &TempDir, hub: &Server) -> Fetcher {
     let mut fetcher = fetcher(folder);
-    fetcher.endpoints.hugging_face = hub.origin.clone();
-    fetcher.hugging_face_token = Some(Secret::new("hf_s3cr3t\n"));
+    fetcher.hubs.endpoints.hugging_face = hub.origin.clone();
+    fetcher.hubs.hugging_face_token = Some(Secret::new("hf_s3cr3t\n"));
     fetcher
 }
 
@@ -275,7 +279,7 @@ fn modelscope_is_asked_as_its_own_client_does() {
     let server = Server::start(|_, request| Some(Sent::file(request, b"x", "\"v1\"")));
     let folder = TempDir::new().unwrap();
     let mut fetcher = hub_fetcher(&folder, &server);
-    fetcher.endpoints = Endpoints {
+    fetcher.hubs.endpoints = Endpoints {
         modelscope: server.origin.clone(),
         ..Endpoints::default()
     };
@@ -314,6 +318,6 @@ fn two_at_once_make_one_download() {
         release.send(()).unwrap();
     });
     assert_eq!(path.unwrap(), first.join().unwrap().unwrap());
-    assert_eq!(seen, [Progress::Waiting]);
+    assert_eq!(seen, [DownloadProgress::Waiting]);
     assert_eq!(server.requests().len(), 1);
 }

@@ -11,7 +11,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// With room for a text of so many tokens.
+    /// With room for `tokens` tokens.
     pub(super) fn with_room(tokens: u32) -> Self {
         /// Of a usual piece, in bytes.
         const LENGTH: usize = 7;

@@ -6,8 +6,8 @@
 //! first count confirms the draft.
 
 use super::draft::Draft;
+use super::stretch::{Stretch, total};
 use super::vocabulary::{Piece, Place, Vocabulary, chosen};
-use super::writer::{Stretch, total};
 use crate::Nonce;
 use crate::tokenizer::Tokenizer;
 use inferometer_core::seed::{Dimension, rng};
@@ -60,9 +60,10 @@ impl Exact {
         let counted = |before: &str, text| Piece::counted(&*tokenizer, before, text);
         let mut opening: Vec<Piece> = Vec::new();
         for word in nonce.into_iter().flat_map(Nonce::words) {
-            opening.push(match opening.is_empty() {
-                true => counted("", word.to_owned()),
-                false => counted("It is", format!(" {word}")),
+            opening.push(if opening.is_empty() {
+                counted("", word.to_owned())
+            } else {
+                counted("It is", format!(" {word}"))
             });
         }
         let mut exact = Exact {
@@ -159,7 +160,7 @@ impl Exact {
         used
     }
 
-    /// Tokens of pieces that make so many tokens of text.
+    /// Tokens of the pieces that make a text of this many tokens.
     fn scaled(&self, tokens: u32) -> u32 {
         match tokens {
             0 => 0,
@@ -238,7 +239,7 @@ impl Exact {
             } else if counted.tokens < target {
                 let stopped = draft.pop_if(stop);
                 let tokens = wrong.saturating_add(if stopped { stop.tokens } else { 0 });
-                self.go_on(draft, tokens, stopped, random);
+                self.resume(draft, tokens, stopped, random);
             } else {
                 let mut gone = 0;
                 while gone < wrong
@@ -247,7 +248,7 @@ impl Exact {
                     gone += tokens;
                 }
                 if gone > wrong {
-                    self.go_on(draft, gone - wrong, false, random);
+                    self.resume(draft, gone - wrong, false, random);
                 }
             }
             let before = counted.tokens;
@@ -260,10 +261,11 @@ impl Exact {
         self.touch_up(draft, counted, target)
     }
 
-    fn go_on(&self, draft: &mut Draft, tokens: u32, with_stop: bool, random: &mut impl Rng) {
-        let place = match draft.is_empty() {
-            true => Place::Text,
-            false => Place::Inside,
+    fn resume(&self, draft: &mut Draft, tokens: u32, with_stop: bool, random: &mut impl Rng) {
+        let place = if draft.is_empty() {
+            Place::Text
+        } else {
+            Place::Inside
         };
         self.extend(draft, tokens, place, with_stop, random);
     }

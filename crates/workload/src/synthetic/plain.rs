@@ -2,14 +2,14 @@
 //!
 //! Nothing but words and single spaces: punctuation would change the count.
 
+use super::stretch::{Stretch, total};
 use super::words::{self, words};
-use super::writer::{Stretch, total};
 use crate::Nonce;
 use inferometer_core::seed::{Dimension, rng};
 use rand::Rng;
 
 /// Words that one random number of 64 bits chooses.
-const WORDS_A_DRAW: u32 = u64::BITS / words::BITS;
+const WORDS_PER_DRAW: u32 = u64::BITS / words::BITS;
 
 /// Writes stretches of words after one another, the nonce inside the first.
 pub(super) fn write(seed: u64, nonce: Option<Nonce>, stretches: &[Stretch]) -> String {
@@ -32,11 +32,11 @@ pub(super) fn write(seed: u64, nonce: Option<Nonce>, stretches: &[Stretch]) -> S
         let mut random = rng(seed, Dimension::Words, stretch.source.index());
         while left > 0 {
             let mut bits = random.next_u64();
-            for _ in 0..left.min(WORDS_A_DRAW) {
+            for _ in 0..left.min(WORDS_PER_DRAW) {
                 push(words()[(bits % words::COUNT as u64) as usize]);
                 bits >>= words::BITS;
             }
-            left = left.saturating_sub(WORDS_A_DRAW);
+            left = left.saturating_sub(WORDS_PER_DRAW);
         }
     }
     text

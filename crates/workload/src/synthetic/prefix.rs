@@ -1,6 +1,6 @@
 //! Beginnings that several prompts share.
 
-use super::SyntheticError;
+use super::error::{MOST_GROUPS, SyntheticError};
 use crate::weighted::Weighted;
 use inferometer_core::seed::{Dimension, rng};
 use inferometer_core::work::{Prefix, PrefixLength, PrefixSpread};
@@ -13,9 +13,6 @@ pub(super) struct Groups {
     /// Absent: all groups are equally frequent.
     chances: Option<Weighted>,
 }
-
-/// More groups than this are none: no cache holds as many beginnings.
-pub(super) const MOST_GROUPS: u32 = 10_000_000;
 
 impl Groups {
     pub(super) fn new(prefix: Prefix) -> Result<Self, SyntheticError> {
@@ -39,7 +36,6 @@ impl Groups {
         self.prefix.groups
     }
 
-    /// The group of a prompt.
     pub(super) fn of(&self, seed: u64, index: u64) -> u32 {
         let mut random = rng(seed, Dimension::PrefixGroup, index);
         match &self.chances {
@@ -48,8 +44,8 @@ impl Groups {
         }
     }
 
-    /// Tokens of the shared beginning and of the rest in a prompt of so many. There is always a
-    /// rest: what has none is the same prompt again.
+    /// Tokens of the shared beginning and of the rest in a prompt of `length`. There is always
+    /// a rest: without one it would be the same prompt again.
     pub(super) fn cut(&self, length: u32) -> (u32, u32) {
         match self.prefix.length {
             PrefixLength::Tokens(tokens) => (tokens, length.saturating_sub(tokens).max(1)),

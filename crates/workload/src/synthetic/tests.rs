@@ -3,7 +3,7 @@ use super::*;
 use crate::Content;
 use crate::tokenizer::{Bytes, Tiktoken};
 use inferometer_core::length::Distribution;
-use inferometer_core::work::{Prefix, PrefixSpread};
+use inferometer_core::work::{Language, Prefix, PrefixSpread};
 use std::collections::{HashMap, HashSet};
 
 /// Cuts a text into pieces of three characters, so that words have no count of their own.

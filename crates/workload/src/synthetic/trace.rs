@@ -1,7 +1,8 @@
 //! Prompts for traces that tell only lengths and which blocks of their prompts are the same.
 
-use super::SyntheticError;
-use super::writer::{Source, Stretch, Writer};
+use super::error::SyntheticError;
+use super::stretch::{Source, Stretch};
+use super::writer::Writer;
 use crate::tokenizer::Tokenizer;
 use crate::{Nonce, Prompt, Prompts};
 use inferometer_core::length::LONGEST;

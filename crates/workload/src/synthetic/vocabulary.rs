@@ -43,7 +43,7 @@ pub(super) struct Vocabulary {
     pub(super) comma: Piece,
     pub(super) stop: Piece,
     pub(super) letter: Piece,
-    /// One word in so many is followed by a comma.
+    /// One word in this many is followed by a comma.
     pub(super) comma_every: u32,
 }
 
@@ -105,7 +105,7 @@ pub(super) struct Pieces {
 
 impl Pieces {
     fn of(pieces: impl Iterator<Item = Piece>) -> Self {
-        /// Longer words are no help when a text is nearly full.
+        /// Longer words do not help when a text is nearly full.
         const GROUPS: usize = 64;
         let all: Box<[Piece]> = pieces.collect();
         let mut by_tokens = vec![Vec::new(); GROUPS];

@@ -46,7 +46,7 @@ impl CountCache {
             return counts;
         }
         let counts = count_all(texts, tokenizer);
-        // A home that cannot be written is no reason to fail: the counts are known.
+        // A cache that cannot be written is not a failure: the counts are known.
         if self.write(&file, key, &counts).is_ok() {
             let _ = self.prune(&file);
         }

@@ -103,9 +103,10 @@ fn tokenizer_file(place: &Path) -> Result<PathBuf, TokenizerError> {
     let is_folder = fs::metadata(place)
         .map_err(|source| unreadable(place, source))?
         .is_dir();
-    let file = match is_folder {
-        true => place.join(FILE),
-        false => place.to_owned(),
+    let file = if is_folder {
+        place.join(FILE)
+    } else {
+        place.to_owned()
     };
     let sentence_piece = file.with_file_name(SENTENCE_PIECE_FILE);
     if is_folder && file.exists() || !is_folder && file != sentence_piece {
@@ -125,7 +126,7 @@ fn read(file: &Path) -> Result<Vec<u8>, TokenizerError> {
     let metadata = fs::metadata(file).map_err(|source| unreadable(file, source))?;
     // Anything else may never end.
     if !metadata.is_file() || metadata.len() > MOST_BYTES {
-        let reason = "it is no ordinary file of less than 1 GiB";
+        let reason = "it is not an ordinary file of less than 1 GiB";
         return Err(unreadable(file, io::Error::other(reason)));
     }
     fs::read(file).map_err(|source| unreadable(file, source))
@@ -313,7 +314,7 @@ mod tests {
         damaged.push(panics_within.to_string());
         for text in damaged {
             let message = refusal(&[(FILE, &text)]);
-            assert!(message.contains("no usable tokenizer.json"), "{message}");
+            assert!(message.contains("not a usable tokenizer.json"), "{message}");
         }
     }
 

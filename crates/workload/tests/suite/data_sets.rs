@@ -301,7 +301,7 @@ fn bad_rows_name_file_line_and_reason_or_are_counted() {
         (
             b"[{\"question\": \"a\"},\n {\"question\": \"b",
             2,
-            "the file ends inside of it",
+            "the file ends in the middle of it",
         ),
         (
             b"{\"question\": \"a\"}\n\n{\"query\": \"b\"}\n",
@@ -311,7 +311,7 @@ fn bad_rows_name_file_line_and_reason_or_are_counted() {
         (
             b"{\"question\": \"a\"}\n{\"question\": 4}\n",
             2,
-            "'question' is no text",
+            "'question' should be text",
         ),
         (
             b"{\"question\": \"a\"}\n{\"question\": \"\xff\"}\n",

@@ -44,7 +44,7 @@ pub enum PlanQuestion {
 /// `inferometer plan memory`.
 #[derive(Args)]
 pub struct MemoryArguments {
-    /// Model: a preset, a config.json, a model folder, a .safetensors file, or a URL of these
+    /// Model: a preset, a config.json, a model folder, a .safetensors file, hf://ORG/NAME, or a URL
     /// [the command's]
     #[arg(
         long,
@@ -52,6 +52,9 @@ pub struct MemoryArguments {
         required_unless_present = "command"
     )]
     pub model: Option<String>,
+    /// Look models up through this HTTP proxy [none; the environment's proxies are not used]
+    #[arg(long, value_name = "URL")]
+    pub proxy: Option<String>,
     /// Card: a preset, several with commas, or numbers as in memory=80GiB; may be repeated
     #[arg(long, value_name = "PRESET|NUMBERS", required = true)]
     pub device: Vec<String>,
@@ -121,9 +124,12 @@ pub struct CalibrateArguments {
     /// Runs, sweeps, folders of runs, or files that `import` reads
     #[arg(value_name = "SOURCE", required = true)]
     pub source: Vec<PathBuf>,
-    /// Model: a preset, a config.json, a model folder or a URL of these
+    /// Model: a preset, a config.json, a model folder, hf://ORG/NAME, or a URL
     #[arg(long, value_name = "PRESET|PATH|URL")]
     pub model: String,
+    /// Look models up through this HTTP proxy [none; the environment's proxies are not used]
+    #[arg(long, value_name = "URL")]
+    pub proxy: Option<String>,
     /// Card: a preset, or numbers as in memory=80GiB,bandwidth=2039,half=312
     #[arg(long, value_name = "PRESET|NUMBERS")]
     pub device: String,

@@ -4,6 +4,7 @@ use super::answers::brief;
 use super::arguments::CalibrateArguments;
 use super::show;
 use crate::Exit;
+use crate::hubs;
 use crate::output::language;
 use anyhow::{Context, bail};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table};
@@ -32,7 +33,7 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Exit> {
         );
     }
     let subject = Subject {
-        model: model::find(&arguments.model)?.model,
+        model: model::find(&arguments.model, &hubs::access(arguments.proxy.as_deref()))?.model,
         device: card.device,
         cards: arguments.settings.cards,
         engine: arguments.engine,

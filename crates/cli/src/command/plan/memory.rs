@@ -7,6 +7,7 @@ use super::arguments::MemoryArguments;
 use super::what_if::list;
 use crate::Exit;
 use crate::arguments::Format;
+use crate::hubs;
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::{EngineKind, LaunchCommand};
 use inferometer_catalog::memory::GIB;
@@ -74,8 +75,9 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
 /// The model, and the commands whose engines divide the cards.
 fn started(arguments: &MemoryArguments) -> anyhow::Result<(KnownModel, Vec<LaunchCommand>)> {
     let named = arguments.model.as_deref();
+    let hubs = hubs::access(arguments.proxy.as_deref());
     if arguments.command.is_empty() {
-        let model = find(named.context("--model is missing")?)?;
+        let model = find(named.context("--model is missing")?, &hubs)?;
         let engines = match arguments.engine.as_slice() {
             [] => &[EngineKind::Vllm],
             engines => engines,
@@ -91,7 +93,7 @@ fn started(arguments: &MemoryArguments) -> anyhow::Result<(KnownModel, Vec<Launc
     let command = command.with_port(port);
     let named = named.or(command.model.as_deref());
     let named = named.context("the command names no model; name it there, or with --model")?;
-    Ok((find(named)?, vec![command]))
+    Ok((find(named, &hubs)?, vec![command]))
 }
 
 /// A list of presets may be given at once; numbers of one card have commas of their own.

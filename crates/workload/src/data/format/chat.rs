@@ -1,7 +1,7 @@
 //! Conversations as ShareGPT or a list of messages tells them: one question of each, or turn
 //! by turn.
 
-use super::{Reader, Reading, said};
+use super::reader::{Reader, Reading, text_row};
 use crate::data::error::Fault;
 use crate::data::object::from_json;
 use crate::data::row::{Row, RowContent, Turn};
@@ -11,11 +11,11 @@ use std::borrow::Cow;
 #[derive(Deserialize)]
 struct Chat<'a> {
     #[serde(borrow, alias = "conversation", alias = "messages")]
-    conversations: Vec<Said<'a>>,
+    conversations: Vec<Message<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Said<'a> {
+struct Message<'a> {
     #[serde(borrow, alias = "role")]
     from: Cow<'a, str>,
     #[serde(borrow, alias = "content")]
@@ -30,7 +30,7 @@ enum Role {
     Other,
 }
 
-impl Said<'_> {
+impl Message<'_> {
     fn role(&self) -> Role {
         match &*self.from {
             "system" | "developer" => Role::System,
@@ -49,7 +49,7 @@ impl Reader for ShareGpt {
     fn read(&mut self, row: &str) -> Result<Reading, Fault> {
         let chat: Chat = from_json(row)?;
         Ok(match &chat.conversations[..] {
-            [prompt, answer, ..] => said(&prompt.value, None, Some(&answer.value)),
+            [prompt, answer, ..] => text_row(&prompt.value, None, Some(&answer.value)),
             _ => Reading::Unusable,
         })
     }
@@ -65,14 +65,14 @@ impl Reader for Conversations {
         for part in &chat.conversations {
             let value = &*part.value;
             match (part.role(), turns.last_mut()) {
-                // Who speaks twice before the other answers is heard as one.
+                // Two messages in a row of one speaker count as one.
                 (Role::User, Some((user, None))) => append(user, value),
                 (Role::User, _) if !value.trim().is_empty() => {
                     turns.push((value.to_owned(), None));
                 }
                 (Role::Assistant, Some((_, Some(answer)))) => append(answer, value),
                 (Role::Assistant, Some((_, answer))) => *answer = Some(value.to_owned()),
-                // Nobody asked: what is said before the first question, or by a tool.
+                // Messages before the first question, or of a tool.
                 _ => {}
             }
         }
@@ -105,7 +105,7 @@ mod tests {
         let row = r#"{"id": "x", "conversations": [
             {"from": "human", "value": "Hi \"you\"", "lang": "en"},
             {"from": "gpt", "value": "Hello"}, {"from": "human", "value": "Bye"}]}"#;
-        let expected = said("Hi \"you\"", None, Some("Hello"));
+        let expected = text_row("Hi \"you\"", None, Some("Hello"));
         assert_eq!(ShareGpt.read(row), Ok(expected));
     }
 

@@ -1,7 +1,7 @@
 //! Traces as tables: BurstGPT's and Azure's, by the names in their header.
 
+use super::reader::{Reader, Reading};
 use super::trace::{Clock, nanoseconds, tokens};
-use super::{Reader, Reading};
 use crate::data::error::Fault;
 use inferometer_text::hostile::printable;
 use jiff::Timestamp;
@@ -44,12 +44,11 @@ fn time_of_day(time: &str) -> Option<i64> {
     // Without an offset it is UTC; which one does not matter, as only differences count.
     let date_only = time.get(..10)?;
     let has_offset = time[date_only.len()..].contains(['Z', 'z', '+', '-']);
-    let time: Timestamp = match has_offset {
-        true => time.parse().ok()?,
-        false => {
-            let local: DateTime = time.parse().ok()?;
-            Offset::UTC.to_timestamp(local).ok()?
-        }
+    let time: Timestamp = if has_offset {
+        time.parse().ok()?
+    } else {
+        let local: DateTime = time.parse().ok()?;
+        Offset::UTC.to_timestamp(local).ok()?
     };
     i64::try_from(time.as_nanosecond()).ok()
 }
@@ -91,7 +90,7 @@ impl Table {
                 .and_then(tokens)
                 .ok_or_else(|| Fault::WrongType {
                     field: names[which].to_owned(),
-                    wanted: "number of tokens",
+                    wanted: "a number of tokens",
                 })
         };
         let text = value(0)?;
@@ -247,7 +246,7 @@ mod tests {
                 .is_ok()
         );
         let fault = trace.read("yesterday,3,4").unwrap_err();
-        assert_eq!(fault.to_string(), "'yesterday' is no time");
+        assert_eq!(fault.to_string(), "'yesterday' is not a time");
         assert!(trace.read("2023-11-16 18:15:46,3,4").is_ok());
     }
 }

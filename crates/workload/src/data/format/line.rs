@@ -1,7 +1,7 @@
-//! A prompt a line: plain text, or JSON that is a string, an array of messages, an object with
+//! One prompt per line: plain text, or JSON that is a string, an array of messages, an object with
 //! messages, or a whole request body.
 
-use super::{Reader, Reading, said};
+use super::reader::{Reader, Reading, text_row};
 use crate::data::error::{Fault, listed};
 use crate::data::object::{Object, from_json};
 use crate::data::row::{Row, RowContent};
@@ -13,7 +13,7 @@ pub struct Plain;
 
 impl Reader for Plain {
     fn read(&mut self, row: &str) -> Result<Reading, Fault> {
-        Ok(said(row, None, None))
+        Ok(text_row(row, None, None))
     }
 }
 
@@ -56,7 +56,7 @@ impl Reader for Json {
     fn read(&mut self, row: &str) -> Result<Reading, Fault> {
         let row = row.trim();
         match row.as_bytes().first() {
-            Some(b'"') => Ok(said(&from_json::<Cow<str>>(row)?, None, None)),
+            Some(b'"') => Ok(text_row(&from_json::<Cow<str>>(row)?, None, None)),
             Some(b'[') => messages(row),
             _ => self.object(row),
         }
@@ -67,7 +67,7 @@ impl Json {
     fn object(&self, text: &str) -> Result<Reading, Fault> {
         let row = Object::parse(text)?;
         if let Some(field) = &self.field {
-            return Ok(said(&row.text(field)?, None, None));
+            return Ok(text_row(&row.text(field)?, None, None));
         }
         if is_body(&row) {
             let newer = row.optional_tokens("max_completion_tokens")?;
@@ -180,7 +180,7 @@ mod tests {
         let mut reader = Json {
             field: Some("ask".to_owned()),
         };
-        let expected = Ok(said("why", None, None));
+        let expected = Ok(text_row("why", None, None));
         assert_eq!(reader.read(r#"{"ask": "why", "model": "m"}"#), expected);
     }
 

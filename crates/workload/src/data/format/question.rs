@@ -1,6 +1,6 @@
 //! Objects with a field for the prompt: openqa, custom, instruct and gsm8k.
 
-use super::{Reader, Reading, said};
+use super::reader::{Reader, Reading, text_row};
 use crate::data::error::Fault;
 use crate::data::object::Object;
 
@@ -13,7 +13,7 @@ impl Reader for OpenQa {
     fn read(&mut self, row: &str) -> Result<Reading, Fault> {
         let row = Object::parse(row)?;
         let prompt = row.text(self.field.as_deref().unwrap_or("question"))?;
-        Ok(said(&prompt, None, None))
+        Ok(text_row(&prompt, None, None))
     }
 }
 
@@ -26,7 +26,11 @@ impl Reader for Custom {
     fn read(&mut self, row: &str) -> Result<Reading, Fault> {
         let row = Object::parse(row)?;
         let prompt = row.text(self.field.as_deref().unwrap_or("prompt"))?;
-        Ok(said(&prompt, row.optional_tokens("output_tokens")?, None))
+        Ok(text_row(
+            &prompt,
+            row.optional_tokens("output_tokens")?,
+            None,
+        ))
     }
 }
 
@@ -48,7 +52,7 @@ impl Reader for Instruct {
             prompt.to_mut().push_str("\n\n");
             prompt.to_mut().push_str(&input);
         }
-        Ok(said(&prompt, None, output.as_deref()))
+        Ok(text_row(&prompt, None, output.as_deref()))
     }
 }
 
@@ -61,7 +65,7 @@ impl Reader for Gsm8k {
     fn read(&mut self, row: &str) -> Result<Reading, Fault> {
         let row = Object::parse(row)?;
         let prompt = row.text(self.field.as_deref().unwrap_or("question"))?;
-        Ok(said(&prompt, None, Some(&row.text("answer")?)))
+        Ok(text_row(&prompt, None, Some(&row.text("answer")?)))
     }
 }
 
@@ -109,7 +113,7 @@ mod tests {
     fn what_is_no_text_is_no_prompt() {
         for text in [r#"{"question": 3}"#, r#"{"question": ["a"]}"#] {
             let fault = OpenQa { field: None }.read(text).unwrap_err();
-            assert_eq!(fault.to_string(), "its field 'question' is no text");
+            assert_eq!(fault.to_string(), "its field 'question' should be text");
         }
         for text in ["3", "[]", "{\"question\"", "", "null"] {
             let fault = OpenQa { field: None }.read(text).unwrap_err();

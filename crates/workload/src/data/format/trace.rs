@@ -1,6 +1,6 @@
 //! Traces: when requests came and how long they were. Mooncake's is here, tables are beside it.
 
-use super::{Reader, Reading};
+use super::reader::{Reader, Reading};
 use crate::data::error::Fault;
 use crate::data::object::from_json;
 use crate::data::row::{Row, RowContent};
@@ -86,11 +86,11 @@ impl Reader for Mooncake {
             wanted,
         };
         let time = nanoseconds(request.timestamp, 1_000_000)
-            .ok_or_else(|| wrong("timestamp", "time in milliseconds"))?;
+            .ok_or_else(|| wrong("timestamp", "a time in milliseconds"))?;
         let input = tokens(request.input_length)
-            .ok_or_else(|| wrong("input_length", "possible number of tokens"))?;
+            .ok_or_else(|| wrong("input_length", "a possible number of tokens"))?;
         let output = tokens(request.output_length)
-            .ok_or_else(|| wrong("output_length", "possible number of tokens"))?;
+            .ok_or_else(|| wrong("output_length", "a possible number of tokens"))?;
         self.clock.row(time, input, output, request.hash_ids.into())
     }
 }

@@ -1,6 +1,7 @@
-//! What is no file, and how that is said.
+//! Answers that are not the file, and how that is said.
 
 use super::*;
+use inferometer_fetch::FetchError;
 use std::io::Write;
 use std::net::TcpListener;
 
@@ -14,7 +15,7 @@ fn what_does_not_match_the_hubs_checksum_is_deleted() {
 }
 
 #[test]
-fn a_wrong_length_is_no_file() {
+fn a_wrong_length_is_refused() {
     let (hub, _store) = hub_and_store(sha256(&data()), 5);
     let folder = TempDir::new().unwrap();
     let error = fetch(&hub_fetcher(&folder, &hub), "hf://datasets/o/n/a").unwrap_err();
@@ -47,7 +48,7 @@ fn refusals_say_what_to_do() {
         let folder = TempDir::new().unwrap();
         let mut fetcher = hub_fetcher(&folder, &server);
         if status < 404 {
-            fetcher.hugging_face_token = None;
+            fetcher.hubs.hugging_face_token = None;
         }
         let error = fetch(&fetcher, "hf://datasets/o/n/a").unwrap_err();
         let text = one_line(&error);
@@ -59,7 +60,7 @@ fn refusals_say_what_to_do() {
 }
 
 #[test]
-fn pages_and_encodings_are_no_data() {
+fn pages_and_encodings_are_refused() {
     let folder = TempDir::new().unwrap();
     let server = Server::start(|_, _| {
         Some(Sent::status(200, "<html>").header("Content-Type", "Text/HTML; charset=utf-8"))
@@ -95,7 +96,7 @@ fn who_cannot_be_reached_is_named_with_a_way_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let nobody = listener.local_addr().unwrap().to_string();
     drop(listener);
-    unreachable.endpoints.hugging_face = format!("http://{nobody}");
+    unreachable.hubs.endpoints.hugging_face = format!("http://{nobody}");
     let error = fetch(&unreachable, "hf://datasets/o/n/a").unwrap_err();
     let text = one_line(&error);
     for words in [nobody.as_str(), "give the file", "HF_ENDPOINT"] {
@@ -111,7 +112,7 @@ fn a_proxy_that_is_given_is_asked_to_connect() {
     let server = Server::start(|_, _| Some(Sent::status(403, "")));
     let folder = TempDir::new().unwrap();
     let mut behind = fetcher(&folder);
-    behind.proxy = Some(Secret::new(&server.origin));
+    behind.hubs.proxy = Some(Secret::new(&server.origin));
     let error = fetch(&behind, "http://data.invalid/a").unwrap_err();
     assert!(one_line(&error).contains("data.invalid"), "{error}");
     assert_eq!(server.requests()[0].target, "data.invalid:80");
@@ -150,16 +151,22 @@ fn a_server_that_falls_silent_is_given_up() {
 }
 
 #[test]
-fn a_proxy_and_a_token_that_are_no_such_are_not_repeated() {
+fn an_unusable_proxy_or_token_is_not_repeated() {
     let folder = TempDir::new().unwrap();
     let mut odd = fetcher(&folder);
-    odd.proxy = Some(Secret::new("gopher://me:s3cr3t@x"));
+    odd.hubs.proxy = Some(Secret::new("gopher://me:s3cr3t@x"));
     let error = fetch(&odd, "https://h.invalid/a").unwrap_err();
-    assert!(matches!(error, RemoteError::BadProxy), "{error}");
-    odd.proxy = None;
-    odd.hugging_face_token = Some(Secret::new("a\nb"));
+    assert!(
+        matches!(error, RemoteError::Setup(FetchError::BadProxy)),
+        "{error}"
+    );
+    odd.hubs.proxy = None;
+    odd.hubs.hugging_face_token = Some(Secret::new("a\nb"));
     let error = fetch(&odd, "https://h.invalid/a").unwrap_err();
-    assert!(matches!(error, RemoteError::BadToken), "{error}");
+    assert!(
+        matches!(error, RemoteError::Setup(FetchError::BadToken)),
+        "{error}"
+    );
 }
 
 #[cfg(target_os = "linux")]

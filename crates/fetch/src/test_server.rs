@@ -1,4 +1,4 @@
-//! A small HTTP server on loopback that misbehaves as told.
+//! A small HTTP server on loopback that answers, or misbehaves, by a script. For tests only.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -20,11 +20,17 @@ impl Request {
             .map(|(_, value)| value.as_str())
     }
 
-    /// First byte that is asked for, if it is a range of the version with this ETag.
-    fn range_of(&self, etag: &str) -> Option<usize> {
+    /// First byte that is asked for, and the one after the last, if it is a range of the version
+    /// with this ETag.
+    fn range_of(&self, etag: &str, length: usize) -> Option<(usize, usize)> {
         let range = self.header("range")?.strip_prefix("bytes=")?;
+        let (from, last) = range.split_once('-')?;
+        let end = match last {
+            "" => length,
+            last => last.parse::<usize>().ok()?.saturating_add(1).min(length),
+        };
         let same = self.header("if-range").is_none_or(|known| known == etag);
-        range.strip_suffix('-')?.parse().ok().filter(|_| same)
+        Some((from.parse().ok().filter(|_| same)?, end))
     }
 }
 
@@ -48,20 +54,20 @@ impl Sent {
 
     /// The file, or the part of it that the request asks for.
     pub fn file(request: &Request, body: &[u8], etag: &str) -> Self {
-        let sent = match request.range_of(etag) {
-            Some(from) if from >= body.len() => Sent::status(416, ""),
-            Some(from) => {
-                let range = format!("bytes {from}-{}/{}", body.len() - 1, body.len());
-                Sent::bare(206, &body[from..])
+        let sent = match request.range_of(etag, body.len()) {
+            Some((from, end)) if from >= end => Sent::status(416, ""),
+            Some((from, end)) => {
+                let range = format!("bytes {from}-{}/{}", end - 1, body.len());
+                Sent::bare(206, &body[from..end])
                     .header("Content-Range", range)
-                    .header("Content-Length", body.len() - from)
+                    .header("Content-Length", end - from)
             }
             None => Sent::bare(200, body).header("Content-Length", body.len()),
         };
         sent.header("ETag", etag)
     }
 
-    /// Nothing about the length but what is added.
+    /// Says nothing about its length.
     pub fn bare(status: u16, body: &[u8]) -> Self {
         Sent {
             status,
@@ -76,7 +82,7 @@ impl Sent {
         self
     }
 
-    /// Hangs up after so many bytes of the body.
+    /// Hangs up after this much of the body.
     pub fn broken_after(mut self, bytes: usize) -> Self {
         self.body.truncate(bytes);
         self
@@ -98,8 +104,13 @@ pub struct Server {
 impl Server {
     /// Answers by a script that also knows how many requests came before.
     pub fn start(script: impl Fn(usize, &Request) -> Option<Sent> + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+        let origin = format!(
+            "http://{}",
+            listener
+                .local_addr()
+                .expect("a bound socket has an address")
+        );
         let requests = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&requests);
         let script = Arc::new(script);
@@ -113,7 +124,10 @@ impl Server {
     }
 
     pub fn requests(&self) -> Vec<Request> {
-        self.requests.lock().unwrap().clone()
+        self.requests
+            .lock()
+            .expect("no thread panics with the log locked")
+            .clone()
     }
 }
 
@@ -134,7 +148,7 @@ fn serve(
         .collect();
     let request = Request { target, headers };
     let before = {
-        let mut log = log.lock().unwrap();
+        let mut log = log.lock().expect("no thread panics with the log locked");
         log.push(request.clone());
         log.len() - 1
     };

@@ -1,8 +1,9 @@
-//! Our end of the pipes to a supervisor and what is in its care.
+//! Our end of the pipes to a supervisor.
 
-use crate::launch::Supervisor;
 use crate::processes::{in_group, signal_group, wait_until};
-use crate::supervisor::{BURIAL, Charge, Event, HASTY_GRACE, StopSignal};
+use crate::supervisor::{
+    Event, REAP_LIMIT, SHORT_GRACE, StopSignal, SupervisedCommand, Supervisor,
+};
 use rustix::process::Signal;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -13,41 +14,43 @@ use std::time::{Duration, Instant};
 /// Longest line of the supervisor.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// What the supervisor needs beyond the grace of its charge: the kill, and a stop command.
+/// What the supervisor needs beyond the grace period: the kill, and a stop command.
 pub(crate) const SUPERVISOR_EXTRA: Duration = Duration::from_secs(70);
 
-/// The time for the last words of a supervisor to come through the pipe.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// Time for the last events of a supervisor to come through the pipe.
+const LAST_EVENTS: Duration = Duration::from_millis(200);
 
-/// A supervisor that we started. Dropping it ends what it cares for.
+/// A supervisor that we started. Dropping it ends the process that it supervises.
 #[derive(Debug)]
-pub(crate) struct Leash {
-    supervisor: Child,
+pub(crate) struct SupervisorHandle {
+    process: Child,
     orders: Option<ChildStdin>,
     events: Receiver<(Instant, Event)>,
-    /// The charge's group while it may be alive, so that it outlives nobody.
+    /// The process group of the command while it may be alive, so that it outlives nobody.
     group: Option<i32>,
     signal: StopSignal,
 }
 
-/// What a supervisor was heard to say within some time.
-pub(crate) enum Heard {
-    /// With the time at which it was said.
+/// What came from a supervisor within some time.
+pub(crate) enum Received {
+    /// With the time at which it came.
     Event(Event, Instant),
     Nothing,
-    /// It is gone, and has said all that it will ever say; what it left behind is ended.
+    /// It is gone and no event will come; the processes that it left behind are ended.
     Gone,
 }
 
-impl Leash {
-    /// Starts a supervisor with a charge.
-    pub fn new(supervisor: &Supervisor, charge: &Charge) -> io::Result<Leash> {
+impl SupervisorHandle {
+    pub fn new(
+        supervisor: &Supervisor,
+        command: &SupervisedCommand,
+    ) -> io::Result<SupervisorHandle> {
         // Where there is no log, our pipe takes its place.
-        let output = match charge.log {
+        let output = match command.log {
             Some(_) => Stdio::null(),
             None => Stdio::piped(),
         };
-        let mut supervisor = Command::new(&supervisor.program)
+        let mut process = Command::new(&supervisor.program)
             .args(&supervisor.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -55,24 +58,24 @@ impl Leash {
             // Ctrl-C is for the tuner, which then stops the engine in order.
             .process_group(0)
             .spawn()?;
-        let orders = supervisor.stdin.take();
-        let events = listen(supervisor.stdout.take());
-        let mut leash = Leash {
-            supervisor,
+        let orders = process.stdin.take();
+        let events = listen(process.stdout.take());
+        let mut handle = SupervisorHandle {
+            process,
             orders,
             events,
             group: None,
-            signal: charge.signal,
+            signal: command.signal,
         };
-        let mut line = serde_json::to_vec(charge)?;
+        let mut line = serde_json::to_vec(command)?;
         line.push(b'\n');
-        leash.order(&line)?;
-        Ok(leash)
+        handle.order(&line)?;
+        Ok(handle)
     }
 
-    /// The output of a charge without a log.
+    /// The output of a command without a log file.
     pub fn output(&mut self) -> Option<ChildStderr> {
-        self.supervisor.stderr.take()
+        self.process.stderr.take()
     }
 
     /// Asks for the end; one that is gone needs no asking.
@@ -80,8 +83,8 @@ impl Leash {
         let _ = self.order(b"stop\n");
     }
 
-    /// The supervisor's next word, if it comes in time.
-    pub fn hear(&mut self, limit: Duration) -> Heard {
+    /// The supervisor's next event, if it comes in time.
+    pub fn receive(&mut self, limit: Duration) -> Received {
         match self.events.recv_timeout(limit) {
             Ok((at, event)) => {
                 match &event {
@@ -89,23 +92,22 @@ impl Leash {
                     Event::Ended { .. } => self.group = None,
                     _ => {}
                 }
-                Heard::Event(event, at)
+                Received::Event(event, at)
             }
-            Err(RecvTimeoutError::Disconnected) if !self.is_held() => {
+            Err(RecvTimeoutError::Disconnected) if !self.is_alive() => {
                 self.end_orphans();
-                Heard::Gone
+                Received::Gone
             }
             Err(RecvTimeoutError::Disconnected) => {
                 std::thread::sleep(limit.min(Duration::from_millis(20)));
-                Heard::Nothing
+                Received::Nothing
             }
-            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
+            Err(RecvTimeoutError::Timeout) => Received::Nothing,
         }
     }
 
-    /// Is the supervisor still there?
-    pub fn is_held(&mut self) -> bool {
-        matches!(self.supervisor.try_wait(), Ok(None))
+    pub fn is_alive(&mut self) -> bool {
+        matches!(self.process.try_wait(), Ok(None))
     }
 
     /// Ends the group of a supervisor that died without having done so.
@@ -117,9 +119,9 @@ impl Leash {
         if !is_gone() {
             signal_group(group, self.signal.signal());
         }
-        if !wait_until(HASTY_GRACE, is_gone) {
+        if !wait_until(SHORT_GRACE, is_gone) {
             signal_group(group, Signal::KILL);
-            wait_until(BURIAL, is_gone);
+            wait_until(REAP_LIMIT, is_gone);
         }
     }
 
@@ -129,12 +131,12 @@ impl Leash {
     }
 }
 
-impl Drop for Leash {
+impl Drop for SupervisorHandle {
     fn drop(&mut self) {
         // The closed pipe is an order that the supervisor cannot miss.
         drop(self.orders.take());
-        wait_until(SUPERVISOR_EXTRA, || !self.is_held());
-        while let Heard::Event(..) = self.hear(LAST_WORDS) {}
+        wait_until(SUPERVISOR_EXTRA, || !self.is_alive());
+        while let Received::Event(..) = self.receive(LAST_EVENTS) {}
     }
 }
 

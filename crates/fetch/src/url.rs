@@ -1,17 +1,20 @@
 //! Pieces of URLs: origins, redirects and escapes.
 
+use inferometer_text::hostile::printable;
 use ureq::http::Uri;
 
-/// Scheme and host, as far as a URL has both and is one of the web.
-pub(super) fn is_web(url: &Uri) -> bool {
+/// Characters of foreign words that are shown.
+pub(crate) const SHOWN_CHARS: usize = 200;
+
+/// Whether a URL is http or https and names a host.
+pub fn is_web(url: &Uri) -> bool {
     matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some_and(|h| !h.is_empty())
 }
 
 /// Scheme, host and port: what a bearer token belongs to.
-pub(super) type Origin = (String, String, u16);
+pub type Origin = (String, String, u16);
 
-/// The origin of a URL that has one.
-pub(super) fn origin(url: &Uri) -> Option<Origin> {
+pub fn origin(url: &Uri) -> Option<Origin> {
     let scheme = url.scheme_str()?;
     let port = url
         .port_u16()
@@ -20,7 +23,7 @@ pub(super) fn origin(url: &Uri) -> Option<Origin> {
 }
 
 /// Where a redirect leads: `Location` may be a URL or any part of one.
-pub(super) fn redirected(from: &Uri, location: &str) -> Option<Uri> {
+pub fn redirected(from: &Uri, location: &str) -> Option<Uri> {
     let location = escape_stray(location.split('#').next()?);
     let scheme = from.scheme_str()?;
     let authority = from.authority()?.as_str();
@@ -39,13 +42,13 @@ pub(super) fn redirected(from: &Uri, location: &str) -> Option<Uri> {
     text.parse().ok().filter(is_web)
 }
 
-/// A redirect gives up the protection that the address has.
-pub(super) fn is_downgrade(from: &Uri, to: &Uri) -> bool {
+/// Whether a redirect gives up the protection that the address has.
+pub fn is_downgrade(from: &Uri, to: &Uri) -> bool {
     from.scheme_str() == Some("https") && to.scheme_str() != Some("https")
 }
 
 /// A URL as it may be shown and kept.
-pub(super) fn without_query(url: &Uri) -> String {
+pub fn without_query(url: &Uri) -> String {
     format!(
         "{}://{}{}",
         url.scheme_str().unwrap_or("http"),
@@ -57,8 +60,43 @@ pub(super) fn without_query(url: &Uri) -> String {
     )
 }
 
+/// Its host and port as they may be shown.
+pub fn host_shown(url: &Uri) -> String {
+    let authority = url.authority().map_or("", |authority| authority.as_str());
+    printable(
+        authority.rsplit('@').next().unwrap_or_default(),
+        SHOWN_CHARS,
+    )
+}
+
+/// `http://host:port` of an address, whatever its path.
+pub fn root(url: &str) -> Option<&str> {
+    let scheme = url.find("://")? + 3;
+    let end = url[scheme..]
+        .find(['/', '?', '#'])
+        .map_or(url.len(), |at| scheme + at);
+    (end > scheme).then(|| &url[..end])
+}
+
+/// Host and port of an address; an IPv6 host without its brackets.
+pub fn host_and_port(url: &str) -> Option<(String, u16)> {
+    let (scheme, place) = root(url)?.split_once("://")?;
+    let place = place.rsplit('@').next()?;
+    let standard = if scheme.eq_ignore_ascii_case("https") {
+        443
+    } else {
+        80
+    };
+    match place.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => {
+            Some((host.trim_matches(['[', ']']).to_owned(), port.parse().ok()?))
+        }
+        _ => Some((place.trim_matches(['[', ']']).to_owned(), standard)),
+    }
+}
+
 /// The scheme and what follows `://`.
-pub(super) fn split_scheme(text: &str) -> Option<(&str, &str)> {
+pub fn split_scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once("://")?;
     let letters = |c: char| c.is_ascii_alphanumeric() || "+.-".contains(c);
     let named = scheme.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -66,12 +104,12 @@ pub(super) fn split_scheme(text: &str) -> Option<(&str, &str)> {
 }
 
 /// One segment of a path or value of a query.
-pub(super) fn encoded(text: &str) -> String {
+pub fn encoded(text: &str) -> String {
     escape(text, |b| b.is_ascii_alphanumeric() || b"-._~".contains(&b))
 }
 
 /// A URL whose blanks and letters beyond ASCII are escaped, as a browser would.
-pub(super) fn escape_stray(text: &str) -> String {
+pub fn escape_stray(text: &str) -> String {
     escape(text.trim(), |b| {
         b.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&b)
     })
@@ -90,7 +128,7 @@ fn escape(text: &str, stays: impl Fn(u8) -> bool) -> String {
 }
 
 /// A segment of a path as it was before it was encoded.
-pub(super) fn decoded(text: &str) -> String {
+pub fn decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -109,6 +147,17 @@ pub(super) fn decoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn root_host_and_port_of_an_address_are_found() {
+        assert_eq!(root("http://h:8000/v1/chat"), Some("http://h:8000"));
+        assert_eq!(root("https://[::1]:1?x"), Some("https://[::1]:1"));
+        assert_eq!((root("h:8000"), root("http:///x")), (None, None));
+        assert_eq!(host_and_port("http://u:p@h:81/"), Some(("h".into(), 81)));
+        assert_eq!(host_and_port("https://h"), Some(("h".into(), 443)));
+        assert_eq!(host_and_port("http://[::1]:9"), Some(("::1".into(), 9)));
+        assert_eq!(host_and_port("http://h:99999"), None);
+    }
 
     #[test]
     fn redirects_may_name_any_part_of_a_url() {

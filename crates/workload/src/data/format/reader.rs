@@ -1,0 +1,31 @@
+//! What every format does: a raw row in, its meaning out.
+
+use crate::data::error::Fault;
+use crate::data::row::Row;
+
+/// What came of reading a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reading {
+    Row(Row),
+    /// Sound, but nothing to send: a conversation without an answer, a failed request.
+    Unusable,
+    /// Not a row at all: the header of a table.
+    Header,
+}
+
+/// Gives raw rows their meaning, in the order of the file.
+pub trait Reader: Send {
+    fn read(&mut self, row: &str) -> Result<Reading, Fault>;
+}
+
+/// A row with this prompt; unusable if that is blank.
+pub fn text_row(prompt: &str, output_tokens: Option<u32>, reference: Option<&str>) -> Reading {
+    if prompt.trim().is_empty() {
+        return Reading::Unusable;
+    }
+    Reading::Row(Row {
+        output_tokens,
+        reference: reference.map(Into::into),
+        ..Row::of_text(prompt)
+    })
+}
