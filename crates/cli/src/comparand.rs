@@ -10,7 +10,7 @@ use inferometer_core::run_dir::RunDir;
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::Summary;
 use inferometer_core::sweep_dir::SweepDir;
-use inferometer_import::{Found, Stored, measured, read_path};
+use inferometer_import::{ImportedResult, Stored, measured, read_path};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -160,7 +160,7 @@ pub fn open(name: &str) -> anyhow::Result<Comparand> {
     of_results(name, &results)
 }
 
-fn imported(path: &Path) -> anyhow::Result<Vec<Found>> {
+fn imported(path: &Path) -> anyhow::Result<Vec<ImportedResult>> {
     Ok(match Stored::is_at(path) {
         true => Stored::open(path)?.results,
         false => read_path(path)?.results,
@@ -351,11 +351,11 @@ pub fn separate(comparands: &mut [Comparand]) {
     }
 }
 
-fn of_results(name: &str, results: &[Found]) -> anyhow::Result<Comparand> {
+fn of_results(name: &str, results: &[ImportedResult]) -> anyhow::Result<Comparand> {
     let mut comparand = Comparand::new(name);
     for (point, found) in measured(results) {
         if let Some(summary) = &found.summary {
-            let sample = RunSample::imported(found.tool.name(), point, summary.as_ours());
+            let sample = RunSample::imported(found.tool.name(), point, summary.to_summary());
             comparand.group.runs.push(sample);
         }
     }

@@ -7,7 +7,7 @@ use crate::measure::{Measured, Point, PrefixCache};
 use crate::progress::Progress;
 use crate::servers::Servers;
 use anyhow::Context;
-use inferometer_campaign::capacity::{Next, Outcome, Probe, Purpose, Search, Step, Verdict};
+use inferometer_campaign::capacity::{Next, ProbeOutcome, Probe, Purpose, Search, Step, ProbeVerdict};
 use inferometer_core::capacity::{ProbeLine, ProbeVerdict, TierCapacity};
 use inferometer_core::environment::EndCause;
 use inferometer_core::options::{Count, Options};
@@ -76,7 +76,7 @@ impl Driver<'_> {
         &mut self,
         probe: Probe,
         progress: &mut Progress,
-    ) -> anyhow::Result<(Outcome, Measured)> {
+    ) -> anyhow::Result<(ProbeOutcome, Measured)> {
         let level = probe.level;
         let directory = self.out.join(format!(
             "probes/{:03}-{}",
@@ -108,7 +108,7 @@ impl Driver<'_> {
             let mut eye = eye.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             match eye.see(record) {
                 // What waits in the queue of an overloaded server would wait for minutes.
-                Step::Stop(Verdict::Misses) => control.enough(Stop::Leave),
+                Step::Stop(ProbeVerdict::Misses) => control.enough(Stop::Leave),
                 Step::Stop(_) => control.enough(Stop::Drain),
                 Step::Continue => {}
             }
@@ -132,7 +132,7 @@ impl Driver<'_> {
         options: &Options,
         directory: &Path,
         progress: &mut Progress,
-    ) -> anyhow::Result<(Outcome, Measured)> {
+    ) -> anyhow::Result<(ProbeOutcome, Measured)> {
         const SHORTEST: u64 = 1024;
         let most = probe.most_requests;
         let mut requests = SHORTEST.min(most);
@@ -179,7 +179,7 @@ impl Driver<'_> {
 
     fn keep(
         &mut self,
-        outcome: &Outcome,
+        outcome: &ProbeOutcome,
         met: &[Option<bool>],
         measured: &Measured,
         progress: &Progress,

@@ -1,7 +1,7 @@
 //! Doubts that only several results of one text together can raise.
 
-use crate::doubt::Doubt;
-use crate::found::{Found, Tool};
+use crate::doubt::ImportDoubt;
+use crate::result::{ImportedResult, Tool};
 use crate::summary::ImportedSummary;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const TOLERANCE: f64 = 0.01;
 
 /// The doubts that results raise about each other, by place. Results are in the order of lines.
-pub(crate) fn judge(results: &[Found]) -> Vec<(usize, Doubt)> {
+pub(crate) fn judge(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
     let mut doubts = tables_against_blocks(results);
     doubts.extend(token_offsets(results));
     doubts
@@ -19,34 +19,37 @@ pub(crate) fn judge(results: &[Found]) -> Vec<(usize, Doubt)> {
 /// The numbers that tables usually hold, by name.
 fn numbers(summary: &ImportedSummary) -> BTreeMap<String, f64> {
     let throughput = &summary.throughput;
-    let mut all = BTreeMap::new();
-    let mut put = |name: &str, value: Option<f64>| {
-        if let Some(value) = value {
-            all.insert(name.to_owned(), value);
-        }
-    };
-    put("window_s", summary.window_s);
-    put("requests_per_s", throughput.requests_per_s);
-    put("input_tokens_per_s", throughput.input_tokens_per_s);
-    put("output_tokens_per_s", throughput.output_tokens_per_s);
-    put("total_tokens_per_s", throughput.total_tokens_per_s);
-    put("ok", summary.requests.ok.map(|n| n as f64));
-    put("failed", summary.requests.failed.map(|n| n as f64));
-    for (name, spread) in summary.latency.known() {
-        put(&format!("{name}.mean"), spread.mean);
-        for (rank, value) in spread.percentiles() {
-            put(&format!("{name}.p{rank}"), Some(value));
-        }
-    }
-    all
+    let plain = [
+        ("window_s", summary.window_s),
+        ("requests_per_s", throughput.requests_per_s),
+        ("input_tokens_per_s", throughput.input_tokens_per_s),
+        ("output_tokens_per_s", throughput.output_tokens_per_s),
+        ("total_tokens_per_s", throughput.total_tokens_per_s),
+        ("ok", summary.requests.ok.map(|n| n as f64)),
+        ("failed", summary.requests.failed.map(|n| n as f64)),
+    ];
+    let plain = plain
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let latencies = summary
+        .latency
+        .known()
+        .into_iter()
+        .flat_map(|(name, spread)| {
+            let mean = spread.mean.map(|mean| (format!("{name}.mean"), mean));
+            let ranks = spread.percentiles().into_iter();
+            mean.into_iter()
+                .chain(ranks.map(move |(rank, value)| (format!("{name}.p{rank}"), value)))
+        });
+    plain.chain(latencies).collect()
 }
 
 /// A table's columns against the blocks below it, up to the next table.
-fn tables_against_blocks(results: &[Found]) -> Vec<(usize, Doubt)> {
-    let key = |found: &Found| found.point.get("concurrency").map(Value::to_string);
+fn tables_against_blocks(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
+    let key = |found: &ImportedResult| found.point.get("concurrency").map(Value::to_string);
     let mut below: BTreeMap<String, usize> = BTreeMap::new();
     let mut table_lines = None;
-    let mut doubts: Vec<(usize, Doubt)> = Vec::new();
+    let mut doubts: Vec<(usize, ImportDoubt)> = Vec::new();
     // From the end, so that the blocks below a table are known when it is reached.
     for at in (0..results.len()).rev() {
         let found = &results[at];
@@ -63,17 +66,15 @@ fn tables_against_blocks(results: &[Found]) -> Vec<(usize, Doubt)> {
             below.clear();
         }
         table_lines = Some(found.lines);
-        let Some(block) = key(found)
+        let block = key(found)
             .and_then(|key| below.get(&key))
-            .map(|at| &results[*at])
-        else {
+            .map(|at| &results[*at]);
+        let Some(block) = block else { continue };
+        let (Some(table), Some(of_block)) = (&found.summary, &block.summary) else {
             continue;
         };
-        let (Some(table), Some(block_summary)) = (&found.summary, &block.summary) else {
-            continue;
-        };
-        let of_block = numbers(block_summary);
-        let apart: Vec<(String, f64, f64)> = numbers(table)
+        let of_block = numbers(of_block);
+        let differences: Vec<(String, f64, f64)> = numbers(table)
             .into_iter()
             .filter_map(|(name, value)| {
                 let other = *of_block.get(&name)?;
@@ -82,9 +83,9 @@ fn tables_against_blocks(results: &[Found]) -> Vec<(usize, Doubt)> {
                     .then_some((name, value, other))
             })
             .collect();
-        if !apart.is_empty() {
+        if !differences.is_empty() {
             let lines = block.lines;
-            doubts.push((at, Doubt::TableContradicts { lines, apart }));
+            doubts.push((at, ImportDoubt::TableContradicts { lines, differences }));
         }
     }
     doubts
@@ -92,46 +93,35 @@ fn tables_against_blocks(results: &[Found]) -> Vec<(usize, Doubt)> {
 
 /// Mean lengths of one workload that differ by a whole number of tokens: somebody counts a
 /// template or a begin token that the others do not.
-fn token_offsets(results: &[Found]) -> Vec<(usize, Doubt)> {
-    let length = |found: &Found| {
+fn token_offsets(results: &[ImportedResult]) -> Vec<(usize, ImportDoubt)> {
+    let workload = |found: &ImportedResult| {
         let summary = found.summary.as_ref()?;
         let mean = summary.tokens.input_mean?;
+        // Only a mean with a fraction identifies a workload: 512 and 1024 are just two lengths.
+        let fraction = Some(mean - mean.floor()).filter(|it| (0.002..=0.998).contains(it))?;
+        let requests = summary.requests.planned.or(summary.requests.ok)?;
+        let chars = found.point.get("input_chars").map(Value::to_string);
         // A derived mean has all digits; a printed one three.
-        Some((
-            found.tool,
-            summary.requests.planned.or(summary.requests.ok)?,
-            found.point.get("input_chars").map(Value::to_string),
-            mean,
-        ))
+        let thousandths = (fraction * 1000.0).round() as i64;
+        Some(((found.tool.name(), requests, chars, thousandths), mean))
     };
-    let mut first: BTreeMap<(String, u64, Option<String>, i64), f64> = BTreeMap::new();
+    let mut first: BTreeMap<_, f64> = BTreeMap::new();
     let mut doubts = Vec::new();
     for (at, found) in results.iter().enumerate() {
-        let Some((tool, requests, chars, mean)) = length(found) else {
+        let Some((key, mean)) = workload(found) else {
             continue;
         };
-        // Only a broken mean identifies a workload: 512 and 1024 are just two lengths.
-        let fraction = mean - mean.floor();
-        if !(0.002..=0.998).contains(&fraction) {
-            continue;
-        }
-        let key = (
-            tool.name().to_owned(),
-            requests,
-            chars,
-            (fraction * 1000.0).round() as i64,
-        );
         let base = *first.entry(key).or_insert(mean);
         let offset = (mean - base).round();
         if offset != 0.0 && (mean - base - offset).abs() < 0.0015 {
-            doubts.push((at, Doubt::TokenOffset { mean, offset, base }));
+            doubts.push((at, ImportDoubt::TokenOffset { mean, offset, base }));
         }
     }
     doubts
 }
 
 /// A heading such as `enable-64` or `parallel 8` against the command and the numbers.
-pub(crate) fn heading_doubt(found: &Found) -> Option<Doubt> {
+pub(crate) fn heading_doubt(found: &ImportedResult) -> Option<ImportDoubt> {
     let heading = found.label.as_deref()?.to_lowercase();
     let number_after = |word: &str| -> Option<u64> {
         let rest = heading
@@ -147,16 +137,18 @@ pub(crate) fn heading_doubt(found: &Found) -> Option<Doubt> {
                 continue;
             };
             if !flags.values().any(|value| value.as_u64() == Some(number)) {
-                return Some(Doubt::HeadingNumber { number });
+                return Some(ImportDoubt::HeadingNumber { number });
             }
             if flags.get("enable-chunked-prefill") == Some(&Value::Bool(!on)) {
-                return Some(Doubt::HeadingSwitch { word, given: !on });
+                return Some(ImportDoubt::HeadingSwitch { word, given: !on });
             }
         }
     }
     let configured = found.summary.as_ref()?.concurrency.configured?;
-    let said = ["parallel", "concurrency", "并发数", "并发"]
-        .iter()
-        .find_map(|word| number_after(word))?;
-    (said != configured).then_some(Doubt::HeadingConcurrency { said, configured })
+    let mut words = ["parallel", "concurrency", "并发数", "并发"].into_iter();
+    let heading = words.find_map(number_after)?;
+    (heading != configured).then_some(ImportDoubt::HeadingConcurrency {
+        heading,
+        configured,
+    })
 }

@@ -1,6 +1,6 @@
-//! Another tool's figures in the form of ours, for whatever draws, compares or judges runs.
+//! Imported results in the form of our own summaries, for whatever draws, compares or judges runs.
 
-use crate::found::{Found, Tool};
+use crate::result::{ImportedResult, Tool};
 use crate::summary::{ImportedSummary, Spread};
 use inferometer_core::compare::Point;
 use inferometer_core::doubt::DoubtCode;
@@ -13,14 +13,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The results that were measured, each with a load that tells it from the others where they
 /// differ in more than load. A table of blocks beside it says nothing new and is left out.
-pub fn measured(results: &[Found]) -> Vec<(Point, &Found)> {
+pub fn measured(results: &[ImportedResult]) -> Vec<(Point, &ImportedResult)> {
     let with_numbers = || results.iter().filter(|found| found.summary.is_some());
     let mut rows = BTreeMap::<_, usize>::new();
     for found in with_numbers() {
         *rows.entry((found.file.as_str(), found.lines)).or_default() += 1;
     }
     // Tools print a table over all loads behind the block of each.
-    let is_table = |found: &&Found| match found.tool {
+    let is_table = |found: &&ImportedResult| match found.tool {
         Tool::MarkdownTable => true,
         Tool::Evalscope | Tool::Guidellm => rows[&(found.file.as_str(), found.lines)] > 1,
         _ => false,
@@ -29,22 +29,22 @@ pub fn measured(results: &[Found]) -> Vec<(Point, &Found)> {
         .filter(|found| !is_table(found))
         .map(key)
         .collect();
-    let measured: Vec<&Found> = with_numbers()
+    let measured: Vec<&ImportedResult> = with_numbers()
         .filter(|found| !is_table(found) || !blocks.contains(&key(found)))
         .collect();
     let points = points(&measured);
     points.into_iter().zip(measured).collect()
 }
 
-fn key(found: &Found) -> String {
+fn key(found: &ImportedResult) -> String {
     Point(found.point.clone()).key()
 }
 
 /// Loads of results. Those of one load are told apart by their flags, else by their names: notes
 /// hold what was changed, and only what was not is a repeat. Rows of one table differ in
 /// something, even if the table does not say in what.
-fn points(results: &[&Found]) -> Vec<Point> {
-    let mut by_load: BTreeMap<String, Vec<&Found>> = BTreeMap::new();
+fn points(results: &[&ImportedResult]) -> Vec<Point> {
+    let mut by_load: BTreeMap<String, Vec<&ImportedResult>> = BTreeMap::new();
     for found in results {
         by_load.entry(key(found)).or_default().push(found);
     }
@@ -81,7 +81,7 @@ fn points(results: &[&Found]) -> Vec<Point> {
 }
 
 /// Adds their number to rows of one table that nothing else tells apart.
-fn with_rows(results: &[&Found], mut points: Vec<Point>) -> Vec<Point> {
+fn with_rows(results: &[&ImportedResult], mut points: Vec<Point>) -> Vec<Point> {
     let mut by_point = BTreeMap::<_, Vec<usize>>::new();
     for (at, (found, point)) in results.iter().zip(&points).enumerate() {
         if matches!(found.tool, Tool::MarkdownTable | Tool::Guidellm) {
@@ -99,9 +99,9 @@ fn with_rows(results: &[&Found], mut points: Vec<Point>) -> Vec<Point> {
 
 impl ImportedSummary {
     /// The same numbers as a summary of ours. A sample's numbers that the tool does not give
-    /// are no numbers, which whoever reads them passes over; a sample of unknown size supports
-    /// no tail; requests are accounted for only where failures are reported.
-    pub fn as_ours(&self) -> Summary {
+    /// are NaN, which readers skip; a sample of unknown size supports no tail; requests are
+    /// accounted for only where failures are reported.
+    pub fn to_summary(&self) -> Summary {
         let (throughput, tokens) = (self.throughput, &self.tokens);
         let latency = &self.latency;
         let doubts = self.doubts.iter().filter_map(|doubt| {

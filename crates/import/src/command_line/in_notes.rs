@@ -1,35 +1,23 @@
 //! Command lines in notes: of a server that was launched, and of a benchmark.
 
+use super::options::Options;
 use crate::notes::{Notes, bare};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Words by which a launch of a server is known.
-const SERVERS: [&str; 12] = [
-    "vllm serve ",
-    "vllm.entrypoints",
-    "vllm/vllm-openai",
-    "sglang.launch_server",
-    "sglang serve ",
-    "lmsysorg/sglang",
-    "mindieservice_daemon",
-    "lmdeploy serve ",
-    "trtllm-serve ",
-    "text-generation-launcher",
-    "llama-server ",
-    "ktransformers.launch_server",
-];
+/// What a launch of a server is known by.
+const SERVERS: &str = "vllm serve |vllm.entrypoints|vllm/vllm-openai|sglang.launch_server|\
+    sglang serve |lmsysorg/sglang|mindieservice_daemon|lmdeploy serve |trtllm-serve |\
+    text-generation-launcher|llama-server |ktransformers.launch_server";
 
-/// Words by which a benchmark is known.
-const CLIENTS: [&str; 7] = [
-    "benchmark_serving.py",
-    "vllm bench serve",
-    "bench_serving",
-    "evalscope perf",
-    "guidellm benchmark",
-    "aiperf profile",
-    "benchmark --DatasetPath",
-];
+/// What a benchmark is known by.
+const CLIENTS: &str = "benchmark_serving.py|vllm bench serve|bench_serving|evalscope perf|\
+    guidellm benchmark|aiperf profile|benchmark --DatasetPath";
+
+/// First words of a command line.
+const PROGRAMS: &str = "vllm|docker|python|python3|nohup|sudo|sglang|evalscope|guidellm|aiperf|\
+    benchmark|lmdeploy|trtllm-serve|llama-server|podman|time|text-generation-launcher|numactl|env|\
+    export|./mindieservice_daemon|./bin/mindieservice_daemon";
 
 pub(crate) struct Command {
     pub(crate) lines: (usize, usize),
@@ -108,59 +96,38 @@ fn looks_like_command(line: &str) -> bool {
     }
     let text = bare(line).trim_start_matches(['$', '#', '`', ' ']);
     let first = text.split_whitespace().next().unwrap_or("");
-    let starts = matches!(
-        first,
-        "vllm"
-            | "docker"
-            | "python"
-            | "python3"
-            | "nohup"
-            | "sudo"
-            | "sglang"
-            | "evalscope"
-            | "guidellm"
-            | "aiperf"
-            | "benchmark"
-            | "lmdeploy"
-            | "trtllm-serve"
-            | "llama-server"
-            | "podman"
-            | "time"
-            | "text-generation-launcher"
-            | "numactl"
-            | "env"
-            | "export"
-            | "./mindieservice_daemon"
-            | "./bin/mindieservice_daemon"
-    ) || (first.contains('=') && first.starts_with(|c: char| c.is_ascii_uppercase()));
+    let is_assignment = first.contains('=') && first.starts_with(|c: char| c.is_ascii_uppercase());
+    let is_command = is_assignment || PROGRAMS.split('|').any(|program| program == first);
+    let is_known = || {
+        SERVERS
+            .split('|')
+            .chain(CLIENTS.split('|'))
+            .any(|it| text.contains(it))
+    };
     // The first line of several may hold nothing but `docker run \`.
-    starts
-        && (text.ends_with('\\')
-            || SERVERS
-                .iter()
-                .chain(&CLIENTS)
-                .any(|word| text.contains(word)))
+    is_command && (text.ends_with('\\') || is_known())
 }
 
 /// Takes a server's command and a benchmark's apart, which notes often glue together.
 fn split(text: &str) -> (Option<String>, Option<String>) {
-    let server = SERVERS.iter().filter_map(|word| text.find(word)).min();
-    let client = CLIENTS.iter().filter_map(|word| text.find(word)).min();
+    let server = SERVERS.split('|').filter_map(|word| text.find(word)).min();
+    let client = CLIENTS.split('|').filter_map(|word| text.find(word)).min();
     match (server, client) {
         (Some(server), Some(client)) if server < client => {
-            let begin = [
+            let begins = [
                 "python3 ",
                 "python ",
                 "vllm bench",
                 "evalscope ",
                 "guidellm ",
                 "aiperf ",
-            ]
-            .iter()
-            .filter_map(|word| text[server..].rfind(word).map(|at| server + at))
-            .filter(|at| *at > server && *at <= client)
-            .max()
-            .unwrap_or(client);
+            ];
+            let begin = begins
+                .iter()
+                .filter_map(|word| text[server..].rfind(word).map(|at| server + at))
+                .filter(|at| *at > server && *at <= client)
+                .max()
+                .unwrap_or(client);
             (Some(safe(&text[..begin])), Some(safe(&text[begin..])))
         }
         (_, Some(_)) => (None, Some(safe(text))),
@@ -201,39 +168,30 @@ fn is_secret(name: &str) -> bool {
 
 /// The flags of a command, from the engine's own name on; those of docker are not the engine's.
 pub(crate) fn flags(command: &str) -> BTreeMap<String, Value> {
-    let begin = SERVERS
-        .iter()
-        .chain(&CLIENTS)
-        .filter_map(|word| command.find(word).map(|at| at + word.trim_end().len()))
-        .min()
-        .unwrap_or(0);
-    let words: Vec<&str> = command[begin..].split_whitespace().collect();
+    let ends = (SERVERS.split('|').chain(CLIENTS.split('|')))
+        .filter_map(|word| command.find(word).map(|at| at + word.trim_end().len()));
+    let (program, arguments) = command.split_at(ends.min().unwrap_or(0));
+    let words: Vec<&str> = (arguments.split_whitespace())
+        .take_while(|word| !matches!(*word, "&" | ">" | "|" | "2>&1"))
+        .collect();
     let mut flags = BTreeMap::new();
     // `vllm serve MODEL`.
-    if let Some(model) = words
-        .first()
-        .filter(|word| !word.starts_with('-') && command[..begin].ends_with("serve"))
-    {
+    let is_positional = |word: &&&str| !word.starts_with('-') && program.ends_with("serve");
+    if let Some(model) = words.first().filter(is_positional) {
         flags.insert("model".to_owned(), json!(model));
     }
-    for (at, word) in words.iter().enumerate() {
-        let Some(name) = word.strip_prefix("--").filter(|name| !name.is_empty()) else {
-            continue;
-        };
-        if let Some((name, written)) = name.split_once('=') {
-            flags.insert(name.replace('_', "-"), value(written));
-            continue;
+    for option in Options::parse(&words).iter() {
+        let name = option
+            .written
+            .strip_prefix("--")
+            .filter(|name| !name.is_empty());
+        if let Some(name) = name {
+            let given = option
+                .values
+                .first()
+                .map_or(Value::Bool(true), |word| value(word));
+            flags.insert(name.replace('_', "-"), given);
         }
-        let next = words
-            .get(at + 1)
-            .filter(|next| !next.starts_with("--") && !matches!(**next, "&" | ">" | "|" | "2>&1"));
-        let is_flag = next.is_none_or(|next| next.starts_with('-') && next.parse::<f64>().is_err());
-        let given = if is_flag {
-            Value::Bool(true)
-        } else {
-            next.map_or(Value::Bool(true), |next| value(next))
-        };
-        flags.insert(name.replace('_', "-"), given);
     }
     flags
 }
@@ -252,33 +210,6 @@ fn value(word: &str) -> Value {
         Ok(float) if float.is_finite() => json!(float),
         _ => json!(word),
     }
-}
-
-/// Whether a line says why a start was refused.
-pub(crate) fn is_error(line: &str) -> bool {
-    let text = bare(line);
-    let first = text.split([':', ' ']).next().unwrap_or("");
-    let typed = first.len() > 5
-        && (first.ends_with("Error") || first.ends_with("Exception"))
-        && first
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '.' || c == '_');
-    typed
-        || text.starts_with("error:")
-        || text.contains("CUDA out of memory")
-        || text.contains("NPU out of memory")
-        || text.starts_with("启动失败")
-        || text.starts_with("报错")
-        || text == "Killed"
-}
-
-/// `19344MiB / 46068MiB`: what is in use, in GiB.
-pub(crate) fn memory_gib(line: &str) -> Option<f64> {
-    let text = bare(line).trim_matches('|').trim();
-    let (used, all) = text.split_once('/')?;
-    all.trim().strip_suffix("MiB")?.trim().parse::<f64>().ok()?;
-    let used: f64 = used.trim().strip_suffix("MiB")?.trim().parse().ok()?;
-    Some(used / 1024.0)
 }
 
 #[cfg(test)]
@@ -335,11 +266,5 @@ mod tests {
             text,
             "vllm serve m --api-key … -e HF_TOKEN=… --max-num-batched-tokens 5"
         );
-    }
-
-    #[test]
-    fn a_memory_reading_is_in_gib() {
-        assert_eq!(memory_gib("2048MiB /  4096MiB"), Some(2.0));
-        assert_eq!(memory_gib("2048 / 4096"), None);
     }
 }

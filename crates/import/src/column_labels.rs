@@ -1,11 +1,11 @@
 //! What the names of one table mean beside each other.
 
-use super::{Field, Label, Sample, label};
 use crate::assumption::Assumption;
+use crate::label::{Field, Label, Sample, label};
 use inferometer_core::hostile::printable;
 
 /// The names of one table, read together.
-pub(crate) struct Together {
+pub(crate) struct ColumnLabels {
     pub(crate) labels: Vec<Option<Label>>,
     pub(crate) assumed: Vec<Assumption>,
 }
@@ -14,34 +14,35 @@ pub(crate) struct Together {
 /// that of one user. A total beside one user's speed counts the same tokens for all users,
 /// unless a column of input or output tells otherwise. What was achieved beside an offered rate
 /// is a rate too.
-pub(crate) fn together(names: &[&str]) -> Together {
+pub(crate) fn column_labels(names: &[&str]) -> ColumnLabels {
     let mut labels: Vec<Option<Label>> = names.iter().map(|name| label(name)).collect();
     let mut assumed = Vec::new();
-    let has = |labels: &[Option<Label>], which: &dyn Fn(Field) -> bool| {
+    let has = |labels: &[Option<Label>], which: fn(Field) -> bool| {
         labels.iter().flatten().any(|label| which(label.field))
     };
-    let throughput = has(&labels, &|field| {
+    let throughput = has(&labels, |field| {
         matches!(field, Field::OutputPerS | Field::TotalPerS)
     });
     for label in labels.iter_mut().flatten() {
         if let Field::Speed(sample) = label.field {
-            label.field = match throughput {
-                true => Field::Of(sample, None),
-                false => Field::OutputPerS,
+            label.field = if throughput {
+                Field::Of(sample, None)
+            } else {
+                Field::OutputPerS
             };
         }
     }
-    let one_user = has(&labels, &|field| {
+    let one_user = has(&labels, |field| {
         matches!(
             field,
             Field::Of(Sample::PerUserSpeed | Sample::DecodeSpeed, _)
         )
     });
-    let told_apart = has(&labels, &|field| {
+    let told_apart = has(&labels, |field| {
         matches!(field, Field::InputPerS | Field::OutputPerS)
     });
-    let offered = has(&labels, &|field| field == Field::Rate);
-    let answered = has(&labels, &|field| field == Field::RequestsPerS);
+    let offered = has(&labels, |field| field == Field::Rate);
+    let answered = has(&labels, |field| field == Field::RequestsPerS);
     for (label, name) in labels.iter_mut().zip(names) {
         match label {
             Some(label)
@@ -66,7 +67,7 @@ pub(crate) fn together(names: &[&str]) -> Together {
             _ => {}
         }
     }
-    Together { labels, assumed }
+    ColumnLabels { labels, assumed }
 }
 
 /// vLLM's name for tokens of prompts and answers.

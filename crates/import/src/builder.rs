@@ -3,12 +3,12 @@
 mod finish;
 
 use crate::assumption::Assumption;
-use crate::found::Twice;
+use crate::doubt::RepeatedNumber;
 use crate::label::{Field, Label, Sample};
-use crate::quantity::{Quantity, Unit, convert};
+use crate::quantity::{Quantity, Unit, convert, count, number};
 use crate::summary::{ImportedSlo, ImportedSummary, Spread, Stat};
 use inferometer_core::hostile::printable;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 const LONGEST_NAME: usize = 80;
@@ -17,25 +17,22 @@ const MOST_UNREAD: usize = 100;
 /// Numbers of one result; no tool prints as many.
 const MOST_NUMBERS: usize = 1000;
 
-/// Numbers collected so far.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Draft {
+pub(crate) struct ResultBuilder {
     pub(crate) summary: ImportedSummary,
     pub(crate) point: BTreeMap<String, Value>,
     pub(crate) assumed: Vec<Assumption>,
-    /// Names of numbers that could not be read.
     pub(crate) unread: Vec<String>,
     /// `Total requests`: all that ended for one tool, all that were planned for another.
     pub(crate) total: Option<u64>,
-    /// Numbers that were taken in, to see that one is said again.
+    /// Numbers that were taken in, to see when one is given again.
     seen: Vec<Seen>,
-    /// Numbers that were said again and are others.
-    twice: Vec<Twice>,
+    /// Numbers that were given again with another value.
+    twice: Vec<RepeatedNumber>,
     /// The sample that bare percentiles belong to.
     pub(crate) about: Option<Sample>,
     /// Output throughput of one card, under its name.
     per_card: Option<(String, f64)>,
-    /// How many cards there are.
     cards: Option<f64>,
     /// Unit of times that have none.
     pub(crate) time_unit: Option<Unit>,
@@ -43,7 +40,6 @@ pub(crate) struct Draft {
     bare_concurrency: Option<f64>,
 }
 
-/// A number in the units of a summary.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     field: Field,
@@ -59,12 +55,7 @@ impl Seen {
     }
 }
 
-/// A count as an integer; absent if it is none.
-pub(crate) fn count(value: f64) -> Option<u64> {
-    (0.0..9e15).contains(&value).then_some(value.round() as u64)
-}
-
-impl Draft {
+impl ResultBuilder {
     /// Whether this field, with the same sample and statistic, has a number already.
     pub(crate) fn has(&self, field: Field) -> bool {
         let field = stated(field);
@@ -80,8 +71,9 @@ impl Draft {
         })
     }
 
-    /// What was said so far is the client's announcement: the result that follows may correct it.
-    pub(crate) fn announce(&mut self) {
+    /// Forgets which numbers were given so far: those of a client's announcement may be corrected
+    /// by the result that follows.
+    pub(crate) fn forget_seen(&mut self) {
         self.seen.clear();
         self.twice.clear();
     }
@@ -92,7 +84,7 @@ impl Draft {
         results.count()
     }
 
-    /// Whether it has samples, and the mean of none.
+    /// Whether it has samples, and no mean of any.
     pub(crate) fn lacks_means(&self) -> bool {
         let stat = |seen: &Seen| match seen.field {
             Field::Of(_, stat) => stat,
@@ -102,13 +94,11 @@ impl Draft {
         !self.seen.is_empty() && stats.all(|stat| stat != Some(Stat::Mean))
     }
 
-    /// How many numbers it holds.
     pub(crate) fn numbers(&self) -> usize {
         self.seen.len()
     }
 
-    /// Names a number that is not read.
-    pub(crate) fn pass_over(&mut self, name: &str) {
+    pub(crate) fn skip(&mut self, name: &str) {
         let name = printable(name.trim(), LONGEST_NAME);
         let room = self.unread.len() < MOST_UNREAD;
         if room && !name.is_empty() && !self.unread.contains(&name) {
@@ -125,9 +115,9 @@ impl Draft {
             return;
         }
         let Some(new) = self.settle(label, quantity) else {
-            // A rate that is none is EvalScope's "no limit".
+            // A rate of -1 is EvalScope's "no limit".
             if label.field != Field::Rate {
-                self.pass_over(name);
+                self.skip(name);
             }
             return;
         };
@@ -147,16 +137,23 @@ impl Draft {
         match self.seen.iter().find(|seen| seen.field == new.field) {
             Some(first) if first.is_same(&new) => {}
             Some(_) if self.twice.len() >= MOST_UNREAD => {}
-            Some(first) => self.twice.push(Twice {
+            Some(first) => self.twice.push(RepeatedNumber {
                 name: printable(name.trim(), LONGEST_NAME),
                 kept: first.value,
-                passed_over: new.value,
+                ignored: new.value,
             }),
-            None if self.seen.len() >= MOST_NUMBERS => self.pass_over(name),
+            None if self.seen.len() >= MOST_NUMBERS => self.skip(name),
             None => {
                 self.seen.push(new);
                 self.place(new.field, new.value, quantity.share);
             }
+        }
+    }
+
+    /// Takes a number in whose field is known, without a name or a unit.
+    pub(crate) fn set_exact(&mut self, field: Field, value: Option<f64>) {
+        if let Some(value) = value {
+            self.set("", Label { field, unit: None }, Quantity::exact(value));
         }
     }
 
@@ -270,7 +267,6 @@ impl Draft {
         }
     }
 
-    /// The numbers of one sample.
     pub(crate) fn spread(&mut self, sample: Sample) -> &mut Spread {
         let summary = &mut self.summary;
         let place = match sample {
@@ -318,16 +314,4 @@ fn stated(field: Field) -> Field {
 /// What is left of a share, without the digits that only a subtraction makes.
 fn rounded_share(share: f64) -> f64 {
     (share * 1e9).round() / 1e9
-}
-
-/// A JSON number, an integer where it is one.
-pub(crate) fn number(value: f64) -> Value {
-    if value == f64::INFINITY {
-        return json!("inf");
-    }
-    if value.fract() == 0.0 && value.abs() < 9e15 {
-        json!(value as i64)
-    } else {
-        json!(value)
-    }
 }

@@ -1,14 +1,14 @@
 //! The result of what was collected.
 
-use super::{Draft, count, number};
-use crate::found::{Found, Tool};
-use crate::summary::{ImportedSummary, Spread};
+use super::ResultBuilder;
+use crate::quantity::{count, number};
+use crate::result::{ImportedResult, Tool};
 use std::borrow::Cow;
 
-impl Draft {
+impl ResultBuilder {
     /// Everything is in: settles what the tool means and divides where only totals are given.
-    pub(crate) fn finish(mut self, tool: Tool, lines: (usize, usize)) -> Found {
-        let mut found = Found::new(tool, lines);
+    pub(crate) fn finish(mut self, tool: Tool, lines: (usize, usize)) -> ImportedResult {
+        let mut found = ImportedResult::new(tool, lines);
         if let Some((name, of_one)) = self.per_card.take() {
             let output = &mut self.summary.throughput.output_tokens_per_s;
             match (self.cards, *output) {
@@ -16,7 +16,7 @@ impl Draft {
                     *output = Some(of_one * cards);
                     found.derived.push("throughput.output_tokens_per_s".into());
                 }
-                _ => self.pass_over(&name),
+                _ => self.skip(&name),
             }
         }
         let mut summary = self.summary;
@@ -45,14 +45,9 @@ impl Draft {
         let tokens = &mut summary.tokens;
         tokens.input_mean = tokens.input_spread.as_ref().and_then(|spread| spread.mean);
         tokens.output_mean = tokens.output_spread.as_ref().and_then(|spread| spread.mean);
-        // A mean alone is no distribution.
+        // A mean alone is not a distribution.
         for spread in [&mut tokens.input_spread, &mut tokens.output_spread] {
-            if spread
-                .as_ref()
-                .is_some_and(|s| s.percentiles().is_empty() && s.max.is_none())
-            {
-                *spread = None;
-            }
+            spread.take_if(|spread| spread.percentiles().is_empty() && spread.max.is_none());
         }
         let ok = requests.ok;
         let mut derive = |name, place: &mut Option<f64>, total: Option<u64>, by: Option<f64>| {
@@ -61,39 +56,43 @@ impl Draft {
                 found.derived.push(Cow::Borrowed(name));
             }
         };
-        let requests_made = ok.map(|ok| ok as f64);
-        derive(
-            "tokens.input_mean",
-            &mut tokens.input_mean,
-            tokens.input,
-            requests_made,
-        );
+        let answered = ok.map(|ok| ok as f64);
+        let (throughput, window) = (&mut summary.throughput, summary.window_s);
+        let (input, output) = (tokens.input, tokens.output);
+        derive("tokens.input_mean", &mut tokens.input_mean, input, answered);
         derive(
             "tokens.output_mean",
             &mut tokens.output_mean,
-            tokens.output,
-            requests_made,
+            output,
+            answered,
         );
-        let (throughput, window) = (&mut summary.throughput, summary.window_s);
-        derive(
-            "throughput.requests_per_s",
-            &mut throughput.requests_per_s,
-            ok,
-            window,
-        );
-        derive(
-            "throughput.input_tokens_per_s",
-            &mut throughput.input_tokens_per_s,
-            tokens.input,
-            window,
-        );
-        derive(
-            "throughput.output_tokens_per_s",
-            &mut throughput.output_tokens_per_s,
-            tokens.output,
-            window,
-        );
-        for spread in latencies(&mut summary) {
+        for (name, place, total) in [
+            (
+                "throughput.requests_per_s",
+                &mut throughput.requests_per_s,
+                ok,
+            ),
+            (
+                "throughput.input_tokens_per_s",
+                &mut throughput.input_tokens_per_s,
+                input,
+            ),
+            (
+                "throughput.output_tokens_per_s",
+                &mut throughput.output_tokens_per_s,
+                output,
+            ),
+        ] {
+            derive(name, place, total, window);
+        }
+        let latency = &mut summary.latency;
+        // Samples with one value per request.
+        let samples = [
+            &mut latency.ttft_ms,
+            &mut latency.tpot_ms,
+            &mut latency.e2e_ms,
+        ];
+        for spread in samples.into_iter().flatten() {
             spread.n = spread.n.or(ok);
         }
         found.point = self.point;
@@ -103,16 +102,4 @@ impl Draft {
         found.summary = Some(summary);
         found
     }
-}
-
-/// Samples with one value for each request.
-fn latencies(summary: &mut ImportedSummary) -> impl Iterator<Item = &mut Spread> {
-    let latency = &mut summary.latency;
-    [
-        &mut latency.ttft_ms,
-        &mut latency.tpot_ms,
-        &mut latency.e2e_ms,
-    ]
-    .into_iter()
-    .flatten()
 }

@@ -1,11 +1,11 @@
 //! MindIE's benchmark tool: a performance and a common table, on the console or as CSV.
 
-use crate::draft::{Draft, count, number};
-use crate::found::{Found, Tool};
+use crate::builder::ResultBuilder;
 use crate::label::{Field, Label, Sample};
-use crate::quantity::{Unit, convert, quantity};
+use crate::quantity::{Unit, convert, count, number, quantity};
+use crate::result::{ImportedResult, Tool};
 use crate::summary::{Spread, Stat};
-use crate::table::Table;
+use crate::table::TextTable;
 use serde_json::{Map, Value, json};
 
 /// Names of metrics that nobody else writes.
@@ -16,15 +16,13 @@ const NAMES: [&str; 4] = [
     "GeneratedTokenSpeed",
 ];
 
-/// Which of the two a table is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Performance,
     Common,
 }
 
-/// Whether a table is one of MindIE's.
-pub(crate) fn kind(table: &Table) -> Option<Kind> {
+pub(crate) fn kind(table: &TextTable) -> Option<Kind> {
     let header = table.rows.first()?;
     let first = header.first()?.to_lowercase();
     // AISBench has a column between the two.
@@ -39,7 +37,7 @@ pub(crate) fn kind(table: &Table) -> Option<Kind> {
 
 /// A result that may still lack one of its tables.
 pub(crate) struct Pending {
-    draft: Draft,
+    builder: ResultBuilder,
     label: Option<String>,
     lines: (usize, usize),
     has: Vec<Kind>,
@@ -48,7 +46,7 @@ pub(crate) struct Pending {
 impl Pending {
     pub(crate) fn new(line: usize) -> Self {
         Pending {
-            draft: Draft::default(),
+            builder: ResultBuilder::default(),
             label: None,
             lines: (line, line),
             has: Vec::new(),
@@ -60,7 +58,7 @@ impl Pending {
         !self.has.contains(&kind)
     }
 
-    pub(crate) fn add(&mut self, kind: Kind, table: &Table) {
+    pub(crate) fn add(&mut self, kind: Kind, table: &TextTable) {
         self.has.push(kind);
         self.lines.1 = table.last;
         match kind {
@@ -69,13 +67,13 @@ impl Pending {
         }
     }
 
-    pub(crate) fn finish(self) -> Found {
-        let mut found = self.draft.finish(Tool::Mindie, self.lines);
+    pub(crate) fn finish(self) -> ImportedResult {
+        let mut found = self.builder.finish(Tool::Mindie, self.lines);
         found.label = self.label;
         found
     }
 
-    fn performance(&mut self, table: &Table) {
+    fn performance(&mut self, table: &TextTable) {
         let Some((header, rows)) = table.rows.split_first() else {
             return;
         };
@@ -92,7 +90,7 @@ impl Pending {
                 "GeneratedTokens" => Sample::OutputLength,
                 "GeneratedTokenSpeed" => Sample::PerUserSpeed,
                 "CharactersPerToken" => {
-                    self.draft.summary.tokens.chars_per_token = average;
+                    self.builder.summary.tokens.chars_per_token = average;
                     continue;
                 }
                 "QueueWaitTime" | "PrefillBatchsize" | "DecoderBatchsize" => {
@@ -108,19 +106,22 @@ impl Pending {
                 }
                 _ => {
                     if average.is_some() {
-                        self.draft.summary.other.insert(name.clone(), json!(spread));
+                        self.builder
+                            .summary
+                            .other
+                            .insert(name.clone(), json!(spread));
                     }
                     continue;
                 }
             };
-            self.draft.put(sample, spread);
+            self.builder.put(sample, spread);
         }
         if !server.is_empty() {
-            self.draft.summary.server = Some(Value::Object(server));
+            self.builder.summary.server = Some(Value::Object(server));
         }
     }
 
-    fn common(&mut self, table: &Table) {
+    fn common(&mut self, table: &TextTable) {
         for row in table.rows.iter().skip(1) {
             let (Some(name), Some(cell)) = (row.first(), row.get(1)) else {
                 continue;
@@ -141,14 +142,15 @@ impl Pending {
                 "GenerateSpeed" => Field::OutputPerS,
                 "CurrentTime" | "DataSource" | "ModelName" => continue,
                 _ => {
-                    self.draft
+                    self.builder
                         .summary
                         .other
                         .insert(name.clone(), number(quantity.value));
                     continue;
                 }
             };
-            self.draft.set(name, Label { field, unit: None }, quantity);
+            self.builder
+                .set(name, Label { field, unit: None }, quantity);
         }
     }
 }

@@ -1,48 +1,47 @@
 //! Tables of statistics: a row for each metric, a column for mean, percentiles and the like, and
 //! the table of single values that tools put below. AISBench, AIPerf, GenAI-Perf, and people.
 
-use crate::draft::{Draft, count};
-use crate::found::{Found, Tool};
+use crate::builder::ResultBuilder;
 use crate::label::{Field, Label, Sample, label};
-use crate::quantity::{Quantity, quantity, rate};
+use crate::quantity::{Quantity, count, quantity, rate};
+use crate::result::{ImportedResult, Tool};
 use crate::summary::Stat;
-use crate::table::Table;
+use crate::table::TextTable;
 
 /// Lines between the two tables of one result.
 const LARGEST_GAP: usize = 6;
 
 /// A result that may still lack its single values.
 pub(crate) struct Pending {
-    draft: Draft,
+    builder: ResultBuilder,
     tool: Tool,
     lines: (usize, usize),
 }
 
 /// Begins a result, if the table is one of statistics.
-pub(crate) fn begin(table: &Table) -> Option<Pending> {
+pub(crate) fn begin(table: &TextTable) -> Option<Pending> {
     let turned;
-    let rows = match is_upright(&table.rows) {
-        true => &table.rows,
-        false => {
-            turned = turn(&table.rows);
-            is_upright(&turned).then_some(&turned)?
-        }
+    let rows = if is_upright(&table.rows) {
+        &table.rows
+    } else {
+        turned = transposed(&table.rows);
+        is_upright(&turned).then_some(&turned)?
     };
     let (header, rows) = rows.split_first()?;
     let mut pending = Pending {
-        draft: Draft::default(),
+        builder: ResultBuilder::default(),
         tool: tool(header, rows),
         lines: (table.first, table.last),
     };
     for row in rows {
         pending.metric(header, row);
     }
-    (pending.draft.results() > 0).then_some(pending)
+    (pending.builder.results() > 0).then_some(pending)
 }
 
 /// The results of a table that has a column of metrics behind those of the load: one for each
 /// load, which a row leaves out where it is that of the row above.
-pub(crate) fn by_load(table: &Table) -> Option<Vec<Found>> {
+pub(crate) fn by_load(table: &TextTable) -> Option<Vec<ImportedResult>> {
     let (header, rows) = table.rows.split_first()?;
     let is_metric =
         |name: &String| matches!(name.to_lowercase().as_str(), "metric" | "metrics" | "指标");
@@ -65,19 +64,19 @@ pub(crate) fn by_load(table: &Table) -> Option<Vec<Found>> {
     let mut found = Vec::new();
     for (load, metrics) in groups {
         let mut pending = Pending {
-            draft: Draft::default(),
+            builder: ResultBuilder::default(),
             tool: Tool::MarkdownTable,
             lines: (table.first, table.last),
         };
         for (name, cell) in header.iter().zip(load) {
             if let (Some(label), Some(number)) = (label(name), rate(cell)) {
-                pending.draft.set(name, label, number);
+                pending.builder.set(name, label, number);
             }
         }
         for metric in metrics {
             pending.metric(&header[at_metric..], metric);
         }
-        if pending.draft.results() > 0 {
+        if pending.builder.results() > 0 {
             found.push(pending.finish());
         }
     }
@@ -99,7 +98,7 @@ fn is_total(name: &str) -> bool {
     name.to_lowercase().contains("total")
 }
 
-fn turn(rows: &[Vec<String>]) -> Vec<Vec<String>> {
+fn transposed(rows: &[Vec<String>]) -> Vec<Vec<String>> {
     let width = rows.first().map_or(0, Vec::len);
     let column = |at: usize| {
         let cells = rows.iter().map(|row| row.get(at).cloned());
@@ -137,9 +136,9 @@ impl Pending {
             return;
         }
         let Some(Label { field, unit }) = label(name) else {
-            return self.draft.pass_over(name);
+            return self.builder.skip(name);
         };
-        // `Request count | 40 | N/A | N/A`: one value, which is no mean of any sample.
+        // `Request count | 40 | N/A | N/A`: one value, which is not the mean of a sample.
         let single = matches!(numbers.as_slice(), [(Stat::Mean, _)]);
         let sample = match (field, single) {
             (Field::Of(sample, _) | Field::Speed(sample), _) => sample,
@@ -149,13 +148,13 @@ impl Pending {
             (_, true) => return self.single(name, numbers[0].1),
             (field, false) => match field.sample() {
                 Some(sample) => sample,
-                None => return self.draft.pass_over(name),
+                None => return self.builder.skip(name),
             },
         };
         for (column, cell) in columns() {
             if column.eq_ignore_ascii_case("n") || column.eq_ignore_ascii_case("count") {
                 let n = quantity(cell).and_then(|quantity| count(quantity.value));
-                self.draft.spread(sample).n = n;
+                self.builder.spread(sample).n = n;
                 continue;
             }
             let Some(stat) = Stat::of_word(column) else {
@@ -166,9 +165,9 @@ impl Pending {
                 unit,
             };
             match quantity(cell) {
-                Some(quantity) => self.draft.set(name, label, quantity),
+                Some(quantity) => self.builder.set(name, label, quantity),
                 None if cell.contains(|c: char| c.is_ascii_digit()) => {
-                    self.draft.pass_over(&format!("{name} {column}"));
+                    self.builder.skip(&format!("{name} {column}"));
                 }
                 None => {}
             }
@@ -177,17 +176,17 @@ impl Pending {
 
     fn single(&mut self, name: &str, quantity: Quantity) {
         let Some(mut label) = label(name) else {
-            return self.draft.pass_over(name);
+            return self.builder.skip(name);
         };
         // AIPerf counts the requests that were answered.
         if self.tool == Tool::Aiperf && label.field == Field::Total {
             label.field = Field::Ok;
         }
-        self.draft.set(name, label, quantity);
+        self.builder.set(name, label, quantity);
     }
 
     /// Takes a table of single values that stands right below. Returns whether it is one.
-    pub(crate) fn take(&mut self, table: &Table) -> bool {
+    pub(crate) fn take(&mut self, table: &TextTable) -> bool {
         let Some((header, rows)) = table.rows.split_first() else {
             return false;
         };
@@ -212,15 +211,14 @@ impl Pending {
 
     /// Whether it only completes a result that has the means.
     pub(crate) fn lacks_means(&self) -> bool {
-        self.draft.lacks_means()
+        self.builder.lacks_means()
     }
 
-    /// The lines so far.
     pub(crate) fn lines(&self) -> (usize, usize) {
         self.lines
     }
 
-    pub(crate) fn finish(self) -> Found {
-        self.draft.finish(self.tool, self.lines)
+    pub(crate) fn finish(self) -> ImportedResult {
+        self.builder.finish(self.tool, self.lines)
     }
 }

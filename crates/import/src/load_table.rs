@@ -2,12 +2,13 @@
 
 use crate::assumption::{Assumption, TimeUnit};
 use crate::block;
-use crate::draft::{Draft, count, number};
-use crate::found::{Found, Tool};
-use crate::label::{Field, Sample, is_change, label, together};
+use crate::builder::ResultBuilder;
+use crate::column_labels::column_labels;
+use crate::label::{Field, Sample, is_change, label};
 use crate::notes::Notes;
-use crate::quantity::{Quantity, Unit, leading_number, quantity, rate};
-use crate::table::Table;
+use crate::quantity::{Quantity, Unit, count, leading_number, number, quantity, rate};
+use crate::result::{ImportedResult, Tool};
+use crate::table::TextTable;
 use crate::time_unit;
 use inferometer_core::hostile::printable;
 
@@ -25,7 +26,6 @@ struct Grid<'a> {
     counts: Heads<'a>,
 }
 
-/// What the heads of results are.
 enum Heads<'a> {
     /// Numbers of concurrency, or names.
     Streams,
@@ -37,22 +37,26 @@ enum Heads<'a> {
     Numbering,
 }
 
-/// The results of a table; empty if it is no table of results.
-pub(crate) fn read(table: &Table, notes: &mut Notes<'_>) -> Vec<Found> {
+/// The results of a table; empty if it has none.
+pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResult> {
     let Some(grid) = grid(table) else {
         return Vec::new();
     };
     let loads = grid.loads();
     let units = time_unit::units(&grid.metrics, &loads);
     let names = grid.metrics.iter().map(|(name, _)| *name);
-    let meant = together(&names.chain(grid.counts.name()).collect::<Vec<_>>());
-    let mut drafts: Vec<Draft> = grid.heads.iter().map(|_| Draft::default()).collect();
-    let mut names: Vec<Vec<String>> = vec![Vec::new(); drafts.len()];
-    for ((draft, head), names) in drafts.iter_mut().zip(&grid.heads).zip(&mut names) {
-        grid.counts.set(draft, head, names);
+    let meant = column_labels(&names.chain(grid.counts.name()).collect::<Vec<_>>());
+    let mut builders: Vec<ResultBuilder> = grid
+        .heads
+        .iter()
+        .map(|_| ResultBuilder::default())
+        .collect();
+    let mut names: Vec<Vec<String>> = vec![Vec::new(); builders.len()];
+    for ((builder, head), names) in builders.iter_mut().zip(&grid.heads).zip(&mut names) {
+        grid.counts.set(builder, head, names);
     }
     for (((name, cells), unit), known) in grid.metrics.iter().zip(&units).zip(meant.labels) {
-        for ((draft, cell), names) in drafts.iter_mut().zip(cells).zip(&mut names) {
+        for ((builder, cell), names) in builders.iter_mut().zip(cells).zip(&mut names) {
             let number = match known.map(|label| label.field) {
                 Some(Field::Rate) => rate(cell),
                 _ => quantity(cell),
@@ -67,19 +71,19 @@ pub(crate) fn read(table: &Table, notes: &mut Notes<'_>) -> Vec<Found> {
                         names.push(printable(&format!("{name} {cell}"), 80));
                     }
                     quantity.unit = quantity.unit.or(*unit);
-                    draft.set(name, label, quantity);
+                    builder.set(name, label, quantity);
                 }
-                (None, Some(_)) => draft.pass_over(name),
+                (None, Some(_)) => builder.skip(name),
                 // A percentile below a blank cell is still of this row's sample.
                 (Some(label), None) => {
                     if let Field::Of(sample, _) = label.field {
-                        draft.about = Some(sample);
+                        builder.about = Some(sample);
                     }
                     if cell.contains(|c: char| c.is_ascii_digit()) {
-                        draft.pass_over(name);
+                        builder.skip(name);
                     }
                 }
-                (None, None) if is_change(name) && !is_blank(cell) => draft.pass_over(name),
+                (None, None) if is_change(name) && !is_blank(cell) => builder.skip(name),
                 // A model, an engine, a remark: it tells rows apart.
                 (None, None) if !is_blank(cell) && names.len() < MOST_NAMES => {
                     names.push(printable(cell, 80));
@@ -88,17 +92,17 @@ pub(crate) fn read(table: &Table, notes: &mut Notes<'_>) -> Vec<Found> {
             }
         }
     }
-    let last = foot(table, notes, &mut drafts);
+    let last = foot(table, notes, &mut builders);
     let tool = tool(table);
     let mut found = Vec::new();
-    for ((mut draft, names), head) in drafts.into_iter().zip(names).zip(&grid.heads) {
-        // The column of a comparison is no result.
-        if draft.results() == 0 || is_comparison(head) {
+    for ((mut builder, names), head) in builders.into_iter().zip(names).zip(&grid.heads) {
+        // The column of a comparison is not a result.
+        if builder.results() == 0 || is_comparison(head) {
             continue;
         }
-        draft.assumed.splice(0..0, assumed(&grid, &units));
-        draft.assumed.extend(meant.assumed.iter().cloned());
-        let mut result = draft.finish(tool, (table.first, last));
+        builder.assumed.splice(0..0, assumed(&grid, &units));
+        builder.assumed.extend(meant.assumed.iter().cloned());
+        let mut result = builder.finish(tool, (table.first, last));
         if !names.is_empty() {
             result.label = Some(printable(&names.join(", "), 200));
         }
@@ -111,7 +115,7 @@ pub(crate) fn read(table: &Table, notes: &mut Notes<'_>) -> Vec<Found> {
 }
 
 /// Tools that print one table over several loads.
-fn tool(table: &Table) -> Tool {
+fn tool(table: &TextTable) -> Tool {
     let has = |name: &str| table.rows[0].iter().any(|cell| cell == name);
     if has("Gen. (toks/s)") || has("Gen/s") {
         Tool::Evalscope
@@ -123,7 +127,7 @@ fn tool(table: &Table) -> Tool {
 }
 
 /// Takes what the lines under a table say of all its results. Returns the last line.
-fn foot(table: &Table, notes: &Notes<'_>, drafts: &mut [Draft]) -> usize {
+fn foot(table: &TextTable, notes: &Notes<'_>, builders: &mut [ResultBuilder]) -> usize {
     let mut last = table.last;
     for at in table.last + 1..(table.last + 1 + LARGEST_FOOT).min(notes.lines.len()) {
         let text = notes.bare(at);
@@ -131,29 +135,20 @@ fn foot(table: &Table, notes: &Notes<'_>, drafts: &mut [Draft]) -> usize {
             continue;
         }
         let entries = block::entries(text);
-        let about_all = |field: Field| {
-            matches!(
-                field,
-                Field::Of(Sample::InputLength | Sample::OutputLength, _)
-                    | Field::InputSize
-                    | Field::OutputSize
-                    | Field::OutputCap
-                    | Field::Planned
-                    | Field::Total
-            )
+        let is_of_all = |entry: &block::Entry<'_>| match entry.label.field {
+            Field::Of(sample, _) => matches!(sample, Sample::InputLength | Sample::OutputLength),
+            field => {
+                field.is_length()
+                    || matches!(field, Field::OutputCap | Field::Planned | Field::Total)
+            }
         };
-        if notes.is_taken(at)
-            || entries.is_empty()
-            || !entries.iter().all(|e| about_all(e.label.field))
-        {
+        if notes.is_taken(at) || entries.is_empty() || !entries.iter().all(is_of_all) {
             break;
         }
         for entry in &entries {
-            for draft in drafts
-                .iter_mut()
-                .filter(|draft| !draft.has(entry.label.field))
-            {
-                draft.set(entry.name, entry.label, entry.quantity);
+            let lacks_it = |builder: &&mut ResultBuilder| !builder.has(entry.label.field);
+            for builder in builders.iter_mut().filter(lacks_it) {
+                builder.set(entry.name, entry.label, entry.quantity);
             }
         }
         last = at;
@@ -169,7 +164,6 @@ fn is_blank(cell: &str) -> bool {
 }
 
 impl<'a> Heads<'a> {
-    /// The name of what the heads count.
     fn name(&self) -> Option<&'a str> {
         match self {
             Heads::Named(name) => Some(name),
@@ -178,7 +172,7 @@ impl<'a> Heads<'a> {
     }
 
     /// Takes the head of a result: its load, or its name.
-    fn set(&self, draft: &mut Draft, head: &str, names: &mut Vec<String>) {
+    fn set(&self, builder: &mut ResultBuilder, head: &str, names: &mut Vec<String>) {
         let named = match self {
             Heads::Named(name) => label(name).map(|label| (*name, label)),
             _ => None,
@@ -190,7 +184,7 @@ impl<'a> Heads<'a> {
         if let Some((name, label)) = named
             && let Some(quantity) = number_of(label.field)
         {
-            return draft.set(name, label, quantity);
+            return builder.set(name, label, quantity);
         }
         match (self, head_number(head)) {
             (Heads::Numbering, Some(_)) => {}
@@ -198,8 +192,8 @@ impl<'a> Heads<'a> {
                 names.push(printable(&format!("{name} {head}"), 80));
             }
             (Heads::Streams, Some(value)) => {
-                draft.point.insert("concurrency".into(), number(value));
-                draft.summary.concurrency.configured = count(value);
+                builder.point.insert("concurrency".into(), number(value));
+                builder.summary.concurrency.configured = count(value);
             }
             _ if !is_blank(head) => names.push(printable(head, 80)),
             _ => {}
@@ -228,7 +222,7 @@ impl Grid<'_> {
 }
 
 /// Turns a table so that metrics are rows.
-fn grid(table: &Table) -> Option<Grid<'_>> {
+fn grid(table: &TextTable) -> Option<Grid<'_>> {
     let (header, rows) = table.rows.split_first()?;
     let corner = header.first().map_or("", String::as_str);
     let known = |text: &str| label(text).is_some_and(|label| label.field != Field::Other);
@@ -263,7 +257,7 @@ fn grid(table: &Table) -> Option<Grid<'_>> {
             },
         });
     }
-    // A first column of numbers names no result: the load stands further right.
+    // A first column of numbers does not name results: the load stands further right.
     let at_load = || header.iter().position(|name| is_load(name));
     let named = !known(corner) || is_load(corner);
     let heads_at = if named { 0 } else { at_load().unwrap_or(0) };
@@ -291,28 +285,10 @@ fn grid(table: &Table) -> Option<Grid<'_>> {
 /// A column between others that says how far they are apart, and nothing else.
 fn is_comparison(head: &str) -> bool {
     let end = head.find(['(', '（', '%']).unwrap_or(head.len());
-    matches!(
-        head[..end].trim().to_lowercase().as_str(),
-        "change"
-            | "delta"
-            | "δ"
-            | "diff"
-            | "difference"
-            | "gain"
-            | "improvement"
-            | "speedup"
-            | "变化"
-            | "变化率"
-            | "变化幅度"
-            | "提升"
-            | "提升率"
-            | "提升幅度"
-            | "增幅"
-            | "降幅"
-            | "差异"
-            | "对比"
-            | "加速比"
-    )
+    let head = head[..end].trim().to_lowercase();
+    let names = "change|delta|δ|diff|difference|gain|improvement|speedup|变化|变化率|变化幅度|提升|\
+        提升率|提升幅度|增幅|降幅|差异|对比|加速比";
+    names.split('|').any(|name| name == head)
 }
 
 /// A column that only counts its rows.
@@ -332,18 +308,8 @@ fn head_number(head: &str) -> Option<f64> {
     let word = lower
         .trim_end_matches(|c: char| c.is_ascii_digit())
         .trim_end_matches(['=', ':', '：', ' ', '-', '_']);
-    let named = [
-        "并发",
-        "并发数",
-        "concurrency",
-        "parallel",
-        "c",
-        "bs",
-        "batch",
-        "conc",
-        "users",
-    ];
-    if named.contains(&word) {
+    let mut named = "并发|并发数|concurrency|parallel|c|bs|batch|conc|users".split('|');
+    if named.any(|name| name == word) {
         let digits = &lower[lower.trim_end_matches(|c: char| c.is_ascii_digit()).len()..];
         return leading_number(digits).map(|(value, _, _)| value);
     }
