@@ -4,21 +4,17 @@
 use inferometer_core::seed::{Dimension, rng};
 use rand::RngExt;
 
-/// How repeats follow each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// Forward, backward, forward …: ABBA. A steady drift cancels over each pair.
     #[default]
     Mirrored,
     /// Each round in an order of its own, drawn from the seed.
-    Random {
-        seed: u64,
-    },
+    Random { seed: u64 },
     /// Each point as often as it is repeated, then the next.
     Sequential,
 }
 
-/// One measurement of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visit {
     pub point: usize,

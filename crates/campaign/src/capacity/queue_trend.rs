@@ -16,7 +16,7 @@ const FILLING_WAVES: usize = 6;
 
 /// What is seen of the queue, in the order of sending.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Course {
+pub(super) struct QueueTrend {
     in_flight: Vec<f64>,
     ttft: Vec<f64>,
     /// Requests that were sent before the first had ended.
@@ -24,7 +24,7 @@ pub(super) struct Course {
     most_in_flight: u64,
 }
 
-impl Course {
+impl QueueTrend {
     /// A request without a first token has an endless TTFT.
     pub(super) fn observe(&mut self, in_flight: u64, ttft_s: Option<f64>) {
         let order = self.in_flight.len();
@@ -40,7 +40,6 @@ impl Course {
         self.first_wave
     }
 
-    /// Most requests under way so far.
     pub(super) fn most_in_flight(&self) -> u64 {
         self.most_in_flight
     }
@@ -68,27 +67,27 @@ fn rises(values: &[f64]) -> bool {
 mod tests {
     use super::*;
 
-    fn course(n: u64, of: impl Fn(u64) -> (u64, f64)) -> Course {
-        let mut course = Course::default();
+    fn trend(n: u64, of: impl Fn(u64) -> (u64, f64)) -> QueueTrend {
+        let mut trend = QueueTrend::default();
         for order in 0..n {
             let (in_flight, ttft) = of(order);
-            course.observe(in_flight.min(order + 1), Some(ttft));
+            trend.observe(in_flight.min(order + 1), Some(ttft));
         }
-        course
+        trend
     }
 
     #[test]
     fn a_queue_that_grows_is_overload_and_one_that_fills_or_swings_is_not() {
-        assert!(course(600, |k| (4 + k / 3, 0.1 + k as f64 / 50.0)).is_overloaded());
-        let filling = course(600, |k| (k.min(150), 0.1 + k.min(150) as f64 / 100.0));
+        assert!(trend(600, |k| (4 + k / 3, 0.1 + k as f64 / 50.0)).is_overloaded());
+        let filling = trend(600, |k| (k.min(150), 0.1 + k.min(150) as f64 / 100.0));
         assert!(!filling.is_overloaded());
-        let swinging = course(600, |k| (20 + k % 40, 0.1 + (k % 40) as f64 / 50.0));
+        let swinging = trend(600, |k| (20 + k % 40, 0.1 + (k % 40) as f64 / 50.0));
         assert!(!swinging.is_overloaded());
     }
 
     #[test]
     fn in_a_closed_loop_nothing_grows_but_the_first_wave() {
-        let closed = course(600, |k| (32, 0.1 + k as f64 / 50.0));
+        let closed = trend(600, |k| (32, 0.1 + k as f64 / 50.0));
         assert_eq!(closed.first_wave(), Some(32));
         assert!(!closed.is_overloaded());
     }

@@ -1,6 +1,9 @@
 //! A flag's values as a study writes them.
 
-use super::{Derived, Dimension, Domain, DomainError, Space, SpaceError, Spacing, Value, preset};
+use super::definition::{Derived, Dimension, Space, SpaceError};
+use super::domain::{Domain, DomainError, Spacing};
+use super::preset;
+use super::value::Value;
 use inferometer_catalog::engine::value::switch;
 use inferometer_catalog::engine::{EngineKind, Flag, Version, flag, nearest_names};
 use serde::Deserialize;
@@ -12,16 +15,15 @@ use std::collections::BTreeMap;
     untagged,
     expecting = "write { int = [16, 1024], log = true }, { float = [0.8, 0.95], step = 0.05 }, { bool = true }, { choice = [16, 32] } or an expression such as \"min(256, max-num-batched-tokens)\""
 )]
-pub enum GivenDomain {
+pub enum DomainSpec {
     /// It follows from other flags.
     Derived(String),
-    Searched(GivenRange),
+    Searched(RangeSpec),
 }
 
-/// The fields of a searched flag.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GivenRange {
+pub struct RangeSpec {
     int: Option<[i64; 2]>,
     float: Option<[f64; 2]>,
     bool: Option<bool>,
@@ -31,12 +33,13 @@ pub struct GivenRange {
     log: bool,
 }
 
-impl GivenRange {
+impl RangeSpec {
     /// Choices of a switch are on and off, however they are written.
     fn domain(&self, flag: &str, known: Option<&Flag>) -> Result<Domain, SpaceError> {
-        let spacing = match self.log {
-            true => Spacing::Log(self.step),
-            false => Spacing::Linear(self.step),
+        let spacing = if self.log {
+            Spacing::Log(self.step)
+        } else {
+            Spacing::Linear(self.step)
         };
         let spaced = self.step.is_some() || self.log;
         let domain = match (self.int, self.float, self.bool, &self.choice) {
@@ -45,9 +48,12 @@ impl GivenRange {
             (None, None, Some(true), None) if !spaced => Ok(Domain::bool()),
             (None, None, None, Some(values)) if !spaced => {
                 let is_switch = known.is_some_and(|known| !known.kind.takes_value());
-                let read = |value: &Value| match is_switch {
-                    true => switched(flag, value),
-                    false => Ok(value.clone()),
+                let read = |value: &Value| {
+                    if is_switch {
+                        switched(flag, value)
+                    } else {
+                        Ok(value.clone())
+                    }
                 };
                 Domain::choice(values.iter().map(read).collect::<Result<_, _>>()?)
             }
@@ -81,7 +87,7 @@ impl Space {
         engine: EngineKind,
         version: Version,
         presets: &[String],
-        given: &BTreeMap<String, GivenDomain>,
+        given: &BTreeMap<String, DomainSpec>,
     ) -> Result<Self, SpaceError> {
         let mut searched: BTreeMap<String, Domain> = BTreeMap::new();
         let mut derived: Vec<Derived> = Vec::new();
@@ -93,7 +99,7 @@ impl Space {
         for (name, given) in given {
             let known = known(engine, version, name)?;
             match given {
-                GivenDomain::Derived(text) => {
+                DomainSpec::Derived(text) => {
                     let expression = text.parse().map_err(|error| SpaceError::Expression {
                         flag: name.clone(),
                         error,
@@ -104,18 +110,13 @@ impl Space {
                         expression,
                     });
                 }
-                GivenDomain::Searched(range) => {
+                DomainSpec::Searched(range) => {
                     searched.insert(name.clone(), range.domain(name, known)?);
                 }
             }
         }
-        let searched = searched.into_iter();
-        Space::new(
-            searched
-                .map(|(name, domain)| Dimension { name, domain })
-                .collect(),
-            derived,
-        )
+        let dimensions = searched.into_iter().map(Dimension::from);
+        Space::new(dimensions.collect(), derived)
     }
 }
 
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
 
     fn space(flag: &str, range: &str) -> Result<Space, String> {
-        let given: BTreeMap<String, GivenDomain> =
+        let given: BTreeMap<String, DomainSpec> =
             toml::from_str(&format!("{flag} = {range}")).unwrap();
         let newest = EngineKind::Vllm.newest();
         Space::of_study(EngineKind::Vllm, newest, &[], &given).map_err(|error| error.to_string())

@@ -1,6 +1,8 @@
 //! Where a search begins: the default, and settings that are known to do well somewhere.
 
-use super::{Admission, Point, Rules, Space, Value};
+use super::definition::Space;
+use super::rules::{Admission, Rules};
+use super::value::{Point, Value};
 
 /// What each known flag is set to where many requests, or where fast answers, are wanted.
 const LEANINGS: &[(&str, Lean, Lean)] = &[
@@ -47,9 +49,8 @@ enum Lean {
     Word(&'static str),
 }
 
-/// A first point of a search.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Opening {
+pub struct StartingPoint {
     /// `throughput` or `latency`.
     pub name: &'static str,
     /// The point, legal and in the space.
@@ -59,13 +60,13 @@ pub struct Opening {
 /// The presets to try after the default: one for throughput, one for latency; none where nothing
 /// is known of any flag. Flags of which nothing is known keep the engine's default, or the middle
 /// of their range; a preset that the engine refuses, or that is the default itself, is left out.
-pub fn openings(space: &Space, rules: &dyn Rules) -> Vec<Opening> {
+pub fn starting_points(space: &Space, rules: &dyn Rules) -> Vec<StartingPoint> {
     let is_known = |name: &str| LEANINGS.iter().any(|(flag, ..)| *flag == name);
     if !(space.dimensions().iter()).any(|dimension| is_known(&dimension.name)) {
         return Vec::new();
     }
     let defaults = rules.defaults(space);
-    let mut found: Vec<Opening> = Vec::new();
+    let mut found: Vec<StartingPoint> = Vec::new();
     for (name, which) in [("throughput", 0), ("latency", 1)] {
         let point = (space.dimensions().iter())
             .map(|dimension| {
@@ -88,9 +89,9 @@ pub fn openings(space: &Space, rules: &dyn Rules) -> Vec<Opening> {
         let admitted: Admission = rules.admit(space, point);
         if let Some(point) = admitted.point()
             && !point.same(&defaults)
-            && !found.iter().any(|opening| opening.point.same(&point))
+            && !found.iter().any(|start| start.point.same(&point))
         {
-            found.push(Opening { name, point });
+            found.push(StartingPoint { name, point });
         }
     }
     found
@@ -98,21 +99,21 @@ pub fn openings(space: &Space, rules: &dyn Rules) -> Vec<Opening> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Dimension, NoRules, PRESETS};
+    use super::super::{Domain, NoRules, PRESETS, Spacing};
     use super::*;
 
     #[test]
     fn the_presets_of_every_engine_open_inside_its_space() {
         for preset in PRESETS {
             let space = Space::new(preset.dimensions(), Vec::new()).unwrap();
-            let found = openings(&space, &NoRules);
+            let found = starting_points(&space, &NoRules);
             assert!(!found.is_empty(), "{}", preset.name);
-            for opening in found {
+            for start in found {
                 assert!(
-                    space.contains(&opening.point),
+                    space.contains(&start.point),
                     "{} {}",
                     preset.name,
-                    opening.point
+                    start.point
                 );
             }
         }
@@ -120,12 +121,8 @@ mod tests {
 
     #[test]
     fn a_space_of_unknown_flags_has_no_preset() {
-        let domain = super::super::Domain::int(0, 10, super::super::Spacing::Linear(None)).unwrap();
-        let dimension = Dimension {
-            name: "x".into(),
-            domain,
-        };
-        let space = Space::new(vec![dimension], Vec::new()).unwrap();
-        assert_eq!(openings(&space, &NoRules), []);
+        let domain = Domain::int(0, 10, Spacing::Linear(None)).unwrap();
+        let space = Space::new(vec![("x", domain).into()], Vec::new()).unwrap();
+        assert_eq!(starting_points(&space, &NoRules), []);
     }
 }

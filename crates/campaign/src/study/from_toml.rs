@@ -1,8 +1,10 @@
 //! A study as it is written in TOML.
 
-use super::{Budget, Direction, Engine, Goal, LastStage, Objective, SearcherName, Study};
+use super::confirmation::LastStage;
+use super::definition::{Budget, Engine, SearcherName, Study};
+use super::goal::{Direction, Goal, Objective};
 use crate::search::Halving;
-use crate::space::{GivenDomain, Space, SpaceError};
+use crate::space::{DomainSpec, Space, SpaceError};
 use crate::trial::Level;
 use inferometer_catalog::engine::command::CommandError;
 use inferometer_catalog::engine::words::split;
@@ -18,10 +20,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A text that is no study.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StudyError {
-    /// Not TOML, or a key that no study has.
     #[error("{}", one_line(.0))]
     Toml(String),
     #[error("[engine] command: {0}")]
@@ -32,14 +32,12 @@ pub enum StudyError {
     Load(&'static str),
     #[error("[goal] has no objective; give maximize = \"throughput.output_tokens_per_s\"")]
     NoObjective,
-    /// A place that no summary has.
     #[error("[goal] there is no figure '{path}'{meant}")]
     NoFigure {
         path: String,
         /// `; did you mean …`, or a remedy.
         meant: String,
     },
-    /// The capacity search needs a limit.
     #[error("[load] capacity = true needs a limit; give [goal] slo = [\"ttft.p99=1s\"]")]
     CapacityWithoutSlo,
     /// A key of a run's connection that has no place in a study.
@@ -48,7 +46,6 @@ pub enum StudyError {
         key: &'static str,
         instead: &'static str,
     },
-    /// A number that makes no sense.
     #[error("{what} is {given}; give {wanted}")]
     Number {
         what: &'static str,
@@ -59,15 +56,21 @@ pub enum StudyError {
         "there is no searcher '{0}'; there are grid, random, halving, tpe, and any program by command = \"python3 my-searcher.py\""
     )]
     UnknownSearcher(String),
-    /// A name and a program.
     #[error("[search] has both searcher and command; leave out one of them")]
     TwoSearchers,
-    /// No limit of a doubt.
     #[error("[goal] threshold: {0}")]
     Threshold(#[from] BadValue),
-    /// Rungs that do not rise.
     #[error("[search] rungs: {0}")]
     Rungs(#[from] crate::search::HalvingError),
+}
+
+fn bad_number(what: &'static str, given: impl ToString, wanted: &'static str) -> StudyError {
+    let given = given.to_string();
+    StudyError::Number {
+        what,
+        given,
+        wanted,
+    }
 }
 
 fn one_line(text: &str) -> String {
@@ -77,25 +80,25 @@ fn one_line(text: &str) -> String {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct GivenStudy {
-    engine: GivenEngine,
-    space: GivenSpace,
+struct StudySpec {
+    engine: EngineSpec,
+    space: SpaceSpec,
     #[serde(default)]
     connection: ConnectionOptions,
     #[serde(default)]
     work: WorkOptions,
-    load: GivenLoad,
-    goal: GivenGoal,
-    budget: GivenBudget,
+    load: LoadSpec,
+    goal: GoalSpec,
+    budget: Budget,
     #[serde(default)]
-    search: GivenSearch,
+    search: SearchSpec,
     #[serde(default, rename = "last-stage")]
-    last_stage: GivenLastStage,
+    last_stage: LastStage,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct GivenEngine {
+struct EngineSpec {
     command: String,
     config: Option<PathBuf>,
     version: Option<String>,
@@ -107,57 +110,31 @@ struct GivenEngine {
 }
 
 #[derive(Deserialize)]
-struct GivenSpace {
+struct SpaceSpec {
     #[serde(default)]
-    preset: Names,
+    preset: OneOrMany<String>,
     #[serde(flatten)]
-    flags: BTreeMap<String, GivenDomain>,
+    flags: BTreeMap<String, DomainSpec>,
 }
 
 /// The load of a run but for its levels, which a study gives as a list.
 #[derive(Deserialize)]
-struct GivenLoad {
+struct LoadSpec {
     #[serde(default)]
-    concurrency: Streams,
+    concurrency: OneOrMany<u32>,
     #[serde(default)]
     capacity: bool,
     #[serde(flatten)]
     other: toml::Table,
 }
 
-/// One number of streams or several.
-#[derive(Deserialize)]
-#[serde(
-    untagged,
-    expecting = "write concurrency = 64, or several as in [16, 64]"
-)]
-enum Streams {
-    One(u32),
-    Several(Vec<u32>),
-}
-
-impl Default for Streams {
-    fn default() -> Self {
-        Streams::Several(Vec::new())
-    }
-}
-
-impl Streams {
-    fn list(&self) -> &[u32] {
-        match self {
-            Streams::One(count) => std::slice::from_ref(count),
-            Streams::Several(counts) => counts,
-        }
-    }
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct GivenGoal {
+struct GoalSpec {
     #[serde(default)]
-    maximize: Names,
+    maximize: OneOrMany<String>,
     #[serde(default)]
-    minimize: Names,
+    minimize: OneOrMany<String>,
     #[serde(default)]
     slo: Vec<Slo>,
     attainment: Option<f64>,
@@ -165,50 +142,33 @@ struct GivenGoal {
     threshold: Vec<Tag>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GivenBudget {
-    trials: u64,
-    hours: Option<f64>,
-}
-
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct GivenSearch {
-    searcher: Option<Names>,
+struct SearchSpec {
+    searcher: Option<OneOrMany<String>>,
     command: Option<String>,
     seed: u64,
     rungs: Option<Vec<Span>>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct GivenLastStage {
-    best: Option<usize>,
-    repeats: Option<usize>,
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "write one value, or several in brackets")]
+enum OneOrMany<T> {
+    One(T),
+    Many(Vec<T>),
 }
 
-#[derive(Clone, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "write one name in quotes, or several in brackets"
-)]
-enum Names {
-    One(String),
-    Several(Vec<String>),
-}
-
-impl Default for Names {
+impl<T> Default for OneOrMany<T> {
     fn default() -> Self {
-        Names::Several(Vec::new())
+        OneOrMany::Many(Vec::new())
     }
 }
 
-impl Names {
-    fn list(&self) -> &[String] {
+impl<T> OneOrMany<T> {
+    fn list(&self) -> &[T] {
         match self {
-            Names::One(name) => std::slice::from_ref(name),
-            Names::Several(names) => names,
+            OneOrMany::One(value) => std::slice::from_ref(value),
+            OneOrMany::Many(values) => values,
         }
     }
 }
@@ -217,14 +177,13 @@ impl Names {
 const START_TIMEOUT: Span = Span(Duration::from_secs(15 * 60));
 /// A setting that turns away more serves the others quickly, and must not win by that.
 const FAILURES_OF_A_TRIAL: &str = "failures-invalid=0.05";
-/// Most starts of one study.
 const MOST_TRIALS: u64 = 100_000;
 
 impl std::str::FromStr for Study {
     type Err = StudyError;
 
     fn from_str(text: &str) -> Result<Self, StudyError> {
-        let given: GivenStudy =
+        let given: StudySpec =
             toml::from_str(text).map_err(|error| StudyError::Toml(error.to_string()))?;
         let engine = given.engine.engine()?;
         let version = engine.version.unwrap_or(engine.kind().newest());
@@ -236,25 +195,25 @@ impl std::str::FromStr for Study {
         )?;
         let connection = &given.connection;
         let misplaced = [
-            ("url", connection.url.is_some(), "[engine] url"),
+            (connection.url.is_some(), "url", "[engine] url"),
             (
-                "header",
                 connection.header.is_some(),
+                "header",
                 "api-key-env or api-key-file",
             ),
-            ("sim-clock", connection.sim_clock.is_some(), "--sim-clock"),
+            (connection.sim_clock.is_some(), "sim-clock", "--sim-clock"),
             (
-                "sim-device",
                 connection.sim_device.is_some(),
+                "sim-device",
                 "--sim-device",
             ),
             (
-                "sim-model",
                 connection.sim_model.is_some(),
+                "sim-model",
                 "[engine] command",
             ),
         ];
-        if let Some((key, _, instead)) = misplaced.into_iter().find(|(_, given, _)| *given) {
+        if let Some((_, key, instead)) = misplaced.into_iter().find(|(given, ..)| *given) {
             return Err(StudyError::Misplaced { key, instead });
         }
         let goal = given.goal.goal()?;
@@ -271,19 +230,21 @@ impl std::str::FromStr for Study {
             load,
             levels,
             goal,
-            budget: given.budget.budget()?,
+            budget: checked_budget(given.budget)?,
             seed: given.search.seed,
             searcher: given.search.name()?,
-            last_stage: given.last_stage.last_stage()?,
+            last_stage: checked_last_stage(given.last_stage)?,
         })
     }
 }
 
 /// A goal that no measurement can have is refused before anything is started for it.
 fn check_figures(goal: &Goal, levels: &[Level]) -> Result<(), StudyError> {
-    let known = match levels.contains(&Level::Capacity) {
-        true => figures::of_capacity(),
-        false => figures::of_summary(),
+    let is_capacity = levels.contains(&Level::Capacity);
+    let known = if is_capacity {
+        figures::of_capacity()
+    } else {
+        figures::of_summary()
     };
     let mut paths = goal.objectives.iter().map(|objective| &objective.path);
     let Some(path) = paths.find(|path| !known.contains(path)) else {
@@ -305,15 +266,18 @@ fn check_figures(goal: &Goal, levels: &[Level]) -> Result<(), StudyError> {
     })
 }
 
-impl GivenEngine {
+impl EngineSpec {
     fn engine(self) -> Result<Engine, StudyError> {
         let version = (self.version.as_deref())
             .map(|text| {
-                text.parse::<Version>().map_err(|_| StudyError::Number {
-                    what: "[engine] version",
-                    given: format!("'{text}'"),
-                    wanted: "one such as \"0.11.0\"",
-                })
+                let bad = |_| {
+                    bad_number(
+                        "[engine] version",
+                        format!("'{text}'"),
+                        "one such as \"0.11.0\"",
+                    )
+                };
+                text.parse::<Version>().map_err(bad)
             })
             .transpose()?;
         Ok(Engine {
@@ -328,18 +292,14 @@ impl GivenEngine {
     }
 }
 
-impl GivenLoad {
+impl LoadSpec {
     fn load(self) -> Result<(LoadOptions, Vec<Level>), StudyError> {
         let levels = match (self.concurrency.list(), self.capacity) {
             ([], false) => return Err(StudyError::Load("nothing")),
             ([_, ..], true) => return Err(StudyError::Load("both concurrency and capacity")),
             ([], true) => vec![Level::Capacity],
             (streams, false) if streams.contains(&0) => {
-                return Err(StudyError::Number {
-                    what: "[load] concurrency",
-                    given: "0".to_owned(),
-                    wanted: "at least 1 stream",
-                });
+                return Err(bad_number("[load] concurrency", 0, "at least 1 stream"));
             }
             (streams, false) => streams
                 .iter()
@@ -355,9 +315,9 @@ impl GivenLoad {
     }
 }
 
-impl GivenGoal {
+impl GoalSpec {
     fn goal(self) -> Result<Goal, StudyError> {
-        let towards = |names: &Names, direction| -> Vec<Objective> {
+        let towards = |names: &OneOrMany<String>, direction| -> Vec<Objective> {
             let objective = |path: &String| Objective {
                 path: path.clone(),
                 direction,
@@ -371,11 +331,8 @@ impl GivenGoal {
         }
         let attainment = self.attainment.unwrap_or(1.0);
         if !(attainment > 0.0 && attainment <= 1.0) {
-            return Err(StudyError::Number {
-                what: "[goal] attainment",
-                given: attainment.to_string(),
-                wanted: "a share above 0 and up to 1, as in 0.95",
-            });
+            let wanted = "a share above 0 and up to 1, as in 0.95";
+            return Err(bad_number("[goal] attainment", attainment, wanted));
         }
         let thresholds: Vec<Tag> = [FAILURES_OF_A_TRIAL.parse()?]
             .into_iter()
@@ -391,32 +348,21 @@ impl GivenGoal {
     }
 }
 
-impl GivenBudget {
-    fn budget(self) -> Result<Budget, StudyError> {
-        if !(1..=MOST_TRIALS).contains(&self.trials) {
-            return Err(StudyError::Number {
-                what: "[budget] trials",
-                given: self.trials.to_string(),
-                wanted: "between 1 and 100000 trials",
-            });
-        }
-        if let Some(hours) = self.hours
-            && !(hours > 0.0 && hours.is_finite())
-        {
-            return Err(StudyError::Number {
-                what: "[budget] hours",
-                given: hours.to_string(),
-                wanted: "a time above 0, or leave it out",
-            });
-        }
-        Ok(Budget {
-            trials: self.trials,
-            hours: self.hours,
-        })
+fn checked_budget(budget: Budget) -> Result<Budget, StudyError> {
+    if !(1..=MOST_TRIALS).contains(&budget.trials) {
+        let wanted = "between 1 and 100000 trials";
+        return Err(bad_number("[budget] trials", budget.trials, wanted));
     }
+    if let Some(hours) = budget.hours
+        && !(hours > 0.0 && hours.is_finite())
+    {
+        let wanted = "a time above 0, or leave it out";
+        return Err(bad_number("[budget] hours", hours, wanted));
+    }
+    Ok(budget)
 }
 
-impl GivenSearch {
+impl SearchSpec {
     fn name(self) -> Result<SearcherName, StudyError> {
         let halving = match self.rungs {
             Some(rungs) => Halving::new(rungs)?,
@@ -432,9 +378,9 @@ impl GivenSearch {
         }
         match self.searcher {
             None => Ok(SearcherName::Tpe),
-            Some(Names::Several(words)) if !words.is_empty() => Ok(SearcherName::External(words)),
-            Some(Names::Several(_)) => Err(StudyError::UnknownSearcher(String::new())),
-            Some(Names::One(name)) => match name.as_str() {
+            Some(OneOrMany::Many(words)) if !words.is_empty() => Ok(SearcherName::External(words)),
+            Some(OneOrMany::Many(_)) => Err(StudyError::UnknownSearcher(String::new())),
+            Some(OneOrMany::One(name)) => match name.as_str() {
                 "grid" => Ok(SearcherName::Grid),
                 "random" => Ok(SearcherName::Random),
                 "halving" => Ok(SearcherName::Halving(halving)),
@@ -445,28 +391,18 @@ impl GivenSearch {
     }
 }
 
-impl GivenLastStage {
-    fn last_stage(self) -> Result<LastStage, StudyError> {
-        let usual = LastStage::default();
-        let last_stage = LastStage {
-            best: self.best.unwrap_or(usual.best),
-            repeats: self.repeats.unwrap_or(usual.repeats),
-        };
-        let number = |what, given: usize, wanted| StudyError::Number {
-            what,
-            given: given.to_string(),
-            wanted,
-        };
-        match (last_stage.best, last_stage.repeats) {
-            (best @ (0 | 21..), _) => {
-                Err(number("[last-stage] best", best, "between 1 and 20 trials"))
-            }
-            (_, repeats @ (0 | 1 | 101..)) => Err(number(
-                "[last-stage] repeats",
-                repeats,
-                "between 2 and 100 fresh starts",
-            )),
-            _ => Ok(last_stage),
-        }
+fn checked_last_stage(last_stage: LastStage) -> Result<LastStage, StudyError> {
+    let LastStage { best, repeats } = last_stage;
+    if !(1..=20).contains(&best) {
+        return Err(bad_number(
+            "[last-stage] best",
+            best,
+            "between 1 and 20 trials",
+        ));
     }
+    if !(2..=100).contains(&repeats) {
+        let wanted = "between 2 and 100 fresh starts";
+        return Err(bad_number("[last-stage] repeats", repeats, wanted));
+    }
+    Ok(last_stage)
 }

@@ -1,16 +1,17 @@
 //! What a study found, as `inferometer tune --format json` prints it.
 
-use super::{Comparison, Finding, Gain, Importance, Study, asked_of_met, importance, observations};
-use crate::search::{Observation, Outcome, dominates};
+use super::definition::Study;
+use super::importance::{Importance, asked_of_met, importance};
+use super::observations::observations;
+use super::verdict::{Comparison, Finding, Gain};
+use crate::search::{Observation, dominates, ranking};
 use crate::space::Point;
 use crate::trial::{Measurement, Origin, State, Trial};
 use serde::Serialize;
 use serde_json::Value as Json;
 
-/// Name and version of the form.
 pub const SCHEMA: &str = "inferometer.study/1";
 
-/// All that a study found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StudyResult {
     /// `inferometer.study/1`.
@@ -19,7 +20,6 @@ pub struct StudyResult {
     pub trials: Vec<TrialRow>,
     /// The best configuration: by the last stage, or by its one trial while there is none.
     pub best: Option<Best>,
-    /// What can be said of it.
     pub finding: Finding,
     /// The best against the default in the first objective; absent without a last stage, or where
     /// the default is best.
@@ -43,17 +43,14 @@ pub struct StudyResult {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrialRow {
-    /// Counts from 0, the default.
     pub id: u64,
     pub origin: Origin,
     /// The flags that were added to the command.
     pub flags: Point,
     pub state: State,
-    /// The class of a failure.
     pub class: Option<String>,
     /// The engine's words about it, or about the point that this one was moved from.
     pub evidence: Option<String>,
-    /// The first objective, as it was measured.
     pub objective: Option<f64>,
     /// All objectives, where there are several.
     pub objectives: Vec<Option<f64>>,
@@ -66,7 +63,6 @@ pub struct TrialRow {
     /// Whether its runs may be trusted; absent where nothing was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid: Option<bool>,
-    /// Requests that failed at all load levels together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_requests: Option<u64>,
     pub device_memory_gib: Option<f64>,
@@ -78,10 +74,8 @@ pub struct TrialRow {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Best {
-    /// The trial that found it.
     pub trial: u64,
     pub flags: Point,
-    /// The command, ready to paste.
     pub command: String,
     /// Fresh starts in the last stage decided; otherwise it is the best of noisy trials.
     pub confirmed: bool,
@@ -94,7 +88,6 @@ pub struct FailureCount {
 }
 
 impl Study {
-    /// What the trials so far show.
     pub fn result(&self, trials: &[Trial]) -> StudyResult {
         let mut ordered: Vec<&Trial> = trials.iter().collect();
         ordered.sort_by_key(|trial| trial.proposal.id);
@@ -103,8 +96,8 @@ impl Study {
         let searched: Vec<&Trial> = (trials.iter())
             .filter(|trial| !matches!(trial.proposal.origin, Origin::Confirm { .. }))
             .collect();
-        let feasible = |at: &usize| matches!(observed[*at].outcome, Outcome::Measured { violation, .. } if violation <= 0.0);
-        let unconfirmed = crate::search::ranking(&observed).into_iter().find(feasible);
+        let mut ranked = ranking(&observed).into_iter();
+        let unconfirmed = ranked.find(|&at| observed[at].meets_slos());
         let unconfirmed = unconfirmed.map(|at| searched[at].proposal.id);
         let best = verdict.winner.or(unconfirmed).and_then(|id| {
             let trial = trials.iter().find(|trial| trial.proposal.id == id)?;
@@ -120,9 +113,10 @@ impl Study {
             Some(comparison.changes.first()?.gain(direction))
         });
         let is_winner = |comparison: &Comparison| Some(comparison.trial) == verdict.winner;
-        let (gain, runner_up) = match verdict.comparison.as_ref().is_some_and(is_winner) {
-            true => (first, None),
-            false => (None, first),
+        let (gain, runner_up) = if verdict.comparison.as_ref().is_some_and(is_winner) {
+            (first, None)
+        } else {
+            (None, first)
         };
         // What was not measured properly says nothing about the flags.
         let trusted: Vec<Observation> = (searched.iter().zip(&observed))
@@ -197,13 +191,8 @@ impl Study {
 
     fn pareto(&self, searched: &[&Trial], observed: &[Observation]) -> Vec<u64> {
         let good: Vec<(u64, &[f64])> = (searched.iter().zip(observed))
-            .filter_map(|(trial, observation)| match &observation.outcome {
-                Outcome::Measured {
-                    objectives,
-                    violation,
-                } if *violation <= 0.0 => Some((trial.proposal.id, objectives.as_slice())),
-                _ => None,
-            })
+            .filter(|(_, observation)| observation.meets_slos())
+            .filter_map(|(trial, observation)| Some((trial.proposal.id, observation.measured()?.0)))
             .collect();
         if self.goal.objectives.len() < 2 {
             return Vec::new();

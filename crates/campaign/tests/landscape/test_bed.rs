@@ -13,7 +13,7 @@ use rand::RngExt;
 
 /// An engine and the load on it.
 #[derive(Clone, Debug)]
-pub struct Ground {
+pub struct TestBed {
     pub model: &'static str,
     pub device: &'static str,
     pub utilizations: &'static [&'static str],
@@ -32,43 +32,43 @@ const MODEL_LEN: u32 = 4096;
 const GROUPS: u64 = 8;
 
 /// Three models on two devices, each shared with others, so that memory for the KV cache is short.
-pub const GROUNDS: [Ground; 6] = [
-    ground(
+pub const TEST_BEDS: [TestBed; 6] = [
+    test_bed(
         "qwen2.5-7b",
         "l20",
         &["0.36", "0.39", "0.42"],
         64,
         [600, 160, 256],
     ),
-    ground(
+    test_bed(
         "qwen2.5-7b",
         "a100-40g",
         &["0.4", "0.47", "0.54"],
         128,
         [1200, 96, 512],
     ),
-    ground(
+    test_bed(
         "llama-3.1-8b",
         "l20",
         &["0.38", "0.43", "0.48"],
         64,
         [800, 128, 256],
     ),
-    ground(
+    test_bed(
         "llama-3.1-8b",
         "a100-40g",
         &["0.42", "0.52", "0.62"],
         160,
         [400, 256, 128],
     ),
-    ground(
+    test_bed(
         "qwen2.5-14b",
         "l20",
         &["0.66", "0.73", "0.8"],
         48,
         [1000, 128, 384],
     ),
-    ground(
+    test_bed(
         "qwen2.5-14b",
         "a100-40g",
         &["0.75", "0.84", "0.93"],
@@ -77,15 +77,15 @@ pub const GROUNDS: [Ground; 6] = [
     ),
 ];
 
-/// What differs between grounds; lengths are of prompt, answer and shared beginning.
-pub const fn ground(
+/// What differs between test_beds; lengths are of prompt, answer and shared beginning.
+pub const fn test_bed(
     model: &'static str,
     device: &'static str,
     utilizations: &'static [&'static str],
     streams: usize,
     [input, output, shared]: [u32; 3],
-) -> Ground {
-    Ground {
+) -> TestBed {
+    TestBed {
         model,
         device,
         utilizations,
@@ -98,7 +98,7 @@ pub const fn ground(
     }
 }
 
-impl Ground {
+impl TestBed {
     /// The command that every setting is added to.
     pub fn command(&self) -> String {
         format!("vllm serve {} --max-model-len {MODEL_LEN}", self.model)

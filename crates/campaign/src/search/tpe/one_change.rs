@@ -4,7 +4,7 @@
 //! flag alone, so a few trials tell which flags matter; points by chance change all at once, and
 //! most of them for the worse.
 
-use super::super::{Ask, Observation, Outcome};
+use crate::search::ask::{Ask, Observation, Outcome};
 use crate::space::{Coordinate, Point, Space, Value};
 use rand::{Rng, RngExt};
 use std::collections::BTreeSet;
@@ -98,10 +98,7 @@ mod tests {
             ("cache", Domain::bool()),
             ("eager", Domain::bool()),
         ];
-        let flags = flags.map(|(name, domain)| Dimension {
-            name: name.into(),
-            domain,
-        });
+        let flags = flags.map(Dimension::from);
         Space::new(flags.to_vec(), Vec::new()).unwrap()
     }
 

@@ -11,8 +11,8 @@ pub(super) struct Reach {
     pub(super) category: f64,
 }
 
-/// How alike two values of one flag are: 1 for the same, towards 0 for others.
-pub(super) fn alike(a: Coordinate, b: Coordinate, reach: Reach) -> f64 {
+/// How similarity two values of one flag are: 1 for the same, towards 0 for others.
+pub(super) fn similarity(a: Coordinate, b: Coordinate, reach: Reach) -> f64 {
     match (a, b) {
         (Coordinate::Ordered(a), Coordinate::Ordered(b)) => {
             (-0.5 * ((a - b) / reach.ordered).powi(2)).exp()
