@@ -12,10 +12,8 @@ use inferometer_core::point::Point;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Most points of a sweep.
 pub const MOST_POINTS: usize = 100_000;
 
-/// One option of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// The option's name: `concurrency`.
@@ -32,7 +30,6 @@ pub enum Combination {
     Zip,
 }
 
-/// Axes that make no points.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum AxesError {
     #[error("'{0}' is given twice; give all of its values in one list")]
@@ -44,10 +41,8 @@ pub enum AxesError {
         b: String,
         b_count: usize,
     },
-    /// It depends on something that is not there.
-    #[error("'{axis}' depends on '{on}', which is no option of this sweep")]
+    #[error("'{axis}' depends on '{on}', which is not an option of this sweep")]
     NoSuchAxis { axis: String, on: String },
-    /// They depend on each other.
     #[error("'{0}' depends on itself, directly or through others")]
     Circle(String),
     #[error("'{axis}' has no value for {on}={value}; add a case, or *=VALUE for all others")]
@@ -56,13 +51,11 @@ pub enum AxesError {
         on: String,
         value: String,
     },
-    /// A derived value cannot be computed.
     #[error("'{axis}': {error}")]
     Derived {
         axis: String,
         error: ExpressionError,
     },
-    /// More points than anyone waits for.
     #[error("the axes make more than {MOST_POINTS} points; take fewer values, or --zip")]
     TooManyPoints,
 }
@@ -324,7 +317,7 @@ mod tests {
         use Combination::{Product, Zip};
         assert!(message(&[axis("a", "1"), axis("a", "2")], Product).contains("twice"));
         assert!(message(&[axis("a", "1,2"), axis("b", "1,2,3")], Zip).contains("one length"));
-        assert!(message(&[derived("a", "b*2")], Product).contains("no option of this sweep"));
+        assert!(message(&[derived("a", "b*2")], Product).contains("not an option of this sweep"));
         assert!(message(&[derived("a", "b"), derived("b", "a")], Product).contains("itself"));
         let partial = [axis("a", "by b: 1=2"), axis("b", "1,3")];
         assert!(message(&partial, Product).contains("no value for b=3"));

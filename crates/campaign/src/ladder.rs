@@ -7,7 +7,6 @@ use std::str::FromStr;
 /// How far below the best throughput a point must be to count as falling: less is noise.
 const FALLEN: f64 = 0.97;
 
-/// A condition that ends a ladder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LadderStop {
     /// More than this share of a point's requests failed.
@@ -51,15 +50,13 @@ impl fmt::Display for LadderStop {
     }
 }
 
-/// What a rung of a ladder showed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rung {
     pub load: f64,
-    /// Share of requests that failed.
     pub failed: f64,
     /// Whether the objectives were met, where there are any and they could be judged.
     pub met: Option<bool>,
-    /// Output tokens a second.
+    /// Output tokens/s.
     pub throughput: Option<f64>,
 }
 
@@ -93,9 +90,10 @@ fn falling(rungs: &[Rung]) -> Option<usize> {
     let mut falls = 0;
     for pair in known.windows(2) {
         best = best.max(pair[0].1);
-        falls = match pair[1].1 < pair[0].1 && pair[1].1 < FALLEN * best {
-            true => falls + 1,
-            false => 0,
+        falls = if pair[1].1 < pair[0].1 && pair[1].1 < FALLEN * best {
+            falls + 1
+        } else {
+            0
         };
         if falls == 2 {
             return Some(pair[1].0);

@@ -1,142 +1,24 @@
 //! A study: what is searched, on which work and load, towards what, and for how long.
 
 mod confirmation;
-mod given;
+mod definition;
+mod from_toml;
 mod goal;
 mod importance;
-mod outcome;
+mod observations;
 mod proposals;
+mod result;
 mod template;
 #[cfg(test)]
 mod tests;
 mod verdict;
 
-pub use confirmation::{Confirmation, LastStage};
-pub use given::StudyError;
+pub use confirmation::{FreshStart, LastStage};
+pub use definition::{Budget, Engine, SearcherName, Study};
+pub use from_toml::StudyError;
 pub use goal::{Direction, Goal, Objective};
 pub use importance::{Effect, Importance, asked_of_met, importance};
-pub use outcome::{Best, FailureCount, SCHEMA, StudyResult, TrialRow};
+pub use observations::observations;
+pub use result::{Best, FailureCount, SCHEMA, StudyResult, TrialRow};
 pub use template::template;
-pub use verdict::{Change, ChangeEffect, Comparison, Finding, Gain, Verdict};
-
-use crate::search::{Grid, Halving, Observation, Outcome, Random, Searcher, Tpe};
-use crate::space::{Point, Space, command_with};
-use crate::trial::{Level, Origin, State, Trial};
-use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version};
-use inferometer_core::options::{ConnectionOptions, LoadOptions, WorkOptions};
-use inferometer_core::units::Span;
-use std::path::PathBuf;
-
-/// A study that can be run: its space is not empty, its goal has a direction, its budget an end.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Study {
-    pub engine: Engine,
-    pub space: Space,
-    /// How its server is talked to.
-    pub connection: ConnectionOptions,
-    pub work: WorkOptions,
-    /// How it is sent; the levels are in `levels`.
-    pub load: LoadOptions,
-    /// Load levels measured on each start: starting takes longer than measuring.
-    pub levels: Vec<Level>,
-    pub goal: Goal,
-    pub budget: Budget,
-    pub searcher: SearcherName,
-    pub seed: u64,
-    /// How the result is confirmed.
-    pub last_stage: LastStage,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Engine {
-    /// The command that the flags of a trial are added to.
-    pub command: LaunchCommand,
-    /// MindIE's configuration file, whose copy the keys of a trial are put into.
-    pub config: Option<PathBuf>,
-    /// The engine's version; absent: asked of the engine.
-    pub version: Option<Version>,
-    /// The measured URL, where it is not that of the command's port.
-    pub url: Option<String>,
-    /// How to stop what a wrapper started.
-    pub stop: Option<String>,
-    pub start_timeout: Span,
-    /// What the user knows of the engine: `parallel <= 64`.
-    pub rules: Vec<String>,
-}
-
-impl Engine {
-    pub fn kind(&self) -> EngineKind {
-        match self.config {
-            Some(_) => EngineKind::Mindie,
-            None => self.command.engine,
-        }
-    }
-
-    /// The command of a trial, ready to paste. MindIE's flags are in its file.
-    pub fn command_line(&self, flags: &Point) -> String {
-        match self.kind() {
-            EngineKind::Mindie => self.command.to_string(),
-            _ => command_with(&self.command, flags).to_string(),
-        }
-    }
-}
-
-/// When a study ends, whichever comes first; the last stage comes on top.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Budget {
-    pub trials: u64,
-    pub hours: Option<f64>,
-}
-
-impl Budget {
-    /// Whether another trial may begin. Trials that a rule foresaw did not start anything.
-    pub fn allows(&self, begun: u64, spent_hours: f64) -> bool {
-        begun < self.trials && self.hours.is_none_or(|hours| spent_hours < hours)
-    }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum SearcherName {
-    Grid,
-    Random,
-    /// By chance, and given up early.
-    Halving(Halving),
-    Tpe,
-    /// A program that speaks [`crate::search::external`].
-    External(Vec<String>),
-}
-
-impl SearcherName {
-    /// The searcher; absent for one outside of this program.
-    pub fn searcher(&self) -> Option<Box<dyn Searcher>> {
-        Some(match self {
-            SearcherName::Grid => Box::new(Grid),
-            SearcherName::Random => Box::new(Random),
-            SearcherName::Halving(halving) => Box::new(halving.clone()),
-            SearcherName::Tpe => Box::new(Tpe),
-            SearcherName::External(_) => return None,
-        })
-    }
-}
-
-/// What a searcher is to know of trials that ended.
-pub fn observations(trials: &[Trial], goal: &Goal) -> Vec<Observation> {
-    let searched = |trial: &&Trial| !matches!(trial.proposal.origin, Origin::Confirm { .. });
-    (trials.iter().filter(searched))
-        .map(|trial| Observation {
-            point: trial.proposal.point.clone(),
-            outcome: match trial.ending.state {
-                State::Done => match goal.objectives_of(&trial.ending) {
-                    Some(objectives) => Outcome::Measured {
-                        objectives,
-                        violation: goal.violation(&trial.ending),
-                    },
-                    // It served, and nothing that is wanted could be measured.
-                    None => Outcome::Failed,
-                },
-                State::Stopped => Outcome::Dominated,
-                State::Refused | State::Crashed | State::Timeout => Outcome::Failed,
-            },
-        })
-        .collect()
-}
+pub use verdict::{Change, ChangeEffect, Comparison, Finding, Gain, StudyVerdict};

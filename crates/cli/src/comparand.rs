@@ -9,7 +9,7 @@ use inferometer_analysis::context::RunContext;
 use inferometer_core::point::Point;
 use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::Summary;
-use inferometer_import::{Found, Stored, measured, read_path};
+use inferometer_import::{ImportedResult, Stored, measured, read_path};
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::sweep_dir::SweepDir;
 use serde_json::Value;
@@ -161,7 +161,7 @@ pub fn open(name: &str) -> anyhow::Result<Comparand> {
     of_results(name, &results)
 }
 
-fn imported(path: &Path) -> anyhow::Result<Vec<Found>> {
+fn imported(path: &Path) -> anyhow::Result<Vec<ImportedResult>> {
     Ok(match Stored::is_at(path) {
         true => Stored::open(path)?.results,
         false => read_path(path)?.results,
@@ -352,11 +352,11 @@ pub fn separate(comparands: &mut [Comparand]) {
     }
 }
 
-fn of_results(name: &str, results: &[Found]) -> anyhow::Result<Comparand> {
+fn of_results(name: &str, results: &[ImportedResult]) -> anyhow::Result<Comparand> {
     let mut comparand = Comparand::new(name);
     for (point, found) in measured(results) {
         if let Some(summary) = &found.summary {
-            let sample = RunSample::imported(found.tool.name(), point, summary.as_ours());
+            let sample = RunSample::imported(found.tool.name(), point, summary.to_summary());
             comparand.group.runs.push(sample);
         }
     }

@@ -4,7 +4,7 @@
 use inferometer_catalog::engine::defaults::vllm_prefix_caching_by_default;
 use inferometer_catalog::engine::flag::table;
 use inferometer_catalog::engine::{EngineKind, Flag, LaunchCommand, Value as Given, Version};
-use inferometer_import::{Defaults, Found};
+use inferometer_import::{EngineDefaults, ImportedResult};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const PLACES: [&str; 4] = ["host", "port", "model", "seed"];
 
 /// Adds the defaults to a result whose flags are known. `version` is what the user knows.
-pub fn fill(found: &mut Found, version: Option<Version>) {
+pub fn fill(found: &mut ImportedResult, version: Option<Version>) {
     let (Some(command), Some(flags)) = (&found.command, &found.flags) else {
         return;
     };
@@ -32,7 +32,7 @@ pub fn fill(found: &mut Found, version: Option<Version>) {
     if defaults.is_empty() {
         return;
     }
-    found.defaults = Some(Defaults {
+    found.defaults = Some(EngineDefaults {
         version: match first == last {
             true => format!("{engine} {first}"),
             false => format!("{engine} {first} to {last}"),
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use inferometer_import::read;
 
-    fn results(text: &str, version: Option<&str>) -> Vec<Found> {
+    fn results(text: &str, version: Option<&str>) -> Vec<ImportedResult> {
         let mut results = read("notes", text).results;
         let version = version.map(|text| text.parse().unwrap());
         for found in &mut results {

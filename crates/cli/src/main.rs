@@ -18,7 +18,6 @@ mod pictures;
 mod progress;
 mod servers;
 mod signals;
-mod translate;
 mod work;
 
 use arguments::{Cli, Command};

@@ -1,15 +1,14 @@
-//! AIPerf's `profile_export.jsonl`: one object for each request, folded into one result.
+//! AIPerf's `profile_export.jsonl`: one object per request, folded into one result.
 
-use crate::draft::{Draft, count};
-use crate::found::{Found, Tool};
-use crate::json_result::float;
+use crate::builder::ResultBuilder;
 use crate::label::Sample;
-use crate::quantity::{Unit, convert};
+use crate::quantity::{Unit, convert, count, finite};
+use crate::result::{ImportedResult, Tool};
 use crate::summary::Spread;
 use inferometer_core::summary::Distribution;
 use serde_json::{Map, Value};
 
-const SAMPLES: [(&str, Sample); 6] = [
+pub(crate) const SAMPLES: [(&str, Sample); 6] = [
     ("time_to_first_token", Sample::Ttft),
     ("time_to_second_token", Sample::SecondToken),
     ("inter_token_latency", Sample::Itl),
@@ -18,7 +17,6 @@ const SAMPLES: [(&str, Sample); 6] = [
     ("output_sequence_length", Sample::OutputLength),
 ];
 
-/// What was collected of the requests so far.
 #[derive(Default)]
 pub(crate) struct Requests {
     lines: Option<(usize, usize)>,
@@ -29,7 +27,6 @@ pub(crate) struct Requests {
     values: [Vec<f64>; SAMPLES.len()],
 }
 
-/// Whether an object is one request.
 pub(crate) fn is_request(object: &Map<String, Value>) -> bool {
     object
         .get("metadata")
@@ -38,7 +35,7 @@ pub(crate) fn is_request(object: &Map<String, Value>) -> bool {
 }
 
 impl Requests {
-    /// Adds a request. Warm-up is no part of the result.
+    /// Adds a request. Warm-up is not part of the result.
     pub(crate) fn add(&mut self, object: &Map<String, Value>, lines: (usize, usize)) {
         let (first, _) = *self.lines.get_or_insert(lines);
         self.lines = Some((first, lines.1));
@@ -52,13 +49,13 @@ impl Requests {
             return;
         }
         self.ok += 1;
-        let begin = float(fact("request_start_ns"));
+        let begin = finite(fact("request_start_ns"));
         self.begin_ns = self.begin_ns.into_iter().chain(begin).reduce(f64::min);
-        let end = float(fact("request_end_ns"));
+        let end = finite(fact("request_end_ns"));
         self.end_ns = self.end_ns.into_iter().chain(end).reduce(f64::max);
         for ((name, sample), values) in SAMPLES.iter().zip(&mut self.values) {
             let metric = object.get("metrics").and_then(|metrics| metrics.get(*name));
-            let Some(value) = float(metric.and_then(|metric| metric.get("value"))) else {
+            let Some(value) = finite(metric.and_then(|metric| metric.get("value"))) else {
                 continue;
             };
             let unit = metric
@@ -73,29 +70,29 @@ impl Requests {
         }
     }
 
-    /// The result, where there was a request.
-    pub(crate) fn finish(self) -> Option<Found> {
+    /// `None` where there was no request.
+    pub(crate) fn finish(self) -> Option<ImportedResult> {
         let lines = self.lines?;
-        let mut draft = Draft::default();
-        draft.summary.requests.ok = Some(self.ok);
-        draft.summary.requests.failed = Some(self.failed);
+        let mut builder = ResultBuilder::default();
+        builder.summary.requests.ok = Some(self.ok);
+        builder.summary.requests.failed = Some(self.failed);
         let window = self
             .end_ns
             .zip(self.begin_ns)
             .map(|(end, begin)| (end - begin) / 1e9);
-        draft.summary.window_s = window.filter(|seconds| *seconds > 0.0);
+        builder.summary.window_s = window.filter(|seconds| *seconds > 0.0);
         for ((_, sample), values) in SAMPLES.iter().zip(self.values) {
             let total = count(values.iter().sum());
             match sample {
-                Sample::InputLength => draft.summary.tokens.input = total.filter(|n| *n > 0),
-                Sample::OutputLength => draft.summary.tokens.output = total.filter(|n| *n > 0),
+                Sample::InputLength => builder.summary.tokens.input = total.filter(|n| *n > 0),
+                Sample::OutputLength => builder.summary.tokens.output = total.filter(|n| *n > 0),
                 _ => {}
             }
             if let Some(distribution) = Distribution::of(values) {
-                draft.put(*sample, spread(distribution));
+                builder.put(*sample, spread(distribution));
             }
         }
-        Some(draft.finish(Tool::Aiperf, lines))
+        Some(builder.finish(Tool::Aiperf, lines))
     }
 }
 

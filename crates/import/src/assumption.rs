@@ -9,11 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Assumption {
     /// Times under this name have no unit.
-    Unit {
-        name: String,
-        /// As which they were read.
-        read_as: TimeUnit,
-    },
+    Unit { name: String, read_as: TimeUnit },
     /// The prefill ends with the first token.
     PrefillIsTtft {
         /// As the source calls it.
@@ -30,10 +26,9 @@ pub enum Assumption {
     DefaultRate,
     /// In words, as imports of older versions have it.
     #[serde(untagged)]
-    Said(String),
+    Text(String),
 }
 
-/// A unit of time that people leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeUnit {
@@ -42,7 +37,6 @@ pub enum TimeUnit {
 }
 
 impl Assumption {
-    /// The assumption in a language.
     pub fn stated(&self, lang: Lang) -> String {
         match self {
             Assumption::Unit { name, read_as } => {
@@ -63,7 +57,7 @@ impl Assumption {
                 Text::DefaultPrompts.with(lang, &[("count", count.to_string())])
             }
             Assumption::DefaultRate => Text::DefaultRate.text(lang).to_owned(),
-            Assumption::Said(text) => text.clone(),
+            Assumption::Text(text) => text.clone(),
         }
     }
 }

@@ -1,18 +1,17 @@
 //! Results printed as lines of `label: value`: vLLM of all generations, SGLang, EvalScope of
 //! 2024, the length-grid log, and what people write down in the same shape.
 
-use crate::draft::Draft;
-use crate::found::{Found, Tool};
+use crate::builder::ResultBuilder;
 use crate::label::{Field, Label, Sample, label};
 use crate::notes::Notes;
-use crate::quantity::{Quantity, leading_number, quantity, rate};
+use crate::quantity::{Quantity, count, leading_number, quantity, rate};
+use crate::result::{ImportedResult, Tool};
 
 /// Lines of other text that a block may have inside.
 const LARGEST_GAP: usize = 4;
 /// Lines between the client's settings or progress and the block's title.
 const LARGEST_PREAMBLE: usize = 8;
 
-/// A number under its name.
 pub(crate) struct Entry<'a> {
     pub(crate) name: &'a str,
     pub(crate) label: Label,
@@ -34,9 +33,8 @@ enum Line<'a> {
     Text,
 }
 
-/// A block that is being read.
-struct Open<'a> {
-    draft: Draft,
+struct OpenBlock<'a> {
+    builder: ResultBuilder,
     first: usize,
     last: usize,
     titled: Option<Option<Tool>>,
@@ -45,57 +43,57 @@ struct Open<'a> {
     /// All names so far, to tell the tools apart.
     names: String,
     /// Numbers under names that are not known, by line.
-    passed_over: Vec<(usize, &'a str)>,
+    skipped: Vec<(usize, &'a str)>,
 }
 
 /// Finds all blocks in the lines that nobody has read.
-pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
+pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
     let mut found = Vec::new();
-    let mut open: Option<Open<'_>> = None;
+    let mut open: Option<OpenBlock<'_>> = None;
     let mut progress: Option<(usize, u64)> = None;
     for at in 0..notes.lines.len() {
         if notes.is_taken(at) {
             found.extend(open.take().and_then(|open| close(open, notes)));
             continue;
         }
-        if open.as_ref().is_some_and(|open| {
+        let is_over = |open: &mut OpenBlock<'_>| {
+            let is_preamble = open.builder.results() == 0;
             at - open.last
-                > if open.draft.results() == 0 {
+                > if is_preamble {
                     LARGEST_PREAMBLE
                 } else {
                     LARGEST_GAP
                 }
-        }) {
-            found.extend(open.take().and_then(|open| close(open, notes)));
-        }
+        };
+        found.extend(open.take_if(is_over).and_then(|open| close(open, notes)));
         match parse(notes.bare(at)) {
             Line::Start(tool) => {
-                if let Some(before) = open.take_if(|open| open.draft.results() > 0) {
+                if let Some(before) = open.take_if(|open| open.builder.results() > 0) {
                     found.extend(close(before, notes));
                 }
-                let open = open.get_or_insert_with(|| Open::at(at));
+                let open = open.get_or_insert_with(|| OpenBlock::at(at));
                 open.titled = Some(tool);
                 open.begins_with = None;
-                open.draft.announce();
+                open.builder.forget_seen();
                 open.last = at;
                 if let Some((_, planned)) = progress
                     .take()
                     .filter(|(line, _)| at - line <= LARGEST_PREAMBLE)
                 {
-                    open.draft.summary.requests.planned = Some(planned);
+                    open.builder.summary.requests.planned = Some(planned);
                 }
             }
             Line::Entries(entries) => {
                 if let Some(before) = open.take_if(|open| open.ends_before(&entries)) {
                     found.extend(close(before, notes));
                 }
-                let open = open.get_or_insert_with(|| Open::at(at));
+                let open = open.get_or_insert_with(|| OpenBlock::at(at));
                 open.last = at;
                 for entry in entries {
                     (open.begins_with).get_or_insert_with(|| entry.name.trim().to_owned());
                     open.names.push_str(entry.name);
                     open.names.push('\n');
-                    open.draft.set(entry.name, entry.label, entry.quantity);
+                    open.builder.set(entry.name, entry.label, entry.quantity);
                 }
             }
             Line::Section(sample) => {
@@ -103,7 +101,7 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
                     .as_mut()
                     .filter(|open| sample.is_some() || open.goes_on())
                 {
-                    open.draft.about = sample;
+                    open.builder.about = sample;
                     open.last = at;
                 }
             }
@@ -117,8 +115,8 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
             }
             Line::Progress(planned) => progress = Some((at, planned)),
             Line::Unknown(name) => {
-                if let Some(open) = open.as_mut().filter(|open| open.draft.results() > 0) {
-                    open.passed_over.push((at, name));
+                if let Some(open) = open.as_mut().filter(|open| open.builder.results() > 0) {
+                    open.skipped.push((at, name));
                     if open.goes_on() {
                         open.last = at;
                     }
@@ -131,22 +129,22 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
     found
 }
 
-impl<'a> Open<'a> {
+impl<'a> OpenBlock<'a> {
     fn at(line: usize) -> Self {
-        Open {
-            draft: Draft::default(),
+        OpenBlock {
+            builder: ResultBuilder::default(),
             first: line,
             last: line,
             titled: None,
             begins_with: None,
             names: String::new(),
-            passed_over: Vec::new(),
+            skipped: Vec::new(),
         }
     }
 
     /// Whether what is not known may still be of it: a title's block has a frame that ends it.
     fn goes_on(&self) -> bool {
-        self.titled == Some(None) && self.draft.results() > 0
+        self.titled == Some(None) && self.builder.results() > 0
     }
 
     /// Whether another result begins with these entries. A title's block goes on to its end,
@@ -156,48 +154,48 @@ impl<'a> Open<'a> {
         let names_again = |entry: &Entry<'_>| match self.titled {
             Some(_) => self.begins_with.as_deref() == Some(entry.name.trim()),
             None => {
-                self.draft.contradicts(entry.label, entry.quantity)
-                    || self.draft.has(entry.label.field)
+                self.builder.contradicts(entry.label, entry.quantity)
+                    || self.builder.has(entry.label.field)
                         && self.names.lines().any(|name| name == entry.name)
             }
         };
         let counts =
             |entry: &&Entry<'_>| !matches!(entry.label.field, Field::Other | Field::Bare(_));
-        self.draft.results() > 0 && entries.iter().filter(counts).any(names_again)
+        self.builder.results() > 0 && entries.iter().filter(counts).any(names_again)
     }
 }
 
 /// Makes a result of a block, unless it is only a number or two in prose.
-fn close(open: Open<'_>, notes: &mut Notes<'_>) -> Option<Found> {
+fn close(open: OpenBlock<'_>, notes: &mut Notes<'_>) -> Option<ImportedResult> {
     let enough = match open.titled {
-        Some(_) => open.draft.results() >= 1,
-        None => open.draft.results() >= 2 && open.draft.numbers() >= 3,
+        Some(_) => open.builder.results() >= 1,
+        None => open.builder.results() >= 2 && open.builder.numbers() >= 3,
     };
     if !enough {
         return None;
     }
     let tool = tool_of(&open);
-    let mut draft = open.draft;
-    let inside = open.passed_over.iter().filter(|(at, _)| *at <= open.last);
+    let mut builder = open.builder;
+    let inside = open.skipped.iter().filter(|(at, _)| *at <= open.last);
     for (_, name) in inside {
-        draft.pass_over(name);
+        builder.skip(name);
     }
-    // Wall time / all output tokens is no time per output token of a request.
+    // Wall time / all output tokens is not a request's time per output token.
     if tool == Tool::Evalscope2024
-        && let Some(tpot) = draft.summary.latency.tpot_ms.take()
+        && let Some(tpot) = builder.summary.latency.tpot_ms.take()
         && let Some(mean) = tpot.mean
     {
-        draft
+        builder
             .summary
             .other
             .insert("wall time per output token (ms)".into(), mean.into());
     }
     let lines = (open.first, open.last);
     notes.take(lines);
-    Some(draft.finish(tool, lines))
+    Some(builder.finish(tool, lines))
 }
 
-fn tool_of(open: &Open<'_>) -> Tool {
+fn tool_of(open: &OpenBlock<'_>) -> Tool {
     let names = open.names.to_lowercase();
     let has = |part: &str| names.contains(part);
     if has("retokenized") || has("e2e latency (ms)") {
@@ -353,5 +351,5 @@ fn progress(text: &str) -> Option<u64> {
         .ends_with(|c: char| c.is_ascii_digit())
         .then_some(())?;
     let (total, _, _) = leading_number(&total[..digits])?;
-    crate::draft::count(total)
+    count(total)
 }

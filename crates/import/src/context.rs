@@ -1,9 +1,10 @@
 //! What stands around a result in notes: commands, start errors, memory readings.
 
 use crate::assumption::Assumption;
-use crate::command::{self, Command};
-use crate::found::{Found, Tool};
+use crate::command_line::in_notes::{self, Command};
 use crate::notes::{Notes, bare};
+use crate::quantity::{count, number};
+use crate::result::{ImportedResult, Tool};
 use inferometer_text::hostile::printable;
 use serde_json::Value;
 
@@ -13,26 +14,30 @@ const VLLM_PROMPTS: u64 = 1000;
 const LARGEST_TRACE: usize = 400;
 
 /// Adds refused starts to `results`, and to each result the command it came from. Returns
-/// commands that nothing came of.
-pub(crate) fn attach(results: &mut Vec<Found>, notes: &mut Notes<'_>) -> Vec<(usize, usize)> {
-    let commands = command::find(notes);
-    let launches: Vec<&Command> = commands
-        .iter()
-        .filter(|command| command.launch.is_some())
-        .collect();
-    let clients: Vec<&Command> = commands
-        .iter()
-        .filter(|command| command.client.is_some())
-        .collect();
-    let mut refused = Vec::new();
-    let mut fruitless = Vec::new();
-    for (at, command) in launches.iter().enumerate() {
-        let end = launches
+/// commands without a result.
+pub(crate) fn attach(
+    results: &mut Vec<ImportedResult>,
+    notes: &mut Notes<'_>,
+) -> Vec<(usize, usize)> {
+    let commands = in_notes::find(notes);
+    let with = |of: fn(&Command) -> &Option<String>| -> Vec<(&Command, &String)> {
+        let given = commands
+            .iter()
+            .filter_map(|command| Some((command, of(command).as_ref()?)));
+        given.collect()
+    };
+    let launches = with(|command| &command.launch);
+    let clients = with(|command| &command.client);
+    let end_of_notes = notes.lines.len();
+    let next = |commands: &[(&Command, &String)], at: usize| {
+        commands
             .get(at + 1)
-            .map_or(notes.lines.len(), |next| next.lines.0);
-        let Some(launch) = &command.launch else {
-            continue;
-        };
+            .map_or(end_of_notes, |(next, _)| next.lines.0)
+    };
+    let mut refused = Vec::new();
+    let mut without_result = Vec::new();
+    for (at, &(command, launch)) in launches.iter().enumerate() {
+        let end = next(&launches, at);
         let range = between(results, command.lines.1, end);
         let first_result = results
             .get(range.start)
@@ -40,55 +45,52 @@ pub(crate) fn attach(results: &mut Vec<Found>, notes: &mut Notes<'_>) -> Vec<(us
             .map_or(end, |found| found.span().0);
         let mut errors = (command.lines.1 + 1..first_result.min(command.lines.1 + LARGEST_TRACE))
             .filter(|line| !notes.is_taken(*line))
-            .filter(|line| command::is_error(notes.lines[*line]));
+            .filter(|line| is_error(notes.lines[*line]));
         // The first error is the cause, those behind it are what came of it.
         if let Some(cause) = errors.next() {
             let last = errors.next_back().unwrap_or(cause);
-            let mut found = Found::new(Tool::TrialLog, (command.lines.0, last));
+            let mut found = ImportedResult::new(Tool::TrialLog, (command.lines.0, last));
             found.error = Some(printable(bare(notes.lines[cause]), 1000));
-            found.flags = Some(command::flags(launch));
+            found.flags = Some(in_notes::flags(launch));
             found.command = Some(launch.clone());
             notes.take((command.lines.0, last));
             refused.push(found);
         } else if range.len() == 1 {
             let found = &mut results[range.start];
-            found.flags = Some(command::flags(launch));
+            found.flags = Some(in_notes::flags(launch));
             found.command = Some(launch.clone());
             for line in command.lines.1 + 1..found.span().0 {
-                if let Some(gib) = command::memory_gib(notes.lines[line]) {
+                if let Some(gib) = memory_gib(notes.lines[line]) {
                     found.device_memory_gib = Some(gib);
                 }
             }
             notes.take(command.lines);
         } else if range.is_empty() {
-            fruitless.push(command.lines);
+            without_result.push(command.lines);
         }
     }
-    for (at, command) in clients.iter().enumerate() {
-        let end = clients
-            .get(at + 1)
-            .map_or(notes.lines.len(), |next| next.lines.0);
-        let range = between(results, command.lines.1, end);
-        if let (1, Some(client)) = (range.len(), &command.client) {
+    for (at, &(command, client)) in clients.iter().enumerate() {
+        let range = between(results, command.lines.1, next(&clients, at));
+        if range.len() == 1 {
             settle(&mut results[range.start], client);
         }
     }
     results.extend(refused);
     results.sort_by_key(|found| found.lines);
-    fruitless
+    without_result
 }
 
 /// Results that begin behind one line and before another.
-fn between(results: &[Found], after: usize, before: usize) -> std::ops::Range<usize> {
+fn between(results: &[ImportedResult], after: usize, before: usize) -> std::ops::Range<usize> {
     let begin = results.partition_point(|found| found.span().0 <= after);
     let end = results.partition_point(|found| found.span().0 < before);
     begin..end.max(begin)
 }
 
 /// Fills what the benchmark's own command says, defaults of its time included.
-fn settle(found: &mut Found, client: &str) {
+fn settle(found: &mut ImportedResult, client: &str) {
     found.client_command = Some(client.to_owned());
-    let flags = command::flags(client);
+    let flags = in_notes::flags(client);
     let Some(summary) = &mut found.summary else {
         return;
     };
@@ -123,9 +125,45 @@ fn settle(found: &mut Found, client: &str) {
         .iter()
         .find_map(|name| flags.get(*name)?.as_f64());
     if let (None, Some(streams)) = (summary.concurrency.configured, streams) {
-        summary.concurrency.configured = crate::draft::count(streams);
-        found
-            .point
-            .insert("concurrency".into(), crate::draft::number(streams));
+        summary.concurrency.configured = count(streams);
+        found.point.insert("concurrency".into(), number(streams));
+    }
+}
+
+/// Whether a line says why a start was refused.
+fn is_error(line: &str) -> bool {
+    let text = bare(line);
+    let first = text.split([':', ' ']).next().unwrap_or("");
+    let typed = first.len() > 5
+        && (first.ends_with("Error") || first.ends_with("Exception"))
+        && first
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '.' || c == '_');
+    typed
+        || text.starts_with("error:")
+        || text.contains("CUDA out of memory")
+        || text.contains("NPU out of memory")
+        || text.starts_with("启动失败")
+        || text.starts_with("报错")
+        || text == "Killed"
+}
+
+/// `19344MiB / 46068MiB`: what is in use, in GiB.
+pub(crate) fn memory_gib(line: &str) -> Option<f64> {
+    let text = bare(line).trim_matches('|').trim();
+    let (used, all) = text.split_once('/')?;
+    all.trim().strip_suffix("MiB")?.trim().parse::<f64>().ok()?;
+    let used: f64 = used.trim().strip_suffix("MiB")?.trim().parse().ok()?;
+    Some(used / 1024.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_memory_reading_is_in_gib() {
+        assert_eq!(memory_gib("2048MiB /  4096MiB"), Some(2.0));
+        assert_eq!(memory_gib("2048 / 4096"), None);
     }
 }

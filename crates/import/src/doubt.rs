@@ -1,22 +1,21 @@
 //! Reasons to distrust an imported result, in the words of the judge of runs.
 
 use crate::doubt_texts::ImportDoubtText as Text;
-use crate::found::Twice;
 use inferometer_core::doubt::Severity;
 use inferometer_text::Lang;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-/// Kinds of doubt that an import can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Code {
-    /// Fewer requests ended than were expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum ImportDoubtCode {
     LostRequests,
-    /// Requests a second × latency is far below the concurrency.
+    /// Requests/s × latency is far below the concurrency.
     ShrunkConcurrency,
     Failures,
     /// A printed percentile lacks its least sample.
     FewSamples,
-    /// Most answers end at one value.
+    /// Most answers end at one length.
     OutputCapped,
     AllAtOnce,
     NotStreamed,
@@ -26,69 +25,40 @@ pub enum Code {
     InconsistentImport,
 }
 
-impl Code {
-    pub const ALL: [Code; 10] = [
-        Code::LostRequests,
-        Code::ShrunkConcurrency,
-        Code::Failures,
-        Code::FewSamples,
-        Code::OutputCapped,
-        Code::AllAtOnce,
-        Code::NotStreamed,
-        Code::NotADistribution,
-        Code::DisorderedPercentiles,
-        Code::InconsistentImport,
-    ];
-
+impl ImportDoubtCode {
     pub fn name(self) -> &'static str {
-        match self {
-            Code::LostRequests => "lost-requests",
-            Code::ShrunkConcurrency => "shrunk-concurrency",
-            Code::Failures => "failures",
-            Code::FewSamples => "few-samples",
-            Code::OutputCapped => "output-capped",
-            Code::AllAtOnce => "all-at-once",
-            Code::NotStreamed => "not-streamed",
-            Code::NotADistribution => "not-a-distribution",
-            Code::DisorderedPercentiles => "disordered-percentiles",
-            Code::InconsistentImport => "inconsistent-import",
-        }
+        self.into()
     }
 }
 
-impl Serialize for Code {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl<'de> Deserialize<'de> for Code {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        let code = Code::ALL.into_iter().find(|code| code.name() == name);
-        code.ok_or_else(|| serde::de::Error::custom(format!("'{name}' is no doubt known here")))
-    }
-}
-
-/// A doubt about an imported result, in words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ImportDoubt {
-    pub code: Code,
+pub struct StatedImportDoubt {
+    pub code: ImportDoubtCode,
     pub severity: Severity,
     pub text: String,
     pub remedy: String,
 }
 
-/// What was seen in an imported result.
+/// A number that a result gives again under another name or with another value; the first is
+/// kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RepeatedNumber {
+    /// The name of the second.
+    pub name: String,
+    /// The first, in the unit of a summary.
+    pub kept: f64,
+    /// The second.
+    #[serde(rename = "passed_over")]
+    pub ignored: f64,
+}
+
 #[derive(Clone, Debug, PartialEq)]
-pub enum Doubt {
-    /// Fewer requests ended than were expected.
+pub enum ImportDoubt {
     LostRequests {
-        /// Those without account.
         missing: u64,
         planned: u64,
         ended: u64,
-        /// Those that are reported as failed, where any report is made.
+        /// Requests reported as failed; absent where the tool reports none at all.
         failed: Option<u64>,
     },
     Failures {
@@ -102,48 +72,40 @@ pub enum Doubt {
         severity: Severity,
     },
     /// A number is given twice, and not the same.
-    Twice(Twice),
-    /// The first token comes later than the end.
+    RepeatedNumber(RepeatedNumber),
+    /// The mean time to first token is above the mean latency.
     FirstAfterEnd {
-        /// Mean time to first token.
         ttft_ms: f64,
         e2e_ms: f64,
     },
-    /// Little's law does not hold.
     ShrunkConcurrency {
-        under_way: f64,
+        in_flight: f64,
         configured: f64,
         expected: f64,
     },
     NotStreamed,
-    /// Percentiles are equal to the last digit.
     NotADistribution {
         metric: &'static str,
     },
+    /// A percentile is below one of a lower rank; each with its rank.
     DisorderedPercentiles {
         metric: &'static str,
-        /// The lower rank and its value.
         lower: (String, f64),
-        /// The upper one, which is less.
         upper: (String, f64),
     },
-    /// A number does not follow from the others.
+    /// A number does not follow from the others; each with its name.
     Contradiction {
-        /// The number, and its value.
         printed: (Text, f64),
-        /// What it follows from, and the value of that.
         from: (Text, f64),
     },
-    /// Most answers end at one length.
     OutputCapped {
         cap: f64,
     },
-    /// Percentiles that the sample cannot carry.
     FewSamples {
         count: u64,
         /// The percentiles, in percent.
         ranks: Vec<f64>,
-        /// Requests that carry them all.
+        /// Requests that are enough for all of them.
         least: u64,
     },
     AllAtOnce,
@@ -152,7 +114,7 @@ pub enum Doubt {
         /// First and last line of the block.
         lines: (u64, u64),
         /// Name, the table's value, the block's.
-        apart: Vec<(String, f64, f64)>,
+        differences: Vec<(String, f64, f64)>,
     },
     /// Mean lengths differ by a whole number of tokens.
     TokenOffset {
@@ -171,211 +133,215 @@ pub enum Doubt {
         /// As the command has it.
         given: bool,
     },
-    /// The concurrency is not the heading's.
     HeadingConcurrency {
-        said: u64,
+        heading: u64,
         configured: u64,
     },
 }
 
-impl Doubt {
-    pub fn code(&self) -> Code {
+impl ImportDoubt {
+    pub fn code(&self) -> ImportDoubtCode {
+        use ImportDoubtCode as Code;
         match self {
-            Doubt::LostRequests { .. } => Code::LostRequests,
-            Doubt::Failures { .. } | Doubt::FailedShare { .. } => Code::Failures,
-            Doubt::ShrunkConcurrency { .. } => Code::ShrunkConcurrency,
-            Doubt::NotStreamed => Code::NotStreamed,
-            Doubt::NotADistribution { .. } => Code::NotADistribution,
-            Doubt::DisorderedPercentiles { .. } => Code::DisorderedPercentiles,
-            Doubt::OutputCapped { .. } => Code::OutputCapped,
-            Doubt::FewSamples { .. } => Code::FewSamples,
-            Doubt::AllAtOnce => Code::AllAtOnce,
-            Doubt::Contradiction { .. }
-            | Doubt::Twice(_)
-            | Doubt::FirstAfterEnd { .. }
-            | Doubt::TableContradicts { .. }
-            | Doubt::TokenOffset { .. }
-            | Doubt::HeadingNumber { .. }
-            | Doubt::HeadingSwitch { .. }
-            | Doubt::HeadingConcurrency { .. } => Code::InconsistentImport,
+            ImportDoubt::LostRequests { .. } => Code::LostRequests,
+            ImportDoubt::Failures { .. } | ImportDoubt::FailedShare { .. } => Code::Failures,
+            ImportDoubt::ShrunkConcurrency { .. } => Code::ShrunkConcurrency,
+            ImportDoubt::NotStreamed => Code::NotStreamed,
+            ImportDoubt::NotADistribution { .. } => Code::NotADistribution,
+            ImportDoubt::DisorderedPercentiles { .. } => Code::DisorderedPercentiles,
+            ImportDoubt::OutputCapped { .. } => Code::OutputCapped,
+            ImportDoubt::FewSamples { .. } => Code::FewSamples,
+            ImportDoubt::AllAtOnce => Code::AllAtOnce,
+            ImportDoubt::Contradiction { .. }
+            | ImportDoubt::RepeatedNumber(_)
+            | ImportDoubt::FirstAfterEnd { .. }
+            | ImportDoubt::TableContradicts { .. }
+            | ImportDoubt::TokenOffset { .. }
+            | ImportDoubt::HeadingNumber { .. }
+            | ImportDoubt::HeadingSwitch { .. }
+            | ImportDoubt::HeadingConcurrency { .. } => Code::InconsistentImport,
         }
     }
 
     pub fn severity(&self) -> Severity {
         match self {
-            Doubt::LostRequests { .. } | Doubt::ShrunkConcurrency { .. } => Severity::Invalid,
-            Doubt::Failures { severity, .. } | Doubt::FailedShare { severity, .. } => *severity,
-            Doubt::OutputCapped { .. } | Doubt::FewSamples { .. } | Doubt::AllAtOnce => {
-                Severity::Note
+            ImportDoubt::Failures { severity, .. } | ImportDoubt::FailedShare { severity, .. } => {
+                *severity
             }
-            _ => Severity::Warn,
+            _ => match self.code() {
+                ImportDoubtCode::LostRequests | ImportDoubtCode::ShrunkConcurrency => {
+                    Severity::Invalid
+                }
+                ImportDoubtCode::OutputCapped
+                | ImportDoubtCode::FewSamples
+                | ImportDoubtCode::AllAtOnce => Severity::Note,
+                _ => Severity::Warn,
+            },
         }
     }
 
-    /// The doubt in a language.
-    pub fn stated(&self, lang: Lang) -> ImportDoubt {
-        ImportDoubt {
+    pub fn stated(&self, lang: Lang) -> StatedImportDoubt {
+        let (text, values, remedy) = self.wording(lang);
+        StatedImportDoubt {
             code: self.code(),
             severity: self.severity(),
-            text: self.text(lang),
-            remedy: self.remedy(lang),
+            text: text.with(lang, &values),
+            remedy: remedy.with(lang, &values),
         }
     }
 
-    fn text(&self, lang: Lang) -> String {
-        let number = |value: f64| value.to_string();
-        let rounded = |value: f64| format!("{value:.4}");
+    /// Text and remedy, and the values that these have places for.
+    fn wording(&self, lang: Lang) -> (Text, Vec<(&'static str, String)>, Text) {
+        let percent = |share: f64| format!("{:.1} %", 100.0 * share);
         match self {
-            Doubt::LostRequests {
+            ImportDoubt::LostRequests {
                 missing,
                 planned,
                 ended,
                 failed,
             } => {
-                let mut values = vec![
+                let values = vec![
                     ("missing", missing.to_string()),
                     ("planned", planned.to_string()),
                     ("ended", ended.to_string()),
+                    ("failed", failed.unwrap_or_default().to_string()),
                 ];
-                values.extend(failed.map(|failed| ("failed", failed.to_string())));
-                match failed {
-                    Some(_) => Text::Lost.with(lang, &values),
-                    None => Text::LostSilently.with(lang, &values),
-                }
+                let is_reported = failed.is_some();
+                let text = if is_reported {
+                    Text::Lost
+                } else {
+                    Text::LostSilently
+                };
+                (text, values, Text::LostRemedy)
             }
-            Doubt::Failures { failed, all, .. } => {
-                let share = 100.0 * *failed as f64 / (*all).max(1) as f64;
-                let values = [
+            ImportDoubt::Failures { failed, all, .. } => {
+                let values = vec![
                     ("failed", failed.to_string()),
                     ("all", all.to_string()),
-                    ("share", format!("{share:.1} %")),
+                    ("share", percent(*failed as f64 / (*all).max(1) as f64)),
                 ];
-                Text::Failed.with(lang, &values)
+                (Text::Failed, values, Text::FailedRemedy)
             }
-            Doubt::FailedShare { share, .. } => {
-                let share = format!("{:.1} %", 100.0 * share);
-                Text::FailedShare.with(lang, &[("share", share)])
-            }
-            Doubt::Twice(twice) => {
-                let values = [
-                    ("name", twice.name.clone()),
-                    ("kept", number(twice.kept)),
-                    ("passed_over", number(twice.passed_over)),
+            ImportDoubt::FailedShare { share, .. } => (
+                Text::FailedShare,
+                vec![("share", percent(*share))],
+                Text::FailedRemedy,
+            ),
+            ImportDoubt::RepeatedNumber(number) => {
+                let values = vec![
+                    ("name", number.name.clone()),
+                    ("kept", number.kept.to_string()),
+                    ("passed_over", number.ignored.to_string()),
                 ];
-                Text::Twice.with(lang, &values)
+                (Text::Twice, values, Text::TwiceRemedy)
             }
-            Doubt::FirstAfterEnd { ttft_ms, e2e_ms } => {
-                let values = [("ttft", number(*ttft_ms)), ("e2e", number(*e2e_ms))];
-                Text::FirstAfterEnd.with(lang, &values)
+            ImportDoubt::FirstAfterEnd { ttft_ms, e2e_ms } => {
+                let values = vec![("ttft", ttft_ms.to_string()), ("e2e", e2e_ms.to_string())];
+                (Text::FirstAfterEnd, values, Text::FirstAfterEndRemedy)
             }
-            Doubt::ShrunkConcurrency {
-                under_way,
+            ImportDoubt::ShrunkConcurrency {
+                in_flight,
                 configured,
                 expected,
             } => {
-                let values = [
-                    ("under_way", format!("{under_way:.1}")),
-                    ("configured", number(*configured)),
+                let values = vec![
+                    ("under_way", format!("{in_flight:.1}")),
+                    ("configured", configured.to_string()),
                     ("expected", format!("{expected:.1}")),
                 ];
-                Text::Shrunk.with(lang, &values)
+                (Text::Shrunk, values, Text::ShrunkRemedy)
             }
-            Doubt::NotStreamed => Text::NotStreamed.text(lang).to_owned(),
-            Doubt::NotADistribution { metric } => {
-                Text::Flat.with(lang, &[("metric", (*metric).to_owned())])
-            }
-            Doubt::DisorderedPercentiles {
+            ImportDoubt::NotStreamed => (Text::NotStreamed, vec![], Text::NotStreamedRemedy),
+            ImportDoubt::NotADistribution { metric } => (
+                Text::Flat,
+                vec![("metric", metric.to_string())],
+                Text::FlatRemedy,
+            ),
+            ImportDoubt::DisorderedPercentiles {
                 metric,
                 lower,
                 upper,
             } => {
-                let values = [
-                    ("metric", (*metric).to_owned()),
+                let values = vec![
+                    ("metric", metric.to_string()),
                     ("lower", lower.0.clone()),
-                    ("lower_value", number(lower.1)),
+                    ("lower_value", lower.1.to_string()),
                     ("upper", upper.0.clone()),
-                    ("upper_value", number(upper.1)),
+                    ("upper_value", upper.1.to_string()),
                 ];
-                Text::Disordered.with(lang, &values)
+                (Text::Disordered, values, Text::DisorderedRemedy)
             }
-            Doubt::Contradiction { printed, from } => {
-                let values = [
+            ImportDoubt::Contradiction { printed, from } => {
+                let values = vec![
                     ("printed", printed.0.text(lang).to_owned()),
-                    ("value", rounded(printed.1)),
+                    ("value", format!("{:.4}", printed.1)),
                     ("from", from.0.text(lang).to_owned()),
-                    ("follows", rounded(from.1)),
+                    ("follows", format!("{:.4}", from.1)),
                 ];
-                Text::Contradiction.with(lang, &values)
+                (Text::Contradiction, values, Text::ContradictionRemedy)
             }
-            Doubt::OutputCapped { cap } => Text::Capped.with(lang, &[("cap", number(*cap))]),
-            Doubt::FewSamples { count, ranks, .. } => {
+            ImportDoubt::OutputCapped { cap } => (
+                Text::Capped,
+                vec![("cap", cap.to_string())],
+                Text::CappedRemedy,
+            ),
+            ImportDoubt::FewSamples {
+                count,
+                ranks,
+                least,
+            } => {
                 let ranks: Vec<String> = ranks.iter().map(|rank| format!("p{rank}")).collect();
-                let values = [("count", count.to_string()), ("ranks", ranks.join(", "))];
-                Text::FewSamples.with(lang, &values)
+                let values = vec![
+                    ("count", count.to_string()),
+                    ("ranks", ranks.join(", ")),
+                    ("least", least.to_string()),
+                ];
+                (Text::FewSamples, values, Text::FewSamplesRemedy)
             }
-            Doubt::AllAtOnce => Text::AllAtOnce.text(lang).to_owned(),
-            Doubt::TableContradicts { lines, apart } => {
-                let apart = apart.iter().map(|(name, value, other)| {
+            ImportDoubt::AllAtOnce => (Text::AllAtOnce, vec![], Text::AllAtOnceRemedy),
+            ImportDoubt::TableContradicts { lines, differences } => {
+                let differences = differences.iter().map(|(name, value, other)| {
                     let values = [
                         ("name", name.clone()),
-                        ("value", number(*value)),
-                        ("other", number(*other)),
+                        ("value", value.to_string()),
+                        ("other", other.to_string()),
                     ];
                     Text::Apart.with(lang, &values)
                 });
-                let values = [
+                let values = vec![
                     ("first", lines.0.to_string()),
                     ("last", lines.1.to_string()),
-                    ("apart", Vec::from_iter(apart).join(", ")),
+                    ("apart", Vec::from_iter(differences).join(", ")),
                 ];
-                Text::TableContradicts.with(lang, &values)
+                (Text::TableContradicts, values, Text::TableRemedy)
             }
-            Doubt::TokenOffset { mean, offset, base } => {
-                let values = [
+            ImportDoubt::TokenOffset { mean, offset, base } => {
+                let values = vec![
                     ("mean", format!("{mean:.3}")),
-                    ("offset", number(*offset)),
+                    ("offset", offset.to_string()),
                     ("base", format!("{base:.3}")),
                 ];
-                Text::TokenOffset.with(lang, &values)
+                (Text::TokenOffset, values, Text::TokenOffsetRemedy)
             }
-            Doubt::HeadingNumber { number } => {
-                Text::HeadingNumber.with(lang, &[("number", number.to_string())])
+            ImportDoubt::HeadingNumber { number } => (
+                Text::HeadingNumber,
+                vec![("number", number.to_string())],
+                Text::HeadingRemedy,
+            ),
+            ImportDoubt::HeadingSwitch { word, given } => {
+                let values = vec![("word", word.to_string()), ("given", given.to_string())];
+                (Text::HeadingSwitch, values, Text::HeadingRemedy)
             }
-            Doubt::HeadingSwitch { word, given } => {
-                let values = [("word", (*word).to_owned()), ("given", given.to_string())];
-                Text::HeadingSwitch.with(lang, &values)
-            }
-            Doubt::HeadingConcurrency { said, configured } => {
-                let values = [
-                    ("said", said.to_string()),
+            ImportDoubt::HeadingConcurrency {
+                heading,
+                configured,
+            } => {
+                let values = vec![
+                    ("said", heading.to_string()),
                     ("configured", configured.to_string()),
                 ];
-                Text::HeadingConcurrency.with(lang, &values)
+                (Text::HeadingConcurrency, values, Text::HeadingBlockRemedy)
             }
         }
-    }
-
-    fn remedy(&self, lang: Lang) -> String {
-        let text = match self {
-            Doubt::LostRequests { .. } => Text::LostRemedy,
-            Doubt::Failures { .. } | Doubt::FailedShare { .. } => Text::FailedRemedy,
-            Doubt::Twice(_) => Text::TwiceRemedy,
-            Doubt::FirstAfterEnd { .. } => Text::FirstAfterEndRemedy,
-            Doubt::ShrunkConcurrency { .. } => Text::ShrunkRemedy,
-            Doubt::NotStreamed => Text::NotStreamedRemedy,
-            Doubt::NotADistribution { .. } => Text::FlatRemedy,
-            Doubt::DisorderedPercentiles { .. } => Text::DisorderedRemedy,
-            Doubt::Contradiction { .. } => Text::ContradictionRemedy,
-            Doubt::OutputCapped { .. } => Text::CappedRemedy,
-            Doubt::FewSamples { least, .. } => {
-                return Text::FewSamplesRemedy.with(lang, &[("least", least.to_string())]);
-            }
-            Doubt::AllAtOnce => Text::AllAtOnceRemedy,
-            Doubt::TableContradicts { .. } => Text::TableRemedy,
-            Doubt::TokenOffset { .. } => Text::TokenOffsetRemedy,
-            Doubt::HeadingNumber { .. } | Doubt::HeadingSwitch { .. } => Text::HeadingRemedy,
-            Doubt::HeadingConcurrency { .. } => Text::HeadingBlockRemedy,
-        };
-        text.text(lang).to_owned()
     }
 }

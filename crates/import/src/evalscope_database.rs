@@ -1,12 +1,13 @@
-//! EvalScope's `benchmark_data.db`: one row of the table `result` for each request, folded as
+//! EvalScope's `benchmark_data.db`: one row of the table `result` per request, folded as
 //! EvalScope folds it.
 //!
 //! The column `response_messages` holds a pickle, which runs code when it is opened; it is never
 //! read, and neither is the prompt.
 
-use crate::draft::{Draft, count};
-use crate::found::{Found, Tool};
+use crate::builder::ResultBuilder;
 use crate::label::Sample;
+use crate::quantity::count;
+use crate::result::{ImportedResult, Tool};
 use crate::summary::{Spread, Stat};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
@@ -30,18 +31,15 @@ const COLUMNS: [&str; 9] = [
     "is_stream",
 ];
 
-/// Why a database is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
-    /// SQLite says so.
     #[error("SQLite cannot read it: {0}")]
     Sqlite(#[from] rusqlite::Error),
     #[error("it has no table 'result' with the columns success and latency, as EvalScope writes")]
     NotEvalscope,
 }
 
-/// Reads the requests of a benchmark.
-pub(crate) fn read(path: &Path) -> Result<Option<Found>, DatabaseError> {
+pub(crate) fn read(path: &Path) -> Result<Option<ImportedResult>, DatabaseError> {
     let connection = Connection::open_with_flags(
         path,
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
@@ -49,15 +47,16 @@ pub(crate) fn read(path: &Path) -> Result<Option<Found>, DatabaseError> {
     // Views and triggers of a stranger's file do nothing here.
     connection.pragma_update(None, "trusted_schema", false)?;
     let present = columns(&connection)?;
-    if !["success", "latency"]
-        .iter()
-        .all(|name| present.contains(&(*name).to_owned()))
-    {
+    let has = |name: &str| present.iter().any(|column| column == name);
+    if !(has("success") && has("latency")) {
         return Err(DatabaseError::NotEvalscope);
     }
-    let selected = COLUMNS.map(|name| match present.iter().any(|column| column == name) {
-        true => format!("CAST({name} AS REAL)"),
-        false => "NULL".to_owned(),
+    let selected = COLUMNS.map(|name| {
+        if has(name) {
+            format!("CAST({name} AS REAL)")
+        } else {
+            "NULL".to_owned()
+        }
     });
     let mut statement =
         connection.prepare(&format!("SELECT {} FROM result", selected.join(", ")))?;
@@ -124,9 +123,9 @@ impl Requests {
         self.output.extend(output);
     }
 
-    fn finish(self, path: &Path) -> Found {
-        let mut draft = Draft::default();
-        let summary = &mut draft.summary;
+    fn finish(self, path: &Path) -> ImportedResult {
+        let mut builder = ResultBuilder::default();
+        let summary = &mut builder.summary;
         summary.requests.ok = Some(self.ok);
         summary.requests.failed = Some(self.failed);
         let window = self.end.zip(self.begin).map(|(end, begin)| end - begin);
@@ -135,10 +134,8 @@ impl Requests {
         summary.tokens.input = total(&self.input).and_then(count);
         summary.tokens.output = total(&self.output).and_then(count);
         // EvalScope leaves whole answers out of these where there are streams.
-        let of_streams = |[streams, whole]: [Vec<f64>; 2]| match streams.is_empty() {
-            true => whole,
-            false => streams,
-        };
+        let of_streams =
+            |[streams, whole]: [Vec<f64>; 2]| if streams.is_empty() { whole } else { streams };
         for (sample, values) in [
             (Sample::E2e, self.latency),
             (Sample::Ttft, of_streams(self.first)),
@@ -146,18 +143,18 @@ impl Requests {
             (Sample::InputLength, self.input),
             (Sample::OutputLength, self.output),
         ] {
-            draft.put(sample, spread(values));
+            builder.put(sample, spread(values));
         }
-        let load = Beside::of(path);
+        let load = RunSettings::beside(path);
         if let Some(parallel) = load.parallel {
-            draft.summary.concurrency.configured = Some(parallel);
-            draft.point.insert("concurrency".into(), parallel.into());
+            builder.summary.concurrency.configured = Some(parallel);
+            builder.point.insert("concurrency".into(), parallel.into());
         }
         if let Some(rate) = load.rate {
-            draft.point.insert("rate".into(), rate.into());
+            builder.point.insert("rate".into(), rate.into());
         }
-        draft.summary.requests.planned = load.number;
-        let mut found = draft.finish(Tool::Evalscope, (0, 0));
+        builder.summary.requests.planned = load.number;
+        let mut found = builder.finish(Tool::Evalscope, (0, 0));
         found.label = load.model;
         found
     }
@@ -184,17 +181,17 @@ fn spread(mut values: Vec<f64>) -> Spread {
     spread
 }
 
-/// What stands beside a database: the benchmark's own arguments, and the name of its folder.
+/// What the files beside a database say: the benchmark's own arguments, and the name of its folder.
 #[derive(Default)]
-struct Beside {
+struct RunSettings {
     parallel: Option<u64>,
     number: Option<u64>,
     rate: Option<f64>,
     model: Option<String>,
 }
 
-impl Beside {
-    fn of(path: &Path) -> Self {
+impl RunSettings {
+    fn beside(path: &Path) -> Self {
         let folder = path.parent();
         let arguments = folder
             .and_then(|folder| std::fs::read_to_string(folder.join("benchmark_args.json")).ok())
@@ -215,7 +212,7 @@ impl Beside {
         let model = arguments["model_id"]
             .as_str()
             .or(arguments["model"].as_str());
-        Beside {
+        RunSettings {
             parallel: after("parallel_").or(single("parallel").and_then(count)),
             number: after("number_").or(single("number").and_then(count)),
             rate: single("rate").filter(|rate| *rate > 0.0),

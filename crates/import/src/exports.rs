@@ -1,14 +1,15 @@
 //! Export files of GuideLLM and AIPerf: statistics by metric, in nested objects.
 
-use crate::draft::{Draft, count};
-use crate::found::{Found, Tool};
-use crate::json_result::{float, put, spread};
+use crate::aiperf_records::SAMPLES;
+use crate::builder::ResultBuilder;
 use crate::label::{Field, Sample};
-use crate::quantity::Unit;
+use crate::quantity::{Unit, count, finite};
+use crate::result::{ImportedResult, Tool};
+use crate::summary::Spread;
 use serde_json::{Map, Value};
 
 /// AIPerf's `profile_export_aiperf.json`.
-pub(crate) fn aiperf(object: &Map<String, Value>, lines: (usize, usize)) -> Option<Found> {
+pub(crate) fn aiperf(object: &Map<String, Value>, lines: (usize, usize)) -> Option<ImportedResult> {
     let records = object
         .get("records")
         .and_then(Value::as_object)
@@ -17,8 +18,8 @@ pub(crate) fn aiperf(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
     if !latency.contains_key("unit") || !latency.contains_key("avg") {
         return None;
     }
-    let average = |key: &str| float(records.get(key).and_then(|value| value.get("avg")));
-    let mut draft = Draft::default();
+    let average = |key: &str| finite(records.get(key).and_then(|value| value.get("avg")));
+    let mut builder = ResultBuilder::default();
     for (key, field) in [
         ("request_throughput", Field::RequestsPerS),
         ("output_token_throughput", Field::OutputPerS),
@@ -29,61 +30,35 @@ pub(crate) fn aiperf(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
         ("total_osl", Field::OutputTokens),
         ("goodput", Field::Goodput),
     ] {
-        put(&mut draft, field, average(key));
+        builder.set_exact(field, average(key));
     }
-    for (key, sample) in [
-        ("time_to_first_token", Sample::Ttft),
-        ("time_to_second_token", Sample::SecondToken),
-        ("inter_token_latency", Sample::Itl),
-        ("request_latency", Sample::E2e),
-        ("input_sequence_length", Sample::InputLength),
-        ("output_sequence_length", Sample::OutputLength),
-        ("output_token_throughput_per_user", Sample::PerUserSpeed),
-    ] {
+    let speed = ("output_token_throughput_per_user", Sample::PerUserSpeed);
+    for (key, sample) in SAMPLES.into_iter().chain([speed]) {
         if let Some(stats) = records.get(key).and_then(Value::as_object) {
-            let unit = stats
-                .get("unit")
-                .and_then(Value::as_str)
-                .and_then(Unit::of_word);
-            draft.put(
-                sample,
-                spread(stats).scaled(unit.and_then(Unit::in_ms).unwrap_or(1.0)),
-            );
+            let factor = in_ms(stats.get("unit")).unwrap_or(1.0);
+            builder.put(sample, Spread::from_json(stats).scaled(factor));
         }
     }
     if let Some(duration) = average("benchmark_duration") {
         let unit = records
             .get("benchmark_duration")
-            .and_then(|v| v.get("unit"))
-            .and_then(Value::as_str);
-        let ms = unit
-            .and_then(Unit::of_word)
-            .and_then(Unit::in_ms)
-            .unwrap_or(1000.0);
-        draft.summary.window_s = Some(duration * ms / 1000.0);
+            .and_then(|it| it.get("unit"));
+        builder.summary.window_s = Some(duration * in_ms(unit).unwrap_or(1000.0) / 1000.0);
     }
     let config = object.get("input_config");
     let load = config.and_then(|config| config.get("loadgen")).or(config);
-    put(
-        &mut draft,
-        Field::Concurrency,
-        float(load.and_then(|load| load.get("concurrency"))),
-    );
-    put(
-        &mut draft,
-        Field::Rate,
-        float(load.and_then(|load| load.get("request_rate"))),
-    );
-    put(
-        &mut draft,
-        Field::Planned,
-        float(load.and_then(|load| load.get("request_count"))),
-    );
-    let mut found = draft.finish(Tool::Aiperf, lines);
+    for (key, field) in [
+        ("concurrency", Field::Concurrency),
+        ("request_rate", Field::Rate),
+        ("request_count", Field::Planned),
+    ] {
+        builder.set_exact(field, finite(load.and_then(|load| load.get(key))));
+    }
+    let mut found = builder.finish(Tool::Aiperf, lines);
     let command = config
         .and_then(|config| config.get("cli_command"))
         .and_then(Value::as_str);
-    found.client_command = command.map(crate::command::safe);
+    found.client_command = command.map(crate::command_line::in_notes::safe);
     let model = config
         .and_then(|config| config.pointer("/endpoint/model_names/0"))
         .and_then(Value::as_str);
@@ -92,7 +67,10 @@ pub(crate) fn aiperf(object: &Map<String, Value>, lines: (usize, usize)) -> Opti
 }
 
 /// One benchmark of GuideLLM's `benchmarks.json`.
-pub(crate) fn guidellm(object: &Map<String, Value>, lines: (usize, usize)) -> Option<Found> {
+pub(crate) fn guidellm(
+    object: &Map<String, Value>,
+    lines: (usize, usize),
+) -> Option<ImportedResult> {
     let metrics = object.get("metrics")?.as_object()?;
     if !metrics.contains_key("request_latency") && !metrics.contains_key("time_to_first_token_ms") {
         return None;
@@ -102,29 +80,21 @@ pub(crate) fn guidellm(object: &Map<String, Value>, lines: (usize, usize)) -> Op
         let metric = metrics.get(key)?;
         metric.get("successful").unwrap_or(metric).as_object()
     };
-    let mean = |key: &str| of(key).and_then(|stats| float(stats.get("mean")));
-    let mut draft = Draft::default();
+    let mean = |key: &str| of(key).and_then(|stats| finite(stats.get("mean")));
+    let mut builder = ResultBuilder::default();
     let totals = metrics
         .get("request_totals")
         .or_else(|| object.get("request_totals"));
-    let total = |key: &str| float(totals.and_then(|totals| totals.get(key)));
-    put(&mut draft, Field::Ok, total("successful"));
-    put(&mut draft, Field::Failed, total("errored"));
-    put(&mut draft, Field::Planned, total("total"));
-    draft.summary.requests.cut = total("incomplete").and_then(count);
-    put(&mut draft, Field::RequestsPerS, mean("requests_per_second"));
-    put(
-        &mut draft,
-        Field::OutputPerS,
-        mean("output_tokens_per_second"),
-    );
-    put(
-        &mut draft,
-        Field::InputPerS,
-        mean("prompt_tokens_per_second"),
-    );
-    put(&mut draft, Field::TotalPerS, mean("tokens_per_second"));
-    draft.summary.concurrency.mean = mean("request_concurrency");
+    let total = |key: &str| finite(totals.and_then(|totals| totals.get(key)));
+    builder.set_exact(Field::Ok, total("successful"));
+    builder.set_exact(Field::Failed, total("errored"));
+    builder.set_exact(Field::Planned, total("total"));
+    builder.summary.requests.cut = total("incomplete").and_then(count);
+    builder.set_exact(Field::RequestsPerS, mean("requests_per_second"));
+    builder.set_exact(Field::OutputPerS, mean("output_tokens_per_second"));
+    builder.set_exact(Field::InputPerS, mean("prompt_tokens_per_second"));
+    builder.set_exact(Field::TotalPerS, mean("tokens_per_second"));
+    builder.summary.concurrency.mean = mean("request_concurrency");
     for (key, sample, factor) in [
         ("time_to_first_token_ms", Sample::Ttft, 1.0),
         ("time_per_output_token_ms", Sample::Tpot, 1.0),
@@ -134,44 +104,38 @@ pub(crate) fn guidellm(object: &Map<String, Value>, lines: (usize, usize)) -> Op
         ("output_token_count", Sample::OutputLength, 1.0),
     ] {
         if let Some(stats) = of(key) {
-            draft.put(sample, spread(stats).scaled(factor));
+            builder.put(sample, Spread::from_json(stats).scaled(factor));
         }
     }
-    let window = float(object.get("duration"))
-        .or_else(|| Some(float(object.get("end_time"))? - float(object.get("start_time"))?));
-    draft.summary.window_s = window.filter(|seconds| *seconds > 0.0);
-    let strategy = [
-        "/config/strategy",
-        "/args/strategy",
-        "/scheduler/strategy",
-        "/args/profile",
-        "/strategy",
-    ]
-    .iter()
-    .find_map(|path| pointer(object, path));
+    let window = finite(object.get("duration"))
+        .or_else(|| Some(finite(object.get("end_time"))? - finite(object.get("start_time"))?));
+    builder.summary.window_s = window.filter(|seconds| *seconds > 0.0);
+    let strategies = "config/strategy|args/strategy|scheduler/strategy|args/profile|strategy";
+    let strategy = strategies.split('|').find_map(|path| {
+        let mut keys = path.split('/');
+        let first = object.get(keys.next()?)?;
+        keys.try_fold(first, |value, key| value.get(key))
+    });
     let mut found_label = None;
     if let Some(strategy) = strategy {
-        let kind = strategy
-            .get("type_")
-            .or_else(|| strategy.get("type"))
-            .and_then(Value::as_str);
+        let kind = strategy.get("type_").or_else(|| strategy.get("type"));
+        let kind = kind.and_then(Value::as_str);
         found_label = kind.map(|kind| inferometer_text::hostile::printable(kind, 80));
         let streams = ["streams", "concurrency", "max_concurrency"]
             .iter()
-            .find_map(|key| float(strategy.get(*key)));
-        put(&mut draft, Field::Concurrency, streams);
-        put(&mut draft, Field::Rate, float(strategy.get("rate")));
+            .find_map(|key| finite(strategy.get(*key)));
+        builder.set_exact(Field::Concurrency, streams);
+        builder.set_exact(Field::Rate, finite(strategy.get("rate")));
         if kind == Some("throughput") {
-            draft.point.insert("rate".into(), "inf".into());
+            builder.point.insert("rate".into(), "inf".into());
         }
     }
-    let mut found = draft.finish(Tool::Guidellm, lines);
+    let mut found = builder.finish(Tool::Guidellm, lines);
     found.label = found_label;
     Some(found)
 }
 
-fn pointer<'a>(object: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
-    let mut parts = path.split('/').skip(1);
-    let first = object.get(parts.next()?)?;
-    parts.try_fold(first, |value, part| value.get(part))
+/// Milliseconds in the unit of a metric; `None` if it is not a time.
+fn in_ms(unit: Option<&Value>) -> Option<f64> {
+    unit?.as_str().and_then(Unit::of_word)?.in_ms()
 }

@@ -1,12 +1,11 @@
 //! What stands above a result: its name, and the load that only a heading gives.
 
 use crate::block::{Entry, entries};
-use crate::command;
-use crate::draft::{count, number};
-use crate::found::{Found, Tool};
+use crate::context::memory_gib;
 use crate::label::Field;
 use crate::notes::{Notes, bare};
-use crate::quantity::leading_number;
+use crate::quantity::{count, leading_number, number};
+use crate::result::{ImportedResult, Tool};
 use inferometer_text::hostile::printable;
 use std::collections::BTreeMap;
 
@@ -15,7 +14,7 @@ const LARGEST_ANNOUNCEMENT: usize = 4;
 
 /// Names each result by the heading above it, and takes the load from there that the result
 /// itself does not give.
-pub(crate) fn read(results: &mut [Found], notes: &Notes<'_>) {
+pub(crate) fn read(results: &mut [ImportedResult], notes: &Notes<'_>) {
     let sections = sections(notes);
     let mut floor = 0;
     let mut last: Option<((u64, u64), Option<String>)> = None;
@@ -57,7 +56,7 @@ impl Load {
         }
     }
 
-    fn settle(self, found: &mut Found) {
+    fn settle(self, found: &mut ImportedResult) {
         let Some(summary) = &mut found.summary else {
             return;
         };
@@ -137,56 +136,27 @@ fn titles_above<'a>(sections: &[Section<'a>], line: usize) -> Vec<&'a str> {
     titles
 }
 
-/// Words before a number, and behind it, by what they count.
-const NAMES: [(&str, &[&str], &[&str]); 4] = [
+/// What a number counts, and the words before it and behind it, between bars.
+const NAMES: [(&str, &str, &str); 4] = [
     (
         "concurrency",
-        &["并发数", "并发量", "并发", "concurrency", "parallel"],
-        &[
-            "并发",
-            "路",
-            "concurrent",
-            "concurrency",
-            "users",
-            "streams",
-        ],
+        "并发数|并发量|并发|concurrency|parallel",
+        "并发|路|concurrent|concurrency|users|streams",
     ),
     (
         "rate",
-        &[
-            "request-rate",
-            "request_rate",
-            "request rate",
-            "请求速率",
-            "到达率",
-        ],
-        &[],
+        "request-rate|request_rate|request rate|请求速率|到达率",
+        "",
     ),
     (
         "input_tokens",
-        &[
-            "input length",
-            "input len",
-            "input_len",
-            "input",
-            "输入长度",
-            "输入",
-            "isl",
-        ],
-        &[],
+        "input length|input len|input_len|input|输入长度|输入|isl",
+        "",
     ),
     (
         "output_tokens",
-        &[
-            "output length",
-            "output len",
-            "output_len",
-            "output",
-            "输出长度",
-            "输出",
-            "osl",
-        ],
-        &[],
+        "output length|output len|output_len|output|输出长度|输出|osl",
+        "",
     ),
 ];
 
@@ -195,8 +165,9 @@ fn of_heading(text: &str) -> Load {
     let text = text.to_lowercase();
     let mut load = Load::default();
     for (key, before, behind) in NAMES {
-        let named = before.iter().flat_map(|word| number_behind(&text, word));
-        let counted = behind.iter().flat_map(|word| number_before(&text, word));
+        let words = |list: &'static str| list.split('|').filter(|word| !word.is_empty());
+        let named = words(before).flat_map(|word| numbers_behind(&text, word));
+        let counted = words(behind).flat_map(|word| numbers_before(&text, word));
         let mut numbers: Vec<f64> = named.chain(counted).collect();
         numbers.sort_by(f64::total_cmp);
         numbers.dedup();
@@ -208,7 +179,7 @@ fn of_heading(text: &str) -> Load {
     load
 }
 
-fn number_behind(text: &str, word: &str) -> Vec<f64> {
+fn numbers_behind(text: &str, word: &str) -> Vec<f64> {
     let numbers = text.match_indices(word).filter_map(|(at, _)| {
         let of_the_server = ["tensor", "pipeline", "data", "expert"];
         let before = text[..at].trim_end_matches([' ', '-', '_']);
@@ -235,7 +206,7 @@ fn number_behind(text: &str, word: &str) -> Vec<f64> {
     numbers.collect()
 }
 
-fn number_before(text: &str, word: &str) -> Vec<f64> {
+fn numbers_before(text: &str, word: &str) -> Vec<f64> {
     let numbers = text.match_indices(word).filter_map(|(at, _)| {
         let before = text[..at].trim_end();
         let begin = before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
@@ -278,7 +249,7 @@ fn heading(notes: &Notes<'_>, line: usize) -> Option<String> {
         && !plain.contains(" --")
         && !plain.starts_with("Namespace(")
         && entries(plain).is_empty()
-        && command::memory_gib(text).is_none()
+        && memory_gib(text).is_none()
         && (!is_bullet || plain.contains(|c: char| c.is_ascii_digit()));
     is_title.then(|| printable(plain, 200))
 }

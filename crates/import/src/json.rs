@@ -1,10 +1,10 @@
 //! JSON objects anywhere in a text: files, lines of JSONL, and objects glued to prose.
 
 use crate::aiperf_records;
-use crate::found::Found;
 use crate::json_result::{self, Item};
 use crate::notes::Notes;
-use crate::python_object;
+use crate::result::ImportedResult;
+use crate::{percentiles, python_object};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -12,11 +12,11 @@ use std::borrow::Cow;
 const PASSES: usize = 16;
 
 /// Finds all results written as JSON objects. `text` is what `notes` was made of.
-pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<Found> {
+pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<ImportedResult> {
     let readable = without_python_numbers(text);
     // Replacements keep every line where it was, but not every byte.
     let index = Notes::new(&readable);
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<ImportedResult> = Vec::new();
     let mut rows: Vec<(usize, usize, Map<String, Value>)> = Vec::new();
     let mut requests = aiperf_records::Requests::default();
     let mut budget = readable.len().saturating_mul(PASSES) + 4096;
@@ -30,11 +30,8 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<Found> {
             Some(Ok(object)) => (Some(object), stream.byte_offset()),
             Some(Err(error)) => {
                 let line = index.line_of(open) + error.line().saturating_sub(1);
-                let begin = if error.line() <= 1 {
-                    open
-                } else {
-                    index.starts.get(line).copied().unwrap_or(open)
-                };
+                let starts = index.starts.get(line).filter(|_| error.line() > 1);
+                let begin = starts.copied().unwrap_or(open);
                 (None, (begin + error.column()).saturating_sub(open))
             }
             None => (None, 1),
@@ -50,16 +47,14 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<Found> {
             }
             object => (object, read),
         };
-        budget = match budget.checked_sub(read.max(1)) {
-            Some(left) => left,
-            None => break,
+        let Some(left) = budget.checked_sub(read.max(1)) else {
+            break;
         };
+        budget = left;
         at = open + 1;
         let Some(object) = object else { continue };
-        let lines = (
-            index.line_of(open),
-            index.line_of(open + read.saturating_sub(1)),
-        );
+        let last = open + read.saturating_sub(1);
+        let lines = (index.line_of(open), index.line_of(last));
         if aiperf_records::is_request(&object) {
             requests.add(&object, lines);
             notes.take(lines);
@@ -88,7 +83,7 @@ pub(crate) fn find(text: &str, notes: &mut Notes<'_>) -> Vec<Found> {
 /// Rows of EvalScope's percentile file become one result, or complete the summary before them.
 fn close_rows(
     rows: &mut Vec<(usize, usize, Map<String, Value>)>,
-    found: &mut Vec<Found>,
+    found: &mut Vec<ImportedResult>,
     notes: &mut Notes<'_>,
 ) {
     let (Some(first), Some(last)) = (rows.first().map(|row| row.0), rows.last().map(|row| row.1))
@@ -98,10 +93,10 @@ fn close_rows(
     notes.take((first, last));
     let objects: Vec<Map<String, Value>> = rows.drain(..).map(|(_, _, row)| row).collect();
     let percentiles = json_result::percentiles(&objects, (first, last));
-    crate::join_percentiles(found, percentiles);
+    percentiles::join(found, percentiles);
 }
 
-/// Python writes NaN and Infinity, which are no JSON.
+/// Python writes NaN and Infinity, which JSON does not have.
 fn without_python_numbers(text: &str) -> Cow<'_, str> {
     if !text.contains("NaN") && !text.contains("Infinity") {
         return Cow::Borrowed(text);

@@ -1,20 +1,20 @@
 //! Doubts about one result: what its own numbers cannot all be.
 
-use crate::doubt::Doubt;
+use crate::doubt::ImportDoubt;
 use crate::doubt_texts::ImportDoubtText as Text;
 use crate::summary::{ImportedSummary, Spread};
 use inferometer_core::doubt::Severity::{Invalid, Warn};
 use inferometer_core::quantile::least_samples;
 use serde_json::Value;
 
-/// Share of the concurrency that must have been under way.
+/// Share of the concurrency that must have been in flight.
 const LEAST_IN_FLIGHT: f64 = 0.8;
 /// How far numbers that follow from each other may differ, beside rounding.
 const TOLERANCE: f64 = 0.02;
 
 /// All doubts about a result, the worst first.
-pub(crate) fn judge(summary: &ImportedSummary, rate_is_infinite: bool) -> Vec<Doubt> {
-    let mut doubts: Vec<Doubt> = [
+pub(crate) fn judge(summary: &ImportedSummary, rate_is_infinite: bool) -> Vec<ImportDoubt> {
+    let mut doubts: Vec<ImportDoubt> = [
         lost_requests(summary),
         failures(summary),
         first_after_end(summary),
@@ -30,21 +30,20 @@ pub(crate) fn judge(summary: &ImportedSummary, rate_is_infinite: bool) -> Vec<Do
     doubts.extend(disordered_percentiles(summary));
     doubts.extend(inconsistent(summary));
     if rate_is_infinite && summary.concurrency.configured.is_none() {
-        doubts.push(Doubt::AllAtOnce);
+        doubts.push(ImportDoubt::AllAtOnce);
     }
     doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.severity()));
     doubts
 }
 
-/// Fewer requests ended than were expected.
-pub(crate) fn lost_requests(summary: &ImportedSummary) -> Option<Doubt> {
+pub(crate) fn lost_requests(summary: &ImportedSummary) -> Option<ImportDoubt> {
     let requests = &summary.requests;
     let planned = requests.planned?;
     let ended = requests
         .ok?
         .saturating_add(requests.failed.unwrap_or(0))
         .saturating_add(requests.cut.unwrap_or(0));
-    (ended < planned).then(|| Doubt::LostRequests {
+    (ended < planned).then(|| ImportDoubt::LostRequests {
         missing: planned - ended,
         planned,
         ended,
@@ -52,7 +51,7 @@ pub(crate) fn lost_requests(summary: &ImportedSummary) -> Option<Doubt> {
     })
 }
 
-pub(crate) fn failures(summary: &ImportedSummary) -> Option<Doubt> {
+pub(crate) fn failures(summary: &ImportedSummary) -> Option<ImportDoubt> {
     let gravity = |share: f64| match share {
         share if share > 0.2 => Some(Invalid),
         share if share > 0.01 => Some(Warn),
@@ -60,7 +59,7 @@ pub(crate) fn failures(summary: &ImportedSummary) -> Option<Doubt> {
     };
     if let (None, Some(share)) = (summary.requests.failed, summary.requests.failed_share) {
         let severity = gravity(share)?;
-        return Some(Doubt::FailedShare { share, severity });
+        return Some(ImportDoubt::FailedShare { share, severity });
     }
     let failed = summary.requests.failed.filter(|failed| *failed > 0)?;
     let all = summary
@@ -68,7 +67,7 @@ pub(crate) fn failures(summary: &ImportedSummary) -> Option<Doubt> {
         .planned
         .or(summary.requests.ok.map(|ok| ok.saturating_add(failed)))?;
     let severity = gravity(failed as f64 / all.max(1) as f64)?;
-    Some(Doubt::Failures {
+    Some(ImportDoubt::Failures {
         failed,
         all,
         severity,
@@ -76,10 +75,10 @@ pub(crate) fn failures(summary: &ImportedSummary) -> Option<Doubt> {
 }
 
 /// A mean TTFT above the mean latency, beside rounding.
-pub(crate) fn first_after_end(summary: &ImportedSummary) -> Option<Doubt> {
+pub(crate) fn first_after_end(summary: &ImportedSummary) -> Option<ImportDoubt> {
     let ttft_ms = summary.latency.ttft_ms.as_ref()?.mean?;
     let e2e_ms = summary.latency.e2e_ms.as_ref()?.mean?;
-    (ttft_ms > e2e_ms * (1.0 + TOLERANCE)).then_some(Doubt::FirstAfterEnd { ttft_ms, e2e_ms })
+    (ttft_ms > e2e_ms * (1.0 + TOLERANCE)).then_some(ImportDoubt::FirstAfterEnd { ttft_ms, e2e_ms })
 }
 
 /// Mean latency in milliseconds: as printed, else from its parts, else from one user's speed.
@@ -95,11 +94,11 @@ fn mean_latency_ms(summary: &ImportedSummary) -> Option<f64> {
     mean(&latency.e2e_ms).or_else(parts).or_else(by_speed)
 }
 
-/// Little's law: requests a second × latency is how many were under way.
-pub fn shrunk_concurrency(summary: &ImportedSummary) -> Option<Doubt> {
+/// Little's law: requests/s × latency is how many were in flight.
+pub fn shrunk_concurrency(summary: &ImportedSummary) -> Option<ImportDoubt> {
     let configured = summary.concurrency.configured.filter(|n| *n >= 1)? as f64;
     let latency_s = mean_latency_ms(summary)? / 1000.0;
-    let under_way = match summary.concurrency.mean {
+    let in_flight = match summary.concurrency.mean {
         Some(mean) => mean,
         None => summary.throughput.requests_per_s? * latency_s,
     };
@@ -124,14 +123,14 @@ pub fn shrunk_concurrency(summary: &ImportedSummary) -> Option<Doubt> {
         let window_s = busy_s - 0.5 * latency_s + longest_s;
         (configured * busy_s / window_s.max(busy_s)).min(asked)
     });
-    (under_way < LEAST_IN_FLIGHT * expected).then_some(Doubt::ShrunkConcurrency {
-        under_way,
+    (in_flight < LEAST_IN_FLIGHT * expected).then_some(ImportDoubt::ShrunkConcurrency {
+        in_flight,
         configured,
         expected,
     })
 }
 
-pub(crate) fn not_streamed(summary: &ImportedSummary) -> Option<Doubt> {
+pub(crate) fn not_streamed(summary: &ImportedSummary) -> Option<ImportDoubt> {
     let (ttft, e2e) = (
         summary.latency.ttft_ms.as_ref()?,
         summary.latency.e2e_ms.as_ref()?,
@@ -153,11 +152,11 @@ pub(crate) fn not_streamed(summary: &ImportedSummary) -> Option<Doubt> {
         }
         compared += 1;
     }
-    (compared > 0).then_some(Doubt::NotStreamed)
+    (compared > 0).then_some(ImportDoubt::NotStreamed)
 }
 
 /// Three percentiles or more that are equal to the last digit.
-pub(crate) fn not_a_distribution(summary: &ImportedSummary) -> Vec<Doubt> {
+pub(crate) fn not_a_distribution(summary: &ImportedSummary) -> Vec<ImportDoubt> {
     let flat = |spread: &Spread| {
         let upper: Vec<f64> = spread
             .percentiles()
@@ -176,12 +175,12 @@ pub(crate) fn not_a_distribution(summary: &ImportedSummary) -> Vec<Doubt> {
         .known()
         .into_iter()
         .filter(|(_, spread)| flat(spread))
-        .map(|(metric, _)| Doubt::NotADistribution { metric })
+        .map(|(metric, _)| ImportDoubt::NotADistribution { metric })
         .collect()
 }
 
 /// Latency percentiles that fall. Speeds fall by design and are not looked at.
-pub(crate) fn disordered_percentiles(summary: &ImportedSummary) -> Vec<Doubt> {
+pub(crate) fn disordered_percentiles(summary: &ImportedSummary) -> Vec<ImportDoubt> {
     let mut doubts = Vec::new();
     for (name, spread) in summary.latency.known() {
         let mut ordered: Vec<(String, f64)> = Vec::new();
@@ -194,7 +193,7 @@ pub(crate) fn disordered_percentiles(summary: &ImportedSummary) -> Vec<Doubt> {
         );
         ordered.extend(spread.max.map(|max| ("max".into(), max)));
         if let Some(pair) = ordered.windows(2).find(|pair| pair[0].1 > pair[1].1) {
-            doubts.push(Doubt::DisorderedPercentiles {
+            doubts.push(ImportDoubt::DisorderedPercentiles {
                 metric: name,
                 lower: pair[0].clone(),
                 upper: pair[1].clone(),
@@ -205,13 +204,13 @@ pub(crate) fn disordered_percentiles(summary: &ImportedSummary) -> Vec<Doubt> {
 }
 
 /// Throughput that does not follow from the counts.
-pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<Doubt> {
+pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<ImportDoubt> {
     let throughput = &summary.throughput;
     let tokens = &summary.tokens;
     let window = summary.window_s.filter(|window| *window > 0.0);
     let per_second = |total: Option<u64>| Some(total? as f64 / window?);
     let rate = throughput.requests_per_s;
-    // Where the rate is printed with two digits, its product is no better.
+    // Where the rate is printed with two digits, its product is as rough.
     let rough = rate
         .filter(|rate| *rate > 0.0)
         .map_or(0.0, |rate| 0.005 / rate);
@@ -228,6 +227,7 @@ pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<Doubt> {
         .total_tokens_per_s
         .filter(|total| output.is_some_and(|output| output > *total));
     let [of_output, of_input] = [tokens.output, tokens.input].map(per_second);
+    let (input, total) = (throughput.input_tokens_per_s, throughput.total_tokens_per_s);
     [
         (
             Text::OutputThroughput,
@@ -245,18 +245,12 @@ pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<Doubt> {
         ),
         (
             Text::InputThroughput,
-            throughput.input_tokens_per_s,
+            input,
             Text::InputOverTime,
             of_input,
             0.0,
         ),
-        (
-            Text::TotalThroughput,
-            throughput.total_tokens_per_s,
-            Text::SumOfBoth,
-            sum,
-            0.0,
-        ),
+        (Text::TotalThroughput, total, Text::SumOfBoth, sum, 0.0),
         (
             Text::OutputThroughput,
             output,
@@ -276,8 +270,8 @@ pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<Doubt> {
     .filter_map(|(name, printed, from, follows, rough)| {
         let (printed, follows) = (printed?, follows?);
         let scale = printed.abs().max(follows.abs()).max(f64::MIN_POSITIVE);
-        let apart = (printed - follows).abs() / scale;
-        (apart > TOLERANCE + rough).then_some(Doubt::Contradiction {
+        let difference = (printed - follows).abs() / scale;
+        (difference > TOLERANCE + rough).then_some(ImportDoubt::Contradiction {
             printed: (name, printed),
             from: (from, follows),
         })
@@ -286,9 +280,9 @@ pub(crate) fn inconsistent(summary: &ImportedSummary) -> Vec<Doubt> {
 }
 
 /// Most answers end at one value.
-pub(crate) fn output_capped(summary: &ImportedSummary) -> Option<Doubt> {
+pub(crate) fn output_capped(summary: &ImportedSummary) -> Option<ImportDoubt> {
     let tokens = &summary.tokens;
-    let at_cap = |cap: f64| Some(Doubt::OutputCapped { cap });
+    let at_cap = |cap: f64| Some(ImportDoubt::OutputCapped { cap });
     if let Some(spread) = &tokens.output_spread {
         let least = spread.percentiles().first().copied();
         // From the 75th percentile on one value is a quarter of all: only a limit makes that.
@@ -323,8 +317,7 @@ pub(crate) fn output_capped(summary: &ImportedSummary) -> Option<Doubt> {
     }
 }
 
-/// Percentiles that the sample cannot carry.
-pub(crate) fn few_samples(summary: &ImportedSummary) -> Option<Doubt> {
+pub(crate) fn few_samples(summary: &ImportedSummary) -> Option<ImportDoubt> {
     let n = summary.requests.ok.or(summary.requests.planned)?;
     let mut ranks: Vec<f64> = summary
         .latency
@@ -337,7 +330,7 @@ pub(crate) fn few_samples(summary: &ImportedSummary) -> Option<Doubt> {
     ranks.sort_by(f64::total_cmp);
     ranks.dedup();
     let least = least_samples(*ranks.last()?)?;
-    Some(Doubt::FewSamples {
+    Some(ImportDoubt::FewSamples {
         count: n,
         ranks,
         least,

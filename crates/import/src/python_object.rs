@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-/// Longer ones are no summaries.
+/// Longer ones are not summaries.
 const LONGEST: usize = 64 * 1024;
 
-/// Reads the dictionary at the begin of a text; with it, the bytes that were looked at.
+/// Reads the dictionary at the beginning of a text; with it, the bytes that were looked at.
 pub(crate) fn read(text: &str) -> (Option<Map<String, Value>>, usize) {
     let mut json = String::new();
     let mut quote: Option<char> = None;

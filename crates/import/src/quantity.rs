@@ -1,5 +1,7 @@
 //! Numbers as tools and people write them, with their units.
 
+use serde_json::{Value, json};
+
 /// What a number counts, as far as its unit says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
@@ -13,7 +15,6 @@ pub(crate) enum Unit {
     TokensPerSecond,
     CharsPerSecond,
     Bytes,
-    /// How many times something else.
     Times,
     Percent,
     /// Tokens, requests, pieces: a count with a word behind it.
@@ -21,7 +22,7 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    /// Milliseconds in one of this unit; `None` if it is no time.
+    /// Milliseconds in one of this unit; `None` if it is not a time.
     pub(crate) fn in_ms(self) -> Option<f64> {
         match self {
             Unit::Hours => Some(3_600_000.0),
@@ -95,6 +96,29 @@ pub(crate) fn convert(value: f64, factor: f64) -> f64 {
         value
     } else {
         format!("{product:.14e}").parse().unwrap_or(product)
+    }
+}
+
+pub(crate) fn finite(value: Option<&Value>) -> Option<f64> {
+    value
+        .and_then(Value::as_f64)
+        .filter(|value| value.is_finite())
+}
+
+/// A count as an integer; absent if it is not a count.
+pub(crate) fn count(value: f64) -> Option<u64> {
+    (0.0..9e15).contains(&value).then_some(value.round() as u64)
+}
+
+/// A JSON number, an integer where it is one.
+pub(crate) fn number(value: f64) -> Value {
+    if value == f64::INFINITY {
+        return json!("inf");
+    }
+    if value.fract() == 0.0 && value.abs() < 9e15 {
+        json!(value as i64)
+    } else {
+        json!(value)
     }
 }
 
@@ -179,7 +203,7 @@ pub(crate) fn rate(text: &str) -> Option<Quantity> {
     }
 }
 
-/// The number at the begin of a text, half its last digit, and the rest.
+/// The number at the beginning of a text, half its last digit, and the rest.
 pub(crate) fn leading_number(text: &str) -> Option<(f64, f64, &str)> {
     let bytes = text.as_bytes();
     let mut end = usize::from(matches!(bytes.first(), Some(b'-' | b'+')));

@@ -1,13 +1,21 @@
 //! Results by path: a file of any known form, or a folder that a tool left.
 
+use crate::conclude::conclude;
 use crate::evalscope_database::{self, DatabaseError, MAGIC};
-use crate::found::{Found, Imported};
-use crate::{LOOKED_FOR, conclude, read};
+use crate::read::read;
+use crate::result::Imported;
 use encoding_rs::GB18030;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// What is looked for, to say of a file in which nothing was found.
+pub const LOOKED_FOR: &str = "vLLM or SGLang serving benchmark (text, JSON), EvalScope summary \
+    (2024 text, today's tables, JSON and benchmark_data.db), MindIE or AISBench tables, MindIE CSV, \
+    GuideLLM benchmarks.json, AIPerf or GenAI-Perf export (JSON, CSV) or table, length-grid log, \
+    trial log, table by concurrency, rate, length or statistic (Markdown, CSV, TSV, HTML)";
 
 /// How deep a tool's folder is gone through.
 const DEEPEST: usize = 4;
@@ -18,79 +26,62 @@ const ENDS: [&str; 9] = [
     "json", "jsonl", "txt", "md", "log", "csv", "tsv", "out", "db",
 ];
 
-/// Why a path gives no results.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// The system says so.
     #[error("cannot read {}: {error}", path.display())]
     Io { path: PathBuf, error: io::Error },
     #[error("{} is empty", path.display())]
     Empty { path: PathBuf },
-    /// No text, and no database.
+    /// Neither text nor a database.
     #[error("{} is not text (byte 0 at {at}); looked for: {LOOKED_FOR}", path.display())]
     Binary { path: PathBuf, at: usize },
-    /// A database of something else.
     #[error("{}: {error}", path.display())]
     Database { path: PathBuf, error: DatabaseError },
-    /// No result of any known form.
     #[error("{} holds no result of a known form{hint}; looked for: {LOOKED_FOR}", path.display())]
-    NothingFound {
-        path: PathBuf,
-        /// What may be the matter.
-        hint: &'static str,
-    },
+    NothingFound { path: PathBuf, hint: &'static str },
 }
 
 impl SourceError {
     fn io(path: &Path, error: io::Error) -> Self {
-        SourceError::Io {
-            path: path.to_owned(),
-            error,
-        }
+        let path = path.to_owned();
+        SourceError::Io { path, error }
+    }
+
+    fn empty(path: &Path) -> Self {
+        let path = path.to_owned();
+        SourceError::Empty { path }
     }
 }
 
 /// All results of a file, or of the files of a folder.
 pub fn read_path(path: &Path) -> Result<Imported, SourceError> {
     let about = fs::metadata(path).map_err(|error| SourceError::io(path, error))?;
-    match about.is_dir() {
-        true => read_folder(path),
-        false => read_file(path),
+    if about.is_dir() {
+        read_folder(path)
+    } else {
+        read_file(path)
     }
 }
 
 fn read_file(path: &Path) -> Result<Imported, SourceError> {
     let bytes = fs::read(path).map_err(|error| SourceError::io(path, error))?;
     if bytes.starts_with(MAGIC) {
-        let name = path.display().to_string();
         let read = evalscope_database::read(path).map_err(|error| SourceError::Database {
             path: path.to_owned(),
             error,
         })?;
-        let Some(found) = read else {
-            return Err(SourceError::Empty {
-                path: path.to_owned(),
-            });
-        };
-        return Ok(concluded(&name, vec![found]));
+        let mut results = vec![read.ok_or_else(|| SourceError::empty(path))?];
+        conclude(&path.display().to_string(), &mut results);
+        let unread = Vec::new();
+        return Ok(Imported { results, unread });
     }
     let text = Text::of(path, bytes)?;
     let imported = read(&path.display().to_string(), &text.text);
-    match imported.results.is_empty() {
-        true => Err(SourceError::NothingFound {
-            path: path.to_owned(),
-            hint: text.hint,
-        }),
-        false => Ok(imported),
+    if imported.results.is_empty() {
+        let (path, hint) = (path.to_owned(), text.hint);
+        return Err(SourceError::NothingFound { path, hint });
     }
-}
-
-fn concluded(name: &str, mut results: Vec<Found>) -> Imported {
-    conclude(name, &mut results);
-    Imported {
-        results,
-        unread: Vec::new(),
-    }
+    Ok(imported)
 }
 
 /// A file's content as text.
@@ -120,12 +111,10 @@ impl Text {
                 }
             }
         };
-        match text.trim_start_matches('\u{feff}').trim().is_empty() {
-            true => Err(SourceError::Empty {
-                path: path.to_owned(),
-            }),
-            false => Ok(Text { text, hint }),
+        if text.trim_start_matches('\u{feff}').trim().is_empty() {
+            return Err(SourceError::empty(path));
         }
+        Ok(Text { text, hint })
     }
 }
 
@@ -143,14 +132,12 @@ fn in_chinese(bytes: &[u8]) -> (String, &'static str) {
 }
 
 /// Every result below a folder. Files that belong together are one result: EvalScope's summary
-/// with its percentiles, MindIE's two tables. Files of other kinds are passed over.
+/// with its percentiles, MindIE's two tables. Files of other kinds are skipped.
 fn read_folder(folder: &Path) -> Result<Imported, SourceError> {
     let mut files = Vec::new();
     collect(folder, 0, &mut files)?;
     if files.is_empty() {
-        return Err(SourceError::Empty {
-            path: folder.to_owned(),
-        });
+        return Err(SourceError::empty(folder));
     }
     files.sort();
     let mut results = Vec::new();
@@ -168,17 +155,13 @@ fn read_folder(folder: &Path) -> Result<Imported, SourceError> {
             Err(_) => {}
         }
     }
-    match results.is_empty() {
-        true => Err(SourceError::NothingFound {
-            path: folder.to_owned(),
-            hint: "",
-        }),
-        // Lines that were not read are of files that were not named.
-        false => Ok(Imported {
-            results,
-            unread: Vec::new(),
-        }),
+    if results.is_empty() {
+        let (path, hint) = (folder.to_owned(), "");
+        return Err(SourceError::NothingFound { path, hint });
     }
+    // Lines that were not read are of files that were not named.
+    let unread = Vec::new();
+    Ok(Imported { results, unread })
 }
 
 fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), SourceError> {
@@ -207,7 +190,7 @@ fn grouped(files: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     let mut groups: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     for file in files {
         let folder = file.parent().unwrap_or(Path::new("")).display().to_string();
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let name = file_name(file);
         let sibling = |other: &str| file.with_file_name(other).is_file();
         let key = match &*name {
             // The summary says all that the others do.
@@ -228,12 +211,13 @@ fn grouped(files: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     let mut groups: Vec<Vec<PathBuf>> = groups.into_values().collect();
     for group in &mut groups {
         // Percentiles complete the summary before them.
-        group.sort_by_key(|file| {
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
-            (name.contains("percentile"), file.clone())
-        });
+        group.sort_by_key(|file| (file_name(file).contains("percentile"), file.clone()));
     }
     groups
+}
+
+fn file_name(file: &Path) -> Cow<'_, str> {
+    file.file_name().unwrap_or_default().to_string_lossy()
 }
 
 /// `result_perf_2025….csv` and `result_common_2025….csv` share their end.
@@ -252,15 +236,10 @@ fn read_joined(files: &[PathBuf]) -> Result<Imported, SourceError> {
         joined.push_str(text.trim_start_matches('\u{feff}').trim_end());
         joined.push_str("\n\n");
     }
-    let names: Vec<String> = (files.iter().enumerate())
-        .map(|(at, file)| match at {
-            0 => file.display().to_string(),
-            _ => file
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
-        })
-        .collect();
+    let name = |(at, file): (usize, &PathBuf)| match at {
+        0 => file.display().to_string(),
+        _ => file_name(file).into_owned(),
+    };
+    let names: Vec<String> = files.iter().enumerate().map(name).collect();
     Ok(read(&names.join(" + "), &joined))
 }

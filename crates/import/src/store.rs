@@ -1,7 +1,7 @@
 //! An import that is kept: a folder with `import.json`, which holds what
 //! `import --format json` prints.
 
-use crate::found::{Found, Imported, SCHEMA};
+use crate::result::{Imported, ImportedResult, SCHEMA};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
@@ -19,23 +19,19 @@ pub struct Stored {
     pub imported: String,
     /// What was read, as it was named.
     pub source: String,
-    pub results: Vec<Found>,
+    pub results: Vec<ImportedResult>,
     /// Spans of lines that look like results and could not be read.
     pub unread: Vec<(u64, u64)>,
 }
 
-/// Why an import cannot be kept or opened.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The system says so.
     #[error("cannot {doing} {}: {error}", path.display())]
     Io {
-        /// `read` or `write`.
         doing: &'static str,
         path: PathBuf,
         error: io::Error,
     },
-    /// It is not what was written.
     #[error("{} is damaged: {reason}; import the source again", path.display())]
     Damaged { path: PathBuf, reason: String },
     #[error("{} is not empty; give another --out", path.display())]
@@ -43,7 +39,6 @@ pub enum StoreError {
 }
 
 impl Stored {
-    /// What was read from `source` at a time.
     pub fn new(imported: Imported, source: String, time: String) -> Self {
         Stored {
             schema: SCHEMA.to_owned(),
@@ -54,7 +49,6 @@ impl Stored {
         }
     }
 
-    /// Whether a folder holds an import.
     pub fn is_at(folder: &Path) -> bool {
         folder.join(STORED).is_file()
     }
@@ -88,7 +82,6 @@ impl Stored {
             })
     }
 
-    /// Opens the import of a folder.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(STORED);
         let text = fs::read_to_string(&path).map_err(|error| StoreError::Io {
@@ -102,12 +95,10 @@ impl Stored {
         };
         let stored: Stored =
             serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
-        match stored.schema == SCHEMA {
-            true => Ok(stored),
-            false => Err(damaged(format!(
-                "its form is {}, not {SCHEMA}",
-                stored.schema
-            ))),
+        if stored.schema != SCHEMA {
+            let schema = stored.schema;
+            return Err(damaged(format!("its form is {schema}, not {SCHEMA}")));
         }
+        Ok(stored)
     }
 }

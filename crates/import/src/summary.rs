@@ -1,9 +1,9 @@
 //! An imported result with the keys of `summary.json`; whatever a tool does not say is `null`.
 
-use crate::doubt::ImportDoubt;
-use crate::quantity::convert;
+use crate::doubt::StatedImportDoubt;
+use crate::quantity::{convert, count, finite};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct ImportedSummary {
     pub tags: BTreeMap<String, String>,
     /// No doubt is severe enough to make it invalid.
     pub valid: bool,
-    pub doubts: Vec<ImportDoubt>,
+    pub doubts: Vec<StatedImportDoubt>,
     pub requests: ImportedRequests,
     pub window_s: Option<f64>,
     /// Other tools do not look for a steady state.
@@ -28,7 +28,7 @@ pub struct ImportedSummary {
     pub concurrency: ImportedConcurrency,
     /// Latencies in milliseconds.
     pub latency: ImportedLatencies,
-    /// Tokens a second as one user gets them.
+    /// Tokens/s as one user gets them.
     pub speed: ImportedSpeed,
     pub tokens: ImportedTokens,
     /// Other tools do not classify failures.
@@ -77,12 +77,10 @@ pub struct ImportedRequests {
     /// Share that failed, where the tool gives it in place of counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_share: Option<f64>,
-    /// Under way at the end.
     pub cut: Option<u64>,
     pub unsent: Option<u64>,
 }
 
-/// Work done a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedThroughput {
     pub requests_per_s: Option<f64>,
@@ -96,25 +94,20 @@ pub struct ImportedThroughput {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedConcurrency {
     pub configured: Option<u64>,
-    /// Mean, where the tool prints it.
     pub mean: Option<f64>,
-    /// Peak, where the tool prints it.
     pub peak: Option<u64>,
 }
 
-/// Latencies in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedLatencies {
     pub ttft_ms: Option<Spread>,
     /// Second token after the first.
     pub second_token_ms: Option<Spread>,
-    /// Time per output token.
     pub tpot_ms: Option<Spread>,
     pub itl_ms: Option<Spread>,
     /// Largest gap of each request.
     pub max_gap_ms: Option<Spread>,
     pub e2e_ms: Option<Spread>,
-    /// Not known of another tool's client.
     pub lag_ms: Option<Spread>,
     /// Not known of another tool's client.
     pub cap_wait_ms: Option<Spread>,
@@ -137,7 +130,7 @@ impl ImportedLatencies {
     }
 }
 
-/// Tokens a second as one user gets them.
+/// Tokens/s as one user gets them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedSpeed {
     pub per_user_tokens_per_s: Option<Spread>,
@@ -165,11 +158,10 @@ pub struct ImportedTokens {
 pub struct ImportedSlo {
     /// Not printed by other tools.
     pub attainment: Option<f64>,
-    /// Requests a second that met the objectives.
+    /// Requests/s that met the objectives.
     pub goodput_per_s: Option<f64>,
 }
 
-/// What is known of a sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     pub n: Option<u64>,
@@ -187,7 +179,6 @@ pub struct Spread {
     pub further: BTreeMap<String, f64>,
 }
 
-/// One number about a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Stat {
     Mean,
@@ -238,6 +229,38 @@ impl Stat {
 }
 
 impl Spread {
+    /// Statistics by their names, also those in a `percentiles` object.
+    pub(crate) fn from_json(stats: &Map<String, Value>) -> Spread {
+        let mut spread = Spread::default();
+        let inner = stats.get("percentiles").and_then(Value::as_object);
+        for (name, value) in stats.iter().chain(inner.into_iter().flatten()) {
+            let value = finite(Some(value));
+            if let (Some(stat), Some(value)) = (Stat::of_word(name), value) {
+                spread.set(stat, value);
+            } else if name == "count" {
+                spread.n = value.and_then(count);
+            }
+        }
+        spread
+    }
+
+    /// All its numbers that have a field of their own.
+    fn fields_mut(&mut self) -> [&mut Option<f64>; 9] {
+        let Spread {
+            mean,
+            std,
+            min,
+            p50,
+            p75,
+            p90,
+            p95,
+            p99,
+            max,
+            ..
+        } = self;
+        [mean, std, min, p50, p75, p90, p95, p99, max]
+    }
+
     /// Sets one number; what is not finite is left unknown.
     pub(crate) fn set(&mut self, stat: Stat, value: f64) {
         if !value.is_finite() {
@@ -284,17 +307,11 @@ impl Spread {
     }
 
     /// Takes what `other` knows and this does not.
-    pub(crate) fn fill(&mut self, other: Spread) {
+    pub(crate) fn fill(&mut self, mut other: Spread) {
         self.n = self.n.or(other.n);
-        self.mean = self.mean.or(other.mean);
-        self.std = self.std.or(other.std);
-        self.min = self.min.or(other.min);
-        self.p50 = self.p50.or(other.p50);
-        self.p75 = self.p75.or(other.p75);
-        self.p90 = self.p90.or(other.p90);
-        self.p95 = self.p95.or(other.p95);
-        self.p99 = self.p99.or(other.p99);
-        self.max = self.max.or(other.max);
+        for (mine, more) in self.fields_mut().into_iter().zip(other.fields_mut()) {
+            *mine = mine.or(*more);
+        }
         for (name, value) in other.further {
             self.further.entry(name).or_insert(value);
         }
@@ -302,17 +319,7 @@ impl Spread {
 
     /// All its numbers times `factor`.
     pub(crate) fn scaled(mut self, factor: f64) -> Spread {
-        for value in [
-            &mut self.mean,
-            &mut self.std,
-            &mut self.min,
-            &mut self.p50,
-            &mut self.p75,
-            &mut self.p90,
-            &mut self.p95,
-            &mut self.p99,
-            &mut self.max,
-        ] {
+        for value in self.fields_mut() {
             *value = value.map(|value| convert(value, factor));
         }
         for value in self.further.values_mut() {

@@ -6,26 +6,19 @@ mod header;
 mod html;
 mod joined;
 mod separated;
+mod text_table;
 
 use crate::notes::Notes;
 
-pub(crate) use drawn::BARS;
+pub(crate) use text_table::{BARS, TextTable};
 
-pub(crate) struct Table {
-    pub(crate) first: usize,
-    pub(crate) last: usize,
-    pub(crate) rows: Vec<Vec<String>>,
-}
-
-/// All tables in lines that nobody has read.
-pub(crate) fn tables(notes: &Notes<'_>) -> Vec<Table> {
+pub(crate) fn tables(notes: &Notes<'_>) -> Vec<TextTable> {
     let mut tables = html::tables(notes);
-    let mut of_html = tables
+    let spans: Vec<(usize, usize)> = tables
         .iter()
         .map(|table| (table.first, table.last))
-        .collect::<Vec<_>>()
-        .into_iter()
-        .peekable();
+        .collect();
+    let mut of_html = spans.into_iter().peekable();
     let mut at = 0;
     while at < notes.lines.len() {
         if let Some((_, last)) = of_html.next_if(|(first, _)| *first <= at) {

@@ -1,23 +1,22 @@
 //! Results written as tables: which tool's each is, and which belong together.
 
-use crate::found::{Found, Tool};
 use crate::notes::Notes;
-use crate::table::{self, Table};
-use crate::{complete, evalscope, join_percentiles, markdown, mindie, statistics};
+use crate::result::{ImportedResult, Tool};
+use crate::table::{TextTable, tables};
+use crate::{evalscope_table, load_table, mindie_table, percentiles, statistics_table};
 
 /// Lines between the two tables of one MindIE result.
 const MINDIE_GAP: usize = 12;
 /// Lines between EvalScope's summary and its percentiles.
 const EVALSCOPE_GAP: u64 = 6;
 
-/// A result whose second table may follow.
 enum Pending {
-    Mindie(mindie::Pending, usize),
-    Statistics(statistics::Pending),
+    Mindie(mindie_table::Pending, usize),
+    Statistics(statistics_table::Pending),
 }
 
 impl Pending {
-    fn finish(self) -> Found {
+    fn finish(self) -> ImportedResult {
         match self {
             Pending::Mindie(pending, _) => pending.finish(),
             Pending::Statistics(pending) => pending.finish(),
@@ -26,11 +25,11 @@ impl Pending {
 }
 
 /// All results in the tables that nobody has read.
-pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
+pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<ImportedResult> {
+    let mut found: Vec<ImportedResult> = Vec::new();
     let mut pending: Option<Pending> = None;
-    for table in table::tables(notes) {
-        if let Some(kind) = mindie::kind(&table) {
+    for table in tables(notes) {
+        if let Some(kind) = mindie_table::kind(&table) {
             let mut result = match pending.take() {
                 Some(Pending::Mindie(before, last))
                     if before.wants(kind) && table.first - last <= MINDIE_GAP =>
@@ -39,7 +38,7 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
                 }
                 before => {
                     found.extend(before.map(Pending::finish));
-                    mindie::Pending::new(table.first)
+                    mindie_table::Pending::new(table.first)
                 }
             };
             result.add(kind, &table);
@@ -55,23 +54,23 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
             continue;
         }
         found.extend(pending.take().map(Pending::finish));
-        if let Some(percentiles) = evalscope::percentiles(&table) {
+        if let Some(rows) = evalscope_table::percentiles(&table) {
             notes.take((table.first, table.last));
-            join_percentiles(&mut found, percentiles);
-        } else if let Some(results) = statistics::by_load(&table) {
+            percentiles::join(&mut found, rows);
+        } else if let Some(results) = statistics_table::by_load(&table) {
             notes.take((table.first, table.last));
             join_loads(&mut found, results);
-        } else if let Some(result) = statistics::begin(&table) {
+        } else if let Some(result) = statistics_table::begin(&table) {
             notes.take(result.lines());
             if result.lacks_means() && follows(&found, &table) {
-                join_percentiles(&mut found, result.finish());
+                percentiles::join(&mut found, result.finish());
             } else {
                 pending = Some(Pending::Statistics(result));
             }
-        } else if let Some(result) = evalscope::summary(&table) {
+        } else if let Some(result) = evalscope_table::summary(&table) {
             found.push(titled(result, notes));
         } else {
-            found.extend(markdown::read(&table, notes));
+            found.extend(load_table::read(&table, notes));
         }
     }
     found.extend(pending.map(Pending::finish));
@@ -79,13 +78,13 @@ pub(crate) fn find(notes: &mut Notes<'_>) -> Vec<Found> {
 }
 
 /// Whether a table stands right below a result.
-fn follows(found: &[Found], table: &Table) -> bool {
+fn follows(found: &[ImportedResult], table: &TextTable) -> bool {
     let above = found.last().map(|found| found.lines.1);
     above.is_some_and(|above| (table.first as u64 + 1).saturating_sub(above) <= EVALSCOPE_GAP)
 }
 
 /// Statistics by load complete EvalScope's table over these loads; else they are results.
-fn join_loads(found: &mut Vec<Found>, results: Vec<Found>) {
+fn join_loads(found: &mut Vec<ImportedResult>, results: Vec<ImportedResult>) {
     for result in results {
         let above = found
             .iter_mut()
@@ -94,8 +93,7 @@ fn join_loads(found: &mut Vec<Found>, results: Vec<Found>) {
             .find(|above| above.point == result.point);
         match above {
             Some(above) => {
-                complete(above, &result);
-                above.lines.1 = result.lines.1;
+                percentiles::complete(above, &result);
             }
             None => found.push(result),
         }
@@ -109,7 +107,7 @@ fn is_titled(line: usize, notes: &Notes<'_>) -> bool {
 }
 
 /// Takes the lines of a summary, and of the title above it, which is EvalScope's.
-fn titled(mut result: Found, notes: &mut Notes<'_>) -> Found {
+fn titled(mut result: ImportedResult, notes: &mut Notes<'_>) -> ImportedResult {
     if is_titled(result.span().0, notes) {
         result.lines.0 -= 1;
         result.tool = Tool::Evalscope;

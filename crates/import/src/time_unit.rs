@@ -3,13 +3,12 @@
 use crate::label::{Field, Label, Sample, label};
 use crate::quantity::{Unit, quantity};
 
-/// Shorter first tokens are of no server.
+/// No server answers faster than this.
 const LEAST_TTFT_MS: f64 = 1.0;
 
 /// Columns of one table, each with its name and a cell for each result.
 pub(crate) type Columns<'a> = [(&'a str, Vec<&'a str>)];
 
-/// Times of one sample in one column.
 struct Times<'a> {
     sample: Sample,
     written: Option<Unit>,
@@ -96,14 +95,11 @@ pub(crate) fn units(columns: &Columns<'_>, loads: &[Option<f64>]) -> Vec<Option<
             return times.written;
         }
         let sample = times.sample;
-        let unit = match known.iter().find(|(known, _)| *known == sample) {
-            Some((_, unit)) => *unit,
-            None => {
-                let unit = assumed(sample);
-                known.push((sample, unit));
-                unit
-            }
-        };
+        if let Some((_, unit)) = known.iter().find(|(known, _)| *known == sample) {
+            return Some(*unit);
+        }
+        let unit = assumed(sample);
+        known.push((sample, unit));
         Some(unit)
     });
     of_columns.collect()
@@ -111,9 +107,10 @@ pub(crate) fn units(columns: &Columns<'_>, loads: &[Option<f64>]) -> Vec<Option<
 
 /// Seconds of more than this are milliseconds.
 fn by_size(largest: f64) -> Unit {
-    match largest > 50.0 {
-        true => Unit::Millis,
-        false => Unit::Seconds,
+    if largest > 50.0 {
+        Unit::Millis
+    } else {
+        Unit::Seconds
     }
 }
 
@@ -143,7 +140,7 @@ fn first_token(
         .unwrap_or_else(|| by_size(largest))
 }
 
-/// By Little's law where requests a second are known, else by size.
+/// By Little's law where requests/s are known, else by size.
 fn by_load(latency: &Times<'_>, columns: &Columns<'_>, loads: &[Option<f64>]) -> Unit {
     let rates = (columns.iter())
         .find_map(|(name, cells)| (label(name)?.field == Field::RequestsPerS).then_some(cells));

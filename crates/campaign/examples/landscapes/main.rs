@@ -24,7 +24,7 @@ mod search;
 use inferometer_catalog::device::Device;
 use inferometer_catalog::timing::Timing;
 use landscape::Landscape;
-use landscape::ground::{GROUNDS, Ground};
+use landscape::test_bed::{TEST_BEDS, TestBed};
 use others::OTHERS;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
@@ -35,8 +35,8 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["make", which, folder] => make(grounds(which), Path::new(folder)),
-        ["guess", which, folder] => guess(grounds(which), Path::new(folder)),
+        ["make", which, folder] => make(test_beds(which), Path::new(folder)),
+        ["guess", which, folder] => guess(test_beds(which), Path::new(folder)),
         ["search", folder, seeds, trials] => search::print(
             Path::new(folder),
             range(seeds),
@@ -47,9 +47,9 @@ fn main() {
     }
 }
 
-fn grounds(which: &str) -> &'static [Ground] {
+fn test_beds(which: &str) -> &'static [TestBed] {
     match which {
-        "proof" => &GROUNDS,
+        "proof" => &TEST_BEDS,
         "others" => &OTHERS,
         _ => panic!("'{which}' is neither proof nor others"),
     }
@@ -60,32 +60,32 @@ fn range(seeds: &str) -> Range<u64> {
     first.parse().expect("a seed")..end.parse().expect("a seed")
 }
 
-fn make(grounds: &[Ground], folder: &Path) {
+fn make(test_beds: &[TestBed], folder: &Path) {
     std::fs::create_dir_all(folder).expect("the folder can be made");
-    for ground in grounds {
-        let made = ground.landscape(ground.flags());
+    for test_bed in test_beds {
+        let made = test_bed.landscape(test_bed.flags());
         let text = serde_json::to_string(&made).expect("plain data");
-        std::fs::write(folder.join(file_name(ground)), text).expect("the folder can be written");
+        std::fs::write(folder.join(file_name(test_bed)), text).expect("the folder can be written");
     }
 }
 
 /// For each landscape of the folder what a right profile expects of it, and what wrong ones do.
-fn guess(grounds: &[Ground], folder: &Path) {
+fn guess(test_beds: &[TestBed], folder: &Path) {
     std::fs::create_dir_all(guesses(folder)).expect("the folder can be made");
-    for ground in grounds {
-        let own = Timing::shipped(Device::named(ground.device).expect("a preset"));
+    for test_bed in test_beds {
+        let own = Timing::shipped(Device::named(test_bed.device).expect("a preset"));
         let wrong = WRONG.map(|signs| off_by_thirty_percent(&own, signs));
         let all: Vec<Landscape> = (std::iter::once(own).chain(wrong))
-            .map(|timing| guess::guessed(ground, ground.flags(), timing))
+            .map(|timing| guess::guessed(test_bed, test_bed.flags(), timing))
             .collect();
         let text = serde_json::to_string(&all).expect("plain data");
-        let file = guesses(folder).join(file_name(ground));
+        let file = guesses(folder).join(file_name(test_bed));
         std::fs::write(file, text).expect("the folder can be written");
     }
 }
 
-fn file_name(ground: &Ground) -> String {
-    format!("{}-{}.json", ground.model, ground.device)
+fn file_name(test_bed: &TestBed) -> String {
+    format!("{}-{}.json", test_bed.model, test_bed.device)
 }
 
 fn guesses(folder: &Path) -> PathBuf {

@@ -5,7 +5,6 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Deepest nesting that is read.
 const DEEPEST: usize = 64;
 
 /// An expression of numbers, names, `+ - * /`, `min`, `max` and parentheses.
@@ -28,7 +27,6 @@ enum Node {
 /// Why an expression cannot be read or has no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionError {
-    /// It is not written right.
     #[error(
         "'{text}' cannot be read at '{rest}'; write an expression as in concurrency*10 or min(256, max-num-seqs)"
     )]
@@ -37,14 +35,12 @@ pub enum ExpressionError {
         /// From where on.
         rest: String,
     },
-    /// It names something that has no value.
     #[error("'{name}' in '{text}' is not known here; known are {known}")]
     UnknownName {
         text: String,
         name: String,
         known: String,
     },
-    /// Its value is no number.
     #[error("'{text}' has no finite value here")]
     NotFinite { text: String },
 }
@@ -179,7 +175,6 @@ impl Expression {
         !matches!(self.root, Node::Name(_) | Node::Number(_))
     }
 
-    /// The names that it needs.
     pub fn names(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
         self.root.collect(&mut names);
@@ -200,12 +195,11 @@ impl Expression {
             });
         }
         let found = self.root.value(&value);
-        match found.is_finite() {
-            true => Ok(found),
-            false => Err(ExpressionError::NotFinite {
-                text: self.text.clone(),
-            }),
+        if found.is_finite() {
+            return Ok(found);
         }
+        let text = self.text.clone();
+        Err(ExpressionError::NotFinite { text })
     }
 }
 
@@ -281,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_expression_is_refused_with_the_place() {
+    fn what_is_not_an_expression_is_refused_with_the_place() {
         for text in ["", "1 +", "min(1", "2 3", "(1", "concurrency*", "1..2", "%"] {
             let message = value(text).unwrap_err().to_string();
             assert!(message.contains("concurrency*10"), "{text}: {message}");

@@ -4,13 +4,11 @@
 use super::expression::Expression;
 use std::str::FromStr;
 
-/// Most values of one axis.
 pub const MOST_VALUES: usize = 10_000;
 
-/// What an option gives for its axis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// These, one after the other. One value is no axis.
+    /// These, one after the other. One value is not an axis.
     List(Vec<String>),
     /// One for each value of another axis.
     By {
@@ -19,21 +17,18 @@ pub enum Values {
         cases: Vec<(String, String)>,
         otherwise: Option<String>,
     },
-    /// Computed from other axes.
     Derived(Expression),
 }
 
-/// Why a list cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ListError {
     #[error("a list is empty; write values as in 1,2,4")]
     Empty,
-    #[error("'{0}' is no range; write 1..64:x2 (each twice the last) or 10..100:+10")]
+    #[error("'{0}' is not a range; write 1..64:x2 (each twice the last) or 10..100:+10")]
     BadRange(String),
-    /// More values than anyone waits for.
     #[error("'{0}' has more than {MOST_VALUES} values; take larger steps")]
     TooMany(String),
-    #[error("'{0}' is no dependent axis; write by AXIS: VALUE=RESULT, …, *=RESULT")]
+    #[error("'{0}' is not a dependent axis; write by AXIS: VALUE=RESULT, …, *=RESULT")]
     BadCases(String),
 }
 
@@ -107,9 +102,10 @@ fn range(part: &str, from: &str, rest: &str, values: &mut Vec<String>) -> Result
         return Err(bad());
     }
     for at in 0..=MOST_VALUES {
-        let value = match geometric {
-            true => from * size.powi(at as i32),
-            false => from + size * at as f64,
+        let value = if geometric {
+            from * size.powi(at as i32)
+        } else {
+            from + size * at as f64
         };
         // A hair beyond the end is the end: steps of 0.1 do not add up exactly.
         if value > to * (1.0 + 1e-9) {
@@ -187,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_refused_with_an_example() {
+    fn what_is_not_a_list_is_refused_with_an_example() {
         for text in [
             "", "1,,2", "1..64", "1..64:x1", "64..1:x2", "0..9:x2", "1..2:+0", "1..2:3", "1..9:+x",
         ] {

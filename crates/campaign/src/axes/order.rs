@@ -4,7 +4,6 @@
 use inferometer_core::seed::{Dimension, rng};
 use rand::RngExt;
 
-/// How repeats follow each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// Forward, backward, forward …: ABBA. A steady drift cancels over each pair.
@@ -16,7 +15,6 @@ pub enum Order {
     Sequential,
 }
 
-/// One measurement of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visit {
     pub point: usize,

@@ -2,16 +2,13 @@
 
 use serde::Serialize;
 
-/// Name and version of the answer's form.
 pub const SCHEMA: &str = "inferometer.capacity/1";
 
-/// The capacity of one tier.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
     /// `inferometer.capacity/1`.
     pub schema: &'static str,
     pub over: String,
-    /// The tier that this is the capacity of.
     pub tier: usize,
     /// The capacity; absent if no level met the objectives, or if the sample cannot carry it.
     pub value: Option<f64>,
@@ -27,17 +24,17 @@ pub struct Answer {
     /// Requests of the whole search, all that were sent.
     pub requests_spent: u64,
     /// The long run to go by: the last that met the objectives, else the last.
-    pub confirmation: Option<Confirmation>,
+    pub confirmation: Option<ConfirmationRun>,
     /// Requests that the long run must count for its percentile to be claimed; present where
     /// it had fewer.
     pub needs: Option<u64>,
     /// Why there is no better answer.
-    pub ending: Ending,
+    pub ending: CapacityEnding,
 }
 
 /// A long run at the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Confirmation {
+pub struct ConfirmationRun {
     pub level: f64,
     pub requests: u64,
     /// How many met the target that they are farthest from meeting.
@@ -59,7 +56,7 @@ pub enum Edge {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ending {
+pub enum CapacityEnding {
     /// The interval is as narrow as asked, and a long run confirmed it.
     Confirmed,
     /// Every long run moved the answer; the last one's is given.

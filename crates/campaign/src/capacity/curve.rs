@@ -5,13 +5,12 @@
 //! whichever way its probe ended. Far from the capacity that form need not hold, so far probes
 //! count less.
 
-use super::Edge;
+use super::answer::Edge;
 use super::dependence::Dependence;
-use super::probe::Outcome;
+use super::probe::ProbeOutcome;
 
-/// Points of a grid of capacities.
 const POINTS: usize = 101;
-/// The grid reaches so much beyond the bracket on either side, lest a wrong bracket mislead.
+/// Factor by which the grid reaches beyond the bracket on either side, lest a wrong one mislead.
 const BEYOND: f64 = 2.0;
 /// Distance, in logarithms, at which a probe counts for little.
 const REACH: f64 = 0.25;
@@ -31,15 +30,14 @@ const BASE_MISSES: f64 = 0.05;
 const BASE_MET: f64 = 0.02;
 /// Steepness, from slopes to cliffs: the first, the factor to the next, and how many.
 const STEEPNESS: (f64, f64, usize) = (2.0, 2.0, 10);
-/// Steepness is most likely this, in logarithms, and spread so much: a queue whose load rises
+/// Steepness is most likely the first, in logarithms, with the second as its deviation: a queue whose load rises
 /// by 5 % near its capacity misses two to five times as many. A cliff soon outweighs it.
 const USUAL_STEEPNESS: (f64, f64) = (3.1, 0.6);
-/// Error of an answer, in logarithms, that comes of the curve's form and of no chance.
+/// Error of an answer, in logarithms, that comes from the form of the curve, not from chance.
 const FORM_ERROR: f64 = 0.03;
 /// A cliff has lost half of what was met after this, in logarithms of the level.
 const CLIFF: f64 = 0.05;
 
-/// The share met over the level.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     share: f64,
@@ -53,7 +51,7 @@ pub(super) struct Curve {
 
 impl Curve {
     /// From all probes, for the target number `at`.
-    pub(super) fn of(history: &[Outcome], at: usize, share: f64, bracket: [f64; 2]) -> Self {
+    pub(super) fn of(history: &[ProbeOutcome], at: usize, share: f64, bracket: [f64; 2]) -> Self {
         let ends = [(bracket[0] / BEYOND).ln(), (bracket[1] * BEYOND).ln()];
         let first = Curve::on(history, at, share, ends, None);
         let second = Curve::on(history, at, share, ends, Some(&first));
@@ -66,13 +64,13 @@ impl Curve {
     /// The design effect is not known either. With its conjugate prior it is integrated out,
     /// so that the interval is as wide as little knowledge of it makes it.
     fn on(
-        history: &[Outcome],
+        history: &[ProbeOutcome],
         at: usize,
         share: f64,
         [low, high]: [f64; 2],
         earlier: Option<&Curve>,
     ) -> Self {
-        let weight = |outcome: &Outcome, reach: f64| match earlier {
+        let weight = |outcome: &ProbeOutcome, reach: f64| match earlier {
             Some(curve) => curve.nearness(outcome, reach),
             None => 1.0,
         };
@@ -83,13 +81,13 @@ impl Curve {
         let dependence = Dependence::seen(near);
         let (first, factor, count) = STEEPNESS;
         let steepnesses: Vec<f64> = (0..count).map(|k| first * factor.powi(k as i32)).collect();
-        let telling: Vec<Telling> = (history.iter())
+        let telling: Vec<Evidence> = (history.iter())
             .filter_map(|outcome| {
                 let weight = weight(outcome, REACH).max(LEAST_WEIGHT);
-                Telling::of(outcome, at, share, weight)
+                Evidence::of(outcome, at, share, weight)
             })
             .collect();
-        let probes: f64 = telling.iter().map(Telling::weight).sum();
+        let probes: f64 = telling.iter().map(Evidence::weight).sum();
         let step = (high - low).max(1e-6) / (POINTS - 1) as f64;
         let mut logs = Vec::with_capacity(POINTS * count);
         let mut misfits = Vec::with_capacity(POINTS * count);
@@ -100,8 +98,8 @@ impl Curve {
                 let (mut misfit, mut log) = (0.0, -usual * usual / 2.0);
                 for probe in &telling {
                     match probe {
-                        Telling::Beyond(level) => log += beyond(*level, capacity),
-                        Telling::Shares(shares) => {
+                        Evidence::Beyond(level) => log += beyond(*level, capacity),
+                        Evidence::Shares(shares) => {
                             misfit += shares.misfit(share, capacity, *steepness);
                         }
                     }
@@ -134,7 +132,7 @@ impl Curve {
     }
 
     /// From 1 at the capacity to 0 far from it.
-    fn nearness(&self, outcome: &Outcome, reach: f64) -> f64 {
+    fn nearness(&self, outcome: &ProbeOutcome, reach: f64) -> f64 {
         let far = (outcome.offered.ln() - self.log_quantile(0.5)) / reach;
         (-far * far).exp()
     }
@@ -170,19 +168,20 @@ impl Curve {
 
     /// By the curve, and by whether most probes just above the capacity of this target, number
     /// `at`, lost more than half of what must be met.
-    pub(super) fn edge(&self, history: &[Outcome], at: usize) -> Edge {
+    pub(super) fn edge(&self, history: &[ProbeOutcome], at: usize) -> Edge {
         let half = self.share / 2.0;
         let fallen = share_at(CLIFF, self.share, 0.0, self.steepness.exp()) < half;
         let above = (history.iter()).filter(|outcome| {
             (0.0..1.5 * CLIFF).contains(&(outcome.offered.ln() - self.log_quantile(0.5)))
         });
-        let (lost, held): (Vec<&Outcome>, Vec<&Outcome>) = above.partition(|outcome| {
+        let (lost, held): (Vec<&ProbeOutcome>, Vec<&ProbeOutcome>) = above.partition(|outcome| {
             let met = outcome.met[at] as f64;
             outcome.is_beyond(at) || met < half * outcome.requests as f64
         });
-        match fallen || lost.len() > held.len() {
-            true => Edge::Cliff,
-            false => Edge::Slope,
+        if fallen || lost.len() > held.len() {
+            Edge::Cliff
+        } else {
+            Edge::Slope
         }
     }
 }
@@ -200,11 +199,9 @@ fn beyond(level: f64, capacity: f64) -> f64 {
     (FALSE_ALARM + (1.0 - FALSE_ALARM) * shows).ln()
 }
 
-/// What one probe tells of one target.
-enum Telling {
+enum Evidence {
     /// The queue grew at this level, in logarithms, or nearly all requests missed.
     Beyond(f64),
-    /// The share that was met.
     Shares(Shares),
 }
 
@@ -217,24 +214,27 @@ struct Shares {
     weight: f64,
 }
 
-impl Telling {
+impl Evidence {
     /// Nothing, where no request was counted.
-    fn of(outcome: &Outcome, at: usize, share: f64, weight: f64) -> Option<Self> {
+    fn of(outcome: &ProbeOutcome, at: usize, share: f64, weight: f64) -> Option<Self> {
         let level = outcome.offered.ln();
         // While a queue grows, its first requests are still in time, so they do not count. Where
         // nearly all are missed, how many says nothing of where the capacity is.
         let few = (outcome.met[at] as f64) < share / 8.0 * outcome.requests as f64;
         if few || outcome.is_beyond(at) {
-            return Some(Telling::Beyond(level));
+            return Some(Evidence::Beyond(level));
         }
         let met = weight * outcome.met[at] as f64;
         let missed = weight * outcome.misses[at].total() as f64;
-        let part = |count: f64| match count > 0.0 {
-            true => count * (count / (met + missed)).ln(),
-            false => 0.0,
+        let part = |count: f64| {
+            if count > 0.0 {
+                count * (count / (met + missed)).ln()
+            } else {
+                0.0
+            }
         };
         let best = part(met) + part(missed);
-        (outcome.requests > 0).then_some(Telling::Shares(Shares {
+        (outcome.requests > 0).then_some(Evidence::Shares(Shares {
             level,
             met,
             missed,
@@ -245,8 +245,8 @@ impl Telling {
 
     fn weight(&self) -> f64 {
         match self {
-            Telling::Beyond(_) => 0.0,
-            Telling::Shares(shares) => shares.weight,
+            Evidence::Beyond(_) => 0.0,
+            Evidence::Shares(shares) => shares.weight,
         }
     }
 }

@@ -5,7 +5,7 @@
 const GRAIN: usize = 8;
 /// Grains of the shortest batch.
 const SHORTEST: usize = 4;
-/// Batches lengthen while they differ so much more: shorter than the memory of a queue they
+/// Batches lengthen while longer ones differ by this factor more: shorter than the memory of a queue they
 /// hide what their requests share.
 const GROWS: f64 = 1.15;
 /// Fewest differences, over all probes, that say something.
@@ -41,12 +41,12 @@ impl Dependence {
         dependence
     }
 
-    /// Log-likelihood of probes that misfit so much as if all requests were independent.
+    /// Log-likelihood of probes, from how much they misfit if all requests were independent.
     pub(super) fn log_likelihood(&self, misfit: f64, probes: f64) -> f64 {
         -(self.shape + probes / 2.0) * (self.scale + misfit).ln()
     }
 
-    /// The design effect, given how much so many probes misfit.
+    /// The design effect, given the number of probes and how much they misfit.
     pub(super) fn effect(&self, misfit: f64, probes: f64) -> f64 {
         ((self.scale + misfit) / (self.shape + probes / 2.0)).max(1.0)
     }

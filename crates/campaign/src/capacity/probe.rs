@@ -1,8 +1,8 @@
 //! One probe: a sequential test at a level, fed request by request.
 
 use super::dependence::Misses;
-use super::overload::Course;
 use inferometer_analysis::statistics::{Sprt, SprtStep, SprtVerdict, TailClaim, tail_claim};
+use super::queue_trend::QueueTrend;
 use std::collections::BTreeMap;
 
 /// Half of the zone between clearly good and clearly bad, in shares of the allowed misses.
@@ -26,7 +26,6 @@ const TRUSTED_PART: u64 = 4;
 /// Fewest requests whose times show the rate that they came at.
 const LEAST_ARRIVALS: u64 = 100;
 
-/// Why a probe is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// To find a level that meets the objectives and one that does not.
@@ -35,17 +34,15 @@ pub enum Purpose {
     Confirm,
 }
 
-/// What an observation leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     Continue,
     /// Enough is known, or enough was sent.
-    Stop(Verdict),
+    Stop(ProbeVerdict),
 }
 
-/// What a probe says of its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ProbeVerdict {
     Meets,
     Misses,
     /// The boundary is near: no clear answer.
@@ -54,7 +51,7 @@ pub enum Verdict {
 
 /// One request, once it is known whether it was within the limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen<'a> {
+pub struct ObservedRequest<'a> {
     /// Its number in the probe in the order of sending, from 0.
     pub order: u64,
     /// When it was sent, where that does not depend on answers: in an open loop.
@@ -70,54 +67,52 @@ pub struct Seen<'a> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
-    /// The tier that it is made for.
     pub tier: usize,
     pub level: f64,
     pub most_requests: u64,
     pub purpose: Purpose,
     /// Requests to count, once the server has settled.
     length: u64,
-    tests: Vec<Test>,
-    early: BTreeMap<u64, Early>,
+    tests: Vec<TargetTest>,
+    early: BTreeMap<u64, PendingRequest>,
     observed: u64,
     /// When the first and the last of those were sent, in an open loop.
     sent_between: Option<[f64; 2]>,
     counted: u64,
     misses: Vec<Misses>,
-    course: Course,
+    trend: QueueTrend,
     overloaded: bool,
     hopeless: Vec<bool>,
 }
 
 /// A request that ended before others that were sent earlier.
 #[derive(Clone, Debug, PartialEq)]
-struct Early {
+struct PendingRequest {
     sent_s: Option<f64>,
     in_flight: u64,
     ttft_s: Option<f64>,
     within: Vec<bool>,
 }
 
-/// The test of one target.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Test {
+pub(super) struct TargetTest {
     target: usize,
     share: f64,
     sprt: Option<Sprt>,
     effect: f64,
     /// Misses of late, less three for each request that was met.
-    misses_of_late: u32,
+    recent_misses: u32,
 }
 
-impl Test {
+impl TargetTest {
     pub(super) fn new(target: usize, share: f64, effect: f64) -> Self {
         let half = INDIFFERENCE * (1.0 - share).min(share);
-        Test {
+        TargetTest {
             target,
             share,
             sprt: Sprt::new(share - half, share + half, RISK, RISK).ok(),
             effect,
-            misses_of_late: 0,
+            recent_misses: 0,
         }
     }
 
@@ -128,8 +123,7 @@ impl Test {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// The tier that it was made for.
+pub struct ProbeOutcome {
     pub tier: usize,
     pub level: f64,
     /// The level that chance offered in its place: random arrivals are never quite as many as
@@ -141,9 +135,8 @@ pub struct Outcome {
     pub requests: u64,
     /// How many of those met each target.
     pub met: Vec<u64>,
-    /// The server could not keep up.
     pub overloaded: bool,
-    pub verdict: Verdict,
+    pub verdict: ProbeVerdict,
     /// Requests of the whole run and how many of those met each target, where that is known.
     pub(super) stored: Option<(u64, Vec<u64>)>,
     /// Requests observed while the server settled.
@@ -153,11 +146,11 @@ pub struct Outcome {
     pub(super) hopeless: Vec<bool>,
 }
 
-impl Outcome {
+impl ProbeOutcome {
     /// With what the whole run shows as it is stored: requests, and how many met each target. A
     /// run that confirms must meet the objectives there, too, since that is what reports say.
     pub fn with_stored(self, requests: u64, met: Vec<u64>) -> Self {
-        Outcome {
+        ProbeOutcome {
             stored: Some((requests, met)),
             ..self
         }
@@ -175,7 +168,7 @@ impl Probe {
         (tier, level, purpose): (usize, f64, Purpose),
         (length, most_requests): (u64, u64),
         targets: usize,
-        tests: Vec<Test>,
+        tests: Vec<TargetTest>,
     ) -> Self {
         Probe {
             tier,
@@ -189,7 +182,7 @@ impl Probe {
             sent_between: None,
             counted: 0,
             misses: vec![Misses::default(); targets],
-            course: Course::default(),
+            trend: QueueTrend::default(),
             overloaded: false,
             hopeless: vec![false; targets],
         }
@@ -197,8 +190,8 @@ impl Probe {
 
     /// Takes a request as soon as its fate is known. Requests count in the order of sending,
     /// however they end: else the quick ones would speak for all.
-    pub fn observe(&mut self, seen: Seen<'_>) -> Step {
-        let request = Early {
+    pub fn observe(&mut self, seen: ObservedRequest<'_>) -> Step {
+        let request = PendingRequest {
             sent_s: seen.sent_s,
             in_flight: seen.in_flight,
             ttft_s: seen.ttft_s,
@@ -214,10 +207,10 @@ impl Probe {
                 self.sent_between = Some([first, sent]);
             }
             let within = request.within;
-            self.course.observe(request.in_flight, request.ttft_s);
+            self.trend.observe(request.in_flight, request.ttft_s);
             // At lengths that grow by an eighth: many looks would find a trend by chance.
             let look = (self.observed / 16).next_power_of_two().max(16);
-            if self.observed.is_multiple_of(look) && self.course.is_overloaded() {
+            if self.observed.is_multiple_of(look) && self.trend.is_overloaded() {
                 return self.overload();
             }
             if self.is_settled() {
@@ -239,10 +232,10 @@ impl Probe {
     }
 
     fn is_settled(&self) -> bool {
-        let Some(wave) = self.course.first_wave() else {
+        let Some(wave) = self.trend.first_wave() else {
             return false;
         };
-        let turns = SETTLING_TURNS * self.course.most_in_flight();
+        let turns = SETTLING_TURNS * self.trend.most_in_flight();
         let left_out = turns.min(SETTLING_WAVES * wave as u64);
         // Once it has settled, a swing of its queue does not undo that.
         self.counted > 0 || self.observed > left_out.max(self.length / SETTLING_PART)
@@ -251,13 +244,14 @@ impl Probe {
     fn is_hopeless(&mut self, within: &[bool]) -> bool {
         for test in &mut self.tests {
             let missed = !within.get(test.target).copied().unwrap_or(false);
-            test.misses_of_late = match missed {
-                true => test.misses_of_late + 1,
-                false => test.misses_of_late.saturating_sub(3),
+            test.recent_misses = if missed {
+                test.recent_misses + 1
+            } else {
+                test.recent_misses.saturating_sub(3)
             };
             let [least, by_effect, most] = HOPELESS;
             let hopeless = (by_effect * test.effect).clamp(least, most);
-            self.hopeless[test.target] |= f64::from(test.misses_of_late) >= hopeless;
+            self.hopeless[test.target] |= f64::from(test.recent_misses) >= hopeless;
         }
         self.hopeless.contains(&true)
     }
@@ -277,15 +271,16 @@ impl Probe {
 
     pub fn step(&self) -> Step {
         if self.overloaded || self.hopeless.contains(&true) {
-            return Step::Stop(Verdict::Misses);
+            return Step::Stop(ProbeVerdict::Misses);
         }
         let ended = self.counted >= self.length || self.observed >= self.most_requests;
         // Just at the capacity a test of "clearly good or clearly bad" is a toss-up, so a long
         // run goes to its end.
         if self.purpose == Purpose::Confirm {
-            return match ended {
-                true => Step::Stop(self.claim()),
-                false => Step::Continue,
+            return if ended {
+                Step::Stop(self.claim())
+            } else {
+                Step::Continue
             };
         }
         let trusted =
@@ -293,18 +288,18 @@ impl Probe {
         let bad = || (self.tests.iter()).any(|test| test.says(SprtVerdict::Bad));
         let good = || (self.tests.iter()).all(|test| test.says(SprtVerdict::Good));
         if trusted && bad() {
-            Step::Stop(Verdict::Misses)
+            Step::Stop(ProbeVerdict::Misses)
         } else if trusted && good() {
-            Step::Stop(Verdict::Meets)
+            Step::Stop(ProbeVerdict::Meets)
         } else if ended {
-            Step::Stop(Verdict::Near)
+            Step::Stop(ProbeVerdict::Near)
         } else {
             Step::Continue
         }
     }
 
     /// What a long run says: whether the claim about the tail holds.
-    fn claim(&self) -> Verdict {
+    fn claim(&self) -> ProbeVerdict {
         let claims: Vec<TailClaim> = (self.tests.iter())
             .map(|test| {
                 let telling = |count: u64| (count as f64 / test.effect).round() as u64;
@@ -313,11 +308,11 @@ impl Probe {
             })
             .collect();
         if claims.contains(&TailClaim::Fails) {
-            Verdict::Misses
+            ProbeVerdict::Misses
         } else if claims.iter().all(|&claim| claim == TailClaim::Holds) {
-            Verdict::Meets
+            ProbeVerdict::Meets
         } else {
-            Verdict::Near
+            ProbeVerdict::Near
         }
     }
 
@@ -330,19 +325,18 @@ impl Probe {
         rate.unwrap_or(self.level)
     }
 
-    /// The probe is over, by its own verdict or by the driver's decision, after so many
-    /// requests sent.
-    pub fn finish(self, sent: u64) -> Outcome {
+    /// The probe is over, by its own verdict or by the driver's decision.
+    pub fn finish(self, sent: u64) -> ProbeOutcome {
         let step = self.step();
         // A server that answers nothing at all does not meet anything.
         let silent = step == Step::Continue && self.counted == 0;
         let verdict = match step {
             Step::Stop(verdict) => verdict,
-            Step::Continue if silent => Verdict::Misses,
+            Step::Continue if silent => ProbeVerdict::Misses,
             Step::Continue if self.purpose == Purpose::Confirm => self.claim(),
-            Step::Continue => Verdict::Near,
+            Step::Continue => ProbeVerdict::Near,
         };
-        Outcome {
+        ProbeOutcome {
             tier: self.tier,
             level: self.level,
             offered: self.offered(),
@@ -369,7 +363,7 @@ mod tests {
     fn offered(sent_s: impl Fn(u64) -> Option<f64>) -> f64 {
         let mut probe = Probe::new((0, 18.0, Purpose::Bisect), (300, 1000), 1, Vec::new());
         for order in 0..200 {
-            probe.observe(Seen {
+            probe.observe(ObservedRequest {
                 order,
                 sent_s: sent_s(order),
                 in_flight: 1,

@@ -1,9 +1,10 @@
 //! The search itself: where to probe next, how long, and when it is enough.
 
+use super::answer::{Answer, CapacityEnding, SCHEMA};
 use super::curve::Curve;
-use super::probe::{Outcome, Probe, Purpose, Test, Verdict};
+use super::probe::{Probe, ProbeOutcome, ProbeVerdict, Purpose, TargetTest};
+use super::settings::{CapacityError, Settings};
 use super::tier::{Allowance, Tier};
-use super::{Answer, CapacityError, Ending, SCHEMA, Settings};
 
 /// Design effect that verdicts allow for while nothing is known of it.
 const UNKNOWN_EFFECT: f64 = 3.0;
@@ -29,12 +30,11 @@ pub enum Next {
 #[derive(Clone, Debug)]
 pub struct Search {
     settings: Settings,
-    history: Vec<Outcome>,
+    history: Vec<ProbeOutcome>,
     tiers: Vec<Tier>,
 }
 
 impl Search {
-    /// A search that has not begun.
     pub fn new(settings: Settings) -> Result<Self, CapacityError> {
         settings.check()?;
         let mut tiers: Vec<Tier> = Vec::new();
@@ -62,12 +62,12 @@ impl Search {
     }
 
     /// Whether each tier's objectives were met in a probe; absent where it does not say.
-    pub fn met(&self, outcome: &Outcome) -> Vec<Option<bool>> {
+    pub fn met(&self, outcome: &ProbeOutcome) -> Vec<Option<bool>> {
         self.tiers.iter().map(|tier| tier.is_met(outcome)).collect()
     }
 
     /// Takes the outcome of the probe that was asked for.
-    pub fn tell(&mut self, outcome: Outcome) {
+    pub fn tell(&mut self, outcome: ProbeOutcome) {
         let tier = self.tiers.iter_mut().find(|tier| tier.id == outcome.tier);
         if let Some(tier) = tier.filter(|_| outcome.purpose == Purpose::Confirm) {
             tier.confirm(&outcome);
@@ -89,7 +89,7 @@ impl Search {
     /// What is known of every tier when the search is stopped before its end.
     pub fn stop(mut self) -> Vec<Answer> {
         for tier in &mut self.tiers {
-            tier.ending.get_or_insert(Ending::Interrupted);
+            tier.ending.get_or_insert(CapacityEnding::Interrupted);
         }
         self.tiers.iter().map(|tier| self.answer(tier)).collect()
     }
@@ -112,7 +112,7 @@ impl Search {
     }
 
     /// The next probe for a tier, or why there is none.
-    fn probe(&self, tier: &Tier) -> Result<Probe, Ending> {
+    fn probe(&self, tier: &Tier) -> Result<Probe, CapacityEnding> {
         let Some(bracket) = self.bracket(tier) else {
             return self.bracketing(tier);
         };
@@ -121,28 +121,29 @@ impl Search {
         let [low, high] = curve.interval();
         let answer = self.held(curve.median());
         let width = curve.chance() / self.settings.tolerance;
-        let narrow = width <= 1.0 || (self.settings.whole && self.held(high) == self.held(low));
+        let is_narrow = width <= 1.0 || (self.settings.whole && self.held(high) == self.held(low));
         // Requests for the confirmation are kept back.
         let kept = tier.least().max(2 * tier.shortest());
         let left = self.left(tier);
         let free = left.saturating_sub(2 * kept);
         if let Some(run) = tier.confirmation {
-            if narrow && self.is_confirmed(tier, answer) {
-                return Err(Ending::Confirmed);
+            if is_narrow && self.is_confirmed(tier, answer) {
+                return Err(CapacityEnding::Confirmed);
             }
             let again = free > 0 || (!run.is_met && left >= kept);
             if tier.confirmations >= MOST_CONFIRMATIONS || !again {
                 return Err(match tier.carried() {
-                    None => Ending::TooFewSamples,
-                    Some(run) if !run.is_met => Ending::Missed,
-                    Some(_) if free == 0 => Ending::BudgetSpent,
-                    Some(_) => Ending::Unconfirmed,
+                    None => CapacityEnding::TooFewSamples,
+                    Some(run) if !run.is_met => CapacityEnding::Missed,
+                    Some(_) if free == 0 => CapacityEnding::BudgetSpent,
+                    Some(_) => CapacityEnding::Unconfirmed,
                 });
             }
         }
         let at = |level, lengths, purpose| self.at(tier, level, lengths, purpose, &curves);
-        let missed =
-            |last: &&Outcome| last.purpose == Purpose::Confirm && tier.is_met(last) != Some(true);
+        let missed = |last: &&ProbeOutcome| {
+            last.purpose == Purpose::Confirm && tier.is_met(last) != Some(true)
+        };
         let confirmed_at = match self.history.last().filter(missed) {
             // One that ended by overload tells nothing of how far it was above.
             Some(last) if last.requests < tier.least() => low.min(self.below(last.level)),
@@ -150,7 +151,7 @@ impl Search {
             None => answer,
         };
         let confirmed_at = self.held(confirmed_at);
-        let near = |outcome: &&Outcome| (outcome.level / answer).ln().abs() <= NEAR;
+        let near = |outcome: &&ProbeOutcome| (outcome.level / answer).ln().abs() <= NEAR;
         let near = self.history.iter().filter(near);
         let seen: u64 = near.clone().map(|outcome| outcome.requests).sum();
         let longest = tier.longest(curve.effect);
@@ -158,7 +159,7 @@ impl Search {
         let missing = (MARGIN * seen as f64 * (width * width - 1.0)).max(0.0) as u64;
         // The long run tells of the capacity too, so it is made as soon as the interval will be
         // narrow with it. A narrow interval of few requests is narrow by chance.
-        let confirmed = tier.confirmation.is_some() && !narrow;
+        let confirmed = tier.confirmation.is_some() && !is_narrow;
         let soon = missing <= longest && seen >= longest / 2;
         if (soon && !confirmed) || free == 0 {
             let length = if free == 0 { kept } else { longest };
@@ -176,9 +177,10 @@ impl Search {
         let length = length.max(2 * left_out.unwrap_or(0));
         let length = length.min(longest).max(tier.shortest());
         // Levels on both sides of the middle show how steep the curve is.
-        let side = match self.history.len().is_multiple_of(2) {
-            true => ASIDE,
-            false => -ASIDE,
+        let side = if self.history.len().is_multiple_of(2) {
+            ASIDE
+        } else {
+            -ASIDE
         };
         let deviation = curve.chance() / 1.645;
         let level = self.level(curve.median() * (side * deviation).exp());
@@ -193,9 +195,10 @@ impl Search {
     /// The next lower level that is worth a long run.
     fn below(&self, level: f64) -> f64 {
         let lower = level * (1.0 - self.settings.tolerance / 2.0);
-        match self.settings.whole {
-            true => lower.ceil().min(level - 1.0),
-            false => lower,
+        if self.settings.whole {
+            lower.ceil().min(level - 1.0)
+        } else {
+            lower
         }
     }
 
@@ -223,14 +226,14 @@ impl Search {
         (length, most): (u64, u64),
         purpose: Purpose,
         curves: &[(usize, Curve)],
-    ) -> Result<Probe, Ending> {
+    ) -> Result<Probe, CapacityEnding> {
         if most == 0 {
-            return Err(Ending::BudgetSpent);
+            return Err(CapacityEnding::BudgetSpent);
         }
         let test = |&(at, share): &(usize, f64)| {
             let curve = curves.iter().find(|(target, _)| *target == at);
             let effect = curve.map_or(UNKNOWN_EFFECT, |(_, curve)| curve.effect);
-            Test::new(at, share, effect)
+            TargetTest::new(at, share, effect)
         };
         let tests = tier.targets.iter().map(test).collect();
         let targets = self.settings.targets.len();
@@ -244,17 +247,19 @@ impl Search {
 
     fn level(&self, level: f64) -> f64 {
         let level = level.clamp(self.settings.floor, self.settings.ceiling);
-        match self.settings.whole {
-            true => level.round().max(1.0),
-            false => level,
+        if self.settings.whole {
+            level.round().max(1.0)
+        } else {
+            level
         }
     }
 
     /// The highest level that can be tried within a capacity.
     fn held(&self, capacity: f64) -> f64 {
-        match self.settings.whole {
-            true => self.level(capacity.floor()),
-            false => self.level(capacity),
+        if self.settings.whole {
+            self.level(capacity.floor())
+        } else {
+            self.level(capacity)
         }
     }
 
@@ -274,7 +279,7 @@ impl Search {
 
     /// Twice the highest level so far, or half of the lowest. At either end of the levels a
     /// long run decides, since nothing beyond can correct a short one.
-    fn bracketing(&self, tier: &Tier) -> Result<Probe, Ending> {
+    fn bracketing(&self, tier: &Tier) -> Result<Probe, CapacityEnding> {
         let lowest_missed = self.levels(tier, false).reduce(f64::min);
         let up = lowest_missed.is_none();
         let (last, next) = match lowest_missed {
@@ -289,18 +294,18 @@ impl Search {
             let lengths = (tier.shortest(), self.left(tier));
             return self.at(tier, next, lengths, Purpose::Bracket, &[]);
         }
-        let clear = |outcome: &Outcome| {
+        let clear = |outcome: &ProbeOutcome| {
             outcome.level == next
-                && outcome.verdict == Verdict::Misses
+                && outcome.verdict == ProbeVerdict::Misses
                 && tier.seems_met(outcome) == Some(false)
         };
         if !up && (tier.confirmation.is_some() || self.history.iter().any(clear)) {
-            return Err(Ending::NeverMet);
+            return Err(CapacityEnding::NeverMet);
         }
         match tier.confirmation {
-            Some(run) if run.requests < tier.least() => Err(Ending::TooFewSamples),
-            Some(run) if !run.is_met => Err(Ending::Missed),
-            Some(_) => Err(Ending::AtCeiling),
+            Some(run) if run.requests < tier.least() => Err(CapacityEnding::TooFewSamples),
+            Some(run) if !run.is_met => Err(CapacityEnding::Missed),
+            Some(_) => Err(CapacityEnding::AtCeiling),
             None => {
                 let length = tier.longest(UNKNOWN_EFFECT);
                 self.at(tier, next, (length, self.left(tier)), Purpose::Confirm, &[])
@@ -308,7 +313,6 @@ impl Search {
         }
     }
 
-    /// The curves of a tier's targets.
     fn curves(&self, tier: &Tier, bracket: [f64; 2]) -> Vec<(usize, Curve)> {
         (tier.targets.iter())
             .map(|&(at, share)| (at, Curve::of(&self.history, at, share, bracket)))
@@ -316,7 +320,7 @@ impl Search {
     }
 
     fn answer(&self, tier: &Tier) -> Answer {
-        let ending = tier.ending.unwrap_or(Ending::BudgetSpent);
+        let ending = tier.ending.unwrap_or(CapacityEnding::BudgetSpent);
         let carried = tier.carried();
         let mut answer = Answer {
             schema: SCHEMA,
@@ -329,13 +333,15 @@ impl Search {
             edge: None,
             requests_spent: self.spent(),
             confirmation: tier.confirmation,
-            needs: carried
-                .is_none()
-                .then(|| tier.least())
-                .filter(|_| !matches!(ending, Ending::NeverMet | Ending::Interrupted)),
+            needs: carried.is_none().then(|| tier.least()).filter(|_| {
+                !matches!(
+                    ending,
+                    CapacityEnding::NeverMet | CapacityEnding::Interrupted
+                )
+            }),
             ending,
         };
-        if ending == Ending::AtCeiling {
+        if ending == CapacityEnding::AtCeiling {
             answer.value = Some(self.level(self.settings.ceiling));
             answer.low = answer.value;
         } else if let Some(bracket) = self.bracket(tier) {
@@ -344,9 +350,12 @@ impl Search {
             let [low, high] = curve.interval();
             // Without a long run that can carry it, a claim about a tail is not made; and none
             // above the level that such a run has met.
-            answer.value = carried.map(|run| match run.is_met {
-                true => self.held(curve.median().min(run.level)),
-                false => self.held(curve.median()),
+            answer.value = carried.map(|run| {
+                if run.is_met {
+                    self.held(curve.median().min(run.level))
+                } else {
+                    self.held(curve.median())
+                }
             });
             answer.low = Some(answer.value.map_or(low, |value| low.min(value)));
             answer.high = Some(high);

@@ -43,7 +43,7 @@ fn probe(search: &mut Search, mut serve: impl FnMut(u64, f64) -> Served) -> Opti
     let mut sent = 0;
     while sent < probe.most_requests {
         let (sent_s, in_flight, ttft_s, within) = serve(sent, probe.level);
-        let seen = Seen {
+        let seen = ObservedRequest {
             order: sent,
             sent_s,
             in_flight,
@@ -198,7 +198,7 @@ fn a_cliff_is_told_from_a_slope() {
     let slow = one(&queue(100.0, 0.1));
     assert_eq!(
         (slow.edge, slow.ending),
-        (Some(Edge::Slope), Ending::Confirmed)
+        (Some(Edge::Slope), CapacityEnding::Confirmed)
     );
     assert!(slow.low < slow.value && slow.value < slow.high);
     let confirmation = slow.confirmation.unwrap();
@@ -263,7 +263,10 @@ fn overload_ends_a_probe_whatever_the_first_requests_said() {
 #[test]
 fn a_server_that_never_meets_or_always_meets_is_said_so() {
     let never = search(settings(0.95, 4.0), 1, |_| vec![0.3]).remove(0);
-    assert_eq!((never.value, never.ending), (None, Ending::NeverMet));
+    assert_eq!(
+        (never.value, never.ending),
+        (None, CapacityEnding::NeverMet)
+    );
     assert_eq!(never.high, Some(4.0 / 4096.0));
     let bounded = Settings {
         ceiling: 100.0,
@@ -271,7 +274,7 @@ fn a_server_that_never_meets_or_always_meets_is_said_so() {
     };
     let always = search(bounded, 1, |_| vec![1.0]).remove(0);
     assert_eq!((always.value, always.high), (Some(100.0), None));
-    assert_eq!(always.ending, Ending::AtCeiling);
+    assert_eq!(always.ending, CapacityEnding::AtCeiling);
 }
 
 #[test]
@@ -287,7 +290,10 @@ fn a_search_that_is_stopped_says_what_it_knows() {
         probe(&mut search, |_, level| (None, 1, 0.1, up_to(level)));
     }
     let between = search.stop().remove(0);
-    assert_eq!((between.value, between.ending), (None, Ending::Interrupted));
+    assert_eq!(
+        (between.value, between.ending),
+        (None, CapacityEnding::Interrupted)
+    );
     let (low, high) = (between.low.unwrap(), between.high.unwrap());
     assert!(low < 21.0 && high > 19.0 && high < 40.0, "{between:?}");
 }
@@ -322,7 +328,7 @@ fn a_tail_that_the_sample_cannot_carry_is_not_claimed() {
     assert_eq!(found.value, None, "{found:?}");
     assert!(matches!(
         found.ending,
-        Ending::BudgetSpent | Ending::TooFewSamples
+        CapacityEnding::BudgetSpent | CapacityEnding::TooFewSamples
     ));
     assert!(found.requests_spent <= 700);
 }
@@ -387,7 +393,11 @@ fn only_what_a_long_run_has_met_is_called_confirmed() {
             let run = found.confirmation.unwrap();
             let within = run.met as f64 / run.requests as f64;
             assert_eq!(run.is_met, within >= share, "{found:?}");
-            assert_eq!(run.is_met, found.ending == Ending::Confirmed, "{found:?}");
+            assert_eq!(
+                run.is_met,
+                found.ending == CapacityEnding::Confirmed,
+                "{found:?}"
+            );
             assert!(!run.is_met || found.value <= Some(run.level), "{found:?}");
             confirmed += u32::from(run.is_met);
         }
@@ -407,7 +417,7 @@ fn a_run_that_misses_as_a_whole_confirms_nothing() {
         let mut sent = 0;
         while sent < probe.most_requests {
             let within = [random.random_bool(queue(100.0, 0.1)(probe.level))];
-            let seen = Seen {
+            let seen = ObservedRequest {
                 order: sent,
                 sent_s: None,
                 in_flight: 1,
@@ -421,7 +431,7 @@ fn a_run_that_misses_as_a_whole_confirms_nothing() {
         }
         search.tell(probe.finish(sent).with_stored(100, vec![90]));
     };
-    assert_eq!(answers[0].ending, Ending::Missed);
+    assert_eq!(answers[0].ending, CapacityEnding::Missed);
     assert!(answers[0].value.is_some());
 }
 

@@ -1,17 +1,15 @@
 //! One tier of objectives during a search: what must be met, and what its long runs said.
 
-use super::probe::Outcome;
-use super::{Confirmation, Ending};
+use super::answer::{CapacityEnding, ConfirmationRun};
+use super::probe::ProbeOutcome;
 use inferometer_core::quantile::least_samples;
 
 /// Misses that a level just at its objective has in the shortest probe.
 const SHORTEST_MISSES: f64 = 6.0;
-/// Requests of the shortest probe at least.
 const SHORTEST_PROBE: u64 = 40;
 /// Misses that a level just at its objective has in the longest probe, by the design effect and
 /// at least.
 const LONGEST_MISSES: [f64; 2] = [1.0, 40.0];
-/// Requests of the longest probe at least.
 const LONGEST_PROBE: u64 = 400;
 /// No probe counts more than this part of the tier's requests, lest one eats them.
 const LONGEST_PART: u64 = 4;
@@ -26,11 +24,10 @@ pub(super) struct Tier {
     pub(super) allowance: Option<Allowance>,
     pub(super) confirmations: u32,
     /// The long run to go by, if there was one.
-    pub(super) confirmation: Option<Confirmation>,
-    pub(super) ending: Option<Ending>,
+    pub(super) confirmation: Option<ConfirmationRun>,
+    pub(super) ending: Option<CapacityEnding>,
 }
 
-/// The requests of a tier.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allowance {
     pub(super) requests: u64,
@@ -38,12 +35,11 @@ pub(super) struct Allowance {
 }
 
 impl Tier {
-    /// Requests of the shortest probe.
     pub(super) fn shortest(&self) -> u64 {
         self.requests_for(SHORTEST_MISSES).max(SHORTEST_PROBE)
     }
 
-    /// Requests of the longest probe, where so many tell as much as one.
+    /// Requests of the longest probe, given how many of them tell as much as one.
     pub(super) fn longest(&self, effect: f64) -> u64 {
         let [by_effect, least] = LONGEST_MISSES;
         let longest = self.requests_for((by_effect * effect).max(least));
@@ -51,7 +47,7 @@ impl Tier {
         longest.max(LONGEST_PROBE).min(most).max(self.least())
     }
 
-    /// Requests in which every target may miss so many.
+    /// Requests in which every target may miss this many.
     fn requests_for(&self, misses: f64) -> u64 {
         let requests = |&(_, share): &(usize, f64)| (misses / (1.0 - share)).ceil() as u64;
         self.targets.iter().map(requests).max().unwrap_or(1)
@@ -65,7 +61,7 @@ impl Tier {
 
     /// Whether its objectives seem met in a probe, from the requests that count. A probe that
     /// another tier ended before any request counted does not say.
-    pub(super) fn seems_met(&self, outcome: &Outcome) -> Option<bool> {
+    pub(super) fn seems_met(&self, outcome: &ProbeOutcome) -> Option<bool> {
         if self.targets.iter().any(|&(at, _)| outcome.is_beyond(at)) {
             return Some(false);
         }
@@ -76,7 +72,7 @@ impl Tier {
 
     /// Whether its objectives are met in a probe as it counts and in the run as it is stored,
     /// where that is known.
-    pub(super) fn is_met(&self, outcome: &Outcome) -> Option<bool> {
+    pub(super) fn is_met(&self, outcome: &ProbeOutcome) -> Option<bool> {
         let stored = outcome.stored.as_ref();
         let enough = |&(at, share): &(usize, f64)| {
             stored.is_none_or(|(requests, met)| is_enough(met[at], *requests, share))
@@ -85,7 +81,7 @@ impl Tier {
         Some(seems_met && self.targets.iter().all(enough))
     }
 
-    pub(super) fn confirm(&mut self, outcome: &Outcome) {
+    pub(super) fn confirm(&mut self, outcome: &ProbeOutcome) {
         self.confirmations += 1;
         // The target that is farthest from its objective.
         let missed = |&(at, share): &(usize, f64)| {
@@ -93,7 +89,7 @@ impl Tier {
         };
         let worst = (self.targets.iter()).max_by(|a, b| missed(a).total_cmp(&missed(b)));
         let Some(&(at, share)) = worst else { return };
-        let run = Confirmation {
+        let run = ConfirmationRun {
             level: outcome.level,
             requests: outcome.requests,
             met: outcome.met[at],
@@ -102,20 +98,20 @@ impl Tier {
         };
         // One that carries a claim stands, whatever ended a later one; and so does one that met
         // the objectives.
-        let rank = |run: &Confirmation| (run.requests >= self.least(), run.is_met);
+        let rank = |run: &ConfirmationRun| (run.requests >= self.least(), run.is_met);
         if (self.confirmation.as_ref()).is_none_or(|earlier| rank(&run) >= rank(earlier)) {
             self.confirmation = Some(run);
         }
     }
 
     /// The long run that has enough requests for its percentiles.
-    pub(super) fn carried(&self) -> Option<Confirmation> {
+    pub(super) fn carried(&self) -> Option<ConfirmationRun> {
         self.confirmation.filter(|run| run.requests >= self.least())
     }
 }
 
-/// Whether so many of the requests are within a limit that its percentile is, too, as one
-/// between two values is reckoned.
+/// Whether enough requests are within a limit for the percentile, interpolated between two
+/// values, to be within it too.
 fn is_enough(met: u64, requests: u64, share: f64) -> bool {
     met as f64 >= share * requests.saturating_sub(1) as f64 + 1.0
 }

@@ -26,11 +26,8 @@ fn prior() -> Prior {
 }
 
 fn space(dimensions: Vec<(&str, Domain)>) -> Space {
-    let named = |(name, domain): (&str, Domain)| Dimension {
-        name: name.into(),
-        domain,
-    };
-    Space::new(dimensions.into_iter().map(named).collect(), Vec::new()).unwrap()
+    let dimensions = dimensions.into_iter().map(Dimension::from);
+    Space::new(dimensions.collect(), Vec::new()).unwrap()
 }
 
 /// One flag of each kind.
@@ -71,12 +68,12 @@ struct SeqsBelowTokens;
 impl Rules for SeqsBelowTokens {
     fn admit(&self, _space: &Space, point: Point) -> Admission {
         let number = |flag: &str| point.get(flag).and_then(Value::number);
-        match number("seqs") <= number("tokens") {
-            true => Admission::Legal(point),
-            false => Admission::Refused {
-                flag: "tokens".into(),
-                because: "too few".into(),
-            },
+        if number("seqs") <= number("tokens") {
+            return Admission::Legal(point);
+        }
+        Admission::Refused {
+            flag: "tokens".into(),
+            because: "too few".into(),
         }
     }
 
@@ -97,7 +94,7 @@ fn outcome(point: &Point) -> Outcome {
     }
 }
 
-fn course(
+fn searched(
     searcher: &dyn Searcher,
     space: &Space,
     rules: &dyn Rules,
@@ -129,7 +126,7 @@ fn course(
 fn points_are_legal_and_in_the_space_and_never_repeated() {
     for searcher in searchers() {
         let space = mixed();
-        let past = course(&*searcher, &space, &SeqsBelowTokens, 1, 25, outcome);
+        let past = searched(&*searcher, &space, &SeqsBelowTokens, 1, 25, outcome);
         assert_eq!(past.len(), 25, "{}", searcher.name());
         for (at, observation) in past.iter().enumerate() {
             let point = &observation.point;
@@ -150,11 +147,14 @@ fn points_are_legal_and_in_the_space_and_never_repeated() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_course_and_a_resumed_one_goes_on_with_it() {
+fn the_same_seed_gives_the_same_points_and_a_resumed_one_goes_on_with_it() {
     for searcher in searchers() {
         let space = mixed();
-        let whole = course(&*searcher, &space, &NoRules, 5, 20, outcome);
-        assert_eq!(whole, course(&*searcher, &space, &NoRules, 5, 20, outcome));
+        let whole = searched(&*searcher, &space, &NoRules, 5, 20, outcome);
+        assert_eq!(
+            whole,
+            searched(&*searcher, &space, &NoRules, 5, 20, outcome)
+        );
         for cut in [0, 1, 9, 19] {
             let ask = Ask {
                 space: &space,
@@ -173,7 +173,7 @@ fn the_same_seed_gives_the_same_course_and_a_resumed_one_goes_on_with_it() {
         if searcher.name() != "grid" {
             assert_ne!(
                 whole,
-                course(&*searcher, &space, &NoRules, 6, 20, outcome),
+                searched(&*searcher, &space, &NoRules, 6, 20, outcome),
                 "{}",
                 searcher.name()
             );
@@ -184,9 +184,9 @@ fn the_same_seed_gives_the_same_course_and_a_resumed_one_goes_on_with_it() {
 #[test]
 fn a_history_of_crashes_does_not_end_the_search() {
     for searcher in searchers() {
-        let past = course(&*searcher, &mixed(), &NoRules, 2, 20, |_| Outcome::Failed);
+        let past = searched(&*searcher, &mixed(), &NoRules, 2, 20, |_| Outcome::Failed);
         assert_eq!(past.len(), 20, "{}", searcher.name());
-        let past = course(&*searcher, &mixed(), &NoRules, 2, 20, |_| {
+        let past = searched(&*searcher, &mixed(), &NoRules, 2, 20, |_| {
             Outcome::Dominated
         });
         assert_eq!(past.len(), 20, "{}", searcher.name());
@@ -197,7 +197,7 @@ fn a_history_of_crashes_does_not_end_the_search() {
 fn several_suggestions_at_once_differ() {
     for searcher in searchers() {
         let space = mixed();
-        let past = course(&*searcher, &space, &NoRules, 3, 12, outcome);
+        let past = searched(&*searcher, &space, &NoRules, 3, 12, outcome);
         let mut pending: Vec<Point> = Vec::new();
         for _ in 0..6 {
             let ask = Ask {
@@ -226,7 +226,7 @@ fn several_suggestions_at_once_differ() {
 #[test]
 fn a_small_space_is_exhausted_and_then_the_search_ends() {
     for searcher in searchers() {
-        let past = course(&*searcher, &small(), &NoRules, 4, 100, outcome);
+        let past = searched(&*searcher, &small(), &NoRules, 4, 100, outcome);
         assert_eq!(past.len(), 12, "{}", searcher.name());
     }
 }
@@ -238,14 +238,14 @@ fn a_space_of_one_point_is_tried_once() {
             "a",
             Domain::int(7, 7, Spacing::Linear(None)).unwrap(),
         )]);
-        let past = course(&*searcher, &only, &NoRules, 4, 10, outcome);
+        let past = searched(&*searcher, &only, &NoRules, 4, 10, outcome);
         assert_eq!(past.len(), 1, "{}", searcher.name());
         let only = space(vec![(
             "a",
             Domain::float(0.5, 0.5, Spacing::Log(None)).unwrap(),
         )]);
         assert_eq!(
-            course(&*searcher, &only, &NoRules, 4, 10, outcome).len(),
+            searched(&*searcher, &only, &NoRules, 4, 10, outcome).len(),
             1,
             "{}",
             searcher.name()
@@ -264,7 +264,7 @@ fn figures_that_are_no_numbers_harm_nobody() {
         violation: f64::NAN,
     };
     for searcher in searchers() {
-        let past = course(&*searcher, &mixed(), &NoRules, 2, 15, odd);
+        let past = searched(&*searcher, &mixed(), &NoRules, 2, 15, odd);
         assert_eq!(past.len(), 15, "{}", searcher.name());
     }
 }
@@ -280,7 +280,7 @@ fn several_objectives_are_searched_together() {
     };
     for searcher in searchers() {
         assert_eq!(
-            course(&*searcher, &mixed(), &NoRules, 2, 15, two).len(),
+            searched(&*searcher, &mixed(), &NoRules, 2, 15, two).len(),
             15,
             "{}",
             searcher.name()

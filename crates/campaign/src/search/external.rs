@@ -4,11 +4,10 @@
 //! earlier run, then `ask`s. The searcher answers each `ask` with one line, a `point` or
 //! `finished`; a `tell` is not answered. `docs/optuna-searcher.py` is an example.
 
-use super::{Observation, Outcome};
+use super::ask::{Observation, Outcome};
 use crate::space::{Domain, Point, Space, Value};
 use serde::{Deserialize, Serialize};
 
-/// Name and version of the protocol.
 pub const FORM: &str = "inferometer.searcher/1";
 
 /// A line from the tuner to the searcher.
@@ -18,12 +17,12 @@ pub enum ToSearcher {
     Study {
         /// `inferometer.searcher/1`.
         form: String,
-        space: Vec<Searched>,
+        space: Vec<SearchedFlag>,
         /// How many objectives each measured trial has; larger is always better.
         objectives: usize,
         seed: u64,
     },
-    Tell(Told),
+    Tell(TrialReport),
     Ask {
         /// What is being tried now.
         pending: Vec<Point>,
@@ -31,7 +30,7 @@ pub enum ToSearcher {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Searched {
+pub struct SearchedFlag {
     pub flag: String,
     /// Whether its values have an order.
     pub ordered: bool,
@@ -40,26 +39,24 @@ pub struct Searched {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Told {
+pub struct TrialReport {
     pub point: Point,
-    pub outcome: ToldOutcome,
+    pub outcome: TrialReportOutcome,
     /// What is wanted, larger is better; empty unless it was measured.
     pub objectives: Vec<f64>,
     /// By how much the SLOs were missed; 0 where they were met, absent unless it was measured.
     pub violation: Option<f64>,
 }
 
-/// What came of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ToldOutcome {
+pub enum TrialReportOutcome {
     Measured,
     Dominated,
     /// The engine did not start or did not survive, or its rules refused the point.
     Failed,
 }
 
-/// A line from the searcher to the tuner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum FromSearcher {
@@ -71,12 +68,10 @@ pub enum FromSearcher {
     Finished,
 }
 
-/// An answer that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     #[error("the searcher answered '{line}', which is neither a point nor finished: {why}")]
     Unreadable { line: String, why: String },
-    /// A point of another space.
     #[error(
         "the searcher proposed {0}, which is not in the space; give each searched flag one of its values"
     )]
@@ -90,7 +85,7 @@ const SHOWN: usize = 200;
 pub fn study(space: &Space, objectives: usize, seed: u64) -> ToSearcher {
     let searched = space.dimensions().iter().map(|dimension| {
         let domain: &Domain = &dimension.domain;
-        Searched {
+        SearchedFlag {
             flag: dimension.name.clone(),
             ordered: !domain.is_unordered(),
             values: domain.levels(),
@@ -104,17 +99,21 @@ pub fn study(space: &Space, objectives: usize, seed: u64) -> ToSearcher {
     }
 }
 
-impl From<&Observation> for Told {
+impl From<&Observation> for TrialReport {
     fn from(observation: &Observation) -> Self {
         let (outcome, objectives, violation) = match &observation.outcome {
             Outcome::Measured {
                 objectives,
                 violation,
-            } => (ToldOutcome::Measured, objectives.clone(), Some(*violation)),
-            Outcome::Dominated => (ToldOutcome::Dominated, Vec::new(), None),
-            Outcome::Failed => (ToldOutcome::Failed, Vec::new(), None),
+            } => (
+                TrialReportOutcome::Measured,
+                objectives.clone(),
+                Some(*violation),
+            ),
+            Outcome::Dominated => (TrialReportOutcome::Dominated, Vec::new(), None),
+            Outcome::Failed => (TrialReportOutcome::Failed, Vec::new(), None),
         };
-        Told {
+        TrialReport {
             point: observation.point.clone(),
             outcome,
             objectives,
@@ -158,10 +157,7 @@ mod tests {
     fn space() -> Space {
         let seqs = Domain::int(16, 64, Spacing::Log(Some(2.0))).unwrap();
         let dimensions = [("seqs", seqs), ("eager", Domain::bool())];
-        let dimensions = dimensions.map(|(name, domain)| Dimension {
-            name: name.into(),
-            domain,
-        });
+        let dimensions = dimensions.map(Dimension::from);
         Space::new(dimensions.to_vec(), Vec::new()).unwrap()
     }
 
@@ -177,7 +173,7 @@ mod tests {
             outcome: Outcome::Failed,
         };
         assert_eq!(
-            ToSearcher::Tell(Told::from(&crashed)).line(),
+            ToSearcher::Tell(TrialReport::from(&crashed)).line(),
             r#"{"type":"tell","point":{"eager":false,"seqs":16},"outcome":"failed","objectives":[],"violation":null}
 "#
         );

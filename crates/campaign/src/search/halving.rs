@@ -1,7 +1,8 @@
 //! Racing: random points, each measured a little at first, and on only while it is among the
 //! best so far.
 
-use super::{Ask, Random, Searcher};
+use super::ask::{Ask, Searcher};
+use super::random::Random;
 use crate::space::Point;
 use inferometer_core::units::Span;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,6 @@ pub struct Halving {
     keep: f64,
 }
 
-/// A figure at a rung.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RungFigure {
     pub trial: u64,
@@ -35,14 +35,13 @@ pub enum Race {
     Stop,
 }
 
-/// Rungs that make no race.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HalvingError {
     #[error("the rungs of halving must rise, as in [\"20s\", \"60s\"]")]
     NotRising,
 }
 
-/// Trials of which a rung has heard before it gives any up.
+/// Trials that a rung has seen before it gives any up.
 const LEAST_COMPANY: usize = 3;
 
 impl Default for Halving {
@@ -60,13 +59,13 @@ impl Halving {
     /// With these rungs below the full measurement; a third goes on from each.
     pub fn new(rungs: Vec<Span>) -> Result<Self, HalvingError> {
         let rise = rungs.windows(2).all(|pair| pair[0] < pair[1]);
-        match rise && rungs.iter().all(|rung| rung.0 > Duration::ZERO) {
-            true => Ok(Halving {
-                rungs,
-                ..Self::default()
-            }),
-            false => Err(HalvingError::NotRising),
+        if !rise || rungs.iter().any(|rung| rung.0 == Duration::ZERO) {
+            return Err(HalvingError::NotRising);
         }
+        Ok(Halving {
+            rungs,
+            ..Self::default()
+        })
     }
 
     /// When a trial is looked at, counted from the beginning of its measurement.

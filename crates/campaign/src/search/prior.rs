@@ -3,15 +3,15 @@
 //! The best of the guess come first. Then a candidate is worth what was learned by measuring and
 //! what is expected of it together, the less of the latter the more was measured. What was
 //! measured also corrects the guess: by how much it misjudges the SLOs is taken off before the
-//! next choice, and a guess whose order the measurements do not bear out is not listened to.
+//! next choice, and a guess whose order the measurements do not confirm is ignored.
 
-use super::{Ask, Observation, Outcome, Searcher, Tpe, ranking, tpe};
+use super::ask::{Ask, Observation, Outcome, Searcher, ranking};
+use super::tpe::{self, Tpe};
 use crate::space::Point;
 use inferometer_analysis::statistics::normal_tail;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
-/// A candidate and what is expected of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     pub point: Point,
@@ -30,7 +30,7 @@ pub struct Prior {
 }
 
 // Chosen among a few by hand, on the landscapes of `bench/tune` with seeds from 100 on; on its
-// other grounds nothing was chosen.
+// other test beds nothing was chosen.
 /// Trials that follow the guess alone.
 const HEAD: usize = 2;
 /// Trials after which only what was measured counts: what the guess knows was tried by then.
@@ -65,7 +65,7 @@ impl Expected {
 }
 
 impl Prior {
-    /// Expectations in any order; those that are no numbers say nothing.
+    /// Expectations in any order; those that are not finite say nothing.
     pub fn new(mut expected: Vec<Expected>) -> Prior {
         expected.retain(|it| {
             let objective = it.objective.is_finite() && it.objective > 0.0;
@@ -76,7 +76,6 @@ impl Prior {
         Prior { expected, places }
     }
 
-    /// What was expected of a point.
     fn of(&self, point: &Point) -> Option<&Expected> {
         Some(&self.expected[*self.places.get(&point.to_string())?])
     }
@@ -86,14 +85,12 @@ impl Prior {
     /// was not expected to.
     fn bias(&self, past: &[Observation]) -> f64 {
         let off = past.iter().filter_map(|observation| {
-            let Outcome::Measured { violation, .. } = observation.outcome else {
-                return None;
-            };
+            let (_, violation) = observation.measured()?;
             let strain = self.of(&observation.point)?.worst()?;
-            let off = match violation > 0.0 {
-                true => (1.0 + violation).ln() - strain.ln(),
-                false if strain > 1.0 => -strain.ln(),
-                false => return None,
+            let off = if violation > 0.0 {
+                (1.0 + violation).ln() - strain.ln()
+            } else {
+                Some(-strain.ln()).filter(|_| strain > 1.0)?
             };
             off.is_finite().then(|| off.clamp(-MOST_OFF, MOST_OFF))
         });
@@ -229,7 +226,6 @@ fn order(ordering: Ordering) -> f64 {
     f64::from(ordering as i8)
 }
 
-/// Flags in which two points differ.
 fn differing(a: &Point, b: &Point) -> usize {
     let other = |(name, value): &(&String, _)| b.get(name) != Some(*value);
     a.0.iter().filter(other).count()
@@ -246,10 +242,7 @@ mod tests {
             ("a", Domain::int(1, 8, Spacing::Linear(None)).unwrap()),
             ("switch", Domain::bool()),
         ];
-        let flags = flags.map(|(name, domain)| Dimension {
-            name: name.into(),
-            domain,
-        });
+        let flags = flags.map(Dimension::from);
         Space::new(flags.to_vec(), Vec::new()).unwrap()
     }
 

@@ -1,6 +1,6 @@
 //! Points by chance.
 
-use super::{Ask, Searcher};
+use super::ask::{Ask, Searcher};
 use crate::space::Point;
 use rand::{Rng, RngExt};
 

@@ -1,6 +1,6 @@
 //! The default searcher: a tree-structured Parzen estimator over all flags at once.
 //!
-//! It begins with single changes of the engine's default, see [`star`], and learns from then on.
+//! It begins with single changes of the engine's default, see [`one_change`], and learns from then on.
 //!
 //! Each trial counts in part as good and in part as bad, by its rank; a candidate is worth the
 //! ratio of the densities of the two at its place, times the shares of its neighbourhood that
@@ -11,21 +11,21 @@
 //! pending trials, keeps state between calls, and draws flag by flag, so that it can neither be
 //! resumed exactly nor be kept inside what an engine accepts.
 
-mod density;
-mod star;
+mod one_change;
+mod similarity;
 
-use super::random::draw;
-use super::{Ask, Observation, Outcome, Random, Searcher, ranking};
+use super::ask::{Ask, Observation, Outcome, Searcher, ranking};
+use super::random::{Random, draw};
 use crate::space::{Coordinate, Point};
-use density::{Reach, alike};
+use one_change::{middle, one_change, shuffle};
 use rand::{Rng, RngExt};
-use star::{middle, one_change, shuffle};
+use similarity::{Reach, similarity};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tpe;
 
 // Chosen among a few by hand, on the landscapes of `bench/tune` with seeds from 100 on, where a
-// third more or less of most of them changes little; on its other grounds nothing was chosen.
+// third more or less of most of them changes little; on its other test beds nothing was chosen.
 /// Share of their limits by which SLOs may be missed before a trial stands at a third of what it
 /// brings: the way to a setting that meets them leads past those that nearly do.
 const NEAR_MISS: f64 = 0.1;
@@ -68,7 +68,6 @@ impl Searcher for Tpe {
     }
 }
 
-/// What was tried, where it lies.
 struct Known {
     /// Measured ones, the best first, and whether they met the SLOs.
     measured: Vec<(Vec<Coordinate>, bool)>,
@@ -91,11 +90,8 @@ impl Known {
             .pending
             .iter()
             .filter_map(|point| ask.space.coordinates(point));
-        let measured = standing(ask.past).into_iter().filter_map(|at| {
-            let met = matches!(&ask.past[at].outcome,
-                Outcome::Measured { violation, .. } if *violation <= 0.0);
-            Some((place(&ask.past[at])?, met))
-        });
+        let measured = standing(ask.past).into_iter().map(|at| &ask.past[at]);
+        let measured = measured.filter_map(|it| Some((place(it)?, it.meets_slos())));
         Known {
             measured: measured.collect(),
             failed: of(Outcome::Failed).collect(),
@@ -108,15 +104,9 @@ impl Known {
 /// objective a near miss of the SLOs that brings more stands before what meets them and brings
 /// little.
 fn standing(past: &[Observation]) -> Vec<usize> {
-    let worth = |at: &usize| match &past[*at].outcome {
-        Outcome::Measured {
-            objectives,
-            violation,
-        } => match objectives.as_slice() {
-            [only] => only * (-only.signum() * violation.max(0.0) / NEAR_MISS).exp(),
-            _ => 0.0,
-        },
-        Outcome::Dominated | Outcome::Failed => 0.0,
+    let worth = |at: &usize| match past[*at].measured() {
+        Some(([only], violation)) => only * (-only.signum() * violation.max(0.0) / NEAR_MISS).exp(),
+        _ => 0.0,
     };
     let mut places = ranking(past);
     places.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
@@ -169,7 +159,6 @@ fn candidates(ask: &Ask<'_>, known: &Known) -> Vec<Point> {
         .collect()
 }
 
-/// A point near one of the good ones.
 fn near(ask: &Ask<'_>, good: &[(Vec<Coordinate>, bool)], random: &mut impl Rng) -> Point {
     let (centre, _) = &good[random.random_range(0..good.len())];
     (ask.space.dimensions().iter().zip(centre))
@@ -279,9 +268,9 @@ impl<'a> Worth<'a> {
         for tried in &self.tried {
             let mut near = 1.0;
             for ((sides, own), other) in each.iter_mut().zip(at).zip(tried.at) {
-                let alike = alike(*own, *other, self.reach);
-                sides.add(alike, tried.good);
-                near *= alike;
+                let similarity = similarity(*own, *other, self.reach);
+                sides.add(similarity, tried.good);
+                near *= similarity;
             }
             together.add(near, tried.good);
             all.add(1.0, tried.good);

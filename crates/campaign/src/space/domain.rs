@@ -1,6 +1,6 @@
 //! The values that one flag may take.
 
-use super::Value;
+use super::value::Value;
 
 /// Values of a number without a step in a grid.
 const USUAL_LEVELS: usize = 5;
@@ -30,7 +30,6 @@ enum Whole {
     Float,
 }
 
-/// How the values between two bounds are spaced.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spacing {
     /// Equal differences count alike; with a step only low, low + step, … are taken.
@@ -39,7 +38,6 @@ pub enum Spacing {
     Log(Option<f64>),
 }
 
-/// Where a value lies in its domain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Coordinate {
     /// From 0 (the lowest value) to 1 (the highest).
@@ -48,7 +46,6 @@ pub enum Coordinate {
     Category(usize),
 }
 
-/// Values that make no domain.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DomainError {
     #[error("the bounds [{low}, {high}] are reversed; write [{high}, {low}]")]
@@ -56,10 +53,8 @@ pub enum DomainError {
     /// Infinite, or too large to be told apart.
     #[error("the bounds [{low}, {high}] are too large; stay within ±2^53")]
     TooLarge { low: f64, high: f64 },
-    /// A logarithm needs positive numbers.
     #[error("log needs bounds above 0, and the low one is {0}; raise it, or leave log out")]
     LogOfZero(f64),
-    /// A step that goes nowhere.
     #[error(
         "the step {0} is too small; leave it out, or give one above 0 (above 1 with log, where it is a factor)"
     )]
@@ -144,12 +139,10 @@ impl Domain {
         }
     }
 
-    /// Whether the values have no order.
     pub fn is_unordered(&self) -> bool {
         !matches!(self.0, Kind::Number { .. })
     }
 
-    /// Whether a value belongs to it.
     pub fn contains(&self, value: &Value) -> bool {
         match (&self.0, value) {
             (Kind::Bool, Value::Bool(_)) => true,
@@ -174,7 +167,7 @@ impl Domain {
     }
 
     /// Where a value lies. A number outside of the bounds lies at the nearer end, since an
-    /// engine's default need not be in the space; a word that is no choice lies nowhere.
+    /// engine's default need not be in the space; a word that is not a choice lies nowhere.
     pub fn coordinate(&self, value: &Value) -> Option<Coordinate> {
         match &self.0 {
             Kind::Bool => match value {
@@ -227,7 +220,6 @@ impl Domain {
         }
     }
 
-    /// The value nearest to a coordinate.
     pub fn nearest(&self, coordinate: f64) -> Value {
         match &self.0 {
             Kind::Number { spacing, .. } if spacing.step().is_some() => {
@@ -352,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_domain_is_refused_with_a_remedy() {
+    fn what_does_not_make_a_domain_is_refused_with_a_remedy() {
         let linear = Spacing::Linear;
         let message = |domain: Result<Domain, DomainError>| domain.unwrap_err().to_string();
         assert!(message(Domain::int(9, 1, linear(None))).contains("write [1, 9]"));

@@ -1,6 +1,8 @@
 //! Spaces with a name: the flags of an engine that usually matter, with ranges.
 
-use super::{Dimension, Domain, SpaceError, Spacing, Value};
+use super::definition::{Dimension, SpaceError};
+use super::domain::{Domain, Spacing};
+use super::value::Value;
 use inferometer_catalog::engine::EngineKind;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,24 +88,19 @@ pub const PRESETS: &[Preset] = &[
 
 pub(super) fn named(name: &str) -> Result<&'static Preset, SpaceError> {
     let found = PRESETS.iter().find(|preset| preset.name == name);
+    let known = || PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>();
     found.ok_or_else(|| SpaceError::UnknownPreset {
         given: name.to_owned(),
-        known: PRESETS
-            .iter()
-            .map(|preset| preset.name)
-            .collect::<Vec<_>>()
-            .join(", "),
+        known: known().join(", "),
     })
 }
 
 impl Preset {
-    /// Its flags with their values.
     pub fn dimensions(&self) -> Vec<Dimension> {
-        let dimension = |&(name, range): &(&str, Range)| Dimension {
-            name: name.to_owned(),
-            domain: range.domain(),
-        };
-        self.flags.iter().map(dimension).collect()
+        let flags = self.flags.iter();
+        flags
+            .map(|&(name, range)| (name, range.domain()).into())
+            .collect()
     }
 }
 

@@ -1,16 +1,15 @@
 //! What an engine refuses, asked before it is started: a refused point is moved to the nearest
-//! legal one or passed over, and costs nothing.
+//! legal one or skipped, and costs nothing.
 
-use super::{Point, Space, Value};
+use super::definition::Space;
+use super::value::{Point, Value};
 use inferometer_catalog::engine::{
     DeviceClass, EngineKind, LaunchCommand, ModelLimits, Version, flag, mindie, repair, resolve,
 };
 use serde_json::Value as Json;
 
-/// What the rules say of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Admission {
-    /// It may be started.
     Legal(Point),
     /// It was moved to the nearest point of the space that may.
     Repaired {
@@ -27,7 +26,6 @@ pub enum Admission {
 }
 
 impl Admission {
-    /// The point to start, if there is one.
     pub fn point(self) -> Option<Point> {
         match self {
             Admission::Legal(point) | Admission::Repaired { point, .. } => Some(point),
@@ -36,7 +34,6 @@ impl Admission {
     }
 }
 
-/// The rules of an engine.
 pub trait Rules {
     /// Whether a point of the space may be started.
     fn admit(&self, space: &Space, point: Point) -> Admission;
@@ -62,7 +59,6 @@ impl Rules for NoRules {
     }
 }
 
-/// The rules of an engine with flags.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlagRules {
     /// The command that the flags of a point are added to.
@@ -103,12 +99,12 @@ impl Rules for FlagRules {
         };
         let command = command_with(&self.command, &flags);
         let legal = resolve(&command, self.version, &self.device, &self.model).is_ok();
-        match legal && space.contains(&moved) {
-            true => Admission::Repaired {
-                point: moved,
-                because: refusal.message.clone(),
-            },
-            false => out(),
+        if !(legal && space.contains(&moved)) {
+            return out();
+        }
+        Admission::Repaired {
+            point: moved,
+            because: refusal.message,
         }
     }
 
@@ -125,13 +121,7 @@ impl Rules for FlagRules {
             let settled = settled.and_then(|json| serde_json::from_value(json.clone()).ok());
             settled.or_else(|| read(flag(engine, self.version, name)?.default_in(self.version)?))
         };
-        let names = space
-            .dimensions()
-            .iter()
-            .map(|dimension| dimension.name.as_str());
-        names
-            .filter_map(|name| Some((name, value(name)?)))
-            .collect()
+        known_values(space, value)
     }
 }
 
@@ -173,14 +163,18 @@ impl Rules for KeyRules {
             let newest = EngineKind::Mindie.newest();
             set.or_else(|| read(flag(EngineKind::Mindie, newest, name)?.default_in(newest)?))
         };
-        let names = space
-            .dimensions()
-            .iter()
-            .map(|dimension| dimension.name.as_str());
-        names
-            .filter_map(|name| Some((name, value(name)?)))
-            .collect()
+        known_values(space, value)
     }
+}
+
+fn known_values(space: &Space, value: impl Fn(&str) -> Option<Value>) -> Point {
+    let names = space
+        .dimensions()
+        .iter()
+        .map(|dimension| dimension.name.as_str());
+    names
+        .filter_map(|name| Some((name, value(name)?)))
+        .collect()
 }
 
 fn refused(flag: &str, because: impl std::fmt::Display) -> Admission {
@@ -288,10 +282,7 @@ mod tests {
             ("max-num-batched-tokens", int(most_tokens)),
             ("enable-chunked-prefill", Domain::bool()),
         ];
-        let dimensions = dimensions.map(|(name, domain)| Dimension {
-            name: name.into(),
-            domain,
-        });
+        let dimensions = dimensions.map(Dimension::from);
         Space::new(dimensions.to_vec(), Vec::new()).unwrap()
     }
 
@@ -329,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_legal_only_outside_of_the_space_is_passed_over() {
+    fn what_is_legal_only_outside_of_the_space_is_skipped() {
         let Admission::Refused { because, .. } =
             rules("vllm serve m").admit(&space(4096), point(64, 512, false))
         else {
@@ -359,10 +350,7 @@ mod tests {
         let memory = "BackendConfig.ModelDeployConfig.ModelConfig.npuMemSize";
         let int = |low, high| Domain::int(low, high, Spacing::Linear(None)).unwrap();
         let dimensions = [(batch, int(1, 500)), (memory, int(1, 40))];
-        let dimensions = dimensions.map(|(name, domain)| Dimension {
-            name: name.into(),
-            domain,
-        });
+        let dimensions = dimensions.map(Dimension::from);
         let space = Space::new(dimensions.to_vec(), Vec::new()).unwrap();
         let rules = KeyRules { config };
         let point = |number| {

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The value of one flag.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -50,7 +49,6 @@ impl fmt::Display for Value {
 pub struct Point(pub BTreeMap<String, Value>);
 
 impl Point {
-    /// The value of a flag.
     pub fn get(&self, flag: &str) -> Option<&Value> {
         self.0.get(flag)
     }

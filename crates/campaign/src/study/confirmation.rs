@@ -1,14 +1,17 @@
 //! The last stage: the best few and the default are started afresh, in turns, and only these
 //! runs decide. The best of many noisy trials looks better than it is; its repeats do not.
 
-use super::Goal;
-use crate::search::{Outcome, ranking};
+use super::goal::Goal;
+use super::observations::observations;
+use crate::search::ranking;
 use crate::trial::{Ending, Origin, Trial};
+use serde::Deserialize;
 
 /// How many are repeated, and how often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct LastStage {
-    /// The best so many, besides the default.
+    /// How many of the best, besides the default.
     pub best: usize,
     /// Fresh starts of each; at least 2, since one shows no spread.
     pub repeats: usize,
@@ -23,35 +26,30 @@ impl Default for LastStage {
     }
 }
 
-/// One fresh start of the last stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Confirmation {
-    /// The trial that is repeated.
+pub struct FreshStart {
     pub of: u64,
     /// Which repeat it is, from 0.
     pub round: usize,
 }
 
-/// The trial of the default.
 pub(super) const DEFAULT: u64 = 0;
 impl LastStage {
     /// All fresh starts, in their order: in every round each candidate once, beginning with
     /// another one each time, so that a drift of the machine hits all alike.
-    pub fn plan(&self, trials: &[Trial], goal: &Goal) -> Vec<Confirmation> {
+    pub fn plan(&self, trials: &[Trial], goal: &Goal) -> Vec<FreshStart> {
         let candidates = self.candidates(trials, goal);
         (0..self.repeats)
             .flat_map(|round| {
-                let mut turn = candidates.clone();
-                if !turn.is_empty() {
-                    turn.rotate_left(round % candidates.len());
-                }
-                turn.into_iter().map(move |of| Confirmation { of, round })
+                let mut order = candidates.clone();
+                order.rotate_left(round % candidates.len().max(1));
+                order.into_iter().map(move |of| FreshStart { of, round })
             })
             .collect()
     }
 
     /// What of the plan was not done yet, so that a killed study goes on with it.
-    pub fn left(&self, trials: &[Trial], goal: &Goal) -> Vec<Confirmation> {
+    pub fn left(&self, trials: &[Trial], goal: &Goal) -> Vec<FreshStart> {
         let done = |of: u64| repeats(trials, of).count();
         let plan = self.plan(trials, goal).into_iter();
         plan.filter(|one| one.round >= done(one.of)).collect()
@@ -63,21 +61,19 @@ impl LastStage {
             .filter(|trial| !matches!(trial.proposal.origin, Origin::Confirm { .. }))
             .collect();
         let owned: Vec<Trial> = searched.iter().map(|&trial| trial.clone()).collect();
-        let observed = super::observations(&owned, goal);
+        let observed = observations(&owned, goal);
         let ranked = ranking(&observed);
         let id = |at: &usize| searched[*at].proposal.id;
         let default = ranked.iter().map(id).find(|&id| id == DEFAULT);
-        let met = |at: &usize| matches!(observed[*at].outcome, Outcome::Measured { violation, .. } if violation <= 0.0);
         let best = ranked
             .iter()
-            .filter(|at| met(at))
+            .filter(|&&at| observed[at].meets_slos())
             .map(id)
             .filter(|&id| id != DEFAULT);
         default.into_iter().chain(best.take(self.best)).collect()
     }
 }
 
-/// The fresh starts of a trial.
 pub(super) fn repeats(trials: &[Trial], of: u64) -> impl Iterator<Item = &Ending> {
     (trials.iter())
         .filter(move |trial| trial.proposal.origin == Origin::Confirm { of })

@@ -15,7 +15,6 @@ pub struct Goal {
     pub thresholds: Vec<Tag>,
 }
 
-/// A figure and where it should go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Objective {
     /// Its place in the summary: `throughput.output_tokens_per_s`.

@@ -3,15 +3,15 @@
 
 mod forest;
 
-use crate::search::{Observation, Outcome};
+use crate::search::Observation;
 use crate::space::{Coordinate, Space, Value};
 use forest::{Forest, Row, partings};
 use serde::{Deserialize, Serialize};
 
 /// Trials without which no forest says anything.
 const LEAST_TRIALS: usize = 8;
-/// A forest that foretells less than this share of trials that it has not seen has learned noise.
-const LEAST_FORESEEN: f64 = 0.25;
+/// A forest that predicts less than this share of the trials that it has not seen learned noise.
+const LEAST_PREDICTED: f64 = 0.25;
 /// Flags whose best splits of the trials correlate by more than this cannot be told apart.
 const TOGETHER: f64 = 0.8;
 /// Flags that explain less than this share do nothing that could be told from chance.
@@ -20,10 +20,9 @@ const NOTHING: f64 = 0.005;
 const LEVEL: f64 = 0.8;
 /// Levels within this share of a curve's range are as good as each other.
 const NEAR: f64 = 0.02;
-/// A curve that moves by less than so many standard deviations of fresh starts shows nothing.
+/// A curve that moves by fewer standard deviations of fresh starts than this shows nothing.
 const NOTICED: f64 = 2.0;
 
-/// What one flag does to the first objective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Importance {
     pub flag: String,
@@ -54,15 +53,9 @@ pub enum Effect {
 
 /// The trials that met the SLOs, where [`importance`] leaves out others for them.
 pub fn asked_of_met(past: &[Observation]) -> Option<usize> {
-    let count = |wanted: fn(f64) -> bool| {
-        let is_wanted = |observation: &&Observation| match &observation.outcome {
-            Outcome::Measured { violation, .. } => wanted(*violation),
-            Outcome::Dominated | Outcome::Failed => false,
-        };
-        past.iter().filter(is_wanted).count()
-    };
-    let (met, missed) = (count(|by| by <= 0.0), count(|by| by > 0.0));
-    (met >= LEAST_TRIALS && missed > 0).then_some(met)
+    let measured = past.iter().filter(|it| it.measured().is_some()).count();
+    let met = past.iter().filter(|it| it.meets_slos()).count();
+    (met >= LEAST_TRIALS && measured > met).then_some(met)
 }
 
 /// The flags by importance, the most important first; empty with too few trials. Trials that met
@@ -76,15 +69,12 @@ pub fn importance(
     seed: u64,
 ) -> Vec<Importance> {
     let rows_of = |worth: &dyn Fn(f64, f64) -> Option<f64>| -> Vec<Row> {
-        let row = |observation: &Observation| match &observation.outcome {
-            Outcome::Measured {
-                objectives,
-                violation,
-            } => Some(Row {
+        let row = |observation: &Observation| {
+            let (objectives, violation) = observation.measured()?;
+            Some(Row {
                 at: numbers(&space.coordinates(&observation.point)?),
-                value: worth(*objectives.first()?, *violation)?,
-            }),
-            Outcome::Dominated | Outcome::Failed => None,
+                value: worth(*objectives.first()?, violation)?,
+            })
         };
         past.iter().filter_map(row).collect()
     };
@@ -93,25 +83,31 @@ pub fn importance(
         let least = rows.iter().map(|row| row.value).reduce(f64::min);
         let least = least.unwrap_or(0.0);
         let step = least.abs().max(1.0);
-        rows = rows_of(&|objective, violation| match violation <= 0.0 {
-            true => Some(objective),
-            false => Some(least - step * violation),
+        rows = rows_of(&|objective, violation| {
+            if violation <= 0.0 {
+                Some(objective)
+            } else {
+                Some(least - step * violation)
+            }
         });
     }
     if rows.len() < LEAST_TRIALS {
         return Vec::new();
     }
     let forest = Forest::grow(space, &rows, seed);
-    let is_blind = forest.foreseen(&rows) < LEAST_FORESEEN;
+    let is_blind = forest.predicted_share(&rows) < LEAST_PREDICTED;
     let curves: Vec<(Vec<Value>, Vec<f64>)> = (0..space.dimensions().len())
         .map(|flag| curve(space, &forest, &rows, flag))
         .collect();
     let usual = rows.iter().map(|row| row.value.abs()).sum::<f64>() / rows.len() as f64;
     let unnoticed = NOTICED * noise.unwrap_or(0.0) * usual;
     let variances: Vec<f64> = (curves.iter())
-        .map(|(_, curve)| match range(curve) > unnoticed && !is_blind {
-            true => variance(curve),
-            false => 0.0,
+        .map(|(_, curve)| {
+            if range(curve) > unnoticed && !is_blind {
+                variance(curve)
+            } else {
+                0.0
+            }
         })
         .collect();
     let total: f64 = variances.iter().sum();
@@ -178,9 +174,10 @@ fn curve(space: &Space, forest: &Forest, rows: &[Row], flag: usize) -> (Vec<Valu
         let Some(at) = domain.coordinate(level).map(|at| numbers(&[at])[0]) else {
             return false;
         };
-        match domain.is_unordered() {
-            true => tried().any(|tried| tried == at),
-            false => (least..=most).contains(&at),
+        if domain.is_unordered() {
+            tried().any(|tried| tried == at)
+        } else {
+            (least..=most).contains(&at)
         }
     };
     let levels: Vec<Value> = domain.levels().into_iter().filter(is_known).collect();

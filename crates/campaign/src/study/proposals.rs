@@ -1,8 +1,9 @@
 //! What to start next: the default, the presets, then the searcher's choice.
 
-use super::Study;
+use super::definition::Study;
+use super::observations::observations;
 use crate::search::{Ask, Searcher};
-use crate::space::{Point, Rules, openings};
+use crate::space::{Point, Rules, starting_points};
 use crate::trial::{Origin, Proposal, Trial};
 
 impl Study {
@@ -36,13 +37,13 @@ impl Study {
             let mut all = ended.chain(pending.iter().map(|proposal| &proposal.point));
             all.any(|other| other.same(point))
         };
-        for opening in openings(&self.space, rules) {
-            let origin = Origin::Preset(opening.name.to_owned());
-            if !had(&origin) && !tried(&opening.point) {
-                return self.proposal(next_id, origin, opening.point);
+        for start in starting_points(&self.space, rules) {
+            let origin = Origin::Preset(start.name.to_owned());
+            if !had(&origin) && !tried(&start.point) {
+                return self.proposal(next_id, origin, start.point);
             }
         }
-        let past = super::observations(trials, &self.goal);
+        let past = observations(trials, &self.goal);
         let pending: Vec<Point> = pending
             .iter()
             .map(|proposal| proposal.point.clone())
@@ -57,7 +58,6 @@ impl Study {
         self.proposal(next_id, Origin::Search, point)
     }
 
-    /// A fresh start of an earlier trial.
     pub fn repeat(&self, of: &Trial, next_id: u64) -> Proposal {
         Proposal {
             id: next_id,

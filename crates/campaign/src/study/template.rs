@@ -102,9 +102,10 @@ fn value(value: &Value) -> String {
 }
 
 fn key(name: &str) -> String {
-    match name.contains('.') {
-        true => quoted(name),
-        false => name.to_owned(),
+    if name.contains('.') {
+        quoted(name)
+    } else {
+        name.to_owned()
     }
 }
 

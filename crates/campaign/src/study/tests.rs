@@ -1,6 +1,8 @@
 use super::*;
-use crate::space::{Dimension, Domain, NoRules, Spacing, Value};
-use crate::trial::{Ending, Measurement, Proposal};
+use crate::search::{Observation, Outcome, Random, Tpe};
+use crate::space::{Dimension, Domain, NoRules, Point, Space, Spacing, Value};
+use crate::trial::{Ending, Level, Measurement, Origin, Proposal, State, Trial};
+use inferometer_catalog::engine::{EngineKind, LaunchCommand};
 use serde_json::json;
 
 mod verdict;
@@ -480,12 +482,13 @@ fn a_misspelt_objective_is_refused_with_its_neighbour_before_anything_starts() {
 
 #[test]
 fn one_load_needs_no_brackets() {
-    let text = STUDY
-        .lines()
-        .map(|line| match line.starts_with("concurrency") {
-            true => "concurrency = 96",
-            false => line,
-        });
+    let text = STUDY.lines().map(|line| {
+        if line.starts_with("concurrency") {
+            "concurrency = 96"
+        } else {
+            line
+        }
+    });
     let study: Study = text.collect::<Vec<_>>().join("\n").parse().unwrap();
     assert_eq!(study.levels, [Level::Concurrency(96)]);
 }

@@ -1,7 +1,7 @@
 //! What the last stage found: the fresh starts of the best few against those of the default.
 
-use super::confirmation::{DEFAULT, repeats};
-use super::{Direction, Goal, LastStage, Objective};
+use super::confirmation::{DEFAULT, LastStage, repeats};
+use super::goal::{Direction, Goal, Objective};
 use crate::trial::{Ending, State, Trial};
 use inferometer_analysis::statistics::Difference;
 use serde::{Deserialize, Serialize};
@@ -11,9 +11,8 @@ const RISK: f64 = 0.05;
 /// Less is certain at best where time is virtual, and worth no flag anywhere.
 const LEAST_GAIN: f64 = 0.005;
 
-/// What the last stage found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
+pub struct StudyVerdict {
     pub finding: Finding,
     /// The best by its repeats.
     pub winner: Option<u64>,
@@ -21,7 +20,6 @@ pub struct Verdict {
     pub comparison: Option<Comparison>,
 }
 
-/// What can be said of the best configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
@@ -48,16 +46,13 @@ pub enum Finding {
     Nothing,
 }
 
-/// A configuration against the default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// The trial that found it.
     pub trial: u64,
     /// One for each objective that can be compared, the first objective first.
     pub changes: Vec<Change>,
 }
 
-/// How one figure differs from the default's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// Its place in the summary.
@@ -81,7 +76,6 @@ pub enum ChangeEffect {
     Uncertain,
 }
 
-/// The first objective against the default.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gain {
     /// Relative change in the wanted direction: 0.11 for 11 % better.
@@ -95,7 +89,6 @@ pub struct Gain {
 }
 
 impl Change {
-    /// As a gain in the wanted direction.
     pub fn gain(&self, direction: Direction) -> Gain {
         let (value, low, high) = match direction {
             Direction::Maximize => (self.value, self.low, self.high),
@@ -112,8 +105,8 @@ impl Change {
 
 impl LastStage {
     /// What the repeats show, and they alone.
-    pub fn verdict(&self, trials: &[Trial], goal: &Goal) -> Verdict {
-        let undecided = |finding| Verdict {
+    pub fn verdict(&self, trials: &[Trial], goal: &Goal) -> StudyVerdict {
+        let undecided = |finding| StudyVerdict {
             finding,
             winner: None,
             comparison: None,
@@ -162,15 +155,16 @@ impl LastStage {
                 None => (Finding::NoDefault, None),
                 Some(default) => {
                     let comparison = compare(best);
-                    let finding = match default.meets {
-                        false => Finding::DefaultMisses,
-                        true => judged(comparison.as_ref()),
+                    let finding = if default.meets {
+                        judged(comparison.as_ref())
+                    } else {
+                        Finding::DefaultMisses
                     };
                     (finding, comparison)
                 }
             }
         };
-        Verdict {
+        StudyVerdict {
             finding,
             winner: Some(best.trial),
             comparison,
@@ -217,7 +211,6 @@ fn against_winning_default(other: Option<&Comparison>, goal: &Goal) -> Finding {
     }
 }
 
-/// The repeats of one configuration.
 struct Series {
     trial: u64,
     /// Logarithms of the figures of each objective.
@@ -226,7 +219,6 @@ struct Series {
     towards: Direction,
     /// Every repeat was measured, and validly.
     is_steady: bool,
-    /// The SLOs were met in each.
     meets: bool,
 }
 

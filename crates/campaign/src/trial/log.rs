@@ -1,12 +1,11 @@
 //! `trials.jsonl`: proposals and endings in the order in which they happened, the only truth of
 //! a study. A line is written whole or not at all; a last line that a kill cut off is dropped.
 
-use super::{Ending, Proposal, Trial};
+use super::record::{Ending, Proposal, Trial};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 
-/// Name and version of the form.
 pub const FORM: &str = "inferometer.trials/1";
 /// Longest line that is read: a summary has some ten kilobytes.
 const LONGEST_LINE: u64 = 64 << 20;
@@ -41,7 +40,6 @@ pub enum Event {
     },
 }
 
-/// All that happened so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialLog {
     pub header: Header,
@@ -54,20 +52,17 @@ pub struct TrialLog {
     pub whole_bytes: u64,
 }
 
-/// A file that is no log of trials.
+/// Why a file cannot be read as a log of trials.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     #[error("the trials cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// It begins with something else.
-    #[error("this is no log of trials: it must begin with a line of the form {FORM}")]
+    #[error("this is not a log of trials: it must begin with a line of the form {FORM}")]
     NoHeader,
-    /// It is of another version.
     #[error(
         "the trials have the form '{0}', and this version reads {FORM}; use the version that wrote them"
     )]
     OtherForm(String),
-    /// A line in the middle is damaged.
     #[error(
         "line {line} of the trials is damaged ({why}); the lines before it are intact: cut the file there to go on"
     )]
@@ -147,7 +142,6 @@ impl TrialLog {
         }))
     }
 
-    /// The id of the next proposal.
     pub fn next_id(&self) -> u64 {
         let ended = self.trials.iter().map(|trial| trial.proposal.id);
         let all = ended.chain(self.pending.iter().map(|proposal| proposal.id));

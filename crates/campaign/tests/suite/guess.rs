@@ -1,19 +1,19 @@
 //! What a calibrated profile would expect of a landscape: the same engine with step times of its
 //! own, which knows the load's mean lengths and nothing of beginnings that prompts share.
 
-use crate::landscape::ground::Ground;
+use crate::landscape::test_bed::TestBed;
 use crate::landscape::{Cell, Flag, Landscape, digits};
 use inferometer_campaign::search::{Expected, Prior};
 use inferometer_campaign::space::{Point, Value};
 use inferometer_catalog::timing::Timing;
 
 /// The landscape that a profile with these step times expects.
-pub fn guessed(ground: &Ground, flags: Vec<Flag>, timing: Timing) -> Landscape {
-    let guess = Ground {
+pub fn guessed(test_bed: &TestBed, flags: Vec<Flag>, timing: Timing) -> Landscape {
+    let guess = TestBed {
         timing: Some(timing),
         shared: 0,
-        requests: 2 * ground.streams as u64,
-        ..ground.clone()
+        requests: 2 * test_bed.streams as u64,
+        ..test_bed.clone()
     };
     guess.landscape(flags)
 }

@@ -8,6 +8,7 @@ use crate::wrong::{WRONG, off_by_thirty_percent};
 use inferometer_campaign::search::{Searcher, Tpe};
 use inferometer_catalog::device::Device;
 use inferometer_catalog::timing::Timing;
+use landscape::test_bed::{TEST_BEDS, TestBed};
 
 const SEEDS: u64 = 5;
 const PATIENCE: usize = 150;
@@ -21,23 +22,23 @@ fn trials(problem: &Problem<'_>, searcher: &dyn Searcher) -> f64 {
 }
 
 /// Short enough for a test: fewer requests, one flag less, and every other value of long ranges.
-fn small() -> (Ground, Landscape) {
-    let mut ground = GROUNDS[5].clone();
-    ground.requests = 2 * ground.streams as u64;
-    let mut flags = ground.flags();
+fn small() -> (TestBed, Landscape) {
+    let mut test_bed = TEST_BEDS[5].clone();
+    test_bed.requests = 2 * test_bed.streams as u64;
+    let mut flags = test_bed.flags();
     flags.retain(|flag| flag.name != "enforce-eager");
     for flag in flags.iter_mut().filter(|flag| flag.values.len() > 4) {
         flag.values = flag.values.iter().step_by(2).cloned().collect();
     }
-    let landscape = ground.landscape(flags);
-    (ground, landscape)
+    let landscape = test_bed.landscape(flags);
+    (test_bed, landscape)
 }
 
 #[test]
 fn a_prior_saves_trials_and_a_wrong_one_does_not_mislead() {
-    let (ground, landscape) = small();
-    let own = Timing::shipped(Device::named(ground.device).expect("a preset"));
-    let guess = |timing: Timing| guessed(&ground, landscape.flags.clone(), timing);
+    let (test_bed, landscape) = small();
+    let own = Timing::shipped(Device::named(test_bed.device).expect("a preset"));
+    let guess = |timing: Timing| guessed(&test_bed, landscape.flags.clone(), timing);
     let right = guess(own.clone());
     let wrong = WRONG.map(|signs| guess(off_by_thirty_percent(&own, signs)));
     for limits in [None, Some(landscape.limits)] {

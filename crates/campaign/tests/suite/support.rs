@@ -4,7 +4,9 @@
 
 use std::ops::ControlFlow;
 
-use inferometer_campaign::capacity::{Answer, Next, Search, Seen, Settings, Step, Target};
+use inferometer_campaign::capacity::{
+    Answer, Next, ObservedRequest, Search, Settings, Step, Target,
+};
 use inferometer_catalog::{
     device::{Device, Parallel},
     memory::MemorySettings,
@@ -199,7 +201,7 @@ pub fn search(server: &EngineServer, targets: &[usize], seed: u64) -> Vec<Answer
         let sent = server.open_loop(probe.level, 1000 * seed + probes, |answered| {
             let all = within(&answered);
             let within: Vec<bool> = targets.iter().map(|&at| all[at]).collect();
-            let step = probe.observe(Seen {
+            let step = probe.observe(ObservedRequest {
                 order: answered.order,
                 sent_s: Some(answered.sent_s),
                 in_flight: answered.in_flight,
@@ -227,9 +229,10 @@ pub fn fixed_run(server: &EngineServer, rate: f64, length: u64, seed: u64) -> ([
         }
         let least = first_wave.saturating_mul(WAVES).saturating_add(length);
         ended.push(answered);
-        match ended.len() as u64 >= least {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if ended.len() as u64 >= least {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     });
     let settled = WAVES * first_wave;

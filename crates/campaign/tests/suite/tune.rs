@@ -5,18 +5,19 @@ use crate::landscape::ground::GROUNDS;
 use crate::landscape::problem::Problem;
 use crate::landscape::{Cell, median, trials_to_95};
 use inferometer_campaign::search::{Random, Searcher, Tpe};
+use landscape::test_bed::TEST_BEDS;
 
 const SEEDS: u64 = 7;
 const PATIENCE: usize = 150;
 
 #[test]
 fn the_default_searcher_needs_fewer_trials_than_chance() {
-    let mut ground = GROUNDS[5].clone();
+    let mut test_bed = TEST_BEDS[5].clone();
     // Fewer requests and one flag less keep the shape and the test short.
-    ground.requests = 2 * ground.streams as u64;
-    let mut flags = ground.flags();
+    test_bed.requests = 2 * test_bed.streams as u64;
+    let mut flags = test_bed.flags();
     flags.retain(|flag| flag.name != "enforce-eager");
-    let landscape = ground.landscape(flags);
+    let landscape = test_bed.landscape(flags);
     let count = |wanted: Cell| {
         landscape
             .cells

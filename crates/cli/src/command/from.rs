@@ -1,11 +1,11 @@
 //! `inferometer from`: the command line of another benchmark as ours.
 
 use crate::Exit;
-use crate::arguments::Cli;
+use crate::arguments::DataView;
 use crate::output::print;
-use crate::translate::{Translation, translate};
 use anyhow::{Context, bail};
-use clap::CommandFactory;
+use inferometer_catalog::engine::words::join;
+use inferometer_import::{Translation, translate};
 use std::fmt::Write as _;
 use std::process::Command;
 
@@ -28,10 +28,9 @@ pub struct FromArguments {
         default_value = "text",
         hide_default_value = true
     )]
-    pub format: crate::arguments::DataView,
+    pub format: DataView,
 }
 
-/// Translates, shows, and runs if asked to.
 pub fn run(arguments: &FromArguments) -> anyhow::Result<Exit> {
     let words = match &arguments.line {
         Some(line) => vec![line.clone()],
@@ -43,12 +42,9 @@ pub fn run(arguments: &FromArguments) -> anyhow::Result<Exit> {
         return Ok(Exit::Fine);
     }
     // What is said of the translation must not mix with the report of the run.
-    eprint!("{}", shown(&translation, crate::arguments::DataView::Text)?);
-    if translation
-        .words
-        .iter()
-        .any(|word| word == "FILE" || word == "TEXT")
-    {
+    eprint!("{}", shown(&translation, DataView::Text)?);
+    let is_placeholder = |word: &String| word == "FILE" || word == "TEXT";
+    if translation.words.iter().any(is_placeholder) {
         bail!("the command above lacks a file or text; put it in and run it");
     }
     let own = std::env::current_exe().context("cannot find this program")?;
@@ -63,8 +59,8 @@ pub fn run(arguments: &FromArguments) -> anyhow::Result<Exit> {
     })
 }
 
-fn shown(translation: &Translation, format: crate::arguments::DataView) -> anyhow::Result<String> {
-    if format == crate::arguments::DataView::Json {
+fn shown(translation: &Translation, format: DataView) -> anyhow::Result<String> {
+    if format == DataView::Json {
         let mut words = vec!["inferometer".to_owned()];
         words.extend(translation.words.iter().cloned());
         let object = serde_json::json!({
@@ -91,51 +87,71 @@ fn shown(translation: &Translation, format: crate::arguments::DataView) -> anyho
         }
     }
     if !translation.not_needed.is_empty() {
-        writeln!(
-            text,
-            "\nnot needed here: {}",
-            translation.not_needed.join(", ")
-        )?;
-    }
-    if Cli::command()
-        .find_subcommand(&translation.words[0])
-        .is_none()
-    {
-        writeln!(
-            text,
-            "\nthis version has no inferometer {} yet",
-            translation.words[0]
-        )?;
+        let names = translation.not_needed.join(", ");
+        writeln!(text, "\nnot needed here: {names}")?;
     }
     Ok(text)
 }
 
-/// The command to paste into a shell, one option a line.
+/// The command to paste into a shell, one option per line.
 fn line(words: &[String]) -> String {
     let mut lines: Vec<String> = vec!["inferometer".to_owned()];
     for word in words {
-        let quoted = quoted(word);
-        match (word.starts_with("--"), lines.last_mut()) {
-            (false, Some(last)) => last.push_str(&format!(" {quoted}")),
+        let quoted = join([word]);
+        match lines.last_mut() {
+            Some(last) if !word.starts_with("--") => last.push_str(&format!(" {quoted}")),
             _ => lines.push(format!("  {quoted}")),
         }
     }
     lines.join(" \\\n")
 }
 
-/// A word as a shell reads it back.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arguments::Cli;
+    use clap::Parser;
     use inferometer_catalog::engine::words::split;
+
+    /// `sweep` takes lists where `run` takes one value, so there each option is tried with its
+    /// first value.
+    fn assert_accepted(translation: &Translation) {
+        let mut words = vec!["inferometer".to_owned()];
+        if translation.words[0] == "run" {
+            words.extend(translation.words.iter().cloned());
+        } else {
+            words.push("run".to_owned());
+            let mut rest = translation.words[1..].iter();
+            while let Some(word) = rest.next() {
+                match word.as_str() {
+                    "--zip" => {}
+                    "--rest" => drop(rest.next()),
+                    option if option.starts_with("--") => words.push(word.clone()),
+                    value if value.contains('*') => words.push("10".to_owned()),
+                    value if value.contains('(') => words.push(value.to_owned()),
+                    value => words.push(value.split(',').next().unwrap_or_default().to_owned()),
+                }
+            }
+        }
+        if let Err(error) = Cli::try_parse_from(&words) {
+            panic!("{words:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_printed_is_a_command_of_ours() {
+        let examples = include_str!("../../../import/tests/command_lines.txt");
+        let theirs = examples
+            .split("\n\n")
+            .map(|example| example.lines().next().unwrap());
+        for theirs in theirs.chain([
+            "vllm bench serve --dataset-name sonnet --profile --save-result --request-rate inf",
+            "evalscope perf --url http://h/v1 --api-key sk-1234 --headers X-Team=a",
+            "python -m sglang.bench_serving --dataset-name random",
+        ]) {
+            assert_accepted(&translate(&[theirs.to_owned()]).unwrap());
+        }
+    }
 
     #[test]
     fn the_printed_line_is_read_back_by_a_shell_as_it_was_meant() {

@@ -7,7 +7,7 @@ use crate::{engine_defaults, host};
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::Version;
 use inferometer_core::point::Point;
-use inferometer_import::{Found, ImportDoubt, SCHEMA, Spread, Stored, doubts, measured, read_path};
+use inferometer_import::{ImportedResult, SCHEMA, Spread, StatedImportDoubt, Stored, doubts, measured, read_path};
 use inferometer_page::{html, markdown, text};
 use inferometer_report::import::{
     DoubtLine, ImportReport, LatencyLine, ResultLine, compose, csv, figures,
@@ -223,7 +223,7 @@ fn table(
 
 /// All files in one object; `unread` is of one file, and of several `unread_of` says whose.
 fn json(imports: &[(&Stored, Option<PathBuf>)]) -> anyhow::Result<String> {
-    let results: Vec<&Found> = imports
+    let results: Vec<&ImportedResult> = imports
         .iter()
         .flat_map(|(stored, _)| &stored.results)
         .collect();
@@ -258,7 +258,7 @@ fn report(stored: &Stored, kept: Option<&Path>, lang: Lang) -> ImportReport {
                 .collect(),
             measured: load
                 .zip(summary)
-                .map(|((point, _), summary)| (point.clone(), summary.as_ours())),
+                .map(|((point, _), summary)| (point.clone(), summary.to_summary())),
             assumed: (found.assumed.iter())
                 .map(|assumption| assumption.stated(lang))
                 .collect(),
@@ -273,7 +273,7 @@ fn report(stored: &Stored, kept: Option<&Path>, lang: Lang) -> ImportReport {
     }
 }
 
-fn doubt_line(doubt: ImportDoubt) -> DoubtLine {
+fn doubt_line(doubt: StatedImportDoubt) -> DoubtLine {
     DoubtLine {
         severity: doubt.severity,
         code: doubt.code.name().to_owned(),
@@ -282,7 +282,7 @@ fn doubt_line(doubt: ImportDoubt) -> DoubtLine {
     }
 }
 
-fn line(found: &Found) -> ResultLine {
+fn line(found: &ImportedResult) -> ResultLine {
     let mut line = ResultLine {
         tool: found.tool.to_string(),
         file: found.file.clone(),

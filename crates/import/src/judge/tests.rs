@@ -1,5 +1,5 @@
 use super::*;
-use crate::doubt::Code;
+use crate::doubt::ImportDoubtCode;
 use inferometer_text::Lang;
 
 fn codes(summary: &ImportedSummary) -> Vec<&'static str> {
@@ -175,6 +175,6 @@ fn a_flood_without_cap_is_noted() {
     assert!(
         judge(&summary, true)
             .iter()
-            .any(|doubt| doubt.code() == Code::AllAtOnce)
+            .any(|doubt| doubt.code() == ImportDoubtCode::AllAtOnce)
     );
 }

@@ -1,32 +1,19 @@
-//! Names of what happens in a second: requests, tokens and characters, of the server, of one
+//! Names of what happens per second: requests, tokens and characters, of the server, of one
 //! user or of one card.
 
+use super::field::{Field, Sample};
 use super::words::{Scope, Words};
-use super::{Field, Sample};
 use crate::quantity::Unit;
 use crate::summary::Stat;
 
-/// Requests a second, as they were offered or as they were answered.
+/// Requests/s, as they were offered or as they were answered.
 pub(super) fn requests(words: &Words<'_>) -> Option<Field> {
-    let arrivals = words.any(&[
-        "request rate",
-        "arrival rate",
-        "请求速率",
-        "到达率",
-        "到达速率",
-    ]) || words.is(&["rate", "速率"]);
-    let answers = words.any(&[
-        "qps",
-        "rps",
-        "req/s",
-        "requests/s",
-        "requests per second",
-        "request per second",
-        "request throughput",
-        "请求吞吐",
-        "每秒请求",
-        "每秒处理请求",
-    ]) || words.unit == Some(Unit::RequestsPerSecond);
+    const ARRIVALS: &str = "request rate|arrival rate|请求速率|到达率|到达速率";
+    const ANSWERS: &str = "qps|rps|req/s|requests/s|requests per second|request per second|\
+        request throughput|请求吞吐|每秒请求|每秒处理请求";
+    const OFFERED: &str = "target|offered|configured|injected|目标|设定|设置|配置|发压|注入|施压";
+    let arrivals = words.any(ARRIVALS) || words.is("rate|速率");
+    let answers = words.any(ANSWERS) || words.unit == Some(Unit::RequestsPerSecond);
     if !arrivals && !answers {
         return None;
     }
@@ -34,33 +21,22 @@ pub(super) fn requests(words: &Words<'_>) -> Option<Field> {
     if words.scope() != Scope::Server {
         return Some(Field::Other);
     }
-    let asked_for = words.any(&[
-        "target",
-        "offered",
-        "configured",
-        "injected",
-        "目标",
-        "设定",
-        "设置",
-        "配置",
-        "发压",
-        "注入",
-        "施压",
-    ]);
-    let came_out = words.any(&["achieved", "actual", "measured", "实际", "实测"]);
-    match arrivals && !came_out || asked_for {
-        true => Some(Field::Rate),
-        false => Some(Field::RequestsPerS),
-    }
+    let came_out = words.any("achieved|actual|measured|实际|实测");
+    let is_offered = arrivals && !came_out || words.any(OFFERED);
+    Some(if is_offered {
+        Field::Rate
+    } else {
+        Field::RequestsPerS
+    })
 }
 
-/// Tokens or characters a second.
+/// Tokens/s or characters/s.
 pub(super) fn tokens(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
-    if !words.per_second() || words.any(&["cpu", "network", "disk", "显存"]) {
+    if !words.per_second() || words.any("cpu|network|disk|显存") {
         return None;
     }
     let (input, output) = (words.input(), words.output());
-    if words.any(&["char", "字符"]) || words.unit == Some(Unit::CharsPerSecond) {
+    if words.any("char|字符") || words.unit == Some(Unit::CharsPerSecond) {
         return match (input, output) {
             (true, _) => Some(Field::InputCharsPerS),
             (_, true) => Some(Field::OutputCharsPerS),
@@ -71,7 +47,7 @@ pub(super) fn tokens(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
     match words.scope() {
         Scope::Server => of_server(words),
         Scope::User if input => Some(Field::Other),
-        Scope::User if words.any(&["decode", "解码", "tpot"]) => {
+        Scope::User if words.any("decode|解码|tpot") => {
             Some(Field::Of(Sample::DecodeSpeed, stat))
         }
         Scope::User => Some(Field::Of(Sample::PerUserSpeed, stat)),
@@ -86,11 +62,11 @@ fn of_server(words: &Words<'_>) -> Option<Field> {
     if !words.token() && !input && !output && !throughput {
         return None;
     }
-    let speed = !throughput && words.any(&["速度", "speed"]);
+    let speed = !throughput && words.any("速度|speed");
     match (input, output) {
         (true, false) => Some(Field::InputPerS),
         (false, _) if words.total() && !output => Some(Field::TotalPerS),
-        (false, true) if words.any(&["decode", "解码"]) && !throughput => {
+        (false, true) if words.any("decode|解码") && !throughput => {
             Some(Field::Speed(Sample::DecodeSpeed))
         }
         (false, _) if speed => Some(Field::Speed(Sample::PerUserSpeed)),

@@ -12,8 +12,8 @@ pub(super) fn statistic(words: &str) -> (Option<Stat>, String) {
         let behind = pieces.get(at + 1).map_or("", |(piece, _)| *piece);
         let mut left = *piece;
         if std::mem::take(&mut after_rank) {
-            left = RANK_WORDS
-                .iter()
+            let mut words = RANK_WORDS.split('|');
+            left = words
                 .find_map(|word| left.strip_prefix(word))
                 .unwrap_or(left);
         }
@@ -38,19 +38,11 @@ pub(super) fn statistic(words: &str) -> (Option<Stat>, String) {
 }
 
 /// What may follow the number of a percentile.
-const RANK_WORDS: [&str; 7] = [
-    "百分位数",
-    "百分位",
-    "分位数",
-    "分位值",
-    "分位",
-    "线",
-    "percentile",
-];
+const RANK_WORDS: &str = "百分位数|百分位|分位数|分位值|分位|线|percentile";
 
 /// `p99`, `tp99`, `median`, `90` before `分位`.
 fn percentile(piece: &str, behind: &str) -> Option<Stat> {
-    let ranked = RANK_WORDS.iter().any(|word| behind.starts_with(word));
+    let ranked = RANK_WORDS.split('|').any(|word| behind.starts_with(word));
     let digits = piece.strip_suffix("th").unwrap_or(piece);
     if ranked && digits.starts_with(|c: char| c.is_ascii_digit()) {
         return Stat::of_word(&format!("p{digits}"));

@@ -1,4 +1,6 @@
 use super::*;
+use crate::column_labels::column_labels;
+use crate::summary::Stat;
 
 fn field(text: &str) -> Option<Field> {
     label(text).map(|label| label.field)
@@ -203,7 +205,7 @@ fn percentiles_are_known_in_the_words_of_operators() {
 #[test]
 fn names_beside_each_other_tell_whose_speed_it_is() {
     let fields = |names: &[&str]| -> Vec<Option<Field>> {
-        let labels = together(names).labels.into_iter();
+        let labels = column_labels(names).labels.into_iter();
         labels.map(|label| label.map(|label| label.field)).collect()
     };
     let user = Some(Field::Of(Sample::PerUserSpeed, None));

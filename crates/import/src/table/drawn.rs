@@ -1,12 +1,11 @@
 //! Tables drawn with bars and rules: Markdown, ASCII and box drawing.
 
-use super::{Table, header};
+use super::header;
+use super::text_table::{BARS, TextTable};
 use crate::notes::Notes;
 
-pub(crate) const BARS: [char; 4] = ['|', '│', '┃', '║'];
-
 /// Adds the tables that begin in a line. Returns the last line of them.
-pub(super) fn read(notes: &Notes<'_>, first: usize, tables: &mut Vec<Table>) -> Option<usize> {
+pub(super) fn read(notes: &Notes<'_>, first: usize, tables: &mut Vec<TextTable>) -> Option<usize> {
     let is_row = |line: usize| !notes.is_taken(line) && is_table_line(notes, line);
     let mut at = first;
     let mut drawn = Drawn::default();
@@ -22,9 +21,11 @@ pub(super) fn read(notes: &Notes<'_>, first: usize, tables: &mut Vec<Table>) -> 
             break;
         }
         after_rule = rule;
-        match rule {
-            true => drawn.rules.push(drawn.rows.len()),
-            false => drawn.push(at, cells(text)),
+        if rule {
+            drawn.rules.push(drawn.rows.len());
+        } else {
+            drawn.lines.push(at);
+            drawn.rows.push(cells(text));
         }
         at += 1;
     }
@@ -32,7 +33,7 @@ pub(super) fn read(notes: &Notes<'_>, first: usize, tables: &mut Vec<Table>) -> 
     for (first, last, drawn) in drawn.apart(first, last) {
         let rows = drawn.with_one_header();
         if rows.len() >= 2 {
-            tables.push(Table { first, last, rows });
+            tables.push(TextTable { first, last, rows });
         }
     }
     Some(last)
@@ -42,17 +43,11 @@ pub(super) fn read(notes: &Notes<'_>, first: usize, tables: &mut Vec<Table>) -> 
 #[derive(Default)]
 struct Drawn {
     rows: Vec<Vec<String>>,
-    /// The line of each row.
     lines: Vec<usize>,
     rules: Vec<usize>,
 }
 
 impl Drawn {
-    fn push(&mut self, line: usize, row: Vec<String>) {
-        self.lines.push(line);
-        self.rows.push(row);
-    }
-
     /// Tables that stand below each other without a line between: Markdown has one rule, under
     /// the header, so that each further one is under the header of another table.
     fn apart(mut self, first: usize, last: usize) -> Vec<(usize, usize, Drawn)> {
@@ -114,12 +109,8 @@ fn is_table_line(notes: &Notes<'_>, line: usize) -> bool {
         return true;
     }
     // Markdown without outer bars, known by the rule under its header.
-    let ruled = |line: usize| {
-        notes
-            .lines
-            .get(line)
-            .is_some_and(|text| is_rule(text) && text.contains('|'))
-    };
+    let is_ruled = |text: &&str| is_rule(text) && text.contains('|');
+    let ruled = |line: usize| notes.lines.get(line).is_some_and(is_ruled);
     text.contains('|')
         && (ruled(line)
             || ruled(line + 1)

@@ -1,6 +1,7 @@
 //! Simple HTML tables, as wikis and Markdown with merged cells have them.
 
-use super::{Table, header};
+use super::header;
+use super::text_table::TextTable;
 use crate::notes::Notes;
 
 /// A cell over more columns or rows than these is no cell of results.
@@ -9,7 +10,7 @@ const LARGEST_SPAN: usize = 64;
 const MOST_CELLS: usize = 100_000;
 
 /// All tables between `<table>` and `</table>` in lines that nobody has read.
-pub(super) fn tables(notes: &Notes<'_>) -> Vec<Table> {
+pub(super) fn tables(notes: &Notes<'_>) -> Vec<TextTable> {
     let mut tables = Vec::new();
     let mut begin: Option<(usize, String)> = None;
     for (at, line) in notes.lines.iter().enumerate() {
@@ -35,7 +36,7 @@ pub(super) fn tables(notes: &Notes<'_>) -> Vec<Table> {
                     let rows = rows(&text);
                     if rows.len() >= 2 {
                         let last = at;
-                        tables.push(Table { first, last, rows });
+                        tables.push(TextTable { first, last, rows });
                     }
                     None
                 }
@@ -54,7 +55,6 @@ fn find(text: &str, mark: &str) -> Option<usize> {
     })
 }
 
-/// Rows of what stands inside a table.
 fn rows(text: &str) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut head = 0;

@@ -1,7 +1,7 @@
 //! Values separated by commas, tabs or semicolons: what tools write, and what is pasted from a
 //! spreadsheet.
 
-use super::Table;
+use super::text_table::{BARS, TextTable};
 use crate::label::{Field, label};
 use crate::notes::Notes;
 use crate::quantity::quantity;
@@ -15,12 +15,12 @@ const ROWS_LOOKED_AT: usize = 40;
 const ROWS_IN_VAIN: usize = 4;
 
 /// The table that begins in a line.
-pub(super) fn table(notes: &Notes<'_>, first: usize) -> Option<Table> {
+pub(super) fn table(notes: &Notes<'_>, first: usize) -> Option<TextTable> {
     let line = |at: usize| notes.lines[at].trim_start_matches('\u{feff}');
     let mut separators = ['\t', ',', ';'].into_iter();
     separators.find_map(|separator| {
         let header = line(first);
-        if !header.contains(separator) || header.contains(super::BARS) {
+        if !header.contains(separator) || header.contains(BARS) {
             return None;
         }
         let exported = separator == ',' && is_export(header);
@@ -42,24 +42,18 @@ pub(super) fn table(notes: &Notes<'_>, first: usize) -> Option<Table> {
         all.extend(rows(usize::MAX));
         let last = first + all.len() - 1;
         let rows = without_index(all);
-        (rows.len() >= 2).then_some(Table { first, last, rows })
+        (rows.len() >= 2).then_some(TextTable { first, last, rows })
     })
 }
 
 /// Begin of a file that MindIE's, AIPerf's or GenAI-Perf's tool writes.
 fn is_export(text: &str) -> bool {
     let text = text.trim_start_matches(',').replace('"', "").to_lowercase();
-    [
-        "metric,average",
-        "metric,avg",
-        "metric,value",
-        "common metric,value",
-    ]
-    .iter()
-    .any(|begin| text.starts_with(begin))
+    let begins = "metric,average|metric,avg|metric,value|common metric,value";
+    begins.split('|').any(|begin| text.starts_with(begin))
 }
 
-/// Numbers with names of metrics above them or to their left. `rows` gives so many of them.
+/// Numbers with names of metrics above them or to their left. `rows` gives at most that many of them.
 fn is_of_results<R: Iterator<Item = Vec<String>>>(
     header: &[String],
     rows: impl Fn(usize) -> R,
@@ -98,7 +92,7 @@ fn cells(text: &str, separator: char) -> Vec<String> {
         match c {
             '"' => quoted = !quoted,
             c if c == separator && !quoted => cells.push(String::new()),
-            c => cells.last_mut().expect("one is there").push(c),
+            c => cells.last_mut().expect("it begins with one cell").push(c),
         }
     }
     for cell in &mut cells {

@@ -1,9 +1,9 @@
 //! EvalScope's console tables of today, whose parts are one result.
 
-use inferometer_import::{Found, Tool, measured, read};
+use inferometer_import::{ImportedResult, Tool, measured, read};
 use serde_json::Value;
 
-fn at(found: &Found, pointer: &str) -> Value {
+fn at(found: &ImportedResult, pointer: &str) -> Value {
     let found = serde_json::to_value(found).expect("a result is JSON");
     found.pointer(pointer).cloned().unwrap_or(Value::Null)
 }

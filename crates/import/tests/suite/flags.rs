@@ -1,10 +1,10 @@
 //! Each flag of impossible data: raised by its cause and by nothing else, in every form of text
 //! in which people keep results.
 
-use inferometer_import::{Found, doubts, read};
+use inferometer_import::{ImportedResult, doubts, read};
 use inferometer_text::Lang;
 
-fn codes(found: &Found) -> Vec<&'static str> {
+fn codes(found: &ImportedResult) -> Vec<&'static str> {
     found.doubts.iter().map(|doubt| doubt.code.name()).collect()
 }
 
@@ -355,7 +355,8 @@ fn a_constant_offset_of_tokens_is_named_once_and_other_lengths_are_not() {
         let second = EVALSCOPE_2024.replace("210.437", input);
         let text = format!("# a\n{EVALSCOPE_2024}\n# b\n{second}");
         let found = read("notes", &text).results;
-        let named = |found: &Found| found.doubts.iter().any(|it| it.text.contains("constant"));
+        let named =
+            |found: &ImportedResult| found.doubts.iter().any(|it| it.text.contains("constant"));
         (named(&found[0]), named(&found[1]))
     };
     assert_eq!(offset("231.437"), (false, true));

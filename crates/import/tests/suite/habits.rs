@@ -1,9 +1,9 @@
 //! Notes as people keep them: other orders of columns, cells without a number, signs of another
 //! width, line ends and code pages of another system, results glued to other text.
 
-use inferometer_import::{Found, Tool, read, read_path};
+use inferometer_import::{ImportedResult, Tool, read, read_path};
 
-fn rate(found: &Found) -> Option<f64> {
+fn rate(found: &ImportedResult) -> Option<f64> {
     found.summary.as_ref()?.throughput.requests_per_s
 }
 
@@ -40,13 +40,13 @@ fn columns_may_stand_in_any_order_and_cells_may_lack_their_number() {
             [Some(2.0), Some(3.5), None],
             "{text}"
         );
-        let failed = |found: &Found| found.summary.as_ref().unwrap().requests.failed;
+        let failed = |found: &ImportedResult| found.summary.as_ref().unwrap().requests.failed;
         assert_eq!(
             found.iter().map(failed).collect::<Vec<_>>(),
             [Some(0), None, None],
             "{text}"
         );
-        let latency = |found: &Found| {
+        let latency = |found: &ImportedResult| {
             found
                 .summary
                 .as_ref()

@@ -1,21 +1,21 @@
 //! Tables that people make by hand: whose speed it is, what is only a comparison, what a heading
 //! says, and forms other than Markdown.
 
-use inferometer_import::{Assumption, Found, read};
+use inferometer_import::{Assumption, ImportedResult, read};
 use serde_json::{Value, json};
 
-fn results(text: &str) -> Vec<Found> {
+fn results(text: &str) -> Vec<ImportedResult> {
     read("notes", text).results
 }
 
-fn only(text: &str) -> Found {
+fn only(text: &str) -> ImportedResult {
     let mut found = results(text);
     assert_eq!(found.len(), 1, "{found:?}");
     found.remove(0)
 }
 
 /// A number of a result's summary, `null` where there is none.
-fn at(found: &Found, pointer: &str) -> Value {
+fn at(found: &ImportedResult, pointer: &str) -> Value {
     let summary = serde_json::to_value(&found.summary).expect("a summary is JSON");
     summary.pointer(pointer).cloned().unwrap_or(Value::Null)
 }

@@ -1,7 +1,11 @@
 //! Every number keeps its meaning and its unit, or is not read and is named: labels that hold
 //! other labels, numbers that are given twice, shares, lengths, units that nobody wrote.
 
-use inferometer_import::{Assumption, Found, Imported, TimeUnit, Tool, measured, read, read_path};
+#![allow(clippy::unwrap_used)]
+
+use inferometer_import::{
+    Assumption, Imported, ImportedResult, TimeUnit, Tool, measured, read, read_path,
+};
 use serde_json::{Value, json};
 
 fn path(name: &str) -> String {
@@ -17,18 +21,18 @@ fn fixture(name: &str) -> Imported {
     read(name, &text)
 }
 
-fn only(imported: Imported) -> Found {
+fn only(imported: Imported) -> ImportedResult {
     assert_eq!(imported.results.len(), 1, "{imported:#?}");
     imported.results.into_iter().next().expect("one is there")
 }
 
 /// A number of the summary; `null` where there is none.
-fn at(found: &Found, pointer: &str) -> Value {
+fn at(found: &ImportedResult, pointer: &str) -> Value {
     let json = serde_json::to_value(&found.summary).expect("a summary is JSON");
     json.pointer(pointer).cloned().unwrap_or_default()
 }
 
-fn codes(found: &Found) -> Vec<&'static str> {
+fn codes(found: &ImportedResult) -> Vec<&'static str> {
     found.doubts.iter().map(|doubt| doubt.code.name()).collect()
 }
 
@@ -56,7 +60,7 @@ fn time_behind_the_first_token_is_no_time_to_first_token() {
         assert_eq!(read, expected, "{found:#?}");
         assert!(found.twice.is_empty(), "{:?}", found.twice);
     }
-    let is_prefill = |found: &Found| {
+    let is_prefill = |found: &ImportedResult| {
         let mut assumed = found.assumed.iter();
         assumed.any(|it| matches!(it, Assumption::PrefillIsTtft { .. }))
     };
@@ -166,9 +170,10 @@ fn first_tokens_without_a_unit_come_before_the_end() {
         ),
     ] {
         for latency_first in [true, false] {
-            let rows = match latency_first {
-                true => format!("| {latency} |\n| TTFT | {ttft} |\n"),
-                false => format!("| TTFT | {ttft} |\n| {latency} |\n"),
+            let rows = if latency_first {
+                format!("| {latency} |\n| TTFT | {ttft} |\n")
+            } else {
+                format!("| TTFT | {ttft} |\n| {latency} |\n")
             };
             let text = format!("| 并发 | 8 | 16 |\n|---|---|---|\n{rows}| QPS | 2.4 | 4.0 |\n");
             let results = read("notes", &text).results;
@@ -346,7 +351,7 @@ fn a_latency_of_something_else_is_not_that_of_requests() {
 #[test]
 fn an_assumption_of_an_older_import_is_still_read() {
     let old: Vec<Assumption> = serde_json::from_value(json!(["`TTFT` has no unit"])).unwrap();
-    assert_eq!(old, [Assumption::Said("`TTFT` has no unit".to_owned())]);
+    assert_eq!(old, [Assumption::Text("`TTFT` has no unit".to_owned())]);
     let name = "TTFT".to_owned();
     let read_as = TimeUnit::Seconds;
     let new = json!([Assumption::Unit { name, read_as }]);

@@ -1,6 +1,6 @@
 //! Each tool's results, in English and Chinese, from files of our own in `fixtures/import`.
 
-use inferometer_import::{Found, Imported, Tool, read};
+use inferometer_import::{Imported, ImportedResult, Tool, read};
 use inferometer_text::Lang;
 use serde_json::{Value, json};
 
@@ -13,11 +13,11 @@ fn fixture(name: &str) -> Imported {
     read(name, &text)
 }
 
-fn codes(found: &Found) -> Vec<&'static str> {
+fn codes(found: &ImportedResult) -> Vec<&'static str> {
     found.doubts.iter().map(|doubt| doubt.code.name()).collect()
 }
 
-fn at(found: &Found, pointer: &str) -> Value {
+fn at(found: &ImportedResult, pointer: &str) -> Value {
     let json = serde_json::to_value(found).expect("a result is JSON");
     json.pointer(pointer)
         .cloned()

@@ -1,13 +1,13 @@
 //! The same results as other people write them: other spacing, units and colons, tables turned
 //! around, Windows line ends, English and Chinese.
 
-use inferometer_import::{Found, Tool, read};
+use inferometer_import::{ImportedResult, Tool, read};
 
-fn codes(found: &Found) -> Vec<&'static str> {
+fn codes(found: &ImportedResult) -> Vec<&'static str> {
     found.doubts.iter().map(|doubt| doubt.code.name()).collect()
 }
 
-fn only(text: &str) -> Found {
+fn only(text: &str) -> ImportedResult {
     let mut imported = read("variant", text);
     assert_eq!(imported.results.len(), 1, "{text}\n{imported:#?}");
     imported.results.remove(0)

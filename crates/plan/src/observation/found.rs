@@ -6,19 +6,19 @@ use crate::means::Means;
 use crate::work::Load;
 use inferometer_catalog::engine::{LaunchCommand, Version};
 use inferometer_core::length::Distribution as Lengths;
-use inferometer_import::{Code, Found, ImportedSummary, Spread, Tool};
+use inferometer_import::{ImportDoubtCode, ImportedResult, ImportedSummary, Spread, Tool};
 use serde_json::Value;
 
 /// Deviation that the 90th percentile of a normal distribution has.
 const P90: f64 = 1.2816;
 
 /// The observation in a result; `None` where it has no load or no numbers.
-pub(super) fn observation(found: &Found) -> Option<Observation> {
+pub(super) fn observation(found: &ImportedResult) -> Option<Observation> {
     let summary = found.summary.as_ref()?;
     let requests = requests(summary);
     let load = load(found, requests)?;
-    let figures = figures(found, summary);
-    if figures == Means::default() {
+    let means = means(found, summary);
+    if means == Means::default() {
         return None;
     }
     let spread = deviation(summary.tokens.output_spread.as_ref())
@@ -33,7 +33,7 @@ pub(super) fn observation(found: &Found) -> Option<Observation> {
         flags: flags(found),
         version: version(found.tool),
         invalid: invalid(summary),
-        ..Observation::imported(name, load, figures)
+        ..Observation::imported(name, load, means)
     })
 }
 
@@ -67,7 +67,7 @@ fn requests(summary: &ImportedSummary) -> Option<u32> {
     u32::try_from(count).ok().filter(|&count| count > 0)
 }
 
-fn load(found: &Found, requests: Option<u32>) -> Option<Load> {
+fn load(found: &ImportedResult, requests: Option<u32>) -> Option<Load> {
     let configured = found.summary.as_ref()?.concurrency.configured;
     let streams = found
         .point
@@ -83,15 +83,15 @@ fn load(found: &Found, requests: Option<u32>) -> Option<Load> {
     }
 }
 
-fn figures(found: &Found, summary: &ImportedSummary) -> Means {
-    let doubted = |code: Code| found.doubts.iter().any(|doubt| doubt.code == code);
+fn means(found: &ImportedResult, summary: &ImportedSummary) -> Means {
+    let doubted = |code: ImportDoubtCode| found.doubts.iter().any(|doubt| doubt.code == code);
     let mean = |spread: &Option<Spread>| {
         let spread = spread.as_ref()?;
         spread.mean.or(spread.p50).filter(|mean| *mean > 0.0)
     };
     // Some tools print the latency as TTFT where nothing was streamed, and one over the
     // throughput as the time per token.
-    let streamed = !doubted(Code::NotStreamed);
+    let streamed = !doubted(ImportDoubtCode::NotStreamed);
     let per_token = !matches!(found.tool, Tool::Evalscope2024 | Tool::MarkdownTable) && streamed;
     let positive = |value: Option<f64>| value.filter(|value| value.is_finite() && *value > 0.0);
     Means {
@@ -99,7 +99,7 @@ fn figures(found: &Found, summary: &ImportedSummary) -> Means {
         output_tokens_per_s: positive(summary.throughput.output_tokens_per_s),
         ttft_ms: mean(&summary.latency.ttft_ms).filter(|_| streamed),
         tpot_ms: mean(&summary.latency.tpot_ms)
-            .filter(|_| per_token && !doubted(Code::NotADistribution)),
+            .filter(|_| per_token && !doubted(ImportDoubtCode::NotADistribution)),
         e2e_ms: mean(&summary.latency.e2e_ms),
     }
 }
@@ -137,7 +137,7 @@ pub(super) fn version(tool: Tool) -> Option<Version> {
     }
 }
 
-fn flags(found: &Found) -> Vec<Flag> {
+fn flags(found: &ImportedResult) -> Vec<Flag> {
     let command = found.command.as_deref().map(LaunchCommand::parse_line);
     match command {
         Some(Ok(command)) => flags_of(&command),

@@ -7,7 +7,7 @@
 use super::{LeftOut, Observation, Origin};
 use crate::work::Load;
 use inferometer_core::length::Distribution as Lengths;
-use inferometer_import::{Code, ImportedSummary, Spread, shrunk_concurrency};
+use inferometer_import::{ImportDoubtCode, ImportedSummary, Spread, shrunk_concurrency};
 
 /// Rates that differ by more than this share were not counted over the same time.
 const SAME_TIME: f64 = 0.1;
@@ -19,7 +19,7 @@ pub(super) fn without_spoilt_rates(observation: &mut Observation) {
     if observation.origin != Origin::Import || observation.rate().is_none() {
         return;
     }
-    let shrunk = Code::ShrunkConcurrency.name();
+    let shrunk = ImportDoubtCode::ShrunkConcurrency.name();
     let judged = observation.invalid.iter().any(|code| code == shrunk);
     let in_flight = observation.in_flight();
     let figures = &mut observation.figures;

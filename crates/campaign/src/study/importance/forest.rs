@@ -5,7 +5,6 @@ use inferometer_core::seed::{Dimension, rng};
 use rand::{Rng, RngExt};
 
 const TREES: u64 = 256;
-/// Fewest trials on each side of a split.
 const LEAST_LEAF: usize = 2;
 const DEEPEST: usize = 8;
 /// Spreads that differ by less than this share of the whole are equal but for rounding.
@@ -22,7 +21,6 @@ pub(super) struct Forest(Vec<Drawn>);
 
 struct Drawn {
     tree: Tree,
-    /// Which of the trials it has seen.
     seen: Vec<bool>,
 }
 
@@ -51,25 +49,26 @@ impl Forest {
         predicted / self.0.len() as f64
     }
 
-    /// The share of the trials' variance that trees foretell of trials that they have not seen;
+    /// The share of the trials' variance that trees predict of trials that they have not seen;
     /// below 0 where the mean of the other trials does better.
-    pub fn foreseen(&self, rows: &[Row]) -> f64 {
+    pub fn predicted_share(&self, rows: &[Row]) -> f64 {
         let all: f64 = rows.iter().map(|row| row.value).sum();
         let (mut missed, mut whole) = (0.0, 0.0);
         for (place, row) in rows.iter().enumerate() {
-            let strangers = self.0.iter().filter(|drawn| !drawn.seen[place]);
-            let foretold: Vec<f64> = strangers.map(|drawn| drawn.tree.predict(&row.at)).collect();
-            if foretold.is_empty() {
+            let unseen = self.0.iter().filter(|drawn| !drawn.seen[place]);
+            let predicted: Vec<f64> = unseen.map(|drawn| drawn.tree.predict(&row.at)).collect();
+            if predicted.is_empty() {
                 continue;
             }
-            let foretold = foretold.iter().sum::<f64>() / foretold.len() as f64;
+            let predicted = predicted.iter().sum::<f64>() / predicted.len() as f64;
             let others = (all - row.value) / (rows.len() - 1).max(1) as f64;
-            missed += (row.value - foretold).powi(2);
+            missed += (row.value - predicted).powi(2);
             whole += (row.value - others).powi(2);
         }
-        match whole > 0.0 {
-            true => 1.0 - missed / whole,
-            false => 0.0,
+        if whole > 0.0 {
+            1.0 - missed / whole
+        } else {
+            0.0
         }
     }
 }
@@ -98,9 +97,12 @@ fn best_test(space: &Space, rows: &[&Row], flag: usize) -> Option<(f64, Test)> {
     let mut values: Vec<f64> = rows.iter().map(|row| row.at[flag]).collect();
     values.sort_unstable_by(f64::total_cmp);
     values.dedup();
-    let tests = values.windows(2).map(|pair| match is_unordered {
-        true => Test::Is(pair[1]),
-        false => Test::AtMost((pair[0] + pair[1]) / 2.0),
+    let tests = values.windows(2).map(|pair| {
+        if is_unordered {
+            Test::Is(pair[1])
+        } else {
+            Test::AtMost((pair[0] + pair[1]) / 2.0)
+        }
     });
     let left = |test: Test| {
         let (yes, no): (Vec<&Row>, Vec<&Row>) =
@@ -123,7 +125,6 @@ enum Tree {
     },
 }
 
-/// What a split asks of one flag.
 #[derive(Clone, Copy)]
 enum Test {
     AtMost(f64),

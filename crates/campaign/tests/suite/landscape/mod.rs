@@ -1,8 +1,8 @@
 //! What every setting of a grid of launch flags would bring, from the simulated engine in
 //! virtual time: what a searcher is tried on without starting anything.
 
-pub mod ground;
 pub mod problem;
+pub mod test_bed;
 
 use inferometer_campaign::space::Point;
 use serde::{Deserialize, Serialize};

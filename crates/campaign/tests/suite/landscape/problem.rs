@@ -123,9 +123,10 @@ impl<'a> Problem<'a> {
                 pending: &[],
                 seed,
             };
-            let point = match past.is_empty() {
-                true => Some(self.rules.defaults(&self.space)),
-                false => searcher.next(&ask),
+            let point = if past.is_empty() {
+                Some(self.rules.defaults(&self.space))
+            } else {
+                searcher.next(&ask)
             };
             let Some(point) = point else { break };
             let outcome = self.outcome(&point);

@@ -7,8 +7,8 @@ use crate::measure::{Measured, Point, PrefixCache};
 use crate::progress::Progress;
 use crate::servers::Servers;
 use anyhow::Context;
-use inferometer_campaign::capacity::stored::{ProbeLine, ProbeVerdict, TierCapacity};
-use inferometer_campaign::capacity::{Next, Outcome, Probe, Purpose, Search, Step, Verdict};
+use inferometer_campaign::capacity::{stored, Next, Probe, ProbeOutcome, ProbeVerdict, Purpose, Search, Step};
+use inferometer_campaign::capacity::stored::{ProbeLine, TierCapacity};
 use inferometer_core::environment::EndCause;
 use inferometer_core::options::{Count, Options};
 use inferometer_core::scenario::{Rate, SimClock, Warmup};
@@ -76,7 +76,7 @@ impl Driver<'_> {
         &mut self,
         probe: Probe,
         progress: &mut Progress,
-    ) -> anyhow::Result<(Outcome, Measured)> {
+    ) -> anyhow::Result<(ProbeOutcome, Measured)> {
         let level = probe.level;
         let directory = self.out.join(format!(
             "probes/{:03}-{}",
@@ -108,7 +108,7 @@ impl Driver<'_> {
             let mut eye = eye.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             match eye.see(record) {
                 // What waits in the queue of an overloaded server would wait for minutes.
-                Step::Stop(Verdict::Misses) => control.enough(Stop::Leave),
+                Step::Stop(ProbeVerdict::Misses) => control.enough(Stop::Leave),
                 Step::Stop(_) => control.enough(Stop::Drain),
                 Step::Continue => {}
             }
@@ -132,7 +132,7 @@ impl Driver<'_> {
         options: &Options,
         directory: &Path,
         progress: &mut Progress,
-    ) -> anyhow::Result<(Outcome, Measured)> {
+    ) -> anyhow::Result<(ProbeOutcome, Measured)> {
         const SHORTEST: u64 = 1024;
         let most = probe.most_requests;
         let mut requests = SHORTEST.min(most);
@@ -179,7 +179,7 @@ impl Driver<'_> {
 
     fn keep(
         &mut self,
-        outcome: &Outcome,
+        outcome: &ProbeOutcome,
         met: &[Option<bool>],
         measured: &Measured,
         progress: &Progress,
@@ -190,15 +190,15 @@ impl Driver<'_> {
             Purpose::Confirm => "confirm",
         };
         let verdict = |tier: usize| match met[tier] {
-            Some(true) => ProbeVerdict::Met,
-            Some(false) => ProbeVerdict::Missed,
-            None => ProbeVerdict::Undecided,
+            Some(true) => stored::ProbeVerdict::Met,
+            Some(false) => stored::ProbeVerdict::Missed,
+            None => stored::ProbeVerdict::Undecided,
         };
         let (own, first) = (verdict(outcome.tier), verdict(0));
         let word = match own {
-            ProbeVerdict::Met => "met",
-            ProbeVerdict::Missed => "missed",
-            ProbeVerdict::Undecided => "undecided",
+            stored::ProbeVerdict::Met => "met",
+            stored::ProbeVerdict::Missed => "missed",
+            stored::ProbeVerdict::Undecided => "undecided",
         };
         let directory = measured.directory.path();
         let below = directory.strip_prefix(&self.out).unwrap_or(directory);

@@ -2,7 +2,7 @@
 
 use super::Over;
 use super::objectives::Watched;
-use inferometer_campaign::capacity::{Probe, Seen, Step};
+use inferometer_campaign::capacity::{Probe, ObservedRequest, Step};
 use inferometer_core::record::Record;
 use inferometer_store::run_dir::RunDir;
 
@@ -25,7 +25,7 @@ impl Eye {
         let end = record.end.map_or(sent, |end| end.0);
         let place = self.ends.partition_point(|&other| other <= end);
         self.ends.insert(place, end);
-        self.probe.observe(Seen {
+        self.probe.observe(ObservedRequest {
             order: record.index,
             sent_s: (record.sent)
                 .filter(|_| self.over == Over::Rate)

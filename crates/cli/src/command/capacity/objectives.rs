@@ -1,8 +1,8 @@
 //! The objectives of a search: tiers, and what each request must meet.
 
 use anyhow::{Context, bail};
+use inferometer_campaign::capacity::{Answer, CapacityEnding, Edge as FoundEdge, Target};
 use inferometer_campaign::capacity::stored::{Edge, LongRun, SearchEnding, TierCapacity};
-use inferometer_campaign::capacity::{Answer, Edge as FoundEdge, Ending, Target};
 use inferometer_core::options::Options;
 use inferometer_core::record::Record;
 use inferometer_core::slo::{Slo, SloScope};
@@ -161,14 +161,14 @@ impl Watched {
                 FoundEdge::Cliff => Edge::Cliff,
             }),
             ending: match answer.ending {
-                Ending::Confirmed => SearchEnding::Confirmed,
-                Ending::Unconfirmed => SearchEnding::Unconfirmed,
-                Ending::Missed => SearchEnding::Missed,
-                Ending::BudgetSpent => SearchEnding::BudgetSpent,
-                Ending::AtCeiling => SearchEnding::AtCeiling,
-                Ending::NeverMet => SearchEnding::NeverMet,
-                Ending::TooFewSamples => SearchEnding::TooFewSamples,
-                Ending::Interrupted => SearchEnding::Interrupted,
+                CapacityEnding::Confirmed => SearchEnding::Confirmed,
+                CapacityEnding::Unconfirmed => SearchEnding::Unconfirmed,
+                CapacityEnding::Missed => SearchEnding::Missed,
+                CapacityEnding::BudgetSpent => SearchEnding::BudgetSpent,
+                CapacityEnding::AtCeiling => SearchEnding::AtCeiling,
+                CapacityEnding::NeverMet => SearchEnding::NeverMet,
+                CapacityEnding::TooFewSamples => SearchEnding::TooFewSamples,
+                CapacityEnding::Interrupted => SearchEnding::Interrupted,
             },
             needs: answer.needs,
             long_run: answer.confirmation.map(|run| LongRun {

@@ -2,7 +2,7 @@
 
 use crate::progress::{Progress, clock};
 use anyhow::{Context, bail};
-use inferometer_campaign::search::external::{ToSearcher, Told, ToldOutcome, answer, study};
+use inferometer_campaign::search::external::{ToSearcher, TrialReport, TrialReportOutcome, answer, study};
 use inferometer_campaign::search::{Ask, Searcher};
 use inferometer_campaign::space::{Admission, Point};
 use inferometer_campaign::study::Study;
@@ -128,7 +128,7 @@ impl Searcher for Outside {
 impl Talk {
     fn next(&mut self, ask: &Ask<'_>) -> anyhow::Result<Option<Point>> {
         for observation in &ask.past[self.told.min(ask.past.len())..] {
-            self.say(&ToSearcher::Tell(Told::from(observation)))?;
+            self.say(&ToSearcher::Tell(TrialReport::from(observation)))?;
         }
         self.told = ask.past.len();
         for _ in 0..MOST_REFUSED {
@@ -146,9 +146,9 @@ impl Talk {
                     return Ok(Some(point));
                 }
                 // It costs nothing, and is worth knowing.
-                Admission::Refused { .. } => self.say(&ToSearcher::Tell(Told {
+                Admission::Refused { .. } => self.say(&ToSearcher::Tell(TrialReport {
                     point,
-                    outcome: ToldOutcome::Failed,
+                    outcome: TrialReportOutcome::Failed,
                     objectives: Vec::new(),
                     violation: None,
                 }))?,

@@ -1,0 +1,177 @@
+//! A flag's values as a study writes them.
+
+use super::definition::{Derived, Dimension, Space, SpaceError};
+use super::domain::{Domain, DomainError, Spacing};
+use super::preset;
+use super::value::Value;
+use inferometer_catalog::engine::value::switch;
+use inferometer_catalog::engine::{EngineKind, Flag, Version, flag, nearest_names};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// `{ int = [16, 1024], log = true }`, `{ choice = [16, 32] }`, `"min(256, other)"` …
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "write { int = [16, 1024], log = true }, { float = [0.8, 0.95], step = 0.05 }, { bool = true }, { choice = [16, 32] } or an expression such as \"min(256, max-num-batched-tokens)\""
+)]
+pub enum DomainSpec {
+    /// It follows from other flags.
+    Derived(String),
+    Searched(RangeSpec),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RangeSpec {
+    int: Option<[i64; 2]>,
+    float: Option<[f64; 2]>,
+    bool: Option<bool>,
+    choice: Option<Vec<Value>>,
+    step: Option<f64>,
+    #[serde(default)]
+    log: bool,
+}
+
+impl RangeSpec {
+    /// Choices of a switch are on and off, however they are written.
+    fn domain(&self, flag: &str, known: Option<&Flag>) -> Result<Domain, SpaceError> {
+        let spacing = if self.log {
+            Spacing::Log(self.step)
+        } else {
+            Spacing::Linear(self.step)
+        };
+        let spaced = self.step.is_some() || self.log;
+        let domain = match (self.int, self.float, self.bool, &self.choice) {
+            (Some([low, high]), None, None, None) => Domain::int(low, high, spacing),
+            (None, Some([low, high]), None, None) => Domain::float(low, high, spacing),
+            (None, None, Some(true), None) if !spaced => Ok(Domain::bool()),
+            (None, None, None, Some(values)) if !spaced => {
+                let is_switch = known.is_some_and(|known| !known.kind.takes_value());
+                let read = |value: &Value| {
+                    if is_switch {
+                        switched(flag, value)
+                    } else {
+                        Ok(value.clone())
+                    }
+                };
+                Domain::choice(values.iter().map(read).collect::<Result<_, _>>()?)
+            }
+            _ => {
+                return Err(SpaceError::NoRange {
+                    flag: flag.to_owned(),
+                });
+            }
+        };
+        domain.map_err(|error: DomainError| SpaceError::Domain {
+            flag: flag.to_owned(),
+            error,
+        })
+    }
+}
+
+fn switched(flag: &str, value: &Value) -> Result<Value, SpaceError> {
+    let word = value.to_string();
+    match switch(&word) {
+        Some(on) => Ok(Value::Bool(on)),
+        None => Err(SpaceError::NoSwitch {
+            flag: flag.to_owned(),
+            word,
+        }),
+    }
+}
+
+impl Space {
+    /// The space of a study: presets first, then what is given by name, which counts more.
+    pub fn of_study(
+        engine: EngineKind,
+        version: Version,
+        presets: &[String],
+        given: &BTreeMap<String, DomainSpec>,
+    ) -> Result<Self, SpaceError> {
+        let mut searched: BTreeMap<String, Domain> = BTreeMap::new();
+        let mut derived: Vec<Derived> = Vec::new();
+        for name in presets {
+            for dimension in preset::named(name)?.dimensions() {
+                searched.insert(dimension.name, dimension.domain);
+            }
+        }
+        for (name, given) in given {
+            let known = known(engine, version, name)?;
+            match given {
+                DomainSpec::Derived(text) => {
+                    let expression = text.parse().map_err(|error| SpaceError::Expression {
+                        flag: name.clone(),
+                        error,
+                    })?;
+                    searched.remove(name);
+                    derived.push(Derived {
+                        name: name.clone(),
+                        expression,
+                    });
+                }
+                DomainSpec::Searched(range) => {
+                    searched.insert(name.clone(), range.domain(name, known)?);
+                }
+            }
+        }
+        let dimensions = searched.into_iter().map(Dimension::from);
+        Space::new(dimensions.collect(), derived)
+    }
+}
+
+/// The engine's flag; of a custom engine nothing is known.
+fn known(
+    engine: EngineKind,
+    version: Version,
+    name: &str,
+) -> Result<Option<&'static Flag>, SpaceError> {
+    let found = flag(engine, version, name);
+    if engine == EngineKind::Custom || found.is_some() {
+        return Ok(found);
+    }
+    let gone = flag::table(engine).iter().any(|flag| flag.name == name);
+    let nearest = nearest_names(engine, version, name);
+    let nearest = match nearest.as_slice() {
+        _ if gone => format!(" in version {version}; take it out"),
+        [] => "; its --help lists them".to_owned(),
+        names => format!("; did you mean {}?", names.join(", ")),
+    };
+    Err(SpaceError::UnknownFlag {
+        engine: engine.word(),
+        flag: name.to_owned(),
+        nearest,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn space(flag: &str, range: &str) -> Result<Space, String> {
+        let given: BTreeMap<String, DomainSpec> =
+            toml::from_str(&format!("{flag} = {range}")).unwrap();
+        let newest = EngineKind::Vllm.newest();
+        Space::of_study(EngineKind::Vllm, newest, &[], &given).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn choices_of_a_switch_are_on_and_off_however_they_are_written() {
+        for words in [
+            r#"["on", "off"]"#,
+            "[1, 0]",
+            r#"["Yes", "no"]"#,
+            "[true, false]",
+        ] {
+            let space = space("enable-prefix-caching", &format!("{{ choice = {words} }}"));
+            let levels = space.unwrap().dimensions()[0].domain.levels();
+            assert_eq!(levels, [Value::Bool(true), Value::Bool(false)], "{words}");
+        }
+        let said = space("enable-prefix-caching", r#"{ choice = ["on", "maybe"] }"#);
+        assert!(said.unwrap_err().contains("'maybe' says neither"));
+        // Words of other flags stay what they are.
+        let space = space("kv-cache-dtype", r#"{ choice = ["auto", "fp8"] }"#).unwrap();
+        let auto = Value::Text("auto".into());
+        assert_eq!(space.dimensions()[0].domain.levels()[0], auto);
+    }
+}

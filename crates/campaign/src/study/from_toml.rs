@@ -1,0 +1,408 @@
+//! A study as it is written in TOML.
+
+use crate::number_paths;
+use super::confirmation::LastStage;
+use super::definition::{Budget, Engine, SearcherName, Study};
+use super::goal::{Direction, Goal, Objective};
+use crate::search::Halving;
+use crate::space::{DomainSpec, Space, SpaceError};
+use crate::trial::Level;
+use inferometer_catalog::engine::command::CommandError;
+use inferometer_catalog::engine::words::split;
+use inferometer_catalog::engine::{LaunchCommand, Version, nearest};
+use inferometer_core::options::{ConnectionOptions, LoadOptions, WorkOptions};
+use inferometer_core::slo::Slo;
+use inferometer_core::thresholds::Thresholds;
+use inferometer_core::units::Span;
+use inferometer_core::value::{BadValue, Tag};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StudyError {
+    #[error("{}", one_line(.0))]
+    Toml(String),
+    #[error("[engine] command: {0}")]
+    Command(#[from] CommandError),
+    #[error("[space] {0}")]
+    Space(#[from] SpaceError),
+    #[error("[load] says {0}; give concurrency = [64] or capacity = true")]
+    Load(&'static str),
+    #[error("[goal] has no objective; give maximize = \"throughput.output_tokens_per_s\"")]
+    NoObjective,
+    #[error("[goal] there is no figure '{path}'{meant}")]
+    NoFigure {
+        path: String,
+        /// `; did you mean …`, or a remedy.
+        meant: String,
+    },
+    #[error("[load] capacity = true needs a limit; give [goal] slo = [\"ttft.p99=1s\"]")]
+    CapacityWithoutSlo,
+    /// A key of a run's connection that has no place in a study.
+    #[error("[connection] {key} has no place in a study; use {instead}")]
+    Misplaced {
+        key: &'static str,
+        instead: &'static str,
+    },
+    #[error("{what} is {given}; give {wanted}")]
+    Number {
+        what: &'static str,
+        given: String,
+        wanted: &'static str,
+    },
+    #[error(
+        "there is no searcher '{0}'; there are grid, random, halving, tpe, and any program by command = \"python3 my-searcher.py\""
+    )]
+    UnknownSearcher(String),
+    #[error("[search] has both searcher and command; leave out one of them")]
+    TwoSearchers,
+    #[error("[goal] threshold: {0}")]
+    Threshold(#[from] BadValue),
+    #[error("[search] rungs: {0}")]
+    Rungs(#[from] crate::search::HalvingError),
+}
+
+fn bad_number(what: &'static str, given: impl ToString, wanted: &'static str) -> StudyError {
+    let given = given.to_string();
+    StudyError::Number {
+        what,
+        given,
+        wanted,
+    }
+}
+
+fn one_line(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" ")
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StudySpec {
+    engine: EngineSpec,
+    space: SpaceSpec,
+    #[serde(default)]
+    connection: ConnectionOptions,
+    #[serde(default)]
+    work: WorkOptions,
+    load: LoadSpec,
+    goal: GoalSpec,
+    budget: Budget,
+    #[serde(default)]
+    search: SearchSpec,
+    #[serde(default, rename = "last-stage")]
+    last_stage: LastStage,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct EngineSpec {
+    command: String,
+    config: Option<PathBuf>,
+    version: Option<String>,
+    url: Option<String>,
+    stop: Option<String>,
+    start_timeout: Option<Span>,
+    #[serde(default)]
+    rules: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct SpaceSpec {
+    #[serde(default)]
+    preset: OneOrMany<String>,
+    #[serde(flatten)]
+    flags: BTreeMap<String, DomainSpec>,
+}
+
+/// The load of a run but for its levels, which a study gives as a list.
+#[derive(Deserialize)]
+struct LoadSpec {
+    #[serde(default)]
+    concurrency: OneOrMany<u32>,
+    #[serde(default)]
+    capacity: bool,
+    #[serde(flatten)]
+    other: toml::Table,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GoalSpec {
+    #[serde(default)]
+    maximize: OneOrMany<String>,
+    #[serde(default)]
+    minimize: OneOrMany<String>,
+    #[serde(default)]
+    slo: Vec<Slo>,
+    attainment: Option<f64>,
+    #[serde(default)]
+    threshold: Vec<Tag>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct SearchSpec {
+    searcher: Option<OneOrMany<String>>,
+    command: Option<String>,
+    seed: u64,
+    rungs: Option<Vec<Span>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "write one value, or several in brackets")]
+enum OneOrMany<T> {
+    One(T),
+    Many(Vec<T>),
+}
+
+impl<T> Default for OneOrMany<T> {
+    fn default() -> Self {
+        OneOrMany::Many(Vec::new())
+    }
+}
+
+impl<T> OneOrMany<T> {
+    fn list(&self) -> &[T] {
+        match self {
+            OneOrMany::One(value) => std::slice::from_ref(value),
+            OneOrMany::Many(values) => values,
+        }
+    }
+}
+
+/// A start takes minutes; beyond this it hangs.
+const START_TIMEOUT: Span = Span(Duration::from_secs(15 * 60));
+/// A setting that turns away more serves the others quickly, and must not win by that.
+const FAILURES_OF_A_TRIAL: &str = "failures-invalid=0.05";
+const MOST_TRIALS: u64 = 100_000;
+
+impl std::str::FromStr for Study {
+    type Err = StudyError;
+
+    fn from_str(text: &str) -> Result<Self, StudyError> {
+        let given: StudySpec =
+            toml::from_str(text).map_err(|error| StudyError::Toml(error.to_string()))?;
+        let engine = given.engine.engine()?;
+        let version = engine.version.unwrap_or(engine.kind().newest());
+        let space = Space::of_study(
+            engine.kind(),
+            version,
+            given.space.preset.list(),
+            &given.space.flags,
+        )?;
+        let connection = &given.connection;
+        let misplaced = [
+            (connection.url.is_some(), "url", "[engine] url"),
+            (
+                connection.header.is_some(),
+                "header",
+                "api-key-env or api-key-file",
+            ),
+            (connection.sim_clock.is_some(), "sim-clock", "--sim-clock"),
+            (
+                connection.sim_device.is_some(),
+                "sim-device",
+                "--sim-device",
+            ),
+            (
+                connection.sim_model.is_some(),
+                "sim-model",
+                "[engine] command",
+            ),
+        ];
+        if let Some((_, key, instead)) = misplaced.into_iter().find(|(given, ..)| *given) {
+            return Err(StudyError::Misplaced { key, instead });
+        }
+        let goal = given.goal.goal()?;
+        let (load, levels) = given.load.load()?;
+        if levels.contains(&Level::Capacity) && goal.slos.is_empty() {
+            return Err(StudyError::CapacityWithoutSlo);
+        }
+        check_figures(&goal, &levels)?;
+        Ok(Study {
+            engine,
+            space,
+            connection: given.connection,
+            work: given.work,
+            load,
+            levels,
+            goal,
+            budget: checked_budget(given.budget)?,
+            seed: given.search.seed,
+            searcher: given.search.name()?,
+            last_stage: checked_last_stage(given.last_stage)?,
+        })
+    }
+}
+
+/// A goal that no measurement can have is refused before anything is started for it.
+fn check_figures(goal: &Goal, levels: &[Level]) -> Result<(), StudyError> {
+    let is_capacity = levels.contains(&Level::Capacity);
+    let known = if is_capacity {
+        number_paths::of_capacity()
+    } else {
+        number_paths::of_summary()
+    };
+    let mut paths = goal.objectives.iter().map(|objective| &objective.path);
+    let Some(path) = paths.find(|path| !known.contains(path)) else {
+        return Ok(());
+    };
+    // The end of a path alone, or all of it with a slip.
+    let end = format!(".{path}");
+    let whole = known.iter().find(|one| one.ends_with(&end));
+    let dashed: Vec<String> = known.iter().map(|one| one.replace('_', "-")).collect();
+    let near = nearest(dashed.iter().map(String::as_str), path);
+    let near = (near.first()).and_then(|near| dashed.iter().position(|one| one == near));
+    let meant = match whole.or_else(|| known.get(near?)) {
+        Some(meant) => format!("; did you mean {meant}?"),
+        None => "; give a place of summary.json, such as throughput.output_tokens_per_s or latency.ttft_ms.p99".to_owned(),
+    };
+    Err(StudyError::NoFigure {
+        path: path.clone(),
+        meant,
+    })
+}
+
+impl EngineSpec {
+    fn engine(self) -> Result<Engine, StudyError> {
+        let version = (self.version.as_deref())
+            .map(|text| {
+                let bad = |_| {
+                    bad_number(
+                        "[engine] version",
+                        format!("'{text}'"),
+                        "one such as \"0.11.0\"",
+                    )
+                };
+                text.parse::<Version>().map_err(bad)
+            })
+            .transpose()?;
+        Ok(Engine {
+            command: LaunchCommand::parse_line(&self.command)?,
+            config: self.config,
+            version,
+            url: self.url,
+            stop: self.stop,
+            start_timeout: self.start_timeout.unwrap_or(START_TIMEOUT),
+            rules: self.rules,
+        })
+    }
+}
+
+impl LoadSpec {
+    fn load(self) -> Result<(LoadOptions, Vec<Level>), StudyError> {
+        let levels = match (self.concurrency.list(), self.capacity) {
+            ([], false) => return Err(StudyError::Load("nothing")),
+            ([_, ..], true) => return Err(StudyError::Load("both concurrency and capacity")),
+            ([], true) => vec![Level::Capacity],
+            (streams, false) if streams.contains(&0) => {
+                return Err(bad_number("[load] concurrency", 0, "at least 1 stream"));
+            }
+            (streams, false) => streams
+                .iter()
+                .map(|&count| Level::Concurrency(count))
+                .collect(),
+        };
+        let other = LoadOptions::deserialize(self.other);
+        let other = other.map_err(|error| StudyError::Toml(format!("[load] {error}")))?;
+        if other.rate.is_some() {
+            return Err(StudyError::Load("a rate, which a study does not take"));
+        }
+        Ok((other, levels))
+    }
+}
+
+impl GoalSpec {
+    fn goal(self) -> Result<Goal, StudyError> {
+        let towards = |names: &OneOrMany<String>, direction| -> Vec<Objective> {
+            let objective = |path: &String| Objective {
+                path: path.clone(),
+                direction,
+            };
+            names.list().iter().map(objective).collect()
+        };
+        let mut objectives = towards(&self.maximize, Direction::Maximize);
+        objectives.extend(towards(&self.minimize, Direction::Minimize));
+        if objectives.is_empty() {
+            return Err(StudyError::NoObjective);
+        }
+        let attainment = self.attainment.unwrap_or(1.0);
+        if !(attainment > 0.0 && attainment <= 1.0) {
+            let wanted = "a share above 0 and up to 1, as in 0.95";
+            return Err(bad_number("[goal] attainment", attainment, wanted));
+        }
+        let thresholds: Vec<Tag> = [FAILURES_OF_A_TRIAL.parse()?]
+            .into_iter()
+            .chain(self.threshold)
+            .collect();
+        Thresholds::with(&thresholds)?;
+        Ok(Goal {
+            objectives,
+            slos: self.slo,
+            attainment,
+            thresholds,
+        })
+    }
+}
+
+fn checked_budget(budget: Budget) -> Result<Budget, StudyError> {
+    if !(1..=MOST_TRIALS).contains(&budget.trials) {
+        let wanted = "between 1 and 100000 trials";
+        return Err(bad_number("[budget] trials", budget.trials, wanted));
+    }
+    if let Some(hours) = budget.hours
+        && !(hours > 0.0 && hours.is_finite())
+    {
+        let wanted = "a time above 0, or leave it out";
+        return Err(bad_number("[budget] hours", hours, wanted));
+    }
+    Ok(budget)
+}
+
+impl SearchSpec {
+    fn name(self) -> Result<SearcherName, StudyError> {
+        let halving = match self.rungs {
+            Some(rungs) => Halving::new(rungs)?,
+            None => Halving::default(),
+        };
+        if let Some(line) = self.command {
+            let words = split(&line).map_err(CommandError::from)?;
+            return match (self.searcher, words.is_empty()) {
+                (None, false) => Ok(SearcherName::External(words)),
+                (None, true) => Err(StudyError::UnknownSearcher(line)),
+                (Some(_), _) => Err(StudyError::TwoSearchers),
+            };
+        }
+        match self.searcher {
+            None => Ok(SearcherName::Tpe),
+            Some(OneOrMany::Many(words)) if !words.is_empty() => Ok(SearcherName::External(words)),
+            Some(OneOrMany::Many(_)) => Err(StudyError::UnknownSearcher(String::new())),
+            Some(OneOrMany::One(name)) => match name.as_str() {
+                "grid" => Ok(SearcherName::Grid),
+                "random" => Ok(SearcherName::Random),
+                "halving" => Ok(SearcherName::Halving(halving)),
+                "tpe" => Ok(SearcherName::Tpe),
+                _ => Err(StudyError::UnknownSearcher(name)),
+            },
+        }
+    }
+}
+
+fn checked_last_stage(last_stage: LastStage) -> Result<LastStage, StudyError> {
+    let LastStage { best, repeats } = last_stage;
+    if !(1..=20).contains(&best) {
+        return Err(bad_number(
+            "[last-stage] best",
+            best,
+            "between 1 and 20 trials",
+        ));
+    }
+    if !(2..=100).contains(&repeats) {
+        let wanted = "between 2 and 100 fresh starts";
+        return Err(bad_number("[last-stage] repeats", repeats, wanted));
+    }
+    Ok(last_stage)
+}

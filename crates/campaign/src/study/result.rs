@@ -1,0 +1,226 @@
+//! What a study found, as `inferometer tune --format json` prints it.
+
+use super::definition::Study;
+use super::importance::{Importance, asked_of_met, importance};
+use super::observations::observations;
+use super::verdict::{Comparison, Finding, Gain};
+use crate::search::{Observation, dominates, ranking};
+use crate::space::Point;
+use crate::trial::{Measurement, Origin, State, Trial};
+use serde::Serialize;
+use serde_json::Value as Json;
+
+pub const SCHEMA: &str = "inferometer.study/1";
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StudyResult {
+    /// `inferometer.study/1`.
+    pub schema: &'static str,
+    /// Every trial, in the order of their ids.
+    pub trials: Vec<TrialRow>,
+    /// The best configuration: by the last stage, or by its one trial while there is none.
+    pub best: Option<Best>,
+    pub finding: Finding,
+    /// The best against the default in the first objective; absent without a last stage, or where
+    /// the default is best.
+    pub gain: Option<Gain>,
+    /// Where the default is the best: the best other against it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runner_up: Option<Gain>,
+    /// Every objective of one of these two against the default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
+    /// Trials that no other beats in every objective, where there are several.
+    pub pareto: Vec<u64>,
+    /// The flags, the most important first.
+    pub importance: Vec<Importance>,
+    /// Trials that met the SLOs, where the importance is of those alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub importance_of_met: Option<usize>,
+    /// Failed trials by class, the most frequent first.
+    pub failures: Vec<FailureCount>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrialRow {
+    pub id: u64,
+    pub origin: Origin,
+    /// The flags that were added to the command.
+    pub flags: Point,
+    pub state: State,
+    pub class: Option<String>,
+    /// The engine's words about it, or about the point that this one was moved from.
+    pub evidence: Option<String>,
+    pub objective: Option<f64>,
+    /// All objectives, where there are several.
+    pub objectives: Vec<Option<f64>>,
+    /// The figure of each SLO at the load level that is furthest from it: milliseconds, or the
+    /// share of requests that meet it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slo_figures: Vec<Option<f64>>,
+    /// By how much the SLOs were missed; 0 where they were met, absent where nothing was measured.
+    pub violation: Option<f64>,
+    /// Whether its runs may be trusted; absent where nothing was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub valid: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_requests: Option<u64>,
+    pub device_memory_gib: Option<f64>,
+    /// The summary of the first load level.
+    pub summary: Option<Json>,
+    /// All load levels, where there are several.
+    pub levels: Vec<Measurement>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Best {
+    pub trial: u64,
+    pub flags: Point,
+    pub command: String,
+    /// Fresh starts in the last stage decided; otherwise it is the best of noisy trials.
+    pub confirmed: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FailureCount {
+    pub class: String,
+    pub count: usize,
+}
+
+impl Study {
+    pub fn result(&self, trials: &[Trial]) -> StudyResult {
+        let mut ordered: Vec<&Trial> = trials.iter().collect();
+        ordered.sort_by_key(|trial| trial.proposal.id);
+        let verdict = self.last_stage.verdict(trials, &self.goal);
+        let observed = observations(trials, &self.goal);
+        let searched: Vec<&Trial> = (trials.iter())
+            .filter(|trial| !matches!(trial.proposal.origin, Origin::Confirm { .. }))
+            .collect();
+        let mut ranked = ranking(&observed).into_iter();
+        let unconfirmed = ranked.find(|&at| observed[at].meets_slos());
+        let unconfirmed = unconfirmed.map(|at| searched[at].proposal.id);
+        let best = verdict.winner.or(unconfirmed).and_then(|id| {
+            let trial = trials.iter().find(|trial| trial.proposal.id == id)?;
+            Some(Best {
+                trial: id,
+                flags: trial.proposal.flags.clone(),
+                command: self.engine.command_line(&trial.proposal.flags),
+                confirmed: verdict.winner.is_some(),
+            })
+        });
+        let first = (verdict.comparison.as_ref()).and_then(|comparison| {
+            let direction = self.goal.objectives.first()?.direction;
+            Some(comparison.changes.first()?.gain(direction))
+        });
+        let is_winner = |comparison: &Comparison| Some(comparison.trial) == verdict.winner;
+        let (gain, runner_up) = if verdict.comparison.as_ref().is_some_and(is_winner) {
+            (first, None)
+        } else {
+            (None, first)
+        };
+        // What was not measured properly says nothing about the flags.
+        let trusted: Vec<Observation> = (searched.iter().zip(&observed))
+            .filter(|(trial, _)| trial.ending.is_valid())
+            .map(|(_, observation)| observation.clone())
+            .collect();
+        let noise = self.last_stage.noise(trials, &self.goal);
+        StudyResult {
+            schema: SCHEMA,
+            trials: ordered.iter().map(|trial| self.row(trial)).collect(),
+            best,
+            finding: match verdict.finding {
+                Finding::DefaultAlone if !self.is_searched(&searched) => Finding::Unconfirmed,
+                finding => finding,
+            },
+            gain,
+            runner_up,
+            comparison: verdict.comparison,
+            pareto: self.pareto(&searched, &observed),
+            importance: importance(&self.space, &trusted, noise, self.seed),
+            importance_of_met: asked_of_met(&trusted),
+            failures: failures(trials),
+        }
+    }
+
+    /// Whether the search came to its end, by its budget or its space.
+    fn is_searched(&self, searched: &[&Trial]) -> bool {
+        let seconds: f64 = (searched.iter())
+            .filter_map(|trial| trial.ending.total_s)
+            .sum();
+        let tried = searched.len();
+        !self.budget.allows(tried as u64, seconds / 3600.0)
+            || self.space.grid().take(tried + 1).count() <= tried
+    }
+
+    fn row(&self, trial: &Trial) -> TrialRow {
+        let ending = &trial.ending;
+        let objectives: Vec<Option<f64>> = self
+            .goal
+            .objectives
+            .iter()
+            .map(|objective| objective.of(ending))
+            .collect();
+        let measured = !ending.measurements.is_empty();
+        TrialRow {
+            id: trial.proposal.id,
+            origin: trial.proposal.origin.clone(),
+            flags: trial.proposal.flags.clone(),
+            state: ending.state,
+            class: ending.class.clone(),
+            evidence: ending
+                .evidence
+                .clone()
+                .or_else(|| trial.proposal.repaired.clone()),
+            objective: objectives.first().copied().flatten(),
+            objectives,
+            slo_figures: self.goal.slo_figures(ending),
+            violation: measured.then(|| self.goal.violation(ending)),
+            valid: measured.then(|| ending.is_valid()),
+            failed_requests: ending.failed_requests(),
+            device_memory_gib: ending.device_memory_gib,
+            summary: ending
+                .measurements
+                .first()
+                .map(|measurement| measurement.summary.clone()),
+            levels: match ending.measurements.len() {
+                0 | 1 => Vec::new(),
+                _ => ending.measurements.clone(),
+            },
+        }
+    }
+
+    fn pareto(&self, searched: &[&Trial], observed: &[Observation]) -> Vec<u64> {
+        let good: Vec<(u64, &[f64])> = (searched.iter().zip(observed))
+            .filter(|(_, observation)| observation.meets_slos())
+            .filter_map(|(trial, observation)| Some((trial.proposal.id, observation.measured()?.0)))
+            .collect();
+        if self.goal.objectives.len() < 2 {
+            return Vec::new();
+        }
+        let beaten = |own: &[f64]| good.iter().any(|(_, other)| dominates(other, own));
+        let mut front: Vec<u64> = (good.iter())
+            .filter(|(_, own)| !beaten(own))
+            .map(|(id, _)| *id)
+            .collect();
+        front.sort_unstable();
+        front
+    }
+}
+
+fn failures(trials: &[Trial]) -> Vec<FailureCount> {
+    let mut found: Vec<FailureCount> = Vec::new();
+    for class in trials
+        .iter()
+        .filter_map(|trial| trial.ending.class.as_ref())
+    {
+        match found.iter_mut().find(|count| count.class == *class) {
+            Some(known) => known.count += 1,
+            None => found.push(FailureCount {
+                class: class.clone(),
+                count: 1,
+            }),
+        }
+    }
+    found.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.class.cmp(&b.class)));
+    found
+}

@@ -1,0 +1,177 @@
+//! What was proposed, and what came of it.
+
+use crate::search::RungFigure;
+use crate::space::Point;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+/// What is to be started. Stored before it is, so that a killed study knows what it was at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// Counts from 0, the default configuration.
+    pub id: u64,
+    pub origin: Origin,
+    /// The flags that are added to the command; none for the default.
+    pub flags: Point,
+    /// The values of the searched flags as the searcher sees them: those of `flags`, or the
+    /// engine's own where that is known.
+    pub point: Point,
+    /// The engine's words about the point that this one was moved from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repaired: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    Default,
+    Preset(String),
+    Search,
+    /// A fresh start of an earlier trial, for the last stage.
+    Confirm {
+        of: u64,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    Done,
+    /// The engine refused its flags.
+    Refused,
+    /// The engine did not start, or died.
+    Crashed,
+    /// It took longer than was allowed.
+    Timeout,
+    /// Given up early: others were better.
+    Stopped,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    #[serde(flatten)]
+    pub proposal: Proposal,
+    #[serde(flatten)]
+    pub ending: Ending,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ending {
+    pub state: State,
+    /// The class of a failure, by the catalogue's word: `no-room-for-kv-cache`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// The line of the engine's log that says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
+    /// One for each load level, in the order in which they were measured on this one start.
+    #[serde(default)]
+    pub measurements: Vec<Measurement>,
+    /// What it had at the rungs of a race.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rungs: Vec<RungFigure>,
+    /// Device memory in use while serving.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_memory_gib: Option<f64>,
+    /// Time from the start to readiness.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_s: Option<f64>,
+    /// Time of the whole trial, the start included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_s: Option<f64>,
+}
+
+impl Ending {
+    pub fn done(measurements: Vec<Measurement>) -> Self {
+        Ending {
+            measurements,
+            ..Self::of(State::Done)
+        }
+    }
+
+    /// Given up at a rung, with what was measured by then.
+    pub fn stopped(measurements: Vec<Measurement>) -> Self {
+        Ending {
+            measurements,
+            ..Self::of(State::Stopped)
+        }
+    }
+
+    /// Failed with a class and the evidence for it.
+    pub fn failed(state: State, class: &str, evidence: Option<String>) -> Self {
+        Ending {
+            class: Some(class.to_owned()),
+            evidence,
+            ..Self::of(state)
+        }
+    }
+
+    pub fn is_valid(&self) -> bool {
+        self.measurements.iter().all(Measurement::is_valid)
+    }
+
+    /// Requests that failed at all load levels together, where that is known.
+    pub fn failed_requests(&self) -> Option<u64> {
+        let known = self.measurements.iter();
+        known
+            .filter_map(Measurement::failed_requests)
+            .reduce(|a, b| a.saturating_add(b))
+    }
+
+    fn of(state: State) -> Self {
+        Ending {
+            state,
+            class: None,
+            evidence: None,
+            measurements: Vec::new(),
+            rungs: Vec::new(),
+            device_memory_gib: None,
+            start_s: None,
+            total_s: None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    pub load: Level,
+    /// `summary.json`'s object, or that of a capacity search.
+    pub summary: Json,
+    /// How long it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    Concurrency(u32),
+    Capacity,
+}
+
+impl Measurement {
+    /// A number by its path in the summary: `throughput.output_tokens_per_s`.
+    pub fn figure(&self, path: &str) -> Option<f64> {
+        let found = path
+            .split('.')
+            .try_fold(&self.summary, |json, key| json.get(key));
+        found?.as_f64().filter(|number| number.is_finite())
+    }
+
+    /// Whether it may be trusted, by the run's own verdict.
+    pub fn is_valid(&self) -> bool {
+        self.run().get("valid") != Some(&Json::Bool(false))
+    }
+
+    pub fn failed_requests(&self) -> Option<u64> {
+        self.run().pointer("/requests/failed")?.as_u64()
+    }
+
+    /// The run itself; of a capacity the one that confirmed it.
+    fn run(&self) -> &Json {
+        match self.load {
+            Level::Concurrency(_) => &self.summary,
+            Level::Capacity => &self.summary["confirmed"],
+        }
+    }
+}

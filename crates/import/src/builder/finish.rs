@@ -1,0 +1,105 @@
+//! The result of what was collected.
+
+use super::ResultBuilder;
+use crate::quantity::{count, number};
+use crate::result::{ImportedResult, Tool};
+use std::borrow::Cow;
+
+impl ResultBuilder {
+    /// Everything is in: settles what the tool means and divides where only totals are given.
+    pub(crate) fn finish(mut self, tool: Tool, lines: (usize, usize)) -> ImportedResult {
+        let mut found = ImportedResult::new(tool, lines);
+        if let Some((name, of_one)) = self.per_card.take() {
+            let output = &mut self.summary.throughput.output_tokens_per_s;
+            match (self.cards, *output) {
+                (Some(cards), None) => {
+                    *output = Some(of_one * cards);
+                    found.derived.push("throughput.output_tokens_per_s".into());
+                }
+                _ => self.skip(&name),
+            }
+        }
+        let mut summary = self.summary;
+        if let Some(cards) = self.cards.and_then(count) {
+            summary.tags.insert("cards".into(), cards.to_string());
+        }
+        // AIPerf divides what follows the first token by the tokens of each request.
+        if tool == Tool::Aiperf && summary.latency.tpot_ms.is_none() {
+            summary.latency.tpot_ms = summary.latency.itl_ms.clone();
+        }
+        match (self.bare_concurrency, summary.concurrency.configured) {
+            (Some(mean), Some(_)) => summary.concurrency.mean = Some(mean),
+            (Some(mean), None) if tool == Tool::Sglang => summary.concurrency.mean = Some(mean),
+            (Some(configured), None) => {
+                summary.concurrency.configured = count(configured);
+                self.point.insert("concurrency".into(), number(configured));
+            }
+            (None, _) => {}
+        }
+        let requests = &mut summary.requests;
+        if requests.planned.is_none() {
+            requests.planned = self.total;
+        } else if let (Some(total), None, None) = (self.total, requests.ok, requests.failed) {
+            requests.ok = Some(total);
+        }
+        let tokens = &mut summary.tokens;
+        tokens.input_mean = tokens.input_spread.as_ref().and_then(|spread| spread.mean);
+        tokens.output_mean = tokens.output_spread.as_ref().and_then(|spread| spread.mean);
+        // A mean alone is not a distribution.
+        for spread in [&mut tokens.input_spread, &mut tokens.output_spread] {
+            spread.take_if(|spread| spread.percentiles().is_empty() && spread.max.is_none());
+        }
+        let ok = requests.ok;
+        let mut derive = |name, place: &mut Option<f64>, total: Option<u64>, by: Option<f64>| {
+            if let (None, Some(total), Some(by)) = (*place, total, by.filter(|by| *by > 0.0)) {
+                *place = Some(total as f64 / by);
+                found.derived.push(Cow::Borrowed(name));
+            }
+        };
+        let answered = ok.map(|ok| ok as f64);
+        let (throughput, window) = (&mut summary.throughput, summary.window_s);
+        let (input, output) = (tokens.input, tokens.output);
+        derive("tokens.input_mean", &mut tokens.input_mean, input, answered);
+        derive(
+            "tokens.output_mean",
+            &mut tokens.output_mean,
+            output,
+            answered,
+        );
+        for (name, place, total) in [
+            (
+                "throughput.requests_per_s",
+                &mut throughput.requests_per_s,
+                ok,
+            ),
+            (
+                "throughput.input_tokens_per_s",
+                &mut throughput.input_tokens_per_s,
+                input,
+            ),
+            (
+                "throughput.output_tokens_per_s",
+                &mut throughput.output_tokens_per_s,
+                output,
+            ),
+        ] {
+            derive(name, place, total, window);
+        }
+        let latency = &mut summary.latency;
+        // Samples with one value per request.
+        let samples = [
+            &mut latency.ttft_ms,
+            &mut latency.tpot_ms,
+            &mut latency.e2e_ms,
+        ];
+        for spread in samples.into_iter().flatten() {
+            spread.n = spread.n.or(ok);
+        }
+        found.point = self.point;
+        found.assumed = self.assumed;
+        found.unread = self.unread;
+        found.twice = self.twice;
+        found.summary = Some(summary);
+        found
+    }
+}

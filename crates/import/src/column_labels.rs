@@ -1,0 +1,83 @@
+//! What the names of one table mean beside each other.
+
+use crate::assumption::Assumption;
+use crate::label::{Field, Label, Sample, label};
+use inferometer_text::hostile::printable;
+
+/// The names of one table, read together.
+pub(crate) struct ColumnLabels {
+    pub(crate) labels: Vec<Option<Label>>,
+    pub(crate) assumed: Vec<Assumption>,
+}
+
+/// Reads names that stand beside each other. Beside the throughput of the server, a speed is
+/// that of one user. A total beside one user's speed counts the same tokens for all users,
+/// unless a column of input or output tells otherwise. What was achieved beside an offered rate
+/// is a rate too.
+pub(crate) fn column_labels(names: &[&str]) -> ColumnLabels {
+    let mut labels: Vec<Option<Label>> = names.iter().map(|name| label(name)).collect();
+    let mut assumed = Vec::new();
+    let has = |labels: &[Option<Label>], which: fn(Field) -> bool| {
+        labels.iter().flatten().any(|label| which(label.field))
+    };
+    let throughput = has(&labels, |field| {
+        matches!(field, Field::OutputPerS | Field::TotalPerS)
+    });
+    for label in labels.iter_mut().flatten() {
+        if let Field::Speed(sample) = label.field {
+            label.field = if throughput {
+                Field::Of(sample, None)
+            } else {
+                Field::OutputPerS
+            };
+        }
+    }
+    let one_user = has(&labels, |field| {
+        matches!(
+            field,
+            Field::Of(Sample::PerUserSpeed | Sample::DecodeSpeed, _)
+        )
+    });
+    let told_apart = has(&labels, |field| {
+        matches!(field, Field::InputPerS | Field::OutputPerS)
+    });
+    let offered = has(&labels, |field| field == Field::Rate);
+    let answered = has(&labels, |field| field == Field::RequestsPerS);
+    for (label, name) in labels.iter_mut().zip(names) {
+        match label {
+            Some(label)
+                if label.field == Field::TotalPerS
+                    && one_user
+                    && !told_apart
+                    && !is_of_both_kinds(name) =>
+            {
+                label.field = Field::OutputPerS;
+                let name = printable(name.trim(), 80);
+                assumed.push(Assumption::TotalIsOutput { name });
+            }
+            None if offered && !answered && is_outcome(name) => {
+                let field = Field::RequestsPerS;
+                *label = Some(Label { field, unit: None });
+            }
+            // EvalScope's number of requests; elsewhere it may be that of the row.
+            None if *name == "Num" && names.contains(&"Gen/s") => {
+                let field = Field::Total;
+                *label = Some(Label { field, unit: None });
+            }
+            _ => {}
+        }
+    }
+    ColumnLabels { labels, assumed }
+}
+
+/// vLLM's name for tokens of prompts and answers.
+fn is_of_both_kinds(name: &str) -> bool {
+    name.to_lowercase().contains("total token")
+}
+
+fn is_outcome(name: &str) -> bool {
+    matches!(
+        name.trim().to_lowercase().as_str(),
+        "achieved" | "actual" | "measured" | "实际" | "实测" | "实际值"
+    )
+}

@@ -1,0 +1,69 @@
+//! `aiperf profile`.
+
+use super::address::push_endpoint;
+use super::translator::{TranslateError, Translator, normal};
+
+pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateError> {
+    let address = translator.value_or("url|u", "localhost:8000");
+    push_endpoint(translator, &address);
+    match &*translator.value_or("endpoint-type", "chat") {
+        api @ ("chat" | "completions") => translator.push("api", api),
+        other => translator.lacks(format!(
+            "--endpoint-type {other}: chat and completions are measured here"
+        )),
+    }
+    if !translator.flag("streaming") {
+        translator.switch("no-stream");
+    }
+    translator.copy("model", "model|model-names|m");
+    translator.copy_headers("header|h");
+    translator.drop_key("api-key");
+    let cap = translator.options.list("concurrency");
+    if let Some(rate) = translator.options.list("request-rate") {
+        translator.axis("rate", &rate);
+        translator.push_some(
+            "max-concurrency",
+            cap.and_then(|cap| cap.into_iter().next()),
+        );
+        let arrival = translator.value("request-rate-mode|arrival-pattern");
+        let arrival = arrival.filter(|mode| mode == "constant" || mode == "poisson");
+        translator.push_some("arrival", arrival);
+    } else {
+        translator.axis("concurrency", &cap.unwrap_or_else(|| vec!["1".to_owned()]));
+    }
+    let count = translator.count("request-count|num-requests")?;
+    let has_duration = translator.real("benchmark-duration")?.is_some();
+    if count.is_none() && !has_duration {
+        translator.differs("--requests 10 is AIPerf's number unless told otherwise, which is few for any percentile");
+    }
+    translator.push_some("requests", count.or((!has_duration).then_some(10)));
+    translator.copy_seconds("duration", "benchmark-duration")?;
+    let warmup = translator.count("warmup-request-count|num-warmup-requests")?;
+    translator.push_some("warmup", warmup.filter(|n| *n > 0));
+    let mean = translator.real("synthetic-input-tokens-mean|prompt-input-tokens-mean|isl")?;
+    let deviation =
+        translator.real("synthetic-input-tokens-stddev|prompt-input-tokens-stddev|isl-stddev")?;
+    translator.push("input-tokens", normal(mean.unwrap_or(550.0), deviation));
+    if let Some(mean) = translator.real("output-tokens-mean|prompt-output-tokens-mean|osl")? {
+        let deviation =
+            translator.real("output-tokens-stddev|prompt-output-tokens-stddev|osl-stddev")?;
+        translator.push("output-tokens", normal(mean, deviation));
+        translator.switch("no-ignore-eos");
+        translator.differs("--osl is a limit there unless ignore_eos is among the --extra-inputs; so it is here (leave out --no-ignore-eos for exact lengths)");
+    } else {
+        translator.push("output-tokens", "free");
+    }
+    for input in translator.options.all("extra-inputs") {
+        match input.split_once(':') {
+            Some((name, value)) => translator.field(name, Some(value.to_owned())),
+            None => translator.body("extra-inputs", &input),
+        }
+    }
+    translator.copy_tokenizer_path("tokenizer");
+    translator.copy_count("seed", "random-seed")?;
+    translator.skip(
+        "ui|ui-type|verbose|v|output-artifact-dir|artifact-dir|profile-export-prefix|log-level|\
+         workers-max",
+    );
+    Ok(())
+}

@@ -1,0 +1,220 @@
+//! `evalscope perf`, of 2024 and of today.
+
+use super::address::push_endpoint;
+use super::translator::{TranslateError, Translator, seconds, uniform};
+use serde_json::Value;
+
+pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateError> {
+    if let Some(url) = translator.value("url") {
+        push_endpoint(translator, &url);
+    } else {
+        translator.url = Some("http://127.0.0.1:8877".to_owned());
+        translator.push("api", "chat");
+    }
+    if let Some(api) = translator.value("api").filter(|api| api != "openai") {
+        translator.lacks(format!(
+            "--api {api}: start a server that speaks the OpenAI API"
+        ));
+    }
+    translator.copy("model", "model");
+    translator.copy_headers("headers");
+    translator.drop_key("api-key");
+    translator.copy_seconds("connect-timeout", "connect-timeout")?;
+    translator.copy_seconds("read-timeout", "read-timeout")?;
+    translator.copy_seconds("request-timeout", "total-timeout")?;
+    let streams = translator.flag("stream");
+    if translator.flag("no-stream") {
+        translator.switch("no-stream");
+    } else if !streams {
+        translator.differs("answers are streamed; EvalScope of 2024 streamed only with --stream, and its time to first token without it is the latency (--no-stream does so here)");
+    }
+    load(translator)?;
+    work(translator)?;
+    sampling(translator);
+    translator.copy("label", "name");
+    translator.copy_count("seed", "seed")?;
+    if translator.flag("sla-auto-tune") {
+        translator.lacks("--sla-auto-tune: use inferometer capacity with --slo");
+        translator.skip(
+            "sla-variable|sla-params|sla-num-runs|sla-upper-bound|sla-lower-bound|\
+             sla-fixed-parallel|sla-number-multiplier",
+        );
+    }
+    translator.skip(
+        "log-every-n-query|debug|visualizer|wandb-api-key|swanlab-api-key|outputs-dir|\
+         no-timestamp|no-test-connection|db-commit-interval|queue-size-multiplier|\
+         in-flight-task-multiplier|num-workers|data-source|dataset-offset|parser|\
+         enable-progress-tracker|attn-implementation",
+    );
+    translator.differs("EvalScope's percentiles are values at a rank, ours are interpolated");
+    Ok(())
+}
+
+fn load(translator: &mut Translator) -> Result<(), TranslateError> {
+    let parallel = translator.list_or("parallel", "1");
+    let number = translator.list_or("number|n", "1000");
+    let mut rate = translator.options.list("rate").unwrap_or_default();
+    rate.retain(|rate| rate != "-1");
+    let is_open = translator.flag("open-loop");
+    if !rate.is_empty() && !is_open {
+        translator.differs("--rate with --parallel: requests beyond the cap wait, and here that wait counts as latency");
+        translator.axis("max-concurrency", &parallel);
+    }
+    let (axis, levels) = if rate.is_empty() {
+        ("concurrency", parallel)
+    } else {
+        ("rate", rate)
+    };
+    translator.axis(axis, &levels);
+    requests(translator, axis, &levels, &number);
+    match translator.real("warmup-num")? {
+        Some(warmup) if warmup >= 1.0 => translator.push("warmup", warmup),
+        Some(warmup) if warmup > 0.0 => {
+            translator.lacks("--warmup-num as a share: give --warmup N");
+        }
+        _ => {}
+    }
+    translator.copy_seconds("duration", "duration")?;
+    let rest = translator.real("sleep-interval")?;
+    if translator.is_sweep {
+        translator.push("rest", seconds(rest.unwrap_or(5.0)));
+    }
+    Ok(())
+}
+
+/// Numbers of requests that go with the levels: one for all, a multiple, or one each.
+fn requests(translator: &mut Translator, axis: &str, levels: &[String], number: &[String]) {
+    if let [number] = number {
+        return translator.push("requests", number);
+    }
+    if number.len() != levels.len() {
+        let (numbers, levels) = (number.len(), levels.len());
+        translator.lacks(format!(
+            "--number has {numbers} values for {levels} levels: give one each"
+        ));
+        return translator.push("requests", number.first().cloned().unwrap_or_default());
+    }
+    let ratio = |(level, number): (&String, &String)| -> Option<u64> {
+        let (level, number) = (level.parse::<u64>().ok()?, number.parse::<u64>().ok()?);
+        (level > 0 && number.is_multiple_of(level)).then(|| number / level)
+    };
+    let mut ratios = levels.iter().zip(number).map(ratio);
+    match ratios.next().flatten() {
+        Some(first) if ratios.all(|other| other == Some(first)) => {
+            translator.push("requests", format!("{axis}*{first}"));
+        }
+        _ => {
+            translator.axis("requests", number);
+            translator.switch("zip");
+        }
+    }
+}
+
+fn work(translator: &mut Translator) -> Result<(), TranslateError> {
+    // Lengths are in tokens where EvalScope has a tokenizer, else in characters.
+    let has_tokenizer = translator.value("tokenizer-path").is_some();
+    let unit = if has_tokenizer { "" } else { "chars" };
+    let path = translator.value("dataset-path");
+    let name = translator.value_or("dataset", "openqa");
+    let min = translator.count("min-prompt-length")?;
+    let max = translator.count("max-prompt-length")?;
+    let limits = translator.list_or("max-tokens", "2048");
+    let limit = match limits.as_slice() {
+        [low, high] => uniform(low.parse().unwrap_or(1.0), high.parse().unwrap_or(2048.0)),
+        limits => limits.first().cloned().unwrap_or_default(),
+    };
+    let prefix = translator.count("prefix-length")?;
+    translator.copy_tokenizer("tokenizer-path");
+    if let Some(prompt) = translator.value("prompt") {
+        if let Some(file) = prompt.strip_prefix('@') {
+            translator.lacks(format!(
+                "--prompt @{file}: give its text with --prompt \"$(cat {file})\""
+            ));
+            translator.push("prompt", "TEXT");
+        } else {
+            translator.push("prompt", prompt);
+        }
+        translator.push("max-tokens", limit);
+        return Ok(());
+    }
+    if name.starts_with("random") && !name.contains("vl") {
+        let (min, max) = (min.unwrap_or(0), max.unwrap_or(131_072));
+        translator.push("input-tokens", uniform(min.max(1) as f64, max as f64));
+        translator.push_some("prefix-tokens", prefix.filter(|length| *length > 0));
+        translator.push("output-tokens", limit);
+        translator.switch("no-ignore-eos");
+        if name.contains("multi_turn") {
+            let low = translator.count("min-turns")?.unwrap_or(1);
+            let high = translator.count("max-turns")?.unwrap_or(low);
+            translator.push("turns", uniform(low as f64, high as f64));
+            translator.flag("multi-turn");
+        }
+        return Ok(());
+    }
+    let (format, hub) = match name.as_str() {
+        "openqa" => ("openqa", Some("HC3-Chinese/open_qa.jsonl")),
+        "longalpaca" => ("instruct", Some("LongAlpaca-12k/LongAlpaca-12k.json")),
+        "line_by_line" | "custom" => ("line", None),
+        other => {
+            translator.lacks_dataset("dataset", other);
+            ("auto", None)
+        }
+    };
+    let hub = hub.map(|file| format!("ms://datasets/AI-ModelScope/{file}"));
+    translator.push_data(path.or(hub), format);
+    let length = |length: u64| format!("{length}{unit}");
+    translator.push_some("min-prompt", min.filter(|length| *length > 0).map(length));
+    translator.push_some("max-prompt", max.map(length));
+    let is_drawn = limits.len() == 2;
+    translator.push(
+        if is_drawn {
+            "output-tokens"
+        } else {
+            "max-tokens"
+        },
+        limit,
+    );
+    Ok(())
+}
+
+fn sampling(translator: &mut Translator) {
+    translator.copy("min-tokens", "min-tokens");
+    if let Some(temperature) = translator.value("temperature") {
+        translator.push("temperature", temperature);
+    } else {
+        translator.push("temperature", "0");
+        translator.differs("--temperature 0 is what EvalScope sends today; in 2024 it sent none");
+    }
+    translator.copy("top-p", "top-p");
+    for stop in translator.options.all("stop") {
+        translator.push("stop", stop);
+    }
+    translator.copy_fields([
+        ("top-k", "top_k"),
+        ("frequency-penalty", "frequency_penalty"),
+        ("repetition-penalty", "repetition_penalty"),
+        ("n-choices", "n"),
+    ]);
+    if translator.flag("logprobs") {
+        translator
+            .extra
+            .insert("logprobs".to_owned(), Value::Bool(true));
+    }
+    translator.copy_body("extra-args");
+    let template = translator.value("query-template");
+    match template.as_deref().map(serde_json::from_str) {
+        Some(Ok(Value::Object(fields))) => {
+            for (name, value) in fields {
+                match name.as_str() {
+                    "stream" if value == Value::Bool(false) => translator.switch("no-stream"),
+                    "stream" | "model" | "messages" | "prompt" => {}
+                    _ => drop(translator.extra.insert(name, value)),
+                }
+            }
+        }
+        Some(_) => {
+            translator.lacks("--query-template: give the further fields of the body with --extra");
+        }
+        None => {}
+    }
+}

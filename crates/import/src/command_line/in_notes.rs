@@ -1,0 +1,270 @@
+//! Command lines in notes: of a server that was launched, and of a benchmark.
+
+use super::options::Options;
+use crate::notes::{Notes, bare};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// What a launch of a server is known by.
+const SERVERS: &str = "vllm serve |vllm.entrypoints|vllm/vllm-openai|sglang.launch_server|\
+    sglang serve |lmsysorg/sglang|mindieservice_daemon|lmdeploy serve |trtllm-serve |\
+    text-generation-launcher|llama-server |ktransformers.launch_server";
+
+/// What a benchmark is known by.
+const CLIENTS: &str = "benchmark_serving.py|vllm bench serve|bench_serving|evalscope perf|\
+    guidellm benchmark|aiperf profile|benchmark --DatasetPath";
+
+/// First words of a command line.
+const PROGRAMS: &str = "vllm|docker|python|python3|nohup|sudo|sglang|evalscope|guidellm|aiperf|\
+    benchmark|lmdeploy|trtllm-serve|llama-server|podman|time|text-generation-launcher|numactl|env|\
+    export|./mindieservice_daemon|./bin/mindieservice_daemon";
+
+pub(crate) struct Command {
+    pub(crate) lines: (usize, usize),
+    pub(crate) launch: Option<String>,
+    pub(crate) client: Option<String>,
+}
+
+/// All command lines outside results.
+pub(crate) fn find(notes: &Notes<'_>) -> Vec<Command> {
+    let mut commands = Vec::new();
+    let mut at = 0;
+    while at < notes.lines.len() {
+        let first = at;
+        at += 1;
+        if notes.is_taken(first) || !looks_like_command(notes.lines[first]) {
+            continue;
+        }
+        if let Some(client) = namespace(notes.lines[first]) {
+            commands.push(Command {
+                lines: (first, first),
+                launch: None,
+                client: Some(client),
+            });
+            continue;
+        }
+        let mut text = notes.lines[first]
+            .trim()
+            .trim_start_matches(['$', '#', '>', '-', '`', ' '])
+            .to_owned();
+        while text.ends_with('\\') && at < notes.lines.len() {
+            text.pop();
+            text.push(' ');
+            text.push_str(notes.lines[at].trim());
+            at += 1;
+        }
+        let text = text.trim_end_matches('`').replace(['\\'], " ");
+        let (launch, client) = split(&text);
+        if launch.is_some() || client.is_some() {
+            commands.push(Command {
+                lines: (first, at - 1),
+                launch,
+                client,
+            });
+        }
+    }
+    commands
+}
+
+/// `Namespace(num_prompts=5, …)`, which vLLM's benchmark prints of its own options, as the
+/// command line that it stands for.
+fn namespace(line: &str) -> Option<String> {
+    let (_, options) = line.split_once("Namespace(")?;
+    if !options.contains("num_prompts=") {
+        return None;
+    }
+    let mut command = String::from("benchmark_serving.py");
+    for (name, value) in options
+        .trim_end_matches(')')
+        .split(", ")
+        .filter_map(|pair| pair.split_once('='))
+    {
+        let value = value.trim_matches(['"', '\'', ' ']);
+        if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            && !matches!(value, "" | "None" | "False")
+            && !value.contains(char::is_whitespace)
+        {
+            command.push_str(&format!(" --{} {value}", name.replace('_', "-")));
+        }
+    }
+    Some(safe(&command))
+}
+
+fn looks_like_command(line: &str) -> bool {
+    if line.len() < 20_000 && line.contains("Namespace(") && line.contains("num_prompts=") {
+        return true;
+    }
+    let text = bare(line).trim_start_matches(['$', '#', '`', ' ']);
+    let first = text.split_whitespace().next().unwrap_or("");
+    let is_assignment = first.contains('=') && first.starts_with(|c: char| c.is_ascii_uppercase());
+    let is_command = is_assignment || PROGRAMS.split('|').any(|program| program == first);
+    let is_known = || {
+        SERVERS
+            .split('|')
+            .chain(CLIENTS.split('|'))
+            .any(|it| text.contains(it))
+    };
+    // The first line of several may hold nothing but `docker run \`.
+    is_command && (text.ends_with('\\') || is_known())
+}
+
+/// Takes a server's command and a benchmark's apart, which notes often glue together.
+fn split(text: &str) -> (Option<String>, Option<String>) {
+    let server = SERVERS.split('|').filter_map(|word| text.find(word)).min();
+    let client = CLIENTS.split('|').filter_map(|word| text.find(word)).min();
+    match (server, client) {
+        (Some(server), Some(client)) if server < client => {
+            let begins = [
+                "python3 ",
+                "python ",
+                "vllm bench",
+                "evalscope ",
+                "guidellm ",
+                "aiperf ",
+            ];
+            let begin = begins
+                .iter()
+                .filter_map(|word| text[server..].rfind(word).map(|at| server + at))
+                .filter(|at| *at > server && *at <= client)
+                .max()
+                .unwrap_or(client);
+            (Some(safe(&text[..begin])), Some(safe(&text[begin..])))
+        }
+        (_, Some(_)) => (None, Some(safe(text))),
+        (Some(_), None) => (Some(safe(text)), None),
+        (None, None) => (None, None),
+    }
+}
+
+/// Printable, on one line, and without keys.
+pub(crate) fn safe(text: &str) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let mut hide_next = false;
+    for word in text.split_whitespace() {
+        let (name, value) = word
+            .split_once('=')
+            .map_or((word, None), |(name, value)| (name, Some(value)));
+        if hide_next && !word.starts_with('-') {
+            words.push("…".into());
+            hide_next = false;
+            continue;
+        }
+        hide_next = is_secret(name) && value.is_none() && name.starts_with('-');
+        match value {
+            Some(_) if is_secret(name) => words.push(format!("{name}=…")),
+            _ => words.push(word.to_owned()),
+        }
+    }
+    inferometer_text::hostile::printable(&words.join(" "), 4000)
+}
+
+fn is_secret(name: &str) -> bool {
+    let name = name.to_lowercase().replace('_', "-");
+    name.ends_with("api-key")
+        || name.ends_with("-token")
+        || name.contains("secret")
+        || name.contains("password")
+}
+
+/// The flags of a command, from the engine's own name on; those of docker are not the engine's.
+pub(crate) fn flags(command: &str) -> BTreeMap<String, Value> {
+    let ends = (SERVERS.split('|').chain(CLIENTS.split('|')))
+        .filter_map(|word| command.find(word).map(|at| at + word.trim_end().len()));
+    let (program, arguments) = command.split_at(ends.min().unwrap_or(0));
+    let words: Vec<&str> = (arguments.split_whitespace())
+        .take_while(|word| !matches!(*word, "&" | ">" | "|" | "2>&1"))
+        .collect();
+    let mut flags = BTreeMap::new();
+    // `vllm serve MODEL`.
+    let is_positional = |word: &&&str| !word.starts_with('-') && program.ends_with("serve");
+    if let Some(model) = words.first().filter(is_positional) {
+        flags.insert("model".to_owned(), json!(model));
+    }
+    for option in Options::parse(&words).iter() {
+        let name = option
+            .written
+            .strip_prefix("--")
+            .filter(|name| !name.is_empty());
+        if let Some(name) = name {
+            let given = option
+                .values
+                .first()
+                .map_or(Value::Bool(true), |word| value(word));
+            flags.insert(name.replace('_', "-"), given);
+        }
+    }
+    flags
+}
+
+fn value(word: &str) -> Value {
+    let word = word.trim_matches(['"', '\'']);
+    match word {
+        "true" | "True" => return Value::Bool(true),
+        "false" | "False" => return Value::Bool(false),
+        _ => {}
+    }
+    if let Ok(integer) = word.parse::<i64>() {
+        return json!(integer);
+    }
+    match word.parse::<f64>() {
+        Ok(float) if float.is_finite() => json!(float),
+        _ => json!(word),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_the_engines_not_dockers() {
+        let flags = flags(
+            "docker run --gpus all --ipc=host vllm/vllm-openai --model m --max-num-seqs 7 --enable-chunked-prefill false --trust-remote-code",
+        );
+        assert_eq!(flags.get("max-num-seqs"), Some(&json!(7)));
+        assert_eq!(flags.get("enable-chunked-prefill"), Some(&json!(false)));
+        assert_eq!(flags.get("trust-remote-code"), Some(&json!(true)));
+        assert!(!flags.contains_key("gpus") && !flags.contains_key("ipc"));
+    }
+
+    #[test]
+    fn a_benchmark_glued_to_a_launch_is_cut_off() {
+        let notes = Notes::new(
+            "docker run \\--gpus all \\vllm/vllm-openai \\--max-num-seqs 9python3 benchmarks/benchmark_serving.py --num-prompts 50\n",
+        );
+        let commands = find(&notes);
+        assert_eq!(commands.len(), 1);
+        let launch = commands[0].launch.as_deref().unwrap_or("");
+        assert_eq!(
+            flags(launch).get("max-num-seqs"),
+            Some(&json!(9)),
+            "{launch}"
+        );
+        let client = commands[0].client.as_deref().unwrap_or("");
+        assert_eq!(
+            flags(client).get("num-prompts"),
+            Some(&json!(50)),
+            "{client}"
+        );
+    }
+
+    #[test]
+    fn options_that_a_benchmark_prints_are_its_command() {
+        let notes =
+            Notes::new("Namespace(backend='vllm', num_prompts=120, request_rate=2.0, seed=None)");
+        let commands = find(&notes);
+        assert_eq!(
+            commands[0].client.as_deref(),
+            Some("benchmark_serving.py --backend vllm --num-prompts 120 --request-rate 2.0")
+        );
+    }
+
+    #[test]
+    fn keys_do_not_leave_the_notes() {
+        let text = safe("vllm serve m --api-key sk-123 -e HF_TOKEN=abc --max-num-batched-tokens 5");
+        assert_eq!(
+            text,
+            "vllm serve m --api-key … -e HF_TOKEN=… --max-num-batched-tokens 5"
+        );
+    }
+}

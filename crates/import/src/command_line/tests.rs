@@ -1,0 +1,85 @@
+use super::*;
+
+fn ours(line: &str) -> Translation {
+    translate(&[line.to_owned()]).unwrap_or_else(|error| panic!("{line}: {error}"))
+}
+
+fn text(translation: &Translation) -> String {
+    translation.words.join(" ")
+}
+
+#[test]
+fn command_lines_of_other_tools_become_ours() {
+    let examples = include_str!("../../tests/command_lines.txt");
+    for example in examples.split("\n\n") {
+        let (theirs, expected) = example.trim_end().split_once('\n').unwrap();
+        assert_eq!(text(&ours(theirs)), expected, "{theirs}");
+    }
+}
+
+#[test]
+fn pasted_lines_keep_their_quotes_and_continuations() {
+    let pasted = "$ CUDA_VISIBLE_DEVICES=0 python3 \\\n  vllm/benchmarks/benchmark_serving.py \\\r\n  --model \"a b\" \\\n  --num-prompts 7\n";
+    let translation = ours(pasted);
+    assert!(
+        text(&translation).contains("--model a b"),
+        "{translation:?}"
+    );
+    let words: Vec<String> = ["evalscope", "perf", "--parallel", "2"]
+        .map(str::to_owned)
+        .into();
+    assert!(text(&translate(&words).unwrap()).contains("--concurrency 2"));
+}
+
+#[test]
+fn what_cannot_be_expressed_and_what_differs_is_named() {
+    let translation = ours(
+        "vllm bench serve --dataset-name sonnet --profile --save-result --lora-modules a b --request-rate inf",
+    );
+    let all = translation.not_expressed.join("\n");
+    for expected in ["--dataset-name sonnet", "--profile", "--lora-modules a b"] {
+        assert!(all.contains(expected), "{all}");
+    }
+    assert_eq!(translation.not_needed, ["--save-result"]);
+    assert!(
+        translation
+            .differs
+            .iter()
+            .any(|text| text.contains("infinite rate"))
+    );
+    let translation = ours("python -m sglang.bench_serving --dataset-name random");
+    assert!(
+        translation
+            .differs
+            .iter()
+            .any(|text| text.contains("range-ratio"))
+    );
+}
+
+#[test]
+fn keys_are_not_repeated() {
+    let translation = ours(
+        "evalscope perf --url http://h/v1 --api-key sk-1234 --headers Authorization='Bearer sk-1234' X-Team=a",
+    );
+    let all = format!("{translation:?}");
+    assert!(!all.contains("sk-1234"), "{all}");
+    assert!(text(&translation).contains("--header X-Team=a"), "{all}");
+}
+
+#[test]
+fn what_is_no_benchmark_is_refused_in_one_line() {
+    for line in [
+        "",
+        "ls -l",
+        "vllm serve m",
+        "vllm bench serve --num-prompts many",
+        "vllm bench serve 'open",
+    ] {
+        let error = translate(&[line.to_owned()]).unwrap_err().to_string();
+        assert!(
+            !error.contains('\n') && !error.is_empty(),
+            "{line}: {error}"
+        );
+    }
+    assert_eq!(translate(&[]), Err(TranslateError::Empty));
+}

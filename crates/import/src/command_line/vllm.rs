@@ -1,0 +1,200 @@
+//! `vllm bench serve`, and `benchmark_serving.py` of 2023 and 2024.
+
+use super::address::{push_api, push_host};
+use super::translator::{TranslateError, Translator, uniform};
+use serde_json::Value;
+
+/// Options about output and progress, since every run is kept with all its records; and
+/// `no-stream`, which says how a data set is loaded, not how answers come.
+const NOT_NEEDED: &str = "backend|endpoint-type|trust-remote-code|disable-tqdm|save-result|\
+    save-detailed|append-result|result-dir|result-filename|metadata|percentile-metrics|\
+    metric-percentiles|ready-check-timeout-sec|tokenizer-mode|skip-tokenizer-init|\
+    skip-chat-template|no-reranker|plot-timeline|plot-dataset-stats|version|best-of|\
+    request-id-prefix|no-stream|no-oversample|timeline-itl-thresholds";
+
+pub(super) fn translate(translator: &mut Translator) -> Result<(), TranslateError> {
+    let backend = translator.value_or("backend|endpoint-type", "openai");
+    push_host(translator, 8000);
+    match translator.value("endpoint") {
+        Some(path) => push_api(translator, &path),
+        None if backend.contains("chat") => translator.push("api", "chat"),
+        None => translator.push("api", "completions"),
+    }
+    if translator.flag("insecure") {
+        translator.switch("insecure");
+    }
+    let model = translator.value("model");
+    let model = translator.value("served-model-name").or(model);
+    translator.push_some("model", model);
+    translator.copy_headers("header");
+    work(translator)?;
+    load(translator)?;
+    sampling(translator);
+    objectives(translator);
+    translator.copy("label", "label");
+    let seed = translator.count("seed")?;
+    translator.push("seed", seed.unwrap_or(0));
+    if translator.flag("profile") {
+        translator.lacks("--profile: start the engine's profiler yourself (/start_profile)");
+    }
+    translator.skip(NOT_NEEDED);
+    Ok(())
+}
+
+fn work(translator: &mut Translator) -> Result<(), TranslateError> {
+    let path = translator.value("dataset-path|dataset");
+    // Before there were names, --dataset was a ShareGPT file.
+    let usual = if path.is_some() { "sharegpt" } else { "random" };
+    let name = translator.value_or("dataset-name", usual);
+    let output = translator.count("output-len")?;
+    let input = translator.count("input-len")?;
+    let ignore_eos = translator.flag("ignore-eos");
+    if translator.flag("disable-shuffle") {
+        translator.lacks("--disable-shuffle: leave out --shuffle below");
+    }
+    translator.copy_tokenizer("tokenizer");
+    match name.as_str() {
+        "random" => {
+            let input = translator
+                .count("random-input-len")?
+                .or(input)
+                .unwrap_or(1024);
+            let output = translator
+                .count("random-output-len")?
+                .or(output)
+                .unwrap_or(128);
+            let prefix = translator.count("random-prefix-len")?.unwrap_or(0);
+            let [input_ratio, output_ratio] = range_ratios(translator)?;
+            let drawn = |length: u64, fixed: u64, ratio: f64| {
+                let (length, fixed) = (length as f64, fixed as f64);
+                uniform(
+                    fixed + length * (1.0 - ratio),
+                    fixed + length * (1.0 + ratio),
+                )
+            };
+            translator.push("input-tokens", drawn(input, prefix, input_ratio));
+            translator.push("output-tokens", drawn(output, 0, output_ratio));
+            if prefix > 0 {
+                translator.push("prefix-tokens", prefix);
+            }
+            translator.differs("prompts are new in each run; vLLM sends the same ones again with the same seed, which a prefix cache then knows (--no-cache-nonce does so here)");
+        }
+        "sharegpt" => {
+            translator.push_data(path, "sharegpt");
+            translator.push("filter", "vllm");
+            translator.switch("shuffle");
+            let output = translator.count("sharegpt-output-len")?.or(output);
+            translator.push_some("output-tokens", output);
+            translator.differs("rows are drawn by our own seed, so they differ from vLLM's");
+        }
+        "custom" => {
+            translator.push_data(path, "custom");
+            translator.switch("shuffle");
+            let output = translator.count("custom-output-len")?.or(output);
+            translator.push("output-tokens", output.unwrap_or(256));
+        }
+        "burstgpt" => {
+            translator.push_data(path, "burstgpt");
+            translator.differs("of the trace only the lengths are used, as vLLM does");
+        }
+        "prefix_repetition" => {
+            let prefix = translator
+                .count("prefix-repetition-prefix-len")?
+                .unwrap_or(256);
+            let suffix = translator
+                .count("prefix-repetition-suffix-len")?
+                .unwrap_or(256);
+            let groups = translator
+                .count("prefix-repetition-num-prefixes")?
+                .unwrap_or(10);
+            let output = translator.count("prefix-repetition-output-len")?.or(output);
+            translator.push("input-tokens", prefix.saturating_add(suffix));
+            translator.push("prefix-tokens", prefix);
+            translator.push("prefix-groups", groups);
+            translator.push("output-tokens", output.unwrap_or(128));
+        }
+        other => {
+            translator.lacks_dataset("dataset-name", other);
+            translator.push_some("data", path);
+        }
+    }
+    let is_synthetic = matches!(name.as_str(), "random" | "prefix_repetition");
+    match (ignore_eos, is_synthetic) {
+        (true, false) => translator.switch("ignore-eos"),
+        (false, true) => translator.switch("no-ignore-eos"),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// `0.3`, or `{"input": 0.3, "output": 0.5}`: how far input and output are drawn around theirs.
+fn range_ratios(translator: &mut Translator) -> Result<[f64; 2], TranslateError> {
+    const NAME: &str = "random-range-ratio";
+    let text = translator.value_or(NAME, "0");
+    let both = serde_json::from_str::<Value>(&text).unwrap_or_default();
+    match (both["input"].as_f64(), both["output"].as_f64()) {
+        (Some(input), Some(output)) => Ok([input, output]),
+        _ => Ok([translator.real(NAME)?.unwrap_or(0.0); 2]),
+    }
+}
+
+fn load(translator: &mut Translator) -> Result<(), TranslateError> {
+    let rate = translator.real("request-rate")?.unwrap_or(f64::INFINITY);
+    let cap = translator.count("max-concurrency")?;
+    let burstiness = translator.real("burstiness")?.filter(|shape| *shape != 1.0);
+    let ramp = translator.value("ramp-up-strategy");
+    let from = translator.real("ramp-up-start-rps")?;
+    let to = translator.real("ramp-up-end-rps")?;
+    let requests = translator.count("num-prompts")?;
+    translator.push("requests", requests.unwrap_or(1000));
+    if let (Some(curve), Some(to)) = (ramp, to) {
+        translator.push("rate", to);
+        translator.push("ramp", curve);
+        translator.push_some("ramp-from", from);
+        translator.differs("vLLM raises the rate over the whole run; here it rises over --ramp-over (30s unless given)");
+        translator.push_some("max-concurrency", cap);
+    } else {
+        translator.push_load(rate, cap, "vLLM");
+    }
+    if let Some(shape) = burstiness {
+        translator.push("arrival", "gamma");
+        translator.push("burstiness", shape);
+    }
+    let warmup = translator.count("num-warmups")?;
+    translator.push("warmup", warmup.filter(|n| *n > 0).unwrap_or(1));
+    Ok(())
+}
+
+fn sampling(translator: &mut Translator) {
+    match translator.value("temperature") {
+        Some(temperature) => translator.push("temperature", temperature),
+        None => translator.differs("without --temperature the server's own holds, as with vllm bench serve since v0.15; it sent 0 before, and so did benchmark_serving.py (add --temperature 0)"),
+    }
+    translator.copy("top-p", "top-p");
+    translator.copy_fields([
+        ("top-k", "top_k"),
+        ("min-p", "min_p"),
+        ("frequency-penalty", "frequency_penalty"),
+        ("presence-penalty", "presence_penalty"),
+        ("repetition-penalty", "repetition_penalty"),
+        ("logprobs", "logprobs"),
+        ("chat-template-kwargs", "chat_template_kwargs"),
+    ]);
+    if translator.flag("use-beam-search") {
+        translator.lacks("--use-beam-search: today's servers do not offer it in this API");
+    }
+    translator.copy_body("extra-body");
+}
+
+/// `--goodput ttft:200 tpot:50`.
+fn objectives(translator: &mut Translator) {
+    for goal in translator.options.all("goodput") {
+        match goal.split_once(':') {
+            Some((name, ms)) if ms.parse::<f64>().is_ok() => {
+                let name = if name == "e2el" { "e2e" } else { name };
+                translator.push("slo", format!("{name}={ms}ms"));
+            }
+            _ => translator.lacks(format!("--goodput {goal}: write --slo ttft=200ms")),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Imported results in the form of our own summaries, for whatever draws, compares or judges runs.
+
+use crate::result::{ImportedResult, Tool};
+use crate::summary::{ImportedSummary, Spread};
+use inferometer_core::point::Point;
+use inferometer_core::record::TokenSource;
+use inferometer_core::summary::{
+    Accounts, Client, Concurrency, Distribution, Latencies, SCHEMA, SloResult, Speed, StatedDoubt,
+    Summary, Throughput, Tokens,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The results that were measured, each with a load that tells it from the others where they
+/// differ in more than load. A table of blocks beside it says nothing new and is left out.
+pub fn measured(results: &[ImportedResult]) -> Vec<(Point, &ImportedResult)> {
+    let with_numbers = || results.iter().filter(|found| found.summary.is_some());
+    let mut rows = BTreeMap::<_, usize>::new();
+    for found in with_numbers() {
+        *rows.entry((found.file.as_str(), found.lines)).or_default() += 1;
+    }
+    // Tools print a table over all loads behind the block of each.
+    let is_table = |found: &&ImportedResult| match found.tool {
+        Tool::MarkdownTable => true,
+        Tool::Evalscope | Tool::Guidellm => rows[&(found.file.as_str(), found.lines)] > 1,
+        _ => false,
+    };
+    let blocks: BTreeSet<String> = with_numbers()
+        .filter(|found| !is_table(found))
+        .map(key)
+        .collect();
+    let measured: Vec<&ImportedResult> = with_numbers()
+        .filter(|found| !is_table(found) || !blocks.contains(&key(found)))
+        .collect();
+    let points = points(&measured);
+    points.into_iter().zip(measured).collect()
+}
+
+fn key(found: &ImportedResult) -> String {
+    Point(found.point.clone()).key()
+}
+
+/// Loads of results. Those of one load are told apart by their flags, else by their names: notes
+/// hold what was changed, and only what was not is a repeat. Rows of one table differ in
+/// something, even if the table does not say in what.
+fn points(results: &[&ImportedResult]) -> Vec<Point> {
+    let mut by_load: BTreeMap<String, Vec<&ImportedResult>> = BTreeMap::new();
+    for found in results {
+        by_load.entry(key(found)).or_default().push(found);
+    }
+    let mut varying: BTreeSet<String> = BTreeSet::new();
+    let mut named = false;
+    for group in by_load.values() {
+        // What differs between any two differs from the first.
+        let mut flags = group.iter().filter_map(|found| found.flags.as_ref());
+        if let Some(first) = flags.next() {
+            for other in flags {
+                let names = first.keys().chain(other.keys());
+                let differing = names.filter(|name| first.get(*name) != other.get(*name));
+                varying.extend(differing.cloned());
+            }
+        }
+        if let Some(bare) = group.iter().find(|found| found.flags.is_none()) {
+            named |= group.iter().any(|other| other.label != bare.label);
+        }
+    }
+    let points = results.iter().map(|found| {
+        let mut point = found.point.clone();
+        let flags = found.flags.iter().flatten();
+        point.extend(
+            flags
+                .filter(|(name, _)| varying.contains(*name))
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
+        if named && let Some(label) = &found.label {
+            point.insert("name".to_owned(), label.as_str().into());
+        }
+        Point(point)
+    });
+    with_rows(results, points.collect())
+}
+
+/// Adds their number to rows of one table that nothing else tells apart.
+fn with_rows(results: &[&ImportedResult], mut points: Vec<Point>) -> Vec<Point> {
+    let mut by_point = BTreeMap::<_, Vec<usize>>::new();
+    for (at, (found, point)) in results.iter().zip(&points).enumerate() {
+        if matches!(found.tool, Tool::MarkdownTable | Tool::Guidellm) {
+            let key = (found.file.as_str(), found.lines, point.key());
+            by_point.entry(key).or_default().push(at);
+        }
+    }
+    for places in by_point.into_values().filter(|places| places.len() > 1) {
+        for (row, at) in places.into_iter().enumerate() {
+            points[at].0.insert("row".to_owned(), (row + 1).into());
+        }
+    }
+    points
+}
+
+impl ImportedSummary {
+    /// The same numbers as a summary of ours. A sample's numbers that the tool does not give
+    /// are NaN, which readers skip; a sample of unknown size supports no tail; requests are
+    /// accounted for only where failures are reported.
+    pub fn to_summary(&self) -> Summary {
+        let (throughput, tokens) = (self.throughput, &self.tokens);
+        let latency = &self.latency;
+        let doubts = self.doubts.iter().filter_map(|doubt| {
+            Some(StatedDoubt {
+                code: doubt.code.name().parse().ok()?,
+                severity: doubt.severity,
+                text: doubt.text.clone(),
+                remedy: doubt.remedy.clone(),
+            })
+        });
+        Summary {
+            schema: SCHEMA.to_owned(),
+            label: self.label.clone(),
+            tags: self.tags.clone(),
+            valid: self.valid,
+            doubts: doubts.collect(),
+            requests: self.accounts().unwrap_or_default(),
+            window_s: self.window_s,
+            steady_s: None,
+            throughput: Throughput {
+                requests_per_s: throughput.requests_per_s,
+                input_tokens_per_s: throughput.input_tokens_per_s,
+                output_tokens_per_s: throughput.output_tokens_per_s,
+                total_tokens_per_s: throughput.total_tokens_per_s,
+                input_chars_per_s: throughput.input_chars_per_s,
+                output_chars_per_s: throughput.output_chars_per_s,
+                ..Throughput::default()
+            },
+            steady: None,
+            concurrency: Concurrency {
+                configured: (self.concurrency.configured).and_then(|n| u32::try_from(n).ok()),
+                mean: self.concurrency.mean,
+                peak: self.concurrency.peak,
+            },
+            latency: Latencies {
+                ttft_ms: sample(&latency.ttft_ms),
+                tpot_ms: sample(&latency.tpot_ms),
+                itl_ms: sample(&latency.itl_ms),
+                max_gap_ms: sample(&latency.max_gap_ms),
+                e2e_ms: sample(&latency.e2e_ms),
+                ..Latencies::default()
+            },
+            speed: Speed {
+                per_user_tokens_per_s: sample(&self.speed.per_user_tokens_per_s),
+                ..Speed::default()
+            },
+            tokens: Tokens {
+                input: tokens.input,
+                output: tokens.output,
+                source: TokenSource::None,
+                cached: None,
+                input_asked_mean: None,
+                input_mean: tokens.input_mean,
+                output_asked_mean: tokens.output_asked,
+                output_mean: tokens.output_mean,
+                chars_per_token: tokens.chars_per_token,
+            },
+            failures: Vec::new(),
+            slo: self.slo.map(|slo| SloResult {
+                attainment: slo.attainment,
+                goodput_per_s: slo.goodput_per_s,
+                objectives: Vec::new(),
+                met: None,
+            }),
+            client: Client::default(),
+            server: None,
+            drift: None,
+            continuation: None,
+        }
+    }
+
+    fn accounts(&self) -> Option<Accounts> {
+        let requests = self.requests;
+        let (ok, failed) = (requests.ok?, requests.failed?);
+        Some(Accounts {
+            planned: requests.planned.unwrap_or(ok.saturating_add(failed)),
+            ok,
+            failed,
+            ..Accounts::default()
+        })
+    }
+}
+
+fn sample(spread: &Option<Spread>) -> Option<Distribution> {
+    spread.as_ref().map(|spread| Distribution {
+        n: spread.n.unwrap_or_default(),
+        mean: spread.mean.unwrap_or(f64::NAN),
+        std: spread.std,
+        min: spread.min.unwrap_or(f64::NAN),
+        p50: spread.p50.unwrap_or(f64::NAN),
+        p75: spread.p75.unwrap_or(f64::NAN),
+        p90: spread.p90.unwrap_or(f64::NAN),
+        p95: spread.p95.unwrap_or(f64::NAN),
+        p99: spread.p99.unwrap_or(f64::NAN),
+        max: spread.max.unwrap_or(f64::NAN),
+        mean_interval: None,
+        p50_interval: None,
+        p99_interval: None,
+    })
+}

@@ -1,0 +1,48 @@
+//! What is said of results once all are read: where they are from, and what is doubtful.
+
+use crate::doubt::ImportDoubt;
+use crate::result::ImportedResult;
+use crate::{cross_check, judge};
+use inferometer_core::doubt::Severity;
+use inferometer_text::Lang;
+
+pub(crate) fn conclude(name: &str, results: &mut [ImportedResult]) {
+    for found in results.iter_mut() {
+        found.file = name.to_owned();
+    }
+    let doubts = doubts(results);
+    for (found, doubts) in results.iter_mut().zip(doubts) {
+        found.doubts = doubts.iter().map(|doubt| doubt.stated(Lang::En)).collect();
+        if let Some(summary) = &mut found.summary {
+            summary.label = found.label.clone();
+            summary.doubts = found.doubts.clone();
+            let is_invalid = |doubt: &ImportDoubt| doubt.severity() == Severity::Invalid;
+            summary.valid = !doubts.iter().any(is_invalid);
+        }
+    }
+}
+
+/// Doubts of each result, the worst first; those of one file are looked at together.
+pub fn doubts(results: &[ImportedResult]) -> Vec<Vec<ImportDoubt>> {
+    let mut all = Vec::with_capacity(results.len());
+    for results in results.chunk_by(|a, b| a.file == b.file) {
+        let mut doubts: Vec<Vec<ImportDoubt>> = results.iter().map(own_doubts).collect();
+        for (at, doubt) in cross_check::judge(results) {
+            doubts[at].push(doubt);
+        }
+        for of_one in &mut doubts {
+            of_one.sort_by_key(|doubt| std::cmp::Reverse(doubt.severity()));
+        }
+        all.extend(doubts);
+    }
+    all
+}
+
+fn own_doubts(found: &ImportedResult) -> Vec<ImportDoubt> {
+    let is_infinite = found.point.get("rate").is_some_and(|rate| rate == "inf");
+    let summary = found.summary.as_ref();
+    let mut doubts = summary.map_or(Vec::new(), |summary| judge::judge(summary, is_infinite));
+    doubts.extend(found.twice.iter().cloned().map(ImportDoubt::RepeatedNumber));
+    doubts.extend(cross_check::heading_doubt(found));
+    doubts
+}

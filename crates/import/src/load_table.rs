@@ -1,0 +1,339 @@
+//! Tables that people keep: one column, or one row, for each concurrency.
+
+use crate::assumption::{Assumption, TimeUnit};
+use crate::block;
+use crate::builder::ResultBuilder;
+use crate::column_labels::column_labels;
+use crate::label::{Field, Sample, is_change, label};
+use crate::notes::Notes;
+use crate::quantity::{Quantity, Unit, count, leading_number, number, quantity, rate};
+use crate::result::{ImportedResult, Tool};
+use crate::table::TextTable;
+use crate::time_unit;
+use inferometer_text::hostile::printable;
+
+/// Lines under a table that may say more about all its columns.
+const LARGEST_FOOT: usize = 6;
+/// Parts of a name that a row gives in words.
+const MOST_NAMES: usize = 4;
+
+/// One column for each metric: what the first cells name, and the numbers of each result.
+struct Grid<'a> {
+    /// Names of results: concurrencies, or whatever the header says.
+    heads: Vec<&'a str>,
+    /// Name of a metric and its cell for each result.
+    metrics: Vec<(&'a str, Vec<&'a str>)>,
+    counts: Heads<'a>,
+}
+
+enum Heads<'a> {
+    /// Numbers of concurrency, or names.
+    Streams,
+    /// Numbers of a column with this name.
+    Named(&'a str),
+    /// A setting that is not known, beside a load that is.
+    Setting(&'a str),
+    /// Running numbers, which say nothing.
+    Numbering,
+}
+
+/// The results of a table; empty if it has none.
+pub(crate) fn read(table: &TextTable, notes: &mut Notes<'_>) -> Vec<ImportedResult> {
+    let Some(grid) = grid(table) else {
+        return Vec::new();
+    };
+    let loads = grid.loads();
+    let units = time_unit::units(&grid.metrics, &loads);
+    let names = grid.metrics.iter().map(|(name, _)| *name);
+    let meant = column_labels(&names.chain(grid.counts.name()).collect::<Vec<_>>());
+    let mut builders: Vec<ResultBuilder> = grid
+        .heads
+        .iter()
+        .map(|_| ResultBuilder::default())
+        .collect();
+    let mut names: Vec<Vec<String>> = vec![Vec::new(); builders.len()];
+    for ((builder, head), names) in builders.iter_mut().zip(&grid.heads).zip(&mut names) {
+        grid.counts.set(builder, head, names);
+    }
+    for (((name, cells), unit), known) in grid.metrics.iter().zip(&units).zip(meant.labels) {
+        for ((builder, cell), names) in builders.iter_mut().zip(cells).zip(&mut names) {
+            let number = match known.map(|label| label.field) {
+                Some(Field::Rate) => rate(cell),
+                _ => quantity(cell),
+            };
+            match (known, number) {
+                // `4k` tokens may be 4000 or 4096: it tells rows apart.
+                (Some(label), Some(_)) if label.field.is_length() && cell.contains(['k', 'K']) => {
+                    names.push(printable(&format!("{name} {cell}"), 80));
+                }
+                (Some(label), Some(mut quantity)) => {
+                    if label.field == Field::Cards && cells.iter().any(|other| other != cell) {
+                        names.push(printable(&format!("{name} {cell}"), 80));
+                    }
+                    quantity.unit = quantity.unit.or(*unit);
+                    builder.set(name, label, quantity);
+                }
+                (None, Some(_)) => builder.skip(name),
+                // A percentile below a blank cell is still of this row's sample.
+                (Some(label), None) => {
+                    if let Field::Of(sample, _) = label.field {
+                        builder.about = Some(sample);
+                    }
+                    if cell.contains(|c: char| c.is_ascii_digit()) {
+                        builder.skip(name);
+                    }
+                }
+                (None, None) if is_change(name) && !is_blank(cell) => builder.skip(name),
+                // A model, an engine, a remark: it tells rows apart.
+                (None, None) if !is_blank(cell) && names.len() < MOST_NAMES => {
+                    names.push(printable(cell, 80));
+                }
+                (None, None) => {}
+            }
+        }
+    }
+    let last = foot(table, notes, &mut builders);
+    let tool = tool(table);
+    let mut found = Vec::new();
+    for ((mut builder, names), head) in builders.into_iter().zip(names).zip(&grid.heads) {
+        // The column of a comparison is not a result.
+        if builder.results() == 0 || is_comparison(head) {
+            continue;
+        }
+        builder.assumed.splice(0..0, assumed(&grid, &units));
+        builder.assumed.extend(meant.assumed.iter().cloned());
+        let mut result = builder.finish(tool, (table.first, last));
+        if !names.is_empty() {
+            result.label = Some(printable(&names.join(", "), 200));
+        }
+        found.push(result);
+    }
+    if !found.is_empty() {
+        notes.take((table.first, last));
+    }
+    found
+}
+
+/// Tools that print one table over several loads.
+fn tool(table: &TextTable) -> Tool {
+    let has = |name: &str| table.rows[0].iter().any(|cell| cell == name);
+    if has("Gen. (toks/s)") || has("Gen/s") {
+        Tool::Evalscope
+    } else if has("Benchmark Strategy") {
+        Tool::Guidellm
+    } else {
+        Tool::MarkdownTable
+    }
+}
+
+/// Takes what the lines under a table say of all its results. Returns the last line.
+fn foot(table: &TextTable, notes: &Notes<'_>, builders: &mut [ResultBuilder]) -> usize {
+    let mut last = table.last;
+    for at in table.last + 1..(table.last + 1 + LARGEST_FOOT).min(notes.lines.len()) {
+        let text = notes.bare(at);
+        if text.is_empty() {
+            continue;
+        }
+        let entries = block::entries(text);
+        let is_of_all = |entry: &block::Entry<'_>| match entry.label.field {
+            Field::Of(sample, _) => matches!(sample, Sample::InputLength | Sample::OutputLength),
+            field => {
+                field.is_length()
+                    || matches!(field, Field::OutputCap | Field::Planned | Field::Total)
+            }
+        };
+        if notes.is_taken(at) || entries.is_empty() || !entries.iter().all(is_of_all) {
+            break;
+        }
+        for entry in &entries {
+            let lacks_it = |builder: &&mut ResultBuilder| !builder.has(entry.label.field);
+            for builder in builders.iter_mut().filter(lacks_it) {
+                builder.set(entry.name, entry.label, entry.quantity);
+            }
+        }
+        last = at;
+    }
+    last
+}
+
+fn is_blank(cell: &str) -> bool {
+    matches!(
+        cell.to_lowercase().as_str(),
+        "" | "-" | "--" | "–" | "—" | "/" | "n/a" | "na" | "none" | "nan"
+    )
+}
+
+impl<'a> Heads<'a> {
+    fn name(&self) -> Option<&'a str> {
+        match self {
+            Heads::Named(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Takes the head of a result: its load, or its name.
+    fn set(&self, builder: &mut ResultBuilder, head: &str, names: &mut Vec<String>) {
+        let named = match self {
+            Heads::Named(name) => label(name).map(|label| (*name, label)),
+            _ => None,
+        };
+        let number_of = |field| match field {
+            Field::Rate => rate(head),
+            _ => head_number(head).map(Quantity::exact),
+        };
+        if let Some((name, label)) = named
+            && let Some(quantity) = number_of(label.field)
+        {
+            return builder.set(name, label, quantity);
+        }
+        match (self, head_number(head)) {
+            (Heads::Numbering, Some(_)) => {}
+            (Heads::Setting(name), Some(_)) => {
+                names.push(printable(&format!("{name} {head}"), 80));
+            }
+            (Heads::Streams, Some(value)) => {
+                builder.point.insert("concurrency".into(), number(value));
+                builder.summary.concurrency.configured = count(value);
+            }
+            _ if !is_blank(head) => names.push(printable(head, 80)),
+            _ => {}
+        }
+    }
+}
+
+impl Grid<'_> {
+    /// The concurrency of each result, as far as it is known.
+    fn loads(&self) -> Vec<Option<f64>> {
+        let is_load = |name: &str| {
+            matches!(
+                label(name).map(|label| label.field),
+                Some(Field::Concurrency | Field::BareConcurrency)
+            )
+        };
+        let column = self.metrics.iter().find(|(name, _)| is_load(name));
+        let cells = match (&self.counts, column) {
+            (_, Some((_, cells))) => cells,
+            (Heads::Streams, None) => &self.heads,
+            (Heads::Named(name), None) if is_load(name) => &self.heads,
+            _ => return vec![None; self.heads.len()],
+        };
+        cells.iter().map(|cell| head_number(cell)).collect()
+    }
+}
+
+/// Turns a table so that metrics are rows.
+fn grid(table: &TextTable) -> Option<Grid<'_>> {
+    let (header, rows) = table.rows.split_first()?;
+    let corner = header.first().map_or("", String::as_str);
+    let known = |text: &str| label(text).is_some_and(|label| label.field != Field::Other);
+    let first_cells = rows.iter().filter_map(|row| row.first());
+    let down = first_cells.filter(|cell| known(cell)).count();
+    let across = header.iter().skip(1).filter(|cell| known(cell)).count();
+    if down == 0 && across == 0 {
+        return None;
+    }
+    let field = |text: &str| label(text).map(|label| label.field);
+    let is_load = |text: &str| {
+        matches!(
+            field(text),
+            Some(Field::Concurrency | Field::BareConcurrency | Field::Rate)
+        )
+    };
+    let text = |row: usize, at: usize| rows[row].get(at).map_or("", String::as_str);
+    let all_rows = || 0..rows.len();
+    if down >= across {
+        let metrics = all_rows()
+            .map(|row| {
+                let cells = (1..header.len()).map(|at| text(row, at)).collect();
+                (text(row, 0), cells)
+            })
+            .collect();
+        return Some(Grid {
+            heads: header[1..].iter().map(String::as_str).collect(),
+            metrics,
+            counts: match field(corner) {
+                Some(Field::Rate | Field::InputSize | Field::OutputSize) => Heads::Named(corner),
+                _ => Heads::Streams,
+            },
+        });
+    }
+    // A first column of numbers does not name results: the load stands further right.
+    let at_load = || header.iter().position(|name| is_load(name));
+    let named = !known(corner) || is_load(corner);
+    let heads_at = if named { 0 } else { at_load().unwrap_or(0) };
+    let metrics = (0..header.len())
+        .filter(|at| *at != heads_at)
+        .map(|at| {
+            let cells = all_rows().map(|row| text(row, at)).collect();
+            (header[at].as_str(), cells)
+        })
+        .collect();
+    let head = header[heads_at].as_str();
+    let counts = match field(head) {
+        Some(_) => Heads::Named(head),
+        None if is_numbering(head) => Heads::Numbering,
+        None if at_load().is_some() => Heads::Setting(head),
+        None => Heads::Streams,
+    };
+    Some(Grid {
+        heads: all_rows().map(|row| text(row, heads_at)).collect(),
+        metrics,
+        counts,
+    })
+}
+
+/// A column between others that says how far they are apart, and nothing else.
+fn is_comparison(head: &str) -> bool {
+    let end = head.find(['(', '（', '%']).unwrap_or(head.len());
+    let head = head[..end].trim().to_lowercase();
+    let names = "change|delta|δ|diff|difference|gain|improvement|speedup|变化|变化率|变化幅度|提升|\
+        提升率|提升幅度|增幅|降幅|差异|对比|加速比";
+    names.split('|').any(|name| name == head)
+}
+
+/// A column that only counts its rows.
+fn is_numbering(name: &str) -> bool {
+    matches!(
+        name.to_lowercase().trim_end_matches('.'),
+        "#" | "no" | "id" | "index" | "run" | "round" | "序号" | "编号" | "轮次"
+    )
+}
+
+/// The number of a head such as `8`, `并发 8`, `c=8` or `8路`.
+fn head_number(head: &str) -> Option<f64> {
+    if let Some(quantity) = quantity(head) {
+        return Some(quantity.value);
+    }
+    let lower = head.to_lowercase();
+    let word = lower
+        .trim_end_matches(|c: char| c.is_ascii_digit())
+        .trim_end_matches(['=', ':', '：', ' ', '-', '_']);
+    let mut named = "并发|并发数|concurrency|parallel|c|bs|batch|conc|users".split('|');
+    if named.any(|name| name == word) {
+        let digits = &lower[lower.trim_end_matches(|c: char| c.is_ascii_digit()).len()..];
+        return leading_number(digits).map(|(value, _, _)| value);
+    }
+    let (value, _, rest) = leading_number(&lower)?;
+    ["并发", "路", "users", "concurrency", "并发数"]
+        .contains(&rest.trim())
+        .then_some(value)
+}
+
+/// Says which units were not written.
+fn assumed(grid: &Grid<'_>, units: &[Option<Unit>]) -> Vec<Assumption> {
+    let metrics = grid.metrics.iter().zip(units);
+    let assumed = metrics.filter_map(|((name, cells), unit)| {
+        let numbers = || cells.iter().filter_map(|cell| quantity(cell));
+        if label(name)?.unit.is_some() || numbers().all(|number| number.unit.is_some()) {
+            return None;
+        }
+        let read_as = match unit {
+            Some(Unit::Seconds) => TimeUnit::Seconds,
+            Some(Unit::Millis) => TimeUnit::Milliseconds,
+            _ => return None,
+        };
+        let name = printable(name, 80);
+        Some(Assumption::Unit { name, read_as })
+    });
+    assumed.collect()
+}

@@ -1,0 +1,177 @@
+//! MindIE's benchmark tool: a performance and a common table, on the console or as CSV.
+
+use crate::builder::ResultBuilder;
+use crate::label::{Field, Label, Sample};
+use crate::quantity::{Unit, convert, count, number, quantity};
+use crate::result::{ImportedResult, Tool};
+use crate::summary::{Spread, Stat};
+use crate::table::TextTable;
+use serde_json::{Map, Value, json};
+
+/// Names of metrics that nobody else writes.
+const NAMES: [&str; 4] = [
+    "FirstTokenTime",
+    "DecodeTime",
+    "GenerateTime",
+    "GeneratedTokenSpeed",
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Performance,
+    Common,
+}
+
+pub(crate) fn kind(table: &TextTable) -> Option<Kind> {
+    let header = table.rows.first()?;
+    let first = header.first()?.to_lowercase();
+    // AISBench has a column between the two.
+    if first == "common metric" && header.len() == 2 {
+        return Some(Kind::Common);
+    }
+    let has = |name: &str| header.iter().any(|cell| cell.eq_ignore_ascii_case(name));
+    let of_mindie = |row: &Vec<String>| row.first().is_some_and(|name| NAMES.contains(&&**name));
+    (first == "metric" && has("average") && table.rows.iter().any(of_mindie))
+        .then_some(Kind::Performance)
+}
+
+/// A result that may still lack one of its tables.
+pub(crate) struct Pending {
+    builder: ResultBuilder,
+    label: Option<String>,
+    lines: (usize, usize),
+    has: Vec<Kind>,
+}
+
+impl Pending {
+    pub(crate) fn new(line: usize) -> Self {
+        Pending {
+            builder: ResultBuilder::default(),
+            label: None,
+            lines: (line, line),
+            has: Vec::new(),
+        }
+    }
+
+    /// Whether a table of this kind still fits.
+    pub(crate) fn wants(&self, kind: Kind) -> bool {
+        !self.has.contains(&kind)
+    }
+
+    pub(crate) fn add(&mut self, kind: Kind, table: &TextTable) {
+        self.has.push(kind);
+        self.lines.1 = table.last;
+        match kind {
+            Kind::Performance => self.performance(table),
+            Kind::Common => self.common(table),
+        }
+    }
+
+    pub(crate) fn finish(self) -> ImportedResult {
+        let mut found = self.builder.finish(Tool::Mindie, self.lines);
+        found.label = self.label;
+        found
+    }
+
+    fn performance(&mut self, table: &TextTable) {
+        let Some((header, rows)) = table.rows.split_first() else {
+            return;
+        };
+        let mut server = Map::new();
+        for row in rows {
+            let Some(name) = row.first() else { continue };
+            let (spread, average) = spread(header, row);
+            let sample = match name.as_str() {
+                "FirstTokenTime" => Sample::Ttft,
+                "DecodeTime" => Sample::Itl,
+                "MaxDecodeTime" => Sample::MaxGap,
+                "GenerateTime" => Sample::E2e,
+                "InputTokens" => Sample::InputLength,
+                "GeneratedTokens" => Sample::OutputLength,
+                "GeneratedTokenSpeed" => Sample::PerUserSpeed,
+                "CharactersPerToken" => {
+                    self.builder.summary.tokens.chars_per_token = average;
+                    continue;
+                }
+                "QueueWaitTime" | "PrefillBatchsize" | "DecoderBatchsize" => {
+                    let key = match name.as_str() {
+                        "QueueWaitTime" => "queue_wait_ms",
+                        "PrefillBatchsize" => "prefill_batch_size",
+                        _ => "decode_batch_size",
+                    };
+                    if average.is_some() {
+                        server.insert(key.into(), json!(spread));
+                    }
+                    continue;
+                }
+                _ => {
+                    if average.is_some() {
+                        self.builder
+                            .summary
+                            .other
+                            .insert(name.clone(), json!(spread));
+                    }
+                    continue;
+                }
+            };
+            self.builder.put(sample, spread);
+        }
+        if !server.is_empty() {
+            self.builder.summary.server = Some(Value::Object(server));
+        }
+    }
+
+    fn common(&mut self, table: &TextTable) {
+        for row in table.rows.iter().skip(1) {
+            let (Some(name), Some(cell)) = (row.first(), row.get(1)) else {
+                continue;
+            };
+            if name == "ModelName" && !matches!(cell.as_str(), "" | "/") {
+                self.label = Some(inferometer_text::hostile::printable(cell, 200));
+            }
+            let Some(quantity) = quantity(cell) else {
+                continue;
+            };
+            let field = match name.as_str() {
+                "TimeElapsed" => Field::Window,
+                "Failed" => Field::Failed,
+                "Returned" => Field::Ok,
+                "Total" => Field::Total,
+                "Concurrency" => Field::Concurrency,
+                "Throughput" => Field::RequestsPerS,
+                "GenerateSpeed" => Field::OutputPerS,
+                "CurrentTime" | "DataSource" | "ModelName" => continue,
+                _ => {
+                    self.builder
+                        .summary
+                        .other
+                        .insert(name.clone(), number(quantity.value));
+                    continue;
+                }
+            };
+            self.builder
+                .set(name, Label { field, unit: None }, quantity);
+        }
+    }
+}
+
+/// A row as a sample, times in milliseconds; `/` stays unknown.
+fn spread(header: &[String], row: &[String]) -> (Spread, Option<f64>) {
+    let mut spread = Spread::default();
+    for (name, cell) in header.iter().zip(row).skip(1) {
+        let Some(quantity) = quantity(cell) else {
+            continue;
+        };
+        let factor = quantity.unit.and_then(Unit::in_ms).unwrap_or(1.0);
+        let value = convert(quantity.value, factor);
+        if name == "N" {
+            spread.n = count(value);
+        } else if name == "SLO_P90" {
+            spread.further.insert("slo_p90".into(), value);
+        } else if let Some(stat) = Stat::of_word(name) {
+            spread.set(stat, value);
+        }
+    }
+    let average = spread.mean;
+    (spread, average)
+}

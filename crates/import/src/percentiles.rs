@@ -1,0 +1,55 @@
+//! Percentiles that a tool gives apart from its summary, as EvalScope does in a second table or
+//! file.
+
+use crate::result::{ImportedResult, Tool};
+use crate::summary::Spread;
+
+/// Percentiles belong to the summary before them; alone they are a result of their own.
+pub(crate) fn join(results: &mut Vec<ImportedResult>, percentiles: ImportedResult) {
+    match results.last_mut() {
+        Some(before) if before.tool == Tool::Evalscope && lacks_percentiles(before) => {
+            complete(before, &percentiles);
+        }
+        _ => results.push(percentiles),
+    }
+}
+
+fn lacks_percentiles(found: &ImportedResult) -> bool {
+    found.summary.as_ref().is_some_and(|summary| {
+        let latencies = summary.latency.known();
+        latencies
+            .iter()
+            .all(|(_, spread)| spread.percentiles().is_empty())
+    })
+}
+
+pub(crate) fn complete(found: &mut ImportedResult, percentiles: &ImportedResult) {
+    found.lines.1 = percentiles.lines.1;
+    found.unread.extend(percentiles.unread.iter().cloned());
+    if let (Some(summary), Some(more)) = (&mut found.summary, &percentiles.summary) {
+        let fill = |mine: &mut Option<Spread>, more: &Option<Spread>| {
+            if let Some(more) = more {
+                mine.get_or_insert_default().fill(more.clone());
+            }
+        };
+        let (latency, more_latency) = (&mut summary.latency, &more.latency);
+        fill(&mut latency.ttft_ms, &more_latency.ttft_ms);
+        fill(&mut latency.tpot_ms, &more_latency.tpot_ms);
+        fill(&mut latency.itl_ms, &more_latency.itl_ms);
+        fill(&mut latency.e2e_ms, &more_latency.e2e_ms);
+        let (speed, more_speed) = (&mut summary.speed, &more.speed);
+        fill(
+            &mut speed.per_user_tokens_per_s,
+            &more_speed.per_user_tokens_per_s,
+        );
+        fill(
+            &mut speed.decode_tokens_per_s,
+            &more_speed.decode_tokens_per_s,
+        );
+        let (tokens, more_tokens) = (&mut summary.tokens, &more.tokens);
+        tokens.input_mean = tokens.input_mean.or(more_tokens.input_mean);
+        tokens.output_mean = tokens.output_mean.or(more_tokens.output_mean);
+        fill(&mut tokens.input_spread, &more_tokens.input_spread);
+        fill(&mut tokens.output_spread, &more_tokens.output_spread);
+    }
+}

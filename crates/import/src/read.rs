@@ -1,0 +1,63 @@
+//! All results of a text, and the lines that look like one and could not be read.
+
+use crate::conclude::conclude;
+use crate::label::label;
+use crate::notes::{Notes, plain_width};
+use crate::quantity::quantity;
+use crate::result::Imported;
+use crate::{block, context, heading, json, table, tables};
+
+/// Finds every result in `text`; `name` is the file it is from.
+pub fn read(name: &str, text: &str) -> Imported {
+    let text = &*plain_width(text);
+    let mut notes = Notes::new(text);
+    let mut results = json::find(text, &mut notes);
+    results.extend(tables::find(&mut notes));
+    results.extend(block::find(&mut notes));
+    results.sort_by_key(|found| found.lines);
+    let without_result = context::attach(&mut results, &mut notes);
+    heading::read(&mut results, &notes);
+    conclude(name, &mut results);
+    let unread = unread(&notes, without_result);
+    Imported { results, unread }
+}
+
+/// Lines that nobody took and that carry a metric with a number, and commands without a result.
+fn unread(notes: &Notes<'_>, without_result: Vec<(usize, usize)>) -> Vec<(u64, u64)> {
+    let commands = without_result.into_iter();
+    let mut lines: Vec<usize> = commands.flat_map(|(first, last)| first..=last).collect();
+    lines.extend((0..notes.lines.len()).filter(|line| {
+        if notes.is_taken(*line) {
+            return false;
+        }
+        let text = notes.lines[*line].trim();
+        let bare = notes.bare(*line).trim_matches(['"', ',', '|', ' ']);
+        text.contains("Serving Benchmark Result")
+            || text.starts_with("Benchmarking summary")
+            || block::entries(&bare.replace("\":", ":"))
+                .iter()
+                .any(|entry| entry.label.field.is_result())
+            || looks_like_row(text)
+    }));
+    lines.sort_unstable();
+    lines.dedup();
+    let mut spans: Vec<(u64, u64)> = Vec::new();
+    for line in lines {
+        let line = line as u64 + 1;
+        match spans.last_mut() {
+            Some(span) if span.1 + 1 == line => span.1 = line,
+            _ => spans.push((line, line)),
+        }
+    }
+    spans
+}
+
+/// `| QPS | 3 |` outside any table that could be read.
+fn looks_like_row(text: &str) -> bool {
+    let inner = text.strip_prefix(table::BARS);
+    let Some((first, rest)) = inner.and_then(|inner| inner.split_once(table::BARS)) else {
+        return false;
+    };
+    label(first).is_some_and(|label| label.field.is_result())
+        && rest.split(table::BARS).any(|cell| quantity(cell).is_some())
+}

@@ -1,0 +1,156 @@
+//! What an import finds.
+
+use crate::assumption::Assumption;
+use crate::doubt::{RepeatedNumber, StatedImportDoubt};
+use crate::summary::ImportedSummary;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// Name and version of the form that `import --format json` prints.
+pub const SCHEMA: &str = "inferometer.import/1";
+
+/// Where a result comes from; its numbers are as this tool defines them.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::IntoStaticStr,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Tool {
+    /// vLLM's serving benchmark of 2023: total time, throughput, average latencies.
+    #[serde(rename = "vllm-2023")]
+    #[strum(serialize = "vllm-2023")]
+    Vllm2023,
+    /// vLLM's serving benchmark since 2024, text or JSON.
+    Vllm,
+    /// SGLang's serving benchmark, text or JSONL.
+    Sglang,
+    /// EvalScope's summary block of 2024.
+    #[serde(rename = "evalscope-2024")]
+    #[strum(serialize = "evalscope-2024")]
+    Evalscope2024,
+    /// EvalScope's tables and JSON files of today.
+    Evalscope,
+    /// MindIE's benchmark tool, console tables or CSV.
+    Mindie,
+    /// GuideLLM's `benchmarks.json`.
+    Guidellm,
+    /// AIPerf's and GenAI-Perf's exports and console tables.
+    Aiperf,
+    Aisbench,
+    /// The log of an input length × output length study.
+    GridLog,
+    /// Launch commands with a JSON summary or a start error.
+    TrialLog,
+    /// A table with one column, or one row, for each concurrency.
+    MarkdownTable,
+}
+
+impl Tool {
+    /// Its name in files and on the command line.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImportedResult {
+    /// Whose definition the numbers follow.
+    pub tool: Tool,
+    /// File that it was read from, as it was named.
+    pub file: String,
+    /// First and last line, from 1.
+    pub lines: (u64, u64),
+    /// Heading above it, or the model's name.
+    pub label: Option<String>,
+    /// The load: `concurrency`, `rate` (a number or `"inf"`), `input_chars`, `ask_chars` …
+    pub point: BTreeMap<String, Value>,
+    /// Launch command of the server above it; absent where several results follow one command.
+    pub command: Option<String>,
+    pub client_command: Option<String>,
+    /// Flags of `command`; `None` if not known.
+    pub flags: Option<BTreeMap<String, Value>>,
+    /// What the engine ran with where `command` is silent, by the defaults of its version;
+    /// `None` where that version is not known.
+    #[serde(default)]
+    pub defaults: Option<EngineDefaults>,
+    /// Device memory in use, where the notes give a reading.
+    pub device_memory_gib: Option<f64>,
+    /// The numbers; absent for a start that was refused.
+    pub summary: Option<ImportedSummary>,
+    pub error: Option<String>,
+    /// Values of `summary` that were not printed but follow from others by division.
+    pub derived: Vec<Cow<'static, str>>,
+    /// What had to be assumed to read it, such as a unit that was not written.
+    pub assumed: Vec<Assumption>,
+    /// Names of its numbers that could not be read.
+    #[serde(default)]
+    pub unread: Vec<String>,
+    /// Numbers that it gives twice with different values.
+    #[serde(default)]
+    pub twice: Vec<RepeatedNumber>,
+    /// Reasons to distrust it, the worst first.
+    pub doubts: Vec<StatedImportDoubt>,
+}
+
+impl ImportedResult {
+    pub(crate) fn new(tool: Tool, lines: (usize, usize)) -> Self {
+        ImportedResult {
+            tool,
+            file: String::new(),
+            lines: (lines.0 as u64 + 1, lines.1 as u64 + 1),
+            label: None,
+            point: BTreeMap::new(),
+            command: None,
+            client_command: None,
+            flags: None,
+            defaults: None,
+            device_memory_gib: None,
+            summary: None,
+            error: None,
+            derived: Vec::new(),
+            assumed: Vec::new(),
+            unread: Vec::new(),
+            twice: Vec::new(),
+            doubts: Vec::new(),
+        }
+    }
+
+    /// First and last line, from 0.
+    pub(crate) fn span(&self) -> (usize, usize) {
+        let index = |line: u64| usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
+        (index(self.lines.0), index(self.lines.1))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EngineDefaults {
+    /// The engine's version whose defaults these are.
+    pub version: String,
+    /// How that version is known: `given`, `command`, `flags` or `date`.
+    pub by: String,
+    pub flags: BTreeMap<String, Value>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Imported {
+    pub results: Vec<ImportedResult>,
+    /// Spans of lines that look like results and could not be read.
+    pub unread: Vec<(u64, u64)>,
+}
+
+impl Imported {
+    pub fn to_json(&self) -> Value {
+        serde_json::json!({ "schema": SCHEMA, "results": self.results, "unread": self.unread })
+    }
+}
