@@ -29,7 +29,6 @@ fn until_ended(path: &Path, least: usize, before: Duration) {
     until("later answers", || {
         let ends: Vec<_> = recorded(path)?.iter().filter_map(|it| it.end).collect();
         let last = ends.iter().max()?;
-        let before = before.as_nanos() as u64;
         let early = ends.iter().filter(|end| **end + before <= *last);
         (early.count() >= least).then_some(())
     });
