@@ -6,7 +6,10 @@ use crate::figure::{Axis, Colour, Panel, Sample, Scale, Series, Shape};
 fn of_everything() -> Page {
     page(Lang::En, json!({"tokens": 7}), |lang| Edition {
         lang,
-        title: "qwen <7b> · Load test report".to_owned(),
+        title: match lang {
+            Lang::En => "qwen <7b> · Load test report".to_owned(),
+            Lang::Zh => "qwen <7b> · 压测报告".to_owned(),
+        },
         headlines: vec![Headline::new("TTFT p50", "81.2".to_owned(), "ms")],
         doc: Doc {
             sections: vec![
@@ -37,7 +40,10 @@ fn of_everything() -> Page {
                 ),
             ],
         },
-        glossary: Glossary::new(vec![("TTFT", "time to first token".to_owned())]),
+        glossary: Glossary::new(match lang {
+            Lang::En => vec![("TTFT", "time to first token".to_owned())],
+            Lang::Zh => vec![("TTFT", "首 token 时延".to_owned())],
+        }),
         figures: vec![one_figure()],
     })
 }
