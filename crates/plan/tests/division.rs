@@ -133,7 +133,10 @@ fn replicas_share_experts_and_repeat_the_rest() {
     let attention = "--tp-size 8 --dp-size 8 --enable-dp-attention --ep-size 8";
     let line = format!("python -m sglang.launch_server --model-path deepseek-v3 {attention}");
     tokens(&line, "h200");
-    assert_eq!(planned(&line, "h200").expect("it is planned").engine, EngineKind::Sglang);
+    assert_eq!(
+        planned(&line, "h200").expect("it is planned").engine,
+        EngineKind::Sglang
+    );
 }
 
 #[test]
