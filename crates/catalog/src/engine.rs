@@ -7,6 +7,7 @@
 pub mod command;
 pub mod defaults;
 pub mod failure;
+mod failure_class;
 pub mod flag;
 pub mod log;
 pub mod metric;
@@ -15,20 +16,23 @@ mod parallelism;
 pub mod refusal;
 pub mod repair;
 pub mod resolve;
+mod resolved;
 pub mod value;
 pub mod version;
 pub mod words;
 
 pub use command::{Form, GivenFlag, LaunchCommand, Stray};
 pub use defaults::{DeviceClass, DeviceKind, ModelLimits, UsageContext};
-pub use failure::{Failure, FailureClass};
+pub use failure::Failure;
+pub use failure_class::FailureClass;
 pub use flag::{Flag, Lookup, Restart, flag, flags, lookup, name_for, nearest, nearest_names};
 pub use log::{Fact, read_line, ready_line, write_line};
 pub use metric::{Metric, MetricKind, metrics};
 pub use parallelism::Parallelism;
 pub use refusal::{Refusal, Rule};
 pub use repair::{Change, Repaired, repair};
-pub use resolve::{Policy, ResolvedFlags, Speculative, resolve};
+pub use resolve::resolve;
+pub use resolved::{Policy, ResolvedFlags, Speculative};
 pub use value::{Kind, Value};
 pub use version::Version;
 

@@ -6,3 +6,4 @@ pub mod engine;
 pub mod memory;
 pub mod model;
 pub mod timing;
+pub mod units;

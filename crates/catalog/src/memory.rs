@@ -22,9 +22,6 @@ use thiserror::Error;
 
 use crate::model::Dtype;
 
-/// Bytes in a GiB.
-pub const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
-
 /// The settings of an engine that decide how it divides a card. The names are vLLM's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemorySettings {

@@ -9,6 +9,7 @@ pub mod folder;
 mod known;
 mod layers;
 pub mod safetensors;
+mod source;
 mod weights;
 
 use std::sync::LazyLock;
@@ -17,9 +18,10 @@ use serde::{Deserialize, Serialize};
 
 pub use config_json::{Described, ModelError};
 pub use dtype::Dtype;
-pub use known::{KnownModel, LARGEST_CONFIG, SourceError, Weights};
+pub use known::{KnownModel, LARGEST_CONFIG, Weights};
 pub use layers::{Layers, Recurrent};
 pub use safetensors::SafetensorsError;
+pub use source::SourceError;
 pub use weights::{LayerBytes, Plain, Quantised};
 
 /// The shape of a decoder-only transformer.

@@ -1,7 +1,7 @@
 //! The engine's own profiler, around the measured part.
 
-use inferometer_fetch::{Access, Client, FetchError};
 use inferometer_fetch::url::root;
+use inferometer_fetch::{Access, Client, FetchError};
 use inferometer_text::hostile::printable;
 use std::time::Duration;
 

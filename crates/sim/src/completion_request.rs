@@ -7,7 +7,7 @@ use crate::{
     engine::Finish,
     fault::Switch,
     fields::{check_model, count, flag, priority, wrong_type},
-    mindie::MindieOptions,
+    mindie_answer::MindieOptions,
     prompt,
     random::{Purpose, RandomStream},
     reply::ErrorReply,

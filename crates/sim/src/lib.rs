@@ -30,6 +30,7 @@ mod line_log;
 mod listen;
 mod metrics;
 mod mindie;
+mod mindie_answer;
 mod notation;
 pub mod null;
 mod profile;

@@ -9,7 +9,7 @@ use crate::{
     completion_request::Api,
     engine::Finish,
     fault::{Faults, Switch},
-    mindie::{AnswerContext, MindieOptions},
+    mindie_answer::{AnswerContext, MindieOptions},
     random::RandomStream,
     reply::ENGINE_DEAD,
     token_event::{Channel, TokenEvent, Usage},

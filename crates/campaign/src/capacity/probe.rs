@@ -1,8 +1,8 @@
 //! One probe: a sequential test at a level, fed request by request.
 
 use super::dependence::Misses;
-use inferometer_analysis::statistics::{Sprt, SprtStep, SprtVerdict, TailClaim, tail_claim};
 use super::queue_trend::QueueTrend;
+use inferometer_analysis::statistics::{Sprt, SprtStep, SprtVerdict, TailClaim, tail_claim};
 use std::collections::BTreeMap;
 
 /// Half of the zone between clearly good and clearly bad, in shares of the allowed misses.

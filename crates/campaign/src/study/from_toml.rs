@@ -1,9 +1,9 @@
 //! A study as it is written in TOML.
 
-use crate::number_paths;
 use super::confirmation::LastStage;
 use super::definition::{Budget, Engine, SearcherName, Study};
 use super::goal::{Direction, Goal, Objective};
+use crate::number_paths;
 use crate::search::Halving;
 use crate::space::{DomainSpec, Space, SpaceError};
 use crate::trial::Level;

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::Version;
 use crate::device::{Device, Kind};
-use crate::memory::GIB;
 use crate::model::Model;
+use crate::units::GIB;
 
 /// What kind of device runs the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

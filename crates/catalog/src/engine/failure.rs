@@ -1,56 +1,10 @@
 //! Why a start failed, from the log and the exit status.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::EngineKind;
+use super::failure_class::FailureClass;
 use super::log::{Fact, read_line};
-
-/// Classes of failure, as a tuner learns from them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FailureClass {
-    IllegalFlags,
-    /// Somebody else held the device's memory at the start.
-    MemoryTakenAtStart,
-    /// The weights did not fit.
-    OutOfMemoryLoading,
-    /// Too little was left for the KV cache.
-    NoRoomForKvCache,
-    /// An allocation failed, we do not know when.
-    OutOfMemory,
-    /// An allocation failed while serving.
-    OutOfMemoryUnderLoad,
-    PortTaken,
-    /// The program was not found, or may not be run.
-    MissingBinary,
-    MissingModel,
-    /// It ended by itself, for another reason.
-    Crash,
-    /// It wrote nothing for too long.
-    Hang,
-    /// It took longer than was allowed.
-    Timeout,
-}
-
-impl FailureClass {
-    /// The word for it in files and reports.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::IllegalFlags => "illegal-flags",
-            Self::MemoryTakenAtStart => "memory-taken-at-start",
-            Self::OutOfMemoryLoading => "out-of-memory-loading",
-            Self::NoRoomForKvCache => "no-room-for-kv-cache",
-            Self::OutOfMemory => "out-of-memory",
-            Self::OutOfMemoryUnderLoad => "out-of-memory-under-load",
-            Self::PortTaken => "port-taken",
-            Self::MissingBinary => "missing-binary",
-            Self::MissingModel => "missing-model",
-            Self::Crash => "crash",
-            Self::Hang => "hang",
-            Self::Timeout => "timeout",
-        }
-    }
-}
 
 impl std::fmt::Display for FailureClass {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::failure::FailureClass;
+use super::failure_class::FailureClass;
 use super::{EngineKind, Version};
 
 mod pattern;

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::resolve::{Policy, ResolvedFlags};
+use super::resolved::{Policy, ResolvedFlags};
 use super::{EngineKind, Version};
 
 mod rules;

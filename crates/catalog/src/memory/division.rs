@@ -7,13 +7,12 @@ use super::extras::{Extras, Windows};
 use super::format::{UnknownQuantization, formats};
 use super::layout::KvLayout;
 use super::spread::{ExpertSplit, ExtraLayers, Spread, Tile};
-use super::{
-    GIB, MemoryError, MemorySettings, Overhead, Reserve, Sampler, overhead, seen_by_framework,
-};
+use super::{MemoryError, MemorySettings, Overhead, Reserve, Sampler, overhead, seen_by_framework};
 use crate::device::{Device, Kind, Parallel};
 use crate::engine::defaults::sglang_defaults;
 use crate::engine::{DeviceClass, EngineKind, ResolvedFlags};
 use crate::model::{Dtype, KnownModel, Model, Weights};
+use crate::units::GIB;
 
 /// How one card is divided, in bytes. Where layers lie on several stages, it is a card of the
 /// stage whose cache holds the fewest tokens: all others have as many blocks as that one.

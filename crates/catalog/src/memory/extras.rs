@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::GIB;
 use crate::engine::{EngineKind, ResolvedFlags, Value};
 use crate::model::{FeedForward, Model};
+use crate::units::GIB;
 
 /// What less usual flags change on a card.
 pub(super) struct Extras {

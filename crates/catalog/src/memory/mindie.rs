@@ -1,9 +1,10 @@
 //! MindIE's division of a card, by its manual.
 
-use super::{ASCEND_SYSTEM, Division, GIB, KvLayout};
+use super::{ASCEND_SYSTEM, Division, KvLayout};
 use crate::device::Device;
 use crate::engine::ResolvedFlags;
 use crate::model::{KnownModel, Weights};
+use crate::units::GIB;
 
 /// Run-time variables and post-processing, GiB per card.
 const RUN_TIME: f64 = 2.0;

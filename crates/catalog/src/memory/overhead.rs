@@ -1,9 +1,10 @@
 //! What a card holds beside weights and cache.
 
-use super::{GIB, MemorySettings, Reserve};
+use super::{MemorySettings, Reserve};
 use crate::device::{Device, Kind, Parallel};
 use crate::engine::Version;
 use crate::model::Model;
+use crate::units::GIB;
 
 /// How vLLM draws tokens from logits, which its trial run does for as many sequences as it allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

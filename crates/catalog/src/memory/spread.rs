@@ -145,7 +145,7 @@ impl Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::GIB;
+    use crate::units::GIB;
 
     fn spread(tensor: u32, pipeline: u32, experts: u32) -> Spread {
         Spread {

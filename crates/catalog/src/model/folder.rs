@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::known::{SourceError, read, unreadable};
 use super::safetensors::weight_bytes;
+use super::source::{SourceError, read, unreadable};
 
 /// The list of weight files, where there are several.
 pub const INDEX: &str = "model.safetensors.index.json";

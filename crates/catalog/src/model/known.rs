@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use thiserror::Error;
-
-use super::safetensors::{self, SafetensorsError};
-use super::{Described, Model, ModelError, folder};
-use crate::memory::GIB;
+use super::safetensors;
+use super::source::{SourceError, read};
+use super::{Described, Model, folder};
+use crate::units::GIB;
 
 /// A model and all that memory needs to know of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,40 +31,6 @@ impl Weights {
             Weights::Computed(bytes) | Weights::Stored(bytes) => bytes,
         }
     }
-}
-
-/// Why nothing is known of a model.
-#[derive(Debug, Error)]
-pub enum SourceError {
-    #[error(
-        "nothing is known of the model '{name}'; give a config.json, a model folder, or one of: {known}"
-    )]
-    Unknown { name: String, known: String },
-    #[error("cannot read {path}: {reason}")]
-    Read { path: String, reason: String },
-    #[error(transparent)]
-    Shape(#[from] ModelError),
-    #[error(transparent)]
-    Safetensors(#[from] SafetensorsError),
-    #[error(
-        "{folder} lacks {missing} of its {files} weight files, the first {first}; complete the download, or give the config.json alone"
-    )]
-    Incomplete {
-        folder: String,
-        missing: usize,
-        /// How many there should be.
-        files: usize,
-        first: String,
-    },
-    /// Weights without a shape.
-    #[error(
-        "{path} has {gib:.2} GiB of weights, but headers do not tell heads from widths; put the model's config.json beside it"
-    )]
-    NoShape {
-        path: String,
-        /// Its weights, GiB.
-        gib: f64,
-    },
 }
 
 /// The largest `config.json` that is read.
@@ -140,26 +105,6 @@ fn beside(file: &Path) -> Result<KnownModel, SourceError> {
         });
     }
     in_folder(folder, &file.display().to_string())
-}
-
-pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> SourceError {
-    SourceError::Read {
-        path: path.display().to_string(),
-        reason: error.to_string(),
-    }
-}
-
-pub(super) fn read(path: &Path, most: u64) -> Result<String, SourceError> {
-    let length = std::fs::metadata(path)
-        .map_err(|error| unreadable(path, &error))?
-        .len();
-    if length > most {
-        return Err(SourceError::Read {
-            path: path.display().to_string(),
-            reason: format!("it has {length} bytes, which no file of its kind has"),
-        });
-    }
-    std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@ use crate::{engine_defaults, host};
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::Version;
 use inferometer_core::point::Point;
-use inferometer_import::{ImportedResult, SCHEMA, Spread, StatedImportDoubt, Stored, doubts, measured, read_path};
+use inferometer_import::{
+    ImportedResult, SCHEMA, Spread, StatedImportDoubt, Stored, doubts, measured, read_path,
+};
 use inferometer_page::{html, markdown, text};
 use inferometer_report::import::{
     DoubtLine, ImportReport, LatencyLine, ResultLine, compose, csv, figures,

@@ -1,8 +1,8 @@
 //! Why a run cannot start, and what to do about it.
 
 use crate::connect::NO_HANDSHAKE;
-use inferometer_text::hostile::{Secrets, printable};
 use inferometer_core::record::{Failure, FailureClass};
+use inferometer_text::hostile::{Secrets, printable};
 
 /// Characters of a server's text in an error message.
 pub(super) const LONGEST_QUOTE: usize = 300;

@@ -12,9 +12,9 @@ use crate::http::Request;
 use crate::live::LiveCounters;
 use crate::setup::Route;
 use inferometer_core::environment::Probe;
-use inferometer_text::hostile::{Secrets, printable};
 use inferometer_core::note::{Known, Note};
 use inferometer_core::record::{Failure, FailureClass, Outcome, Record};
+use inferometer_text::hostile::{Secrets, printable};
 use std::sync::Arc;
 
 /// Output tokens of a preflight request: enough to see whether chunks are tokens.

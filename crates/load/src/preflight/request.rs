@@ -5,8 +5,8 @@ use crate::connect::Network;
 use crate::exchange::Timeouts;
 use crate::http::Target;
 use inferometer_core::content::Content;
-use inferometer_text::hostile::Secrets;
 use inferometer_core::scenario::Api;
+use inferometer_text::hostile::Secrets;
 
 pub struct PreflightRequest {
     pub targets: Vec<Target>,

@@ -13,7 +13,9 @@ use inferometer_load::flight::Sink;
 use inferometer_load::live::LiveCounters;
 use inferometer_load::pace::Pacer;
 use inferometer_load::recorder::RecorderMessage;
-use inferometer_load::setup::{Conversation, Job, Jobs, RequestPlace, Route, Setup, WARMUP_SESSION};
+use inferometer_load::setup::{
+    Conversation, Job, Jobs, RequestPlace, Route, Setup, WARMUP_SESSION,
+};
 use inferometer_load::worker::{Pacing, PhaseShare, Stop, Worker};
 use inferometer_store::journal::Entry;
 use inferometer_text::hostile::Secrets;

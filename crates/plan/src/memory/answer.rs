@@ -3,8 +3,9 @@
 use super::{Lengths, MindieSizes, Question, Remedy};
 use crate::flags::Flag;
 use inferometer_catalog::engine::{EngineKind, Version};
-use inferometer_catalog::memory::{CardStage, Division, Fit, GIB, KvLayout};
+use inferometer_catalog::memory::{CardStage, Division, Fit, KvLayout};
 use inferometer_catalog::model::{Dtype, Weights};
+use inferometer_catalog::units::GIB;
 use serde::Serialize;
 use serde_json::{Value, json};
 

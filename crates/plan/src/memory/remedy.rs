@@ -3,8 +3,8 @@
 use super::{Answer, Fit, Part, Question, divide};
 use inferometer_catalog::device::{Device, Kind};
 use inferometer_catalog::engine::{EngineKind, name_for};
-use inferometer_catalog::memory::GIB;
 use inferometer_catalog::model::{Dtype, KnownModel};
+use inferometer_catalog::units::GIB;
 use serde_json::{Value, json};
 
 /// A change with which it fits.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::flags::command;
-use inferometer_catalog::memory::GIB;
 use inferometer_catalog::model::{Dtype, Model, Weights};
+use inferometer_catalog::units::GIB;
 
 fn preset(name: &str) -> KnownModel {
     KnownModel::of_shape(Model::named(name).unwrap())

@@ -1,12 +1,12 @@
 //! What is predicted of one setting, and how sure it is.
 
+use super::objective::PredictedVerdict;
+use super::question::{Question, SEED, TAIL};
+use super::setting::Setting;
 use crate::calibrate::Extrapolation;
 use crate::flags::command;
 use crate::means::MeanMetric;
 use crate::work::{Load, Work};
-use super::objective::PredictedVerdict;
-use super::question::{Question, SEED, TAIL};
-use super::setting::Setting;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_core::summary::Distribution;
 use inferometer_sim::engine::Rejection;

@@ -1,7 +1,8 @@
 //! What an engine says while it starts, and when.
 
 use inferometer_catalog::engine::{EngineKind, Fact, ResolvedFlags, log, write_line};
-use inferometer_catalog::memory::{Division, GIB, MemoryError};
+use inferometer_catalog::memory::{Division, MemoryError};
+use inferometer_catalog::units::GIB;
 use std::time::Duration;
 
 /// What an engine says while it starts.

@@ -1,7 +1,7 @@
 //! Addresses of data sets: what a user may write, and the URL that it stands for.
 
-use inferometer_fetch::{Endpoints, Uri};
 use inferometer_fetch::url::{decoded, encoded, escape_stray, is_web, split_scheme, without_query};
+use inferometer_fetch::{Endpoints, Uri};
 use inferometer_text::hostile::printable;
 use std::fmt;
 use std::path::PathBuf;

@@ -3,12 +3,12 @@
 use super::address::Remote;
 use super::error::RemoteError;
 use super::partial::{Note, Resume};
-use inferometer_text::hostile::printable;
 use inferometer_fetch::header::{
     CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_RANGE, RANGE,
 };
 use inferometer_fetch::url::{Origin, host_shown, origin};
 use inferometer_fetch::{Body, Client, Head, HubAccess, Response, Timeouts, Uri};
+use inferometer_text::hostile::printable;
 
 pub(super) enum Reply {
     /// The file from its first byte.

@@ -7,8 +7,8 @@ use inferometer_campaign::space::{
 };
 use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{DeviceClass, DeviceKind, LaunchCommand, ModelLimits};
-use inferometer_catalog::memory::GIB;
 use inferometer_catalog::model::Model;
+use inferometer_catalog::units::GIB;
 
 /// A search on a landscape: the flags as a space, the engine's rules, and limits where there
 /// are any.

@@ -7,8 +7,10 @@ use crate::measure::{Measured, Point, PrefixCache};
 use crate::progress::Progress;
 use crate::servers::Servers;
 use anyhow::Context;
-use inferometer_campaign::capacity::{stored, Next, Probe, ProbeOutcome, ProbeVerdict, Purpose, Search, Step};
 use inferometer_campaign::capacity::stored::{ProbeLine, TierCapacity};
+use inferometer_campaign::capacity::{
+    Next, Probe, ProbeOutcome, ProbeVerdict, Purpose, Search, Step, stored,
+};
 use inferometer_core::environment::EndCause;
 use inferometer_core::options::{Count, Options};
 use inferometer_core::scenario::{Rate, SimClock, Warmup};

@@ -2,7 +2,7 @@
 
 use super::Over;
 use super::objectives::Watched;
-use inferometer_campaign::capacity::{Probe, ObservedRequest, Step};
+use inferometer_campaign::capacity::{ObservedRequest, Probe, Step};
 use inferometer_core::record::Record;
 use inferometer_store::run_dir::RunDir;
 

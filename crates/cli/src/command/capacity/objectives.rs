@@ -1,8 +1,8 @@
 //! The objectives of a search: tiers, and what each request must meet.
 
 use anyhow::{Context, bail};
-use inferometer_campaign::capacity::{Answer, CapacityEnding, Edge as FoundEdge, Target};
 use inferometer_campaign::capacity::stored::{Edge, LongRun, SearchEnding, TierCapacity};
+use inferometer_campaign::capacity::{Answer, CapacityEnding, Edge as FoundEdge, Target};
 use inferometer_core::options::Options;
 use inferometer_core::record::Record;
 use inferometer_core::slo::{Slo, SloScope};

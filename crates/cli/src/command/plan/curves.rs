@@ -3,7 +3,9 @@
 
 use super::answers::{flags, of};
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
-use inferometer_page::figure::{Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape, in_readable_time};
+use inferometer_page::figure::{
+    Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape, in_readable_time,
+};
 use inferometer_plan::means::MeanMetric;
 use inferometer_plan::what_if::{Answers, Prediction, Setting, TAIL};
 use inferometer_plan::work::Load;

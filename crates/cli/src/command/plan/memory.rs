@@ -10,7 +10,7 @@ use crate::arguments::Format;
 use crate::hubs;
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::{EngineKind, LaunchCommand};
-use inferometer_catalog::memory::GIB;
+use inferometer_catalog::units::GIB;
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table, Tone, Unit, Verdict};
 use inferometer_plan::device::Card;
 use inferometer_plan::flags::{Flag, command, with_flags};

@@ -2,7 +2,9 @@
 
 use crate::progress::{Progress, clock};
 use anyhow::{Context, bail};
-use inferometer_campaign::search::external::{ToSearcher, TrialReport, TrialReportOutcome, answer, study};
+use inferometer_campaign::search::external::{
+    ToSearcher, TrialReport, TrialReportOutcome, answer, study,
+};
 use inferometer_campaign::search::{Ask, Searcher};
 use inferometer_campaign::space::{Admission, Point};
 use inferometer_campaign::study::Study;

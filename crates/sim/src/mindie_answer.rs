@@ -11,7 +11,7 @@ use crate::{
 
 /// Whose API an endpoint imitates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// `/infer`, `/infer_token`.
     Native,
     /// `/`, `/generate` with `inputs`, `/generate_stream`.
@@ -25,12 +25,12 @@ pub(super) enum Form {
 /// What a request to one of these endpoints asks for, beyond what all requests do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MindieOptions {
-    pub(super) form: Form,
-    pub(super) details: bool,
-    pub(super) seed: Option<i64>,
+    pub(crate) form: Form,
+    pub(crate) details: bool,
+    pub(crate) seed: Option<i64>,
     /// vLLM's old endpoint repeats the prompt before the answer.
-    pub(super) prompt: String,
-    pub(super) id: Option<String>,
+    pub(crate) prompt: String,
+    pub(crate) id: Option<String>,
 }
 
 impl MindieOptions {
