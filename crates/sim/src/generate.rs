@@ -212,8 +212,8 @@ impl Job<'_> {
         RandomStream::new(self.shared.config.seed, self.number, purpose)
     }
 
-    fn context(&self, work: &CompletionRequest) -> mindie::AnswerContext<'_> {
-        mindie::AnswerContext {
+    fn context(&self, work: &CompletionRequest) -> mindie_answer::AnswerContext<'_> {
+        mindie_answer::AnswerContext {
             request_id: self.id,
             model: &self.shared.config.model,
             prompt_tokens: work.prompt_tokens,
