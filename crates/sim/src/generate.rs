@@ -17,7 +17,7 @@ use crate::{
     fault::{DrawnFaults, Fault, Switch, UsagePlace},
     http::Request,
     metrics::Running,
-    mindie,
+    mindie, mindie_answer,
     random::{Purpose, RandomStream},
     render::{AnswerTokens, Renderer, WholeAnswer, inband_error},
     reply::{BodyEnd, EVENT_STREAM, ErrorReply, JSON},

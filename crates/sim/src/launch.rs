@@ -14,9 +14,10 @@ use inferometer_catalog::{
         DeviceClass, EngineKind, Fact, LaunchCommand, ModelLimits, Refusal, ResolvedFlags, Rule,
         Version, log, mindie, resolve, write_line,
     },
-    memory::{self, Division, GIB, MemoryError},
+    memory::{self, Division, MemoryError},
     model::{KnownModel, Model, SourceError},
     timing::{KernelLaunch, StepTime, Timing},
+    units::GIB,
 };
 
 use crate::engine::{

@@ -33,7 +33,7 @@ impl Observation {
             Outcome::Measured {
                 objectives,
                 violation,
-            } => Some((objectives, *violation)),
+            } => Some((objectives.as_slice(), *violation)),
             Outcome::Dominated | Outcome::Failed => None,
         }
     }

@@ -1,6 +1,6 @@
 //! The default searcher: a tree-structured Parzen estimator over all flags at once.
 //!
-//! It begins with single changes of the engine's default, see [`one_change`], and learns from then on.
+//! It begins with single changes of the engine's default, see [`one_change`], and learns then.
 //!
 //! Each trial counts in part as good and in part as bad, by its rank; a candidate is worth the
 //! ratio of the densities of the two at its place, times the shares of its neighbourhood that

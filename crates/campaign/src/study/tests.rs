@@ -1,5 +1,5 @@
 use super::*;
-use crate::search::{Observation, Outcome, Random, Tpe};
+use crate::search::{Observation, Outcome, Random, Searcher, Tpe};
 use crate::space::{Dimension, Domain, NoRules, Point, Space, Spacing, Value};
 use crate::trial::{Ending, Level, Measurement, Origin, Proposal, State, Trial};
 use inferometer_catalog::engine::{EngineKind, LaunchCommand};

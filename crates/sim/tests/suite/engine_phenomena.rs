@@ -3,9 +3,10 @@
 
 use inferometer_catalog::{
     device::{Device, Parallel},
-    memory::{GIB, MemorySettings},
+    memory::MemorySettings,
     model::{Dtype, Model},
     timing::{KernelLaunch, StepTime, Timing},
+    units::GIB,
 };
 use inferometer_sim::engine::{
     Engine, EngineConfig, MindiePolicy, Noise, Order, Policy, Request, Speculation, VllmPolicy,
