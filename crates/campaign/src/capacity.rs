@@ -71,7 +71,6 @@
 //! # Ok::<(), inferometer_campaign::capacity::CapacityError>(())
 //! ```
 
-mod answer;
 mod curve;
 mod dependence;
 mod overload;
@@ -82,8 +81,7 @@ pub mod stored;
 mod tests;
 mod tier;
 
-pub use answer::{Answer, Confirmation, Edge, Ending, SCHEMA};
-pub use probe::{Outcome, Probe, Purpose, Seen, Step, Verdict};
+pub use probe::{Outcome, Probe, ProbeVerdict, Purpose, Seen, Step};
 pub use search::{Next, Search};
 
 use inferometer_core::quantile::least_samples;

@@ -13,7 +13,7 @@ use inferometer_dialect::Source;
 use inferometer_page::figure::Figure;
 use inferometer_page::text::{Paint, TextStyle};
 use inferometer_page::{html, markdown, text};
-use inferometer_report::chart::course::Course;
+use inferometer_report::chart::run_plot_data::RunPlotData;
 use inferometer_report::html::run::RunPage;
 use inferometer_report::run::{Detail, RunReport, compose};
 use inferometer_report::{csv, json};
@@ -40,7 +40,7 @@ pub struct Shown<'a> {
 /// What pages and pictures need of the records.
 pub struct Drawn {
     folded: Folded,
-    course: Course,
+    plot_data: RunPlotData,
 }
 
 impl Drawn {
@@ -48,12 +48,12 @@ impl Drawn {
     /// could not be read.
     pub fn read(directory: &RunDir, context: &RunContext<'_>) -> anyhow::Result<(Self, u64)> {
         let thresholds = &context.scenario.objectives.thresholds;
-        let (folded, course, lines) = fold_beside(directory, context, |passing| {
-            let mut course = Course::new(thresholds);
-            passing.each(|record| course.add(record));
-            course.prepared()
+        let (folded, plot_data, lines) = fold_beside(directory, context, |passing| {
+            let mut plot_data = RunPlotData::new(thresholds);
+            passing.each(|record| plot_data.add(record));
+            plot_data.prepared()
         })?;
-        Ok((Drawn { folded, course }, lines))
+        Ok((Drawn { folded, plot_data }, lines))
     }
 
     pub fn summary(&self, lang: Lang) -> Summary {
@@ -260,7 +260,7 @@ pub fn page_of(run: &Shown<'_>, lang: Lang) -> anyhow::Result<String> {
     with_drawn(run, lang, |drawn| {
         let page = RunPage {
             folded: &drawn.folded,
-            course: &drawn.course,
+            plot_data: &drawn.plot_data,
             scenario: run.scenario,
             environment: run.environment,
             ending: run.ending,
@@ -273,7 +273,7 @@ pub fn page_of(run: &Shown<'_>, lang: Lang) -> anyhow::Result<String> {
 fn figures_of(run: &Shown<'_>, lang: Lang) -> anyhow::Result<Vec<Figure>> {
     with_drawn(run, lang, |drawn| {
         let clock = run.scenario.connection.sim_clock;
-        inferometer_report::chart::run::all(&drawn.summary(lang), &drawn.course, clock, lang)
+        inferometer_report::chart::run::all(&drawn.summary(lang), &drawn.plot_data, clock, lang)
     })
 }
 

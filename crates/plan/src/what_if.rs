@@ -1,15 +1,15 @@
 //! What the calibrated engine would do at settings that nobody has measured.
 
+mod json;
 mod objective;
 mod prediction;
 mod setting;
-mod shown;
 mod verify;
 
+pub use json::{SCHEMA, to_json};
 pub use objective::{Objectives, Verdict};
 pub use prediction::{Prediction, Replicas};
 pub use setting::Setting;
-pub use shown::{SCHEMA, to_json};
 pub use verify::{VerifyError, on_simulated};
 
 use crate::calibrate::{Beyond, Calibration};

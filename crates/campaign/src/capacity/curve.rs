@@ -5,9 +5,9 @@
 //! whichever way its probe ended. Far from the capacity that form need not hold, so far probes
 //! count less.
 
-use super::Edge;
 use super::dependence::Dependence;
 use super::probe::Outcome;
+use super::stored::Edge;
 
 /// Points of a grid of capacities.
 const POINTS: usize = 101;

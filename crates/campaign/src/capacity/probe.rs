@@ -3,6 +3,7 @@
 use super::dependence::Misses;
 use super::overload::Course;
 use inferometer_analysis::statistics::{Sprt, SprtStep, SprtVerdict, TailClaim, tail_claim};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Half of the zone between clearly good and clearly bad, in shares of the allowed misses.
@@ -27,7 +28,8 @@ const TRUSTED_PART: u64 = 4;
 const LEAST_ARRIVALS: u64 = 100;
 
 /// Why a probe is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Purpose {
     /// To find a level that meets the objectives and one that does not.
     Bracket,
@@ -40,16 +42,20 @@ pub enum Purpose {
 pub enum Step {
     Continue,
     /// Enough is known, or enough was sent.
-    Stop(Verdict),
+    Stop(ProbeVerdict),
 }
 
 /// What a probe says of its level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    Meets,
-    Misses,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeVerdict {
+    #[serde(alias = "meets")]
+    Met,
+    #[serde(alias = "misses")]
+    Missed,
     /// The boundary is near: no clear answer.
-    Near,
+    #[serde(alias = "near")]
+    Undecided,
 }
 
 /// One request, once it is known whether it was within the limits.
@@ -143,7 +149,7 @@ pub struct Outcome {
     pub met: Vec<u64>,
     /// The server could not keep up.
     pub overloaded: bool,
-    pub verdict: Verdict,
+    pub verdict: ProbeVerdict,
     /// Requests of the whole run and how many of those met each target, where that is known.
     pub(super) stored: Option<(u64, Vec<u64>)>,
     /// Requests observed while the server settled.
@@ -277,7 +283,7 @@ impl Probe {
 
     pub fn step(&self) -> Step {
         if self.overloaded || self.hopeless.contains(&true) {
-            return Step::Stop(Verdict::Misses);
+            return Step::Stop(ProbeVerdict::Missed);
         }
         let ended = self.counted >= self.length || self.observed >= self.most_requests;
         // Just at the capacity a test of "clearly good or clearly bad" is a toss-up, so a long
@@ -293,18 +299,18 @@ impl Probe {
         let bad = || (self.tests.iter()).any(|test| test.says(SprtVerdict::Bad));
         let good = || (self.tests.iter()).all(|test| test.says(SprtVerdict::Good));
         if trusted && bad() {
-            Step::Stop(Verdict::Misses)
+            Step::Stop(ProbeVerdict::Missed)
         } else if trusted && good() {
-            Step::Stop(Verdict::Meets)
+            Step::Stop(ProbeVerdict::Met)
         } else if ended {
-            Step::Stop(Verdict::Near)
+            Step::Stop(ProbeVerdict::Undecided)
         } else {
             Step::Continue
         }
     }
 
     /// What a long run says: whether the claim about the tail holds.
-    fn claim(&self) -> Verdict {
+    fn claim(&self) -> ProbeVerdict {
         let claims: Vec<TailClaim> = (self.tests.iter())
             .map(|test| {
                 let telling = |count: u64| (count as f64 / test.effect).round() as u64;
@@ -313,11 +319,11 @@ impl Probe {
             })
             .collect();
         if claims.contains(&TailClaim::Fails) {
-            Verdict::Misses
+            ProbeVerdict::Missed
         } else if claims.iter().all(|&claim| claim == TailClaim::Holds) {
-            Verdict::Meets
+            ProbeVerdict::Met
         } else {
-            Verdict::Near
+            ProbeVerdict::Undecided
         }
     }
 
@@ -338,9 +344,9 @@ impl Probe {
         let silent = step == Step::Continue && self.counted == 0;
         let verdict = match step {
             Step::Stop(verdict) => verdict,
-            Step::Continue if silent => Verdict::Misses,
+            Step::Continue if silent => ProbeVerdict::Missed,
             Step::Continue if self.purpose == Purpose::Confirm => self.claim(),
-            Step::Continue => Verdict::Near,
+            Step::Continue => ProbeVerdict::Undecided,
         };
         Outcome {
             tier: self.tier,

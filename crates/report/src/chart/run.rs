@@ -1,7 +1,6 @@
 //! Figures of one run: distributions, the course of time, every request, gaps between tokens.
 
-use super::course::Course;
-use super::sketch::Sketch;
+use super::run_plot_data::{RunPlotData, ThinnedRun};
 use crate::message::figures::FigureText as Text;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::scenario::SimClock;
@@ -23,12 +22,12 @@ const WIDEST: f64 = 1e4;
 const TIMELINE: &str = "timeline";
 
 /// Every figure of a run, in reading order.
-pub fn all(summary: &Summary, course: &Course, clock: SimClock, lang: Lang) -> Vec<Figure> {
+pub fn all(summary: &Summary, data: &RunPlotData, clock: SimClock, lang: Lang) -> Vec<Figure> {
     let mut figures = vec![
-        distributions(summary, course, lang),
-        timeline(summary, course, lang),
-        requests(course, lang),
-        token_gaps(summary, course, lang),
+        distributions(summary, data, lang),
+        timeline(summary, data, lang),
+        requests(data, lang),
+        token_gaps(summary, data, lang),
     ];
     // Without a single answer only time has something to show.
     figures.retain(|figure| figure.id == TIMELINE || !figure.panels.iter().all(Panel::is_empty));
@@ -41,18 +40,19 @@ pub fn all(summary: &Summary, course: &Course, clock: SimClock, lang: Lang) -> V
 }
 
 /// Shares of answers by TTFT, TPOT, ITL and end-to-end latency, with percentiles.
-pub fn distributions(summary: &Summary, course: &Course, lang: Lang) -> Figure {
+pub fn distributions(summary: &Summary, data: &RunPlotData, lang: Lang) -> Figure {
     let latency = &summary.latency;
-    let sketch = course.sketch();
-    let (gaps, itl) = match latency.itl_is_per_token {
-        true => (&course.token_gaps, Text::Itl),
-        false => (&course.chunk_gaps, Text::InterChunk),
+    let thinned = data.thinned();
+    let (gaps, itl) = if latency.itl_is_per_token {
+        (&data.token_gaps, Text::Itl)
+    } else {
+        (&data.chunk_gaps, Text::InterChunk)
     };
     let panels = vec![
-        cumulative(Text::Ttft, sketch.ttft.clone(), latency.ttft_ms, lang),
-        cumulative(Text::Tpot, sketch.tpot.clone(), latency.tpot_ms, lang),
+        cumulative(Text::Ttft, thinned.ttft.clone(), latency.ttft_ms, lang),
+        cumulative(Text::Tpot, thinned.tpot.clone(), latency.tpot_ms, lang),
         cumulative(itl, gaps.cumulative(), latency.itl_ms, lang),
-        cumulative(Text::E2e, sketch.e2e.clone(), latency.e2e_ms, lang),
+        cumulative(Text::E2e, thinned.e2e.clone(), latency.e2e_ms, lang),
     ];
     let few = panels
         .iter()
@@ -61,7 +61,7 @@ pub fn distributions(summary: &Summary, course: &Course, lang: Lang) -> Figure {
     if few && let Some(least) = least_samples(99.0) {
         footnotes.push(Text::FewSamples.with(lang, &[("least", number::count(least))]));
     }
-    footnotes.extend(thinned(course.rows.len(), lang));
+    footnotes.extend(thinning_note(data.rows.len(), lang));
     if !panels[2].is_empty() {
         footnotes.push(Text::Counted.text(lang).to_owned());
     }
@@ -134,7 +134,7 @@ fn percentiles(exact: &Distribution, unit: TimeUnit) -> Vec<Mark> {
         .collect()
 }
 
-fn thinned(count: usize, lang: Lang) -> Option<String> {
+fn thinning_note(count: usize, lang: Lang) -> Option<String> {
     (count > thin::MOST).then(|| {
         let values = [
             ("most", number::count(thin::MOST as u64)),
@@ -153,13 +153,13 @@ fn samples(points: &[[f64; 2]], unit: TimeUnit) -> Vec<Sample> {
 }
 
 /// Throughput, requests under way, TTFT and failures over time.
-pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
+pub fn timeline(summary: &Summary, data: &RunPlotData, lang: Lang) -> Figure {
     let mut panels = Vec::new();
     let mut footnotes = Vec::new();
-    let sketch = course.sketch();
-    let span = sketch.span;
+    let thinned = data.thinned();
+    let span = thinned.span;
     let over_time = |values: &[f64]| {
-        let points = sketch.over_time(values).into_iter();
+        let points = thinned.over_time(values).into_iter();
         let samples = points.map(|[x, y]| Sample::new(x, Some(y)));
         samples.collect::<Vec<_>>()
     };
@@ -168,11 +168,8 @@ pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
         Text::OutputThroughput => Text::SteadyState.text(lang).to_owned(),
         _ => String::new(),
     };
-    let seen = !course.rows.is_empty() && course.window().is_some();
-    let drawn = |values: &[f64]| match seen {
-        true => over_time(values),
-        false => Vec::new(),
-    };
+    let seen = !data.rows.is_empty() && data.window().is_some();
+    let drawn = |values: &[f64]| if seen { over_time(values) } else { Vec::new() };
     let panel = |title: Text, y: Axis, series: Vec<Series>| Panel {
         title: title.text(lang).to_owned(),
         x: Axis {
@@ -198,28 +195,29 @@ pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
             shape,
         }]
     };
-    let tokens = match sketch.tokens_per_s.iter().any(|&rate| rate > 0.0) {
-        true => drawn(&sketch.tokens_per_s),
-        false => Vec::new(),
+    let tokens = if thinned.tokens_per_s.iter().any(|&rate| rate > 0.0) {
+        drawn(&thinned.tokens_per_s)
+    } else {
+        Vec::new()
     };
     panels.push(panel(
         Text::OutputThroughput,
         Axis::new("", "tok/s", Scale::FromZero),
         one(0, Shape::Area(tokens)),
     ));
-    let in_flight = drawn(&sketch.in_flight);
+    let in_flight = drawn(&thinned.in_flight);
     panels.push(panel(
         Text::InFlight,
         Axis::default(),
         one(2, Shape::Area(in_flight)),
     ));
-    let (unit, series) = ttft_over_time(sketch, lang);
+    let (unit, series) = ttft_over_time(thinned, lang);
     panels.push(panel(
         Text::Ttft,
         Axis::new("", unit.sign(), Scale::FromZero),
         series,
     ));
-    match &sketch.failures {
+    match &thinned.failures {
         None => footnotes.push(Text::NoFailures.text(lang).to_owned()),
         Some(counts) => {
             panels.push(panel(
@@ -233,7 +231,7 @@ pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
             ));
         }
     }
-    footnotes.extend(thinned(course.rows.len(), lang));
+    footnotes.extend(thinning_note(data.rows.len(), lang));
     if panels.iter().any(|panel| !panel.is_empty()) {
         panels.retain(|panel| !panel.is_empty());
     }
@@ -247,10 +245,10 @@ pub fn timeline(summary: &Summary, course: &Course, lang: Lang) -> Figure {
 }
 
 /// TTFT of each request at the moment of its start, and the median of each part of time.
-fn ttft_over_time(sketch: &Sketch, lang: Lang) -> (TimeUnit, Vec<Series>) {
-    let unit = TimeUnit::of(sketch.ttft_at.iter().map(|point| point[1]));
+fn ttft_over_time(thinned: &ThinnedRun, lang: Lang) -> (TimeUnit, Vec<Series>) {
+    let unit = TimeUnit::of(thinned.ttft_at.iter().map(|point| point[1]));
     let placed = |points: &[[f64; 2]]| samples(points, unit);
-    let (cloud, medians) = (placed(&sketch.ttft_at), placed(&sketch.ttft_medians));
+    let (cloud, medians) = (placed(&thinned.ttft_at), placed(&thinned.ttft_medians));
     let series = vec![
         Series {
             name: Text::OneRequest.text(lang).to_owned(),
@@ -267,8 +265,8 @@ fn ttft_over_time(sketch: &Sketch, lang: Lang) -> (TimeUnit, Vec<Series>) {
 }
 
 /// Input length against TTFT, and output length against latency, a point for each answer.
-pub fn requests(course: &Course, lang: Lang) -> Figure {
-    let sketch = course.sketch();
+pub fn requests(data: &RunPlotData, lang: Lang) -> Figure {
+    let thinned = data.thinned();
     let panel = |length: Text, time: Text, cloud: &[[f64; 2]]| {
         let unit = TimeUnit::of(cloud.iter().map(|point| point[1]));
         Panel {
@@ -288,17 +286,17 @@ pub fn requests(course: &Course, lang: Lang) -> Figure {
         id: "requests".to_owned(),
         title: Text::Requests.text(lang).to_owned(),
         panels: vec![
-            panel(Text::InputLength, Text::Ttft, &sketch.by_input),
-            panel(Text::OutputLength, Text::E2e, &sketch.by_output),
+            panel(Text::InputLength, Text::Ttft, &thinned.by_input),
+            panel(Text::OutputLength, Text::E2e, &thinned.by_output),
         ],
-        footnotes: thinned(course.rows.len(), lang).into_iter().collect(),
+        footnotes: thinning_note(data.rows.len(), lang).into_iter().collect(),
         ..Figure::default()
     }
 }
 
 /// The largest gap of each answer over time, stalls marked, and all gaps together.
-pub fn token_gaps(summary: &Summary, course: &Course, lang: Lang) -> Figure {
-    let sketch = course.sketch();
+pub fn token_gaps(summary: &Summary, data: &RunPlotData, lang: Lang) -> Figure {
+    let thinned = data.thinned();
     let of = |cloud: &[[f64; 2]]| samples(cloud, TimeUnit::Milliseconds);
     let series = |name: Text, colour, samples| Series {
         name: name.text(lang).to_owned(),
@@ -311,8 +309,8 @@ pub fn token_gaps(summary: &Summary, course: &Course, lang: Lang) -> Figure {
         y: Axis::new(Text::Gap.text(lang), "ms", Scale::Log),
         // A legend names what is there to be seen.
         series: [
-            series(Text::Smooth, Colour::Nth(0), of(&sketch.smooth)),
-            series(Text::Stalled, Colour::Bad, of(&sketch.stalled)),
+            series(Text::Smooth, Colour::Nth(0), of(&thinned.smooth)),
+            series(Text::Stalled, Colour::Bad, of(&thinned.stalled)),
         ]
         .into_iter()
         .filter(|series| !series.shape.is_empty())
@@ -320,21 +318,22 @@ pub fn token_gaps(summary: &Summary, course: &Course, lang: Lang) -> Figure {
         when_empty: Text::NoAnswers.text(lang).to_owned(),
         ..Panel::default()
     };
-    let (gaps, exact) = match summary.latency.itl_is_per_token {
-        true => (&course.token_gaps, summary.latency.itl_ms),
-        false => (&course.chunk_gaps, summary.latency.inter_chunk_ms),
+    let (gaps, exact) = if summary.latency.itl_is_per_token {
+        (&data.token_gaps, summary.latency.itl_ms)
+    } else {
+        (&data.chunk_gaps, summary.latency.inter_chunk_ms)
     };
     let mut all = cumulative(Text::Itl, gaps.cumulative(), exact, lang);
     all.title = Text::AllGaps.text(lang).to_owned();
     all.x.title = Text::Gap.text(lang).to_owned();
-    let (factor, floor, gaps) = course.stall();
+    let (factor, floor, gaps) = data.stall();
     let stall = [
         ("gaps", gaps.to_string()),
         ("factor", number::exact(factor)),
         ("floor", format!("{} ms", number::exact(floor))),
     ];
     let mut footnotes = vec![Text::StallMeans.with(lang, &stall)];
-    footnotes.extend(thinned(course.rows.len(), lang));
+    footnotes.extend(thinning_note(data.rows.len(), lang));
     footnotes.push(Text::Counted.text(lang).to_owned());
     Figure {
         id: "token-gaps".to_owned(),

@@ -3,7 +3,7 @@
 use super::environment;
 use super::title;
 use crate::chart;
-use crate::chart::course::Course;
+use crate::chart::run_plot_data::RunPlotData;
 use crate::message::metric::MetricText;
 use crate::message::page::PageText;
 use crate::run::{Detail, RunReport, compose};
@@ -24,7 +24,7 @@ use std::path::Path;
 #[derive(Clone, Copy)]
 pub struct RunPage<'a> {
     pub folded: &'a Folded,
-    pub course: &'a Course,
+    pub plot_data: &'a RunPlotData,
     pub scenario: &'a Scenario,
     /// Where and against what it ran.
     pub environment: &'a Environment,
@@ -61,7 +61,7 @@ fn edition(run: &RunPage<'_>, lang: Lang) -> Edition {
         headlines: headlines(&summary, lang),
         figures: chart::run::all(
             &summary,
-            run.course,
+            run.plot_data,
             run.scenario.connection.sim_clock,
             lang,
         ),

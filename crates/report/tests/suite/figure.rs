@@ -5,7 +5,7 @@ use crate::made_up::{Load, MINDIE, VLLM};
 use inferometer_analysis::compare::{
     Basis, Comparison, Metric, Row, SCHEMA as COMPARE_SCHEMA, Verdict,
 };
-use inferometer_campaign::capacity::stored::ProbeVerdict;
+use inferometer_campaign::capacity::ProbeVerdict;
 use inferometer_core::point::Point;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record};
 use inferometer_core::scenario::SimClock;
@@ -20,8 +20,8 @@ use inferometer_report::chart::grid::{self, Grid};
 use inferometer_report::chart::ladder::{self, Ladder, LadderSeries, legend};
 use inferometer_report::chart::search::{self, Objective, Search};
 use inferometer_report::chart::{Level, Shown};
-use inferometer_report::chart::{comparison, run};
-use inferometer_report::findings::{Knee, KneeBasis};
+use inferometer_report::chart::{ratios, run};
+use inferometer_report::knee::{Knee, KneeBasis};
 use inferometer_text::Lang;
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::{Options, Tree};
@@ -125,7 +125,7 @@ fn table_figures(rows: Vec<(String, &Summary)>, lang: Lang) -> Vec<Figure> {
 }
 
 fn every_figure(label: &str, summary: &Summary, records: &[Record], lang: Lang) -> Vec<Figure> {
-    let mut figures = run::all(summary, &made_up::course(records), SimClock::Real, lang);
+    let mut figures = run::all(summary, &made_up::plot_data(records), SimClock::Real, lang);
     let points = vec![(Level::Number(1.0), summary)];
     figures.extend(ladder_figures(&ladder(label, points), lang));
     let named = vec![
@@ -147,7 +147,7 @@ fn every_figure(label: &str, summary: &Summary, records: &[Record], lang: Lang) 
         };
         figures.push(grid::heat_maps(&grid, &grid::USUAL, lang));
     }
-    figures.push(comparison::ratios(&compared(label), &BTreeMap::new(), lang));
+    figures.push(ratios::ratios(&compared(label), &BTreeMap::new(), lang));
     figures
 }
 
@@ -252,7 +252,7 @@ fn figures_look_as_they_did() {
     for lang in [Lang::En, Lang::Zh] {
         let throughput = svg::render(&configurations::throughput(&table, lang), Theme::Light);
         insta::assert_snapshot!(format!("throughput-{lang}"), throughput);
-        let ratios = comparison::ratios(&compared("v0.7"), &BTreeMap::new(), lang);
+        let ratios = ratios::ratios(&compared("v0.7"), &BTreeMap::new(), lang);
         let ratios = svg::render(&ratios, Theme::Dark);
         insta::assert_snapshot!(format!("ratios-{lang}"), ratios);
         let points = vec![(Level::Number(1.0), &slow), (Level::Number(2.0), &quick)];
@@ -309,7 +309,7 @@ fn pictures_are_not_blank() {
 #[test]
 fn a_chart_without_values_says_so() {
     let summary = nothing();
-    let figure = run::distributions(&summary, &made_up::course(&[]), Lang::En);
+    let figure = run::distributions(&summary, &made_up::plot_data(&[]), Lang::En);
     let text = drawn(&figure);
     assert_eq!(text.matches("no complete answer").count(), 4);
 }
@@ -384,13 +384,13 @@ fn ten_thousand_points_are_thinned_and_it_is_said() {
 #[test]
 fn a_run_of_very_many_requests_is_drawn_with_few_points() {
     let mut records = made_up::records(&VLLM, load(2, 20));
-    let mut course = made_up::course(&records);
+    let mut plot_data = made_up::plot_data(&records);
     for _ in 0..5_000 {
         for record in &mut records {
-            course.add(record);
+            plot_data.add(record);
         }
     }
-    for figure in run::all(&small(), &course, SimClock::Real, Lang::En) {
+    for figure in run::all(&small(), &plot_data, SimClock::Real, Lang::En) {
         let text = svg::render(&figure, Theme::Light);
         assert!(text.len() < 500_000, "{}: {}", figure.id, text.len());
         let said = figure.footnotes.iter().any(|note| note.contains("100,020"));
@@ -428,7 +428,7 @@ fn a_run_without_an_answer_has_only_its_course_of_time() {
     let summary = made_up::summary(&VLLM, load(2, 24), &records);
     let figures = run::all(
         &summary,
-        &made_up::course(&records),
+        &made_up::plot_data(&records),
         SimClock::Real,
         Lang::En,
     );
@@ -658,7 +658,7 @@ fn a_knee_is_marked_where_one_ladder_is_drawn_and_told_where_there_are_several()
 fn loads_whose_ratios_are_not_drawn_are_told() {
     let mut many = compared("v0.7");
     assert!(
-        comparison::ratios(&many, &BTreeMap::new(), Lang::En)
+        ratios::ratios(&many, &BTreeMap::new(), Lang::En)
             .footnotes
             .is_empty()
     );
@@ -669,6 +669,6 @@ fn loads_whose_ratios_are_not_drawn_are_told() {
         row
     };
     many.rows = (1..=62).map(at).collect();
-    let told = comparison::ratios(&many, &BTreeMap::new(), Lang::En).footnotes;
+    let told = ratios::ratios(&many, &BTreeMap::new(), Lang::En).footnotes;
     assert!(told[0].starts_with("2 more loads"), "{told:?}");
 }

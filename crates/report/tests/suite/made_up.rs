@@ -9,7 +9,7 @@ use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::Summary;
 use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::Offset;
-use inferometer_report::chart::course::Course;
+use inferometer_report::chart::run_plot_data::RunPlotData;
 use inferometer_text::Lang;
 
 /// An engine of so much speed.
@@ -211,8 +211,8 @@ pub fn run(engine: &Engine, load: Load) -> Summary {
 }
 
 /// What pictures of a run need.
-pub fn course(records: &[Record]) -> Course {
-    let mut course = Course::new(&Thresholds::default());
-    records.iter().for_each(|record| course.add(record));
-    course
+pub fn plot_data(records: &[Record]) -> RunPlotData {
+    let mut plot_data = RunPlotData::new(&Thresholds::default());
+    records.iter().for_each(|record| plot_data.add(record));
+    plot_data
 }

@@ -8,7 +8,7 @@ use inferometer_core::point::Point;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Phase};
 use inferometer_core::summary::Summary;
 use inferometer_page::html::Page;
-use inferometer_report::chart::course::Course;
+use inferometer_report::chart::run_plot_data::RunPlotData;
 use inferometer_report::html::run::{RunPage, compose_page};
 use inferometer_report::html::sweep;
 use inferometer_report::sweep::{SweepReport, Visited};
@@ -67,12 +67,12 @@ fn page(requests: u64, name: Option<&str>, lang: Lang) -> Page {
         ending: &ending,
         lang,
     };
-    let mut course = Course::new(&scenario.objectives.thresholds);
-    records.iter().for_each(|record| course.add(record));
+    let mut plot_data = RunPlotData::new(&scenario.objectives.thresholds);
+    records.iter().for_each(|record| plot_data.add(record));
     let folded = fold(&context, records);
     let run = RunPage {
         folded: &folded,
-        course: &course,
+        plot_data: &plot_data,
         scenario: &scenario,
         environment: &environment,
         ending: &ending,

@@ -1,7 +1,10 @@
 //! What pictures of a run need of its records, gathered in one pass: scalars of each request,
 //! and counts of what is too many to keep.
 
-use super::sketch::Sketch;
+mod thinned;
+
+pub(super) use thinned::ThinnedRun;
+
 use inferometer_analysis::concurrency::{InFlight, UnderWay};
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::record::Record;
@@ -19,13 +22,13 @@ const BITS: u32 = 6;
 
 /// A run as its pictures see it.
 #[derive(Clone, Debug)]
-pub struct Course {
+pub struct RunPlotData {
     thresholds: Thresholds,
     pub(super) rows: Vec<Row>,
     pub(super) chunk_gaps: Gaps,
     pub(super) token_gaps: Gaps,
     tokens: Bins,
-    sketch: OnceLock<Sketch>,
+    thinned: OnceLock<ThinnedRun>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,28 +57,27 @@ fn ms(span: Duration) -> f64 {
     span.as_nanos() as f64 / 1e6
 }
 
-impl Course {
+impl RunPlotData {
     /// An empty one; the thresholds say what a stall is.
     pub fn new(thresholds: &Thresholds) -> Self {
-        Course {
+        RunPlotData {
             thresholds: thresholds.clone(),
             rows: Vec::new(),
             chunk_gaps: Gaps::default(),
             token_gaps: Gaps::default(),
             tokens: Bins::default(),
-            sketch: OnceLock::new(),
+            thinned: OnceLock::new(),
         }
     }
 
     /// The same with all prepared that drawing will need: the costly part of many records.
     pub fn prepared(self) -> Self {
-        self.sketch();
+        self.thinned();
         self
     }
 
-    /// What is drawn of it.
-    pub(super) fn sketch(&self) -> &Sketch {
-        self.sketch.get_or_init(|| Sketch::of(self))
+    pub(super) fn thinned(&self) -> &ThinnedRun {
+        self.thinned.get_or_init(|| ThinnedRun::of(self))
     }
 
     /// Takes a record; one of the warm-up leaves no trace.
@@ -83,14 +85,15 @@ impl Course {
         if record.warmup {
             return;
         }
-        self.sketch.take();
+        self.thinned.take();
         let done = record.is_done();
         let of_stream =
             |span: Option<Duration>| Slim::from(span.filter(|_| done && record.streamed));
         self.add_tokens(record);
-        let gap = match done && record.streamed {
-            true => self.add_gaps(record),
-            false => None,
+        let gap = if done && record.streamed {
+            self.add_gaps(record)
+        } else {
+            None
         };
         let over = done || record.failure().is_some();
         self.rows.push(Row {
@@ -183,7 +186,7 @@ impl Course {
         (window[1] > window[0]).then_some(window)
     }
 
-    /// Output tokens a second in parts of equal length.
+    /// Output tokens per second in parts of equal length.
     pub(super) fn tokens_per_s(&self, [from, to]: [Offset; 2], parts: usize) -> Vec<f64> {
         let seconds = to.since(from).as_secs_f64() / parts as f64;
         let sums = self.tokens.parts([from, to], parts);

@@ -1,6 +1,6 @@
 //! What is drawn of a run, thinned from its records: made once, for every language and picture.
 
-use super::course::{Course, Row};
+use super::{Row, RunPlotData};
 use inferometer_core::quantile::{quantile, sort};
 use inferometer_core::units::Offset;
 use inferometer_page::figure::thin;
@@ -12,59 +12,59 @@ const COARSE: usize = 4;
 
 /// Times in milliseconds, moments in seconds; points are `[x, y]`.
 #[derive(Clone, Debug)]
-pub(super) struct Sketch {
+pub(in crate::chart) struct ThinnedRun {
     /// Shares of answers by TTFT, TPOT and end-to-end latency.
-    pub(super) ttft: Vec<[f64; 2]>,
-    pub(super) tpot: Vec<[f64; 2]>,
-    pub(super) e2e: Vec<[f64; 2]>,
+    pub(in crate::chart) ttft: Vec<[f64; 2]>,
+    pub(in crate::chart) tpot: Vec<[f64; 2]>,
+    pub(in crate::chart) e2e: Vec<[f64; 2]>,
     /// Begin and end of what is drawn over time.
-    pub(super) span: [f64; 2],
-    /// Its parts: tokens a second, requests under way, failures.
-    pub(super) tokens_per_s: Vec<f64>,
-    pub(super) in_flight: Vec<f64>,
-    pub(super) failures: Option<Vec<f64>>,
+    pub(in crate::chart) span: [f64; 2],
+    /// Its parts: tokens per second, requests under way, failures.
+    pub(in crate::chart) tokens_per_s: Vec<f64>,
+    pub(in crate::chart) in_flight: Vec<f64>,
+    pub(in crate::chart) failures: Option<Vec<f64>>,
     /// TTFT by start, and its medians.
-    pub(super) ttft_at: Vec<[f64; 2]>,
-    pub(super) ttft_medians: Vec<[f64; 2]>,
+    pub(in crate::chart) ttft_at: Vec<[f64; 2]>,
+    pub(in crate::chart) ttft_medians: Vec<[f64; 2]>,
     /// TTFT by input length, latency by output length.
-    pub(super) by_input: Vec<[f64; 2]>,
-    pub(super) by_output: Vec<[f64; 2]>,
-    /// The largest gap of each answer by its end: those that are no stall, and those that are.
-    pub(super) smooth: Vec<[f64; 2]>,
-    pub(super) stalled: Vec<[f64; 2]>,
+    pub(in crate::chart) by_input: Vec<[f64; 2]>,
+    pub(in crate::chart) by_output: Vec<[f64; 2]>,
+    /// The largest gap of each answer by its end: those without a stall, and stalls.
+    pub(in crate::chart) smooth: Vec<[f64; 2]>,
+    pub(in crate::chart) stalled: Vec<[f64; 2]>,
 }
 
-pub(super) fn seconds(at: Offset) -> f64 {
+pub(in crate::chart) fn seconds(at: Offset) -> f64 {
     at.as_duration().as_secs_f64()
 }
 
-impl Sketch {
-    pub(super) fn of(course: &Course) -> Self {
+impl ThinnedRun {
+    pub(in crate::chart) fn of(data: &RunPlotData) -> Self {
         let share = |of: fn(&Row) -> Option<f64>| {
-            let mut values: Vec<f64> = course.rows.iter().filter_map(of).collect();
+            let mut values: Vec<f64> = data.rows.iter().filter_map(of).collect();
             sort(&mut values);
             thin::cumulative(&values, thin::MOST)
         };
         let cloud = |of: fn(&Row) -> Option<[f64; 2]>| {
-            let points = course.rows.iter().filter_map(of);
+            let points = data.rows.iter().filter_map(of);
             thin::cloud(points.collect(), thin::MOST)
         };
-        let window = course.window().unwrap_or([Offset(0), Offset(1)]);
+        let window = data.window().unwrap_or([Offset(0), Offset(1)]);
         let span = window.map(seconds);
         let parts = (span[1] - span[0]).ceil().clamp(PARTS[0], PARTS[1]) as usize;
         let width = (span[1] - span[0]) / parts as f64;
         let started = |row: &Row| Some([seconds(row.start.offset()?), row.ttft.ms()?]);
-        Sketch {
+        ThinnedRun {
             ttft: share(|row| row.ttft.ms()),
             tpot: share(|row| row.tpot.ms()),
             e2e: share(|row| row.e2e.ms()),
             span,
-            tokens_per_s: course.tokens_per_s(window, parts),
-            in_flight: course.in_flight(window, parts),
-            failures: failures(course, span[0], width, parts),
+            tokens_per_s: data.tokens_per_s(window, parts),
+            in_flight: data.in_flight(window, parts),
+            failures: failures(data, span[0], width, parts),
             ttft_at: cloud(started),
             ttft_medians: medians(
-                course.rows.iter().filter_map(started),
+                data.rows.iter().filter_map(started),
                 [span[0], span[1]],
                 COARSE as f64 * width,
                 parts.div_ceil(COARSE),
@@ -85,7 +85,7 @@ impl Sketch {
     }
 
     /// Middles of the parts of time with their values.
-    pub(super) fn over_time(&self, values: &[f64]) -> Vec<[f64; 2]> {
+    pub(in crate::chart) fn over_time(&self, values: &[f64]) -> Vec<[f64; 2]> {
         let width = (self.span[1] - self.span[0]) / values.len().max(1) as f64;
         let values = values.iter().enumerate();
         values
@@ -95,8 +95,8 @@ impl Sketch {
 }
 
 /// Failures in each part of time; absent if there were none.
-fn failures(course: &Course, from: f64, width: f64, parts: usize) -> Option<Vec<f64>> {
-    let failed = course.rows.iter().filter(|row| row.failed);
+fn failures(data: &RunPlotData, from: f64, width: f64, parts: usize) -> Option<Vec<f64>> {
+    let failed = data.rows.iter().filter(|row| row.failed);
     let moments = failed.filter_map(|row| row.end.or(row.sent).or(row.start).offset());
     let mut counts = vec![0.0; parts];
     let mut any = false;
