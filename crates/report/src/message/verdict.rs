@@ -9,7 +9,7 @@ texts! {
         Valid => "VALID", "有效";
         Invalid => "INVALID", "无效";
         /// What `runs` says of a run that has no ending.
-        Unfinished => "unfinished", "未结束";
+        Unfinished => "no end", "未结束";
         Foreign => "as given", "原样";
         NoDoubts => "no doubts about these numbers", "没有发现可疑之处";
         OneWarning => "1 warning", "1 条警告";
