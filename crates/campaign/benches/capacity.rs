@@ -110,8 +110,8 @@ fn searches(server: &EngineServer, first: u64, seeds: u64) {
         let mut right = vec![0; targets.len()];
         let mut spent = 0;
         for seed in first..first + seeds {
-            let answers = search(server, &targets, seed);
-            spent += answers[0].requests_spent;
+            let (answers, requests) = search(server, &targets, seed);
+            spent += requests;
             for (tier, answer) in answers.iter().enumerate() {
                 let at = targets[tier];
                 let value = answer.value.unwrap_or(f64::NAN);
@@ -122,7 +122,7 @@ fn searches(server: &EngineServer, first: u64, seeds: u64) {
                     answer.low.unwrap_or(f64::NAN),
                     answer.high.unwrap_or(f64::NAN),
                     100.0 * (value / TRUTH[at] - 1.0),
-                    answer.requests_spent,
+                    requests,
                     answer.edge,
                     answer.ending
                 );

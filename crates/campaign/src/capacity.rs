@@ -71,7 +71,6 @@
 //! # Ok::<(), inferometer_campaign::capacity::CapacityError>(())
 //! ```
 
-mod answer;
 mod curve;
 mod dependence;
 mod probe;
@@ -83,7 +82,6 @@ pub mod stored;
 mod tests;
 mod tier;
 
-pub use answer::{Answer, CapacityEnding, ConfirmationRun, Edge, SCHEMA};
 pub use probe::{ObservedRequest, Probe, ProbeOutcome, ProbeVerdict, Purpose, Step};
 pub use search::{Next, Search};
 pub use settings::{CapacityError, Settings, Target};

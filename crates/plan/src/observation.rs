@@ -11,7 +11,7 @@ pub use runs::read_sources;
 
 use crate::flags::Flag;
 use crate::means::{MeanMetric, Means};
-use crate::work::{Load, Start};
+pub use crate::work::{Load, Start};
 use inferometer_catalog::engine::Version;
 use inferometer_core::length::Distribution as Lengths;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,8 @@
 
 use crate::chart::curve::{Latency, throughput_latency};
 use crate::chart::ladder::{Ladder, LadderSeries};
-use crate::chart::level::axis_name;
+use crate::chart::load_level::axis_name;
+use crate::chart::points::tradeoff;
 use crate::chart::search::{self, Objective, Search};
 use crate::chart::{Level, Shown};
 use crate::message::capacity::CapacityText;
@@ -11,11 +12,11 @@ use crate::message::notes::NoteText;
 use crate::message::setup::SetupText;
 use crate::message::sweep::SweepText;
 use crate::run::shell_word;
-use crate::sweep::tradeoff;
 use inferometer_analysis::compare::Metric;
 use inferometer_campaign::capacity::stored::{
-    Capacity, Edge, ProbeLine, ProbeVerdict, SearchEnding, TierCapacity,
+    Capacity, Edge, SearchEnding, StoredProbe, TierCapacity,
 };
+use inferometer_campaign::capacity::{ProbeVerdict, Purpose};
 use inferometer_core::scenario::SimClock;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::Summary;
@@ -27,7 +28,6 @@ use inferometer_page::number;
 use inferometer_text::Lang;
 use std::path::Path;
 
-/// The search as a document.
 pub fn compose(found: &Capacity, directory: &Path, lang: Lang) -> Doc {
     let mut sections = vec![
         Section::plain(vec![Block::Verdict(verdict(found, lang))]),
@@ -67,7 +67,7 @@ pub fn compose(found: &Capacity, directory: &Path, lang: Lang) -> Doc {
     Doc { sections }
 }
 
-/// The command that searches so again; absent for searches that did not keep it.
+/// The command that repeats the search; absent for searches that did not keep it.
 fn repeat(found: &Capacity, directory: &Path) -> Option<Vec<String>> {
     let probe = found.probes.first().filter(|_| !found.repeat.is_empty())?;
     let scenario = directory.join(&probe.directory).join("scenario.toml");
@@ -89,7 +89,7 @@ pub fn figures(found: &Capacity, probes: &[(f64, Summary)], lang: Lang) -> Vec<F
     let mut probes: Vec<(f64, &Summary, ProbeVerdict)> = (probes.iter())
         .map(|(level, summary)| {
             let line = lines.find(|line| line.level == *level);
-            let verdict = line.map_or(ProbeVerdict::Undecided, ProbeLine::of_first_tier);
+            let verdict = line.map_or(ProbeVerdict::Undecided, StoredProbe::of_first_tier);
             (*level, summary, verdict)
         })
         .collect();
@@ -171,7 +171,7 @@ fn limited(slo: &Slo) -> Option<Metric> {
     format!("latency.{}_ms.p{percent}", slo.metric).parse().ok()
 }
 
-/// Output tokens a second at the answer: those of the probe nearest to it.
+/// Output tokens per second at the answer: those of the probe nearest to it.
 fn at_answer(found: &Capacity, probes: &[(f64, &Summary, ProbeVerdict)]) -> Option<f64> {
     let answer = found.answer.value?;
     let nearest = probes
@@ -180,7 +180,6 @@ fn at_answer(found: &Capacity, probes: &[(f64, &Summary, ProbeVerdict)]) -> Opti
     nearest.1.throughput.output_tokens_per_s
 }
 
-/// The JSON form `inferometer.capacity/1`.
 pub fn json(found: &Capacity) -> String {
     crate::json::render(found)
 }
@@ -386,11 +385,10 @@ fn confirmed(summary: &Summary, lang: Lang) -> Table {
 
 fn probes(found: &Capacity, lang: Lang) -> Table {
     let say = |text: CapacityText| text.text(lang);
-    let why = |word: &str| match word {
-        "bracket" => say(CapacityText::Bracket).to_owned(),
-        "bisect" => say(CapacityText::Bisect).to_owned(),
-        "confirm" => say(CapacityText::Confirm).to_owned(),
-        other => other.to_owned(),
+    let purpose = |purpose: Purpose| match purpose {
+        Purpose::Bracket => say(CapacityText::Bracket),
+        Purpose::Bisect => say(CapacityText::Bisect),
+        Purpose::Confirm => say(CapacityText::Confirm),
     };
     let showed = |verdict: ProbeVerdict| match verdict {
         ProbeVerdict::Met => say(CapacityText::Met),
@@ -398,11 +396,11 @@ fn probes(found: &Capacity, lang: Lang) -> Table {
         ProbeVerdict::Undecided => say(CapacityText::Undecided),
     };
     let tiers = !found.tiers.is_empty();
-    let tier = |probe: &ProbeLine| Cell::text(probe.tier.clone().unwrap_or_default());
-    let row = |probe: &ProbeLine| {
+    let tier = |probe: &StoredProbe| Cell::text(probe.tier.clone().unwrap_or_default());
+    let row = |probe: &StoredProbe| {
         let cells = [
             Cell::text(level(probe.level)),
-            Cell::text(why(&probe.purpose)),
+            Cell::text(purpose(probe.purpose)),
             Cell::count(probe.requests),
             Cell::text(showed(probe.verdict)),
         ];

@@ -2,19 +2,20 @@
 //! from stored data. Series are thinned to what an eye can tell apart, and what was left out is
 //! said in a footnote.
 
-pub mod arms;
-pub mod comparison;
+pub mod compared_runs;
 pub mod configurations;
 pub mod curve;
 pub mod grid;
 pub mod ladder;
-pub(crate) mod left_out;
-pub(crate) mod level;
+pub(crate) mod load_level;
 pub(crate) mod metric_name;
+pub(crate) mod omitted;
+pub(crate) mod points;
+pub mod ratios;
 pub mod run;
 pub mod search;
 mod sketch;
 
-pub use left_out::Shown;
-pub use level::Level;
+pub use load_level::Level;
+pub use omitted::Shown;
 pub use sketch::Drawing;

@@ -27,7 +27,6 @@ pub struct CompareReport<'a> {
     pub lang: Lang,
 }
 
-/// The comparison as a document.
 pub fn compose(report: &CompareReport<'_>) -> Doc {
     let lang = report.lang;
     let comparison = report.comparison;
@@ -78,9 +77,10 @@ fn note(reason: String) -> Note {
 }
 
 fn shown(point: &Point) -> String {
-    match point.0.is_empty() {
-        true => "–".to_owned(),
-        false => point.to_string(),
+    if point.0.is_empty() {
+        "–".to_owned()
+    } else {
+        point.to_string()
     }
 }
 
@@ -117,9 +117,10 @@ fn described(group: &Group, label: &str, lang: Lang) -> String {
     let points: BTreeSet<String> = group.runs.iter().map(|run| run.point.key()).collect();
     let tools = (group.runs.iter()).filter_map(|run| run.definition.tool.as_deref());
     let tools: BTreeSet<&str> = tools.collect();
-    let name = match group.name.ends_with(label) {
-        true => group.name.clone(),
-        false => format!("{label} · {}", group.name),
+    let name = if group.name.ends_with(label) {
+        group.name.clone()
+    } else {
+        format!("{label} · {}", group.name)
     };
     let values = [
         ("runs", group.runs.len().to_string()),
@@ -219,7 +220,7 @@ pub(crate) struct Tile {
 }
 
 const MOST_TILES: usize = 8;
-/// Up to so many loads of a group have a tile each.
+/// Most loads of a group that have a tile each.
 const MOST_LOAD_TILES: usize = 3;
 
 /// The change of the primary metric, load by load, or its span where loads are many; of what may
@@ -250,13 +251,16 @@ pub(crate) fn tiles(report: &CompareReport<'_>) -> Vec<Tile> {
         tone: verdict_word(row.verdict).1,
     };
     let groups = rows.chunk_by(|a, b| a.group == b.group && a.metric == b.metric);
-    let tiles = groups.flat_map(|rows| match rows.len() <= MOST_LOAD_TILES {
-        true => rows.iter().map(one).collect(),
-        false => vec![span(
-            rows,
-            name(rows[0], metric(rows[0].metric, lang)),
-            lang,
-        )],
+    let tiles = groups.flat_map(|rows| {
+        if rows.len() <= MOST_LOAD_TILES {
+            rows.iter().map(one).collect()
+        } else {
+            vec![span(
+                rows,
+                name(rows[0], metric(rows[0].metric, lang)),
+                lang,
+            )]
+        }
     });
     tiles.take(MOST_TILES).collect()
 }
@@ -319,8 +323,9 @@ fn change(ratio: Option<f64>) -> String {
 /// A ratio as a change in percent, for a column that says so.
 fn percent(ratio: f64) -> String {
     let percent = 100.0 * (ratio - 1.0);
-    match percent.abs() >= 99.95 {
-        true => format!("{percent:+.0}"),
-        false => format!("{percent:+.1}"),
+    if percent.abs() >= 99.95 {
+        format!("{percent:+.0}")
+    } else {
+        format!("{percent:+.1}")
     }
 }

@@ -51,17 +51,19 @@ impl Value {
 /// A text that a spreadsheet does not take for a formula.
 pub(crate) fn harmless(text: &str) -> String {
     let text = inferometer_text::hostile::printable(text, usize::MAX);
-    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        true => format!("'{text}"),
-        false => text,
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        format!("'{text}")
+    } else {
+        text
     }
 }
 
 /// A field, in quotes where it needs them.
 pub(crate) fn field(text: &str) -> String {
-    match text.contains([',', '"', '\r', '\n']) || text != text.trim() {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
+    if text.contains([',', '"', '\r', '\n']) || text != text.trim() {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
     }
 }
 

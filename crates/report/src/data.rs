@@ -8,7 +8,7 @@ use inferometer_text::punctuation::PunctuationText;
 use inferometer_text::{Lang, fill};
 use inferometer_workload::survey::{Arrivals, Lengths, Packing, Survey};
 
-/// Fewer lengths than this are no distribution to look at.
+/// Fewest lengths that are drawn as a distribution.
 const LEAST_FOR_PICTURE: u64 = 10;
 
 /// Rows that were written in another format.
@@ -88,9 +88,10 @@ fn facts(survey: &Survey, conversion: Option<&Conversion>, lang: Lang) -> Vec<Pa
 }
 
 fn recognised(survey: &Survey, lang: Lang) -> String {
-    let label = match survey.format_given {
-        true => DataText::FormatGiven,
-        false => DataText::FormatFound,
+    let label = if survey.format_given {
+        DataText::FormatGiven
+    } else {
+        DataText::FormatFound
     };
     let mut parts = vec![fill(
         label.text(lang),
@@ -130,9 +131,10 @@ fn rows(survey: &Survey, lang: Lang) -> String {
 }
 
 fn tokens(survey: &Survey, lang: Lang) -> Option<String> {
-    let label = match survey.tokenizer_given {
-        true => DataText::TokensBy,
-        false => DataText::TokensByDefault,
+    let label = if survey.tokenizer_given {
+        DataText::TokensBy
+    } else {
+        DataText::TokensByDefault
     };
     let tokenizer = survey.tokenizer.clone()?;
     let mut parts = Vec::new();

@@ -10,7 +10,6 @@ use inferometer_page::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Unit
 use inferometer_page::number;
 use inferometer_text::{Lang, fill};
 
-/// The certificate as a document.
 pub fn certificate(certificate: &Certificate, kept: Option<&str>, lang: Lang) -> Doc {
     let host = fill(
         DoctorText::HostIs.text(lang),
@@ -89,9 +88,12 @@ pub fn certificate(certificate: &Certificate, kept: Option<&str>, lang: Lang) ->
 
 /// What the preflight learned of a server, as a document.
 pub fn server(probe: &Probe, notes: &[inferometer_core::note::Note], lang: Lang) -> Doc {
-    let list = |words: Vec<String>| match words.is_empty() {
-        true => DoctorText::Nothing.text(lang).to_owned(),
-        false => words.join(", "),
+    let list = |words: Vec<String>| {
+        if words.is_empty() {
+            DoctorText::Nothing.text(lang).to_owned()
+        } else {
+            words.join(", ")
+        }
     };
     let understood = [
         (DoctorText::StreamUsage.text(lang), probe.stream_usage),

@@ -4,16 +4,12 @@
 mod configurations;
 mod estimate;
 mod grid;
-mod knee;
 mod ladder;
 mod run;
-mod turn;
-
-pub use knee::{Knee, KneeBasis, knee};
 
 use crate::message::findings::FindingText as Text;
-use crate::sweep::ladder::ladders;
-use crate::sweep::{SweepReport, rows};
+use crate::points::MeasuredPoints;
+use crate::points::ladder::ladders;
 use inferometer_core::summary::Summary;
 use inferometer_page::doc::{Block, Pair, Section};
 use inferometer_text::Lang;
@@ -23,16 +19,13 @@ use serde::Serialize;
 /// Findings that a report tells; the list is to be short.
 const MOST: usize = 12;
 
-/// Something that the data show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     pub kind: FindingKind,
     pub text: String,
-    /// The numbers that support it.
     pub evidence: String,
 }
 
-/// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
@@ -48,14 +41,11 @@ pub enum FindingKind {
     NoDifference,
     /// Pauses that percentiles do not show.
     HiddenStalls,
-    /// Requests that no account has.
     LostRequests,
-    /// The client was the bottleneck.
     ClientBottleneck,
 }
 
 impl FindingKind {
-    /// Its name in a list.
     pub fn name(self, lang: Lang) -> &'static str {
         let text = match self {
             FindingKind::Knee => Text::KneeName,
@@ -83,17 +73,17 @@ pub fn of_run(summary: &Summary, lang: Lang) -> Vec<Finding> {
     .collect()
 }
 
-pub fn of_sweep(report: &SweepReport<'_>) -> Vec<Finding> {
-    let lang = report.lang;
-    let rows = rows(report);
+/// What the points of a sweep or an import show together.
+pub(crate) fn of_points(measured: &MeasuredPoints<'_>, lang: Lang) -> Vec<Finding> {
+    let (axes, points) = (measured.axes, measured.points.as_slice());
     let mut findings = Vec::new();
-    for ladder in ladders(report, &rows) {
+    for ladder in ladders(measured) {
         findings.extend(ladder::saturation(&ladder, lang));
         findings.extend(ladder::failures(&ladder, lang));
     }
-    findings.extend(grid::least(&report.plan.axes, &rows, lang));
-    findings.extend(configurations::settings(&report.plan.axes, &rows, lang));
-    findings.extend(run::across(&rows, lang));
+    findings.extend(grid::least(axes, points, lang));
+    findings.extend(configurations::settings(axes, points, lang));
+    findings.extend(run::across(points, lang));
     findings
 }
 

@@ -2,11 +2,11 @@
 //! show together, then what is known of each.
 
 mod csv;
-mod doubts;
-mod ladder;
+mod notes;
+mod points;
 
 pub use csv::csv;
-pub use ladder::{figures, findings};
+pub use points::{figures, findings};
 
 use crate::findings::section as findings_section;
 use crate::message::import::ImportText;
@@ -16,92 +16,121 @@ use crate::severity;
 use inferometer_core::doubt::Severity;
 use inferometer_core::point::Point;
 use inferometer_core::summary::Summary;
+use inferometer_import::{
+    ImportDoubt, ImportedLatencies, ImportedRequests, ImportedResult, ImportedThroughput, Spread,
+    StatedImportDoubt, Stored, doubts, measured,
+};
 use inferometer_page::doc::{Block, Cell, Column, Doc, Pair, Section, Table, Tone, Unit, Verdict};
 use inferometer_page::number;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
 
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ImportReport {
-    /// What was read, as it was named.
-    pub source: String,
-    pub results: Vec<ResultLine>,
-    /// Spans of lines that could not be read.
-    pub unread: Vec<(u64, u64)>,
-    pub kept: Option<String>,
+/// What the report of an import is made of.
+#[derive(Clone, Debug)]
+pub struct ImportReport<'a> {
+    pub stored: &'a Stored,
+    /// The folder that it is kept in.
+    pub kept: Option<&'a Path>,
+    pub results: Vec<ReportedResult<'a>>,
+    pub lang: Lang,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ResultLine {
-    /// Whose definition the numbers follow.
-    pub tool: String,
-    /// File that it was read from.
-    pub file: String,
-    /// First and last line; absent for a database.
-    pub lines: Option<(u64, u64)>,
-    pub label: Option<String>,
-    pub point: Point,
-    /// Requests that were expected, answered and failed.
-    pub requests: [Option<u64>; 3],
-    /// Requests that were under way at the end.
-    pub cut: Option<u64>,
-    /// Share of the requests that failed, where no counts are given.
-    pub failed_share: Option<f64>,
-    /// Complete answers a second.
-    pub requests_per_s: Option<f64>,
-    /// Output tokens a second.
-    pub output_tokens_per_s: Option<f64>,
-    /// Prompt and output tokens a second.
-    pub total_tokens_per_s: Option<f64>,
-    pub lengths: [Option<f64>; 2],
-    pub latencies: Vec<LatencyLine>,
-    /// Flags of the engine, as given.
-    pub flags: Option<String>,
-    /// Flags that nobody gave, their version, and how that is known.
-    pub defaults: Option<[String; 3]>,
-    /// Device memory in use, in GiB.
-    pub memory_gib: Option<f64>,
-    /// Why the server did not start.
-    pub error: Option<String>,
-    /// What had to be assumed.
-    pub assumed: Vec<String>,
-    /// Names of its numbers that could not be read.
-    pub unread: Vec<String>,
-    pub doubts: Vec<DoubtLine>,
+#[derive(Clone, Debug)]
+pub struct ReportedResult<'a> {
+    pub found: &'a ImportedResult,
+    /// What speaks against it, in the report's language; what is stored is in English.
+    pub doubts: Vec<StatedImportDoubt>,
     /// Its numbers in the form of ours, at a load that tells it from the others; absent for a
     /// refused start, and for a table whose blocks say the same.
     pub measured: Option<(Point, Summary)>,
 }
 
-/// A latency in milliseconds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LatencyLine {
-    /// `TTFT`, `TPOT` …
-    pub name: &'static str,
-    /// Mean, p50, p90, p95, p99 and largest.
-    pub values: [Option<f64>; 6],
+impl<'a> ImportReport<'a> {
+    pub fn new(stored: &'a Stored, kept: Option<&'a Path>, lang: Lang) -> Self {
+        let measured = measured(&stored.results);
+        let result = |(found, doubts): (&'a ImportedResult, Vec<ImportDoubt>)| {
+            let load = (measured.iter()).find(|(_, known)| std::ptr::eq(*known, found));
+            let summary = found.summary.as_ref();
+            ReportedResult {
+                found,
+                doubts: doubts.iter().map(|doubt| doubt.stated(lang)).collect(),
+                measured: load
+                    .zip(summary)
+                    .map(|((point, _), summary)| (point.clone(), summary.to_summary())),
+            }
+        };
+        ImportReport {
+            stored,
+            kept,
+            results: (stored.results.iter().zip(doubts(&stored.results)))
+                .map(result)
+                .collect(),
+            lang,
+        }
+    }
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct DoubtLine {
-    pub severity: Severity,
-    pub code: String,
-    pub text: String,
-    pub remedy: String,
-}
+impl<'a> ReportedResult<'a> {
+    fn point(&self) -> Point {
+        Point(self.found.point.clone())
+    }
 
-impl ResultLine {
+    /// First and last line; absent for a database.
+    fn lines(&self) -> Option<(u64, u64)> {
+        (!self.found.file.ends_with(".db")).then_some(self.found.lines)
+    }
+
+    pub(crate) fn throughput(&self) -> ImportedThroughput {
+        let summary = self.found.summary.as_ref();
+        summary.map_or(ImportedThroughput::default(), |it| it.throughput)
+    }
+
+    fn requests(&self) -> ImportedRequests {
+        let summary = self.found.summary.as_ref();
+        summary.map_or(ImportedRequests::default(), |it| it.requests)
+    }
+
+    /// Mean lengths of prompts and answers.
+    fn lengths(&self) -> [Option<f64>; 2] {
+        let tokens = self.found.summary.as_ref().map(|it| &it.tokens);
+        tokens.map_or([None; 2], |it| [it.input_mean, it.output_mean])
+    }
+
+    /// Latencies in milliseconds, by name.
+    fn latencies(&self) -> [(&'static str, Option<&'a Spread>); 5] {
+        let latency = self.found.summary.as_ref().map(|it| &it.latency);
+        let of =
+            |of: fn(&ImportedLatencies) -> &Option<Spread>| latency.and_then(|it| of(it).as_ref());
+        [
+            ("TTFT", of(|it| &it.ttft_ms)),
+            ("TPOT", of(|it| &it.tpot_ms)),
+            ("ITL", of(|it| &it.itl_ms)),
+            ("E2E", of(|it| &it.e2e_ms)),
+            ("max gap", of(|it| &it.max_gap_ms)),
+        ]
+    }
+
+    /// The mean of a latency, else its median.
     pub(crate) fn mean(&self, name: &str) -> Option<f64> {
-        let latency = self.latencies.iter().find(|latency| latency.name == name)?;
-        latency.values[0].or(latency.values[1])
+        let known = self.latencies().into_iter();
+        let (_, spread) = known.into_iter().find(|(known, _)| *known == name)?;
+        spread?.mean.or(spread?.p50)
+    }
+
+    /// The gravest of its doubts.
+    pub(crate) fn severity(&self) -> Option<Severity> {
+        self.doubts.iter().map(|doubt| doubt.severity).max()
     }
 
     /// The load in a few characters, as `runs` writes it.
     fn load(&self) -> String {
         let mut parts = Vec::new();
-        for (axis, value) in &self.point.0 {
+        for (axis, value) in &self.found.point {
             let value = match value {
-                serde_json::Value::String(text) => text.clone(),
+                Value::String(text) => text.clone(),
                 value => value.to_string(),
             };
             parts.push(match axis.as_str() {
@@ -117,46 +146,68 @@ impl ResultLine {
     }
 }
 
-/// The import as a document.
-pub fn compose(report: &ImportReport, lang: Lang) -> Doc {
-    let mut sections = vec![Section::plain(vec![Block::Verdict(verdict(report, lang))])];
-    let notes = doubts::notes(report, lang);
+/// Mean, p50, p90, p95, p99 and largest.
+fn statistics(spread: &Spread) -> [Option<f64>; 6] {
+    [
+        spread.mean,
+        spread.p50,
+        spread.p90,
+        spread.p95,
+        spread.p99,
+        spread.max,
+    ]
+}
+
+/// `max-num-seqs=64 enable-prefix-caching`.
+fn flags(flags: &BTreeMap<String, Value>) -> String {
+    let words = flags.iter().map(|(name, value)| match value {
+        Value::Bool(true) => name.clone(),
+        Value::String(text) => format!("{name}={text}"),
+        value => format!("{name}={value}"),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+pub fn compose(report: &ImportReport<'_>) -> Doc {
+    let lang = report.lang;
+    let mut sections = vec![Section::plain(vec![Block::Verdict(verdict(report))])];
+    let notes = notes::notes(report);
     if !notes.is_empty() {
         let heading = ImportText::DoubtsHeading.text(lang);
         sections.push(Section::headed(heading, vec![Block::Notes(notes)]));
     }
-    sections.push(Section::plain(vec![Block::Table(overview(report, lang))]));
-    sections.extend(findings_section(&findings(report, lang), lang));
+    sections.push(Section::plain(vec![Block::Table(overview(report))]));
+    sections.extend(findings_section(&findings(report), lang));
     let numbered = report.results.iter().enumerate();
     sections.extend(numbered.map(|(place, result)| detail(place + 1, result, lang)));
-    if !report.unread.is_empty() {
-        let spans = report
-            .unread
-            .iter()
-            .map(|(first, last)| span(*first, *last));
+    if !report.stored.unread.is_empty() {
+        let spans = (report.stored.unread.iter()).map(|(first, last)| span(*first, *last));
         let lines = spans.collect::<Vec<_>>().join(", ");
-        let values = [("file", report.source.clone()), ("lines", lines)];
+        let values = [("file", report.stored.source.clone()), ("lines", lines)];
         let text = ImportText::UnreadLines.with(lang, &values);
         let heading = ImportText::Unread.text(lang);
         sections.push(Section::headed(heading, vec![Block::Paragraph(text)]));
     }
-    if let Some(kept) = &report.kept {
-        let pair = Pair::new(ImportText::Kept.text(lang), kept.as_str());
+    if let Some(kept) = report.kept {
+        let pair = Pair::new(ImportText::Kept.text(lang), kept.display().to_string());
         sections.push(Section::plain(vec![Block::Pairs(vec![pair])]));
     }
     Doc { sections }
 }
 
 /// How many results there are, and how far they are to be trusted.
-fn verdict(report: &ImportReport, lang: Lang) -> Verdict {
-    let worst = |line: &&ResultLine| line.doubts.iter().map(|doubt| doubt.severity).max();
+fn verdict(report: &ImportReport<'_>) -> Verdict {
+    let lang = report.lang;
     let count = |severity| {
-        let lines = report.results.iter();
-        lines.filter(|line| worst(line) == Some(severity)).count()
+        let results = report.results.iter();
+        (results.filter(|result| result.severity() == Some(severity))).count()
     };
     let (invalid, doubtful) = (count(Severity::Invalid), count(Severity::Warn));
     let noted = count(Severity::Note);
-    let refused = report.results.iter().filter(|line| line.error.is_some());
+    let refused = report
+        .results
+        .iter()
+        .filter(|result| result.found.error.is_some());
     let (word, tone) = match (invalid, doubtful, noted) {
         (0, 0, 0) => (ImportText::NoDoubts.text(lang), Tone::Good),
         (0, 0, _) => (ImportText::NotesOnly.text(lang), Tone::Good),
@@ -175,19 +226,21 @@ fn verdict(report: &ImportReport, lang: Lang) -> Verdict {
     Verdict {
         word: word.to_owned(),
         tone,
-        reason: report.source.clone(),
+        reason: report.stored.source.clone(),
         rest: PunctuationText::Comma.join(lang, &Vec::from_iter(counts)),
     }
 }
 
 fn span(first: u64, last: u64) -> String {
-    match first == last {
-        true => first.to_string(),
-        false => format!("{first}–{last}"),
+    if first == last {
+        first.to_string()
+    } else {
+        format!("{first}–{last}")
     }
 }
 
-fn overview(report: &ImportReport, lang: Lang) -> Table {
+fn overview(report: &ImportReport<'_>) -> Table {
+    let lang = report.lang;
     let columns = vec![
         Column::right("#"),
         Column::left(ImportText::Tool.text(lang)),
@@ -204,22 +257,23 @@ fn overview(report: &ImportReport, lang: Lang) -> Table {
             Some(value) => Cell::text(number::whole_millis(value)),
             None => Cell::Absent,
         };
-        let (doubts, tone) = match &result.error {
+        let (doubts, tone) = match &result.found.error {
             Some(_) => (ImportText::Refused.text(lang).to_owned(), Tone::Bad),
             None => worst(result, lang),
         };
+        let throughput = result.throughput();
         vec![
             Cell::count(place as u64 + 1),
-            Cell::text(&result.tool),
+            Cell::text(result.found.tool.name()),
             Cell::text(
                 result
-                    .lines
+                    .lines()
                     .map(|(first, last)| span(first, last))
                     .unwrap_or_default(),
             ),
             Cell::text(result.load()),
-            Cell::brief(result.requests_per_s),
-            Cell::brief(result.output_tokens_per_s),
+            Cell::brief(throughput.requests_per_s),
+            Cell::brief(throughput.output_tokens_per_s),
             time(result.mean("TTFT")),
             time(result.mean("E2E")),
             Cell::Toned(doubts, tone),
@@ -233,8 +287,8 @@ fn overview(report: &ImportReport, lang: Lang) -> Table {
 }
 
 /// How grave its gravest doubt is.
-fn worst(result: &ResultLine, lang: Lang) -> (String, Tone) {
-    let severity = result.doubts.iter().map(|doubt| doubt.severity).max();
+fn worst(result: &ReportedResult<'_>, lang: Lang) -> (String, Tone) {
+    let severity = result.severity();
     let grave = severity.filter(|severity| *severity > Severity::Note);
     let word = grave.map(|severity| severity::word(severity).text(lang));
     (
@@ -243,26 +297,31 @@ fn worst(result: &ResultLine, lang: Lang) -> (String, Tone) {
     )
 }
 
-fn detail(place: usize, result: &ResultLine, lang: Lang) -> Section {
+fn detail(place: usize, result: &ReportedResult<'_>, lang: Lang) -> Section {
     let no_label = ImportText::NoLabel.text(lang).to_owned();
-    let label = result.label.clone().unwrap_or(no_label);
+    let label = result.found.label.clone().unwrap_or(no_label);
     let heading = ImportText::Result.with(lang, &[("number", place.to_string()), ("label", label)]);
     let mut blocks = vec![Block::Pairs(pairs(result, lang))];
-    if !result.latencies.is_empty() {
-        blocks.push(Block::Table(latencies(result, lang)));
+    let latencies = latencies(result, lang);
+    if !latencies.rows.is_empty() {
+        blocks.push(Block::Table(latencies));
     }
     Section::headed(&heading, blocks)
 }
 
-fn pairs(result: &ResultLine, lang: Lang) -> Vec<Pair> {
+fn pairs(result: &ReportedResult<'_>, lang: Lang) -> Vec<Pair> {
+    let found = result.found;
     let mut pairs = Vec::new();
     let mut push = |key: ImportText, value: String| {
         if !value.is_empty() {
             pairs.push(Pair::new(key.text(lang), value));
         }
     };
-    let mut place = vec![("file", result.file.clone()), ("tool", result.tool.clone())];
-    let at = match result.lines {
+    let mut place = vec![
+        ("file", found.file.clone()),
+        ("tool", found.tool.to_string()),
+    ];
+    let at = match result.lines() {
         Some((first, last)) => {
             place.extend([("first", first.to_string()), ("last", last.to_string())]);
             ImportText::At
@@ -270,8 +329,8 @@ fn pairs(result: &ResultLine, lang: Lang) -> Vec<Pair> {
         None => ImportText::AtDatabase,
     };
     push(ImportText::Source, at.with(lang, &place));
-    if !result.point.0.is_empty() {
-        push(ImportText::Load, result.point.to_string());
+    if !found.point.is_empty() {
+        push(ImportText::Load, result.point().to_string());
     }
     let tags = result
         .measured
@@ -282,11 +341,12 @@ fn pairs(result: &ResultLine, lang: Lang) -> Vec<Pair> {
         .collect();
     push(ImportText::Tags, PunctuationText::Comma.join(lang, &tags));
     push(ImportText::Requests, requests(result, lang));
+    let throughput = result.throughput();
     let rates = [
-        (result.requests_per_s).map(|rate| format!("{} req/s", number::brief(rate))),
-        (result.output_tokens_per_s)
+        (throughput.requests_per_s).map(|rate| format!("{} req/s", number::brief(rate))),
+        (throughput.output_tokens_per_s)
             .map(|rate| ImportText::OutputRate.with(lang, &[("rate", number::brief(rate))])),
-        (result.total_tokens_per_s)
+        (throughput.total_tokens_per_s)
             .map(|rate| ImportText::TotalRate.with(lang, &[("rate", number::brief(rate))])),
     ];
     let rates: Vec<String> = rates.into_iter().flatten().collect();
@@ -294,46 +354,54 @@ fn pairs(result: &ResultLine, lang: Lang) -> Vec<Pair> {
         ImportText::Throughput,
         PunctuationText::Comma.join(lang, &rates),
     );
-    if result.lengths.iter().any(Option::is_some) {
-        let [input, output] = result
-            .lengths
-            .map(|mean| mean.map_or(number::ABSENT.to_owned(), number::mean));
+    let lengths = result.lengths();
+    if lengths.iter().any(Option::is_some) {
+        let [input, output] =
+            lengths.map(|mean| mean.map_or(number::ABSENT.to_owned(), number::mean));
         let lengths = [("input", input), ("output", output)];
         push(
             ImportText::Lengths,
             ImportText::MeanLengths.with(lang, &lengths),
         );
     }
-    push(ImportText::Flags, result.flags.clone().unwrap_or_default());
-    if let Some([flags, version, by]) = result.defaults.clone() {
-        let values = [("flags", flags), ("version", version), ("by", by)];
+    push(
+        ImportText::Flags,
+        found.flags.as_ref().map(flags).unwrap_or_default(),
+    );
+    if let Some(defaults) = &found.defaults {
+        let values = [
+            ("flags", flags(&defaults.flags)),
+            ("version", defaults.version.clone()),
+            ("by", defaults.by.clone()),
+        ];
         push(
             ImportText::Defaults,
             ImportText::DefaultsOf.with(lang, &values),
         );
     }
-    if let Some(gib) = result.memory_gib {
+    if let Some(gib) = found.device_memory_gib {
         push(ImportText::Memory, format!("{} GiB", number::brief(gib)));
     }
     let semicolon = PunctuationText::Semicolon;
-    push(ImportText::Assumed, semicolon.join(lang, &result.assumed));
+    let assumed = found.assumed.iter();
+    let assumed: Vec<String> = assumed.map(|assumption| assumption.stated(lang)).collect();
+    push(ImportText::Assumed, semicolon.join(lang, &assumed));
     let comma = PunctuationText::Comma;
-    push(ImportText::NotRead, comma.join(lang, &result.unread));
+    push(ImportText::NotRead, comma.join(lang, &found.unread));
     let said = result.doubts.iter();
-    let said = said.map(|doubt| format!("{}: {}", doubt.code, doubt.text));
+    let said = said.map(|doubt| format!("{}: {}", doubt.code.name(), doubt.text));
     push(
         ImportText::Doubts,
         semicolon.join(lang, &Vec::from_iter(said)),
     );
-    push(
-        ImportText::Refused,
-        result.error.clone().unwrap_or_default(),
-    );
+    push(ImportText::Refused, found.error.clone().unwrap_or_default());
     pairs
 }
 
-fn requests(result: &ResultLine, lang: Lang) -> String {
-    let [planned, ok, failed] = result.requests.map(|count| count.map(number::count));
+fn requests(result: &ReportedResult<'_>, lang: Lang) -> String {
+    let requests = result.requests();
+    let [planned, ok, failed] =
+        [requests.planned, requests.ok, requests.failed].map(|count| count.map(number::count));
     let mut parts = Vec::new();
     match (planned, ok) {
         (Some(planned), Some(ok)) => {
@@ -343,27 +411,25 @@ fn requests(result: &ResultLine, lang: Lang) -> String {
         (None, None) => {}
     }
     parts.extend(failed.map(|failed| ImportText::Failed.with(lang, &[("failed", failed)])));
-    parts.extend(result.failed_share.map(|share| {
+    parts.extend(requests.failed_share.map(|share| {
         let share = format!("{} %", number::brief(100.0 * share));
         ImportText::FailedShare.with(lang, &[("share", share)])
     }));
-    let cut = result.cut.filter(|cut| *cut > 0).map(number::count);
+    let cut = requests.cut.filter(|cut| *cut > 0).map(number::count);
     parts.extend(cut.map(|cut| ImportText::Cut.with(lang, &[("cut", cut)])));
     PunctuationText::Comma.join(lang, &parts)
 }
 
-fn latencies(result: &ResultLine, lang: Lang) -> Table {
+fn latencies(result: &ReportedResult<'_>, lang: Lang) -> Table {
     let mut columns = vec![Column::left("ms")];
     let (mean, max) = (NumbersText::Mean.text(lang), NumbersText::Max.text(lang));
     columns.extend([mean, "p50", "p90", "p95", "p99", max].map(Column::right));
-    let rows = result.latencies.iter().map(|latency| {
-        let values = latency.values.iter().map(|value| match value {
-            Some(value) => Cell::brief(Some(*value)),
+    let rows = result.latencies().into_iter().filter_map(|(name, spread)| {
+        let values = statistics(spread?).map(|value| match value {
+            Some(value) => Cell::brief(Some(value)),
             None => Cell::blank(),
         });
-        std::iter::once(Cell::text(latency.name))
-            .chain(values)
-            .collect()
+        Some(std::iter::once(Cell::text(name)).chain(values).collect())
     });
     Table {
         columns,

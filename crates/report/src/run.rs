@@ -37,7 +37,6 @@ pub struct RunReport<'a> {
     pub detail: Detail,
 }
 
-/// How much a report says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
     #[default]
@@ -105,13 +104,14 @@ pub fn compose(report: &RunReport<'_>) -> Doc {
 }
 
 fn verdict(report: &RunReport<'_>) -> Verdict {
-    let (word, tone, reason) = match report.summary.valid {
-        true => (
+    let (word, tone, reason) = if report.summary.valid {
+        (
             VerdictText::Valid,
             Tone::Good,
             (valid_reason(report), String::new()),
-        ),
-        false => (VerdictText::Invalid, Tone::Bad, invalid_reason(report)),
+        )
+    } else {
+        (VerdictText::Invalid, Tone::Bad, invalid_reason(report))
     };
     let (reason, rest) = reason;
     let met = report
@@ -160,9 +160,10 @@ fn valid_reason(report: &RunReport<'_>) -> String {
     .into_iter()
     .flatten()
     .collect();
-    match parts.is_empty() {
-        true => report.say(VerdictText::NoDoubts).to_owned(),
-        false => report.clauses(&parts),
+    if parts.is_empty() {
+        report.say(VerdictText::NoDoubts).to_owned()
+    } else {
+        report.clauses(&parts)
     }
 }
 
@@ -203,15 +204,16 @@ fn invalid_reason(report: &RunReport<'_>) -> (String, String) {
 
 /// A heading that says of an invalid run that it is, wherever its numbers are copied to.
 fn heading(report: &RunReport<'_>, label: impl Text) -> String {
-    match report.summary.valid {
-        true => report.say(label).to_owned(),
-        false => report.fill(
+    if report.summary.valid {
+        report.say(label).to_owned()
+    } else {
+        report.fill(
             PunctuationText::InBrackets,
             &[
                 ("text", report.say(label).to_owned()),
                 ("more", report.say(VerdictText::Invalid).to_owned()),
             ],
-        ),
+        )
     }
 }
 
@@ -253,9 +255,10 @@ pub(crate) fn started(options: &[String], command: &[String]) -> Vec<String> {
 /// A word as a shell takes it.
 pub(crate) fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%…".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

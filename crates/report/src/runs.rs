@@ -1,4 +1,4 @@
-//! The list that `inferometer runs` shows: one line a run, sweep or search, the newest
+//! The list that `inferometer runs` shows: one line per run, sweep or search, the newest
 //! first.
 
 use crate::message::numbers::NumbersText;
@@ -12,20 +12,16 @@ use inferometer_text::Lang;
 
 /// One stored run, sweep or search.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RunLine {
+pub struct ListedResult {
     pub name: String,
-    /// The user's name for it.
     pub label: Option<String>,
     /// Wall time of its beginning, RFC 3339; absent where it cannot be read.
     pub started: Option<String>,
     pub state: RunState,
     /// What it is, and how large.
     pub what: Listed,
-    /// Complete answers a second.
     pub requests_per_s: Option<f64>,
-    /// Output tokens a second.
     pub output_tokens_per_s: Option<f64>,
-    /// Median time to first token.
     pub ttft_p50_ms: Option<f64>,
 }
 
@@ -34,7 +30,7 @@ pub struct RunLine {
 pub enum Listed {
     /// A run, and when its requests were sent; absent where that cannot be read.
     Run(Option<Shape>),
-    /// A sweep of so many points; its figures are those of its best valid one.
+    /// A sweep; its figures are those of its best valid one.
     Sweep { points: usize },
     /// A search for the highest load, and what it found.
     Capacity {
@@ -45,7 +41,7 @@ pub enum Listed {
     },
     /// A study of launch flags; its figures are those of its best configuration.
     Study { trials: usize },
-    /// So many results of another tool.
+    /// Results of another tool.
     Import { results: usize },
 }
 
@@ -85,7 +81,6 @@ impl Listed {
     }
 }
 
-/// What came of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
     /// It has a summary without a grave doubt.
@@ -99,18 +94,19 @@ pub enum RunState {
 }
 
 /// The list as a document; without runs, it says so.
-pub fn compose(runs: &[RunLine], lang: Lang) -> Doc {
-    let block = match runs.is_empty() {
-        true => Block::Paragraph(RunsText::NoRuns.text(lang).to_owned()),
-        false => Block::Table(table(runs, lang)),
+pub fn compose(runs: &[ListedResult], lang: Lang) -> Doc {
+    let block = if runs.is_empty() {
+        Block::Paragraph(RunsText::NoRuns.text(lang).to_owned())
+    } else {
+        Block::Table(table(runs, lang))
     };
     Doc {
         sections: vec![Section::plain(vec![block])],
     }
 }
 
-fn table(runs: &[RunLine], lang: Lang) -> Table {
-    let mut runs: Vec<&RunLine> = runs.iter().collect();
+fn table(runs: &[ListedResult], lang: Lang) -> Table {
+    let mut runs: Vec<&ListedResult> = runs.iter().collect();
     runs.sort_by(|a, b| (&b.started, &b.name).cmp(&(&a.started, &a.name)));
     // Names of directories end with the label unless the user chose the directory.
     let labels = (runs.iter())
@@ -144,7 +140,7 @@ fn table(runs: &[RunLine], lang: Lang) -> Table {
     }
 }
 
-fn row(run: &RunLine, lang: Lang) -> Vec<Cell> {
+fn row(run: &ListedResult, lang: Lang) -> Vec<Cell> {
     let (state, tone) = match run.state {
         RunState::Valid => (VerdictText::Valid.text(lang).to_owned(), Tone::Plain),
         RunState::Invalid => (VerdictText::Invalid.text(lang).to_owned(), Tone::Bad),
@@ -185,9 +181,10 @@ fn load(shape: &Shape) -> String {
             max_concurrency,
             ..
         } => {
-            let rate = match rate.is_infinite() {
-                true => "inf".to_owned(),
-                false => format!("{}/s", number::exact(rate.0)),
+            let rate = if rate.is_infinite() {
+                "inf".to_owned()
+            } else {
+                format!("{}/s", number::exact(rate.0))
             };
             match max_concurrency {
                 Some(cap) => format!("{rate} c{cap}"),

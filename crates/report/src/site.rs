@@ -27,13 +27,11 @@ const SCRIPT: &str = include_str!("site/site.js");
 /// Longest name, label or tag that is shown.
 const MOST_CHARS: usize = 200;
 
-/// One result of the index.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub name: String,
     /// Its page, as a path from the index; [`page_name`] makes one.
     pub page: String,
-    /// The user's name for it.
     pub label: Option<String>,
     /// Facts given by the user.
     pub tags: BTreeMap<String, String>,
@@ -168,12 +166,13 @@ fn row((at, entry): (usize, &Entry)) -> String {
         ),
         None => String::new(),
     };
-    let computed = match entry.computed {
-        true => format!(
+    let computed = if entry.computed {
+        format!(
             " <span class=\"tag faint\">{}</span>",
             both(SiteText::Computed)
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     };
     format!(
         "<tr data-at=\"{at}\"><td class=\"choose\">{chosen}</td>\
@@ -232,10 +231,7 @@ fn data(entries: &[Entry]) -> Value {
             let values: Vec<Option<f64>> = (Metric::VARIANTS.iter())
                 .map(|metric| figures.and_then(|summary| metric.of(summary)))
                 .collect();
-            let title = match label.is_empty() {
-                true => name.clone(),
-                false => label.clone(),
-            };
+            let title = if label.is_empty() { name.clone() } else { label.clone() };
             let (state, _) = state(entry);
             json!({
                 "page": entry.page,
@@ -287,13 +283,14 @@ fn both(text: impl Text) -> String {
 }
 
 fn spans([en, zh]: &[String; 2]) -> String {
-    match en == zh {
-        true => escaped(en),
-        false => format!(
+    if en == zh {
+        escaped(en)
+    } else {
+        format!(
             "<span lang=\"en\">{}</span><span lang=\"zh-CN\">{}</span>",
             escaped(en),
             escaped(zh)
-        ),
+        )
     }
 }
 

@@ -1,38 +1,34 @@
-//! A sweep as a document: a table a ladder, and what the marks in it mean.
+//! A sweep as a document: a table per ladder, and what the marks in it mean.
 
-mod dependence;
-mod figures;
-pub(crate) mod grid;
+mod grid;
 mod head;
-pub(crate) mod ladder;
 mod notes;
 mod repeat;
 mod table;
 
-pub(crate) use dependence::independent;
-pub use figures::figures;
-pub(crate) use figures::{figures_of, tradeoff};
 pub use notes::compose_for_notes;
-use table::table;
+use table::{mark, table};
 
-use crate::chart::ladder::cards_of;
-use crate::findings;
+use crate::chart::{self, Shown, omitted};
+use crate::findings::{self, Finding};
+use crate::message::figures::FigureText;
+use crate::message::page::PageText;
 use crate::message::setup::SetupText;
 use crate::message::sweep::SweepText;
+use crate::points::{LOAD, MeasuredPoint, MeasuredPoints, groups};
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::environment::Environment;
 use inferometer_core::point::Point;
 use inferometer_core::scenario::SimClock;
-use inferometer_core::summary::{SloOutcome, Summary};
+use inferometer_core::summary::Summary;
 use inferometer_page::doc::{Block, Command, Doc, Pair, Section};
+use inferometer_page::figure::Figure;
 use inferometer_page::number;
 use inferometer_store::sweep_dir::{PlannedPoint, SweepPlan, Trial, TrialState};
 use inferometer_text::Lang;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
-
-const LOAD: [&str; 2] = ["concurrency", "rate"];
 
 /// A visit and what it showed.
 #[derive(Clone, Debug)]
@@ -45,7 +41,6 @@ pub struct Visited {
 /// What a sweep's report is made of.
 #[derive(Clone, Copy)]
 pub struct SweepReport<'a> {
-    /// What was to be measured.
     pub plan: &'a SweepPlan,
     /// What was, in the order of the plan.
     pub visited: &'a [Visited],
@@ -63,62 +58,11 @@ impl SweepReport<'_> {
     }
 }
 
-/// All that is known of one point.
-#[derive(Clone)]
-pub(crate) struct Row<'a> {
-    pub(crate) point: &'a Point,
-    trials: Vec<&'a Visited>,
-}
-
-impl<'a> Row<'a> {
-    pub(crate) fn summaries(&self) -> impl Iterator<Item = &'a Summary> {
-        self.trials
-            .iter()
-            .filter_map(|visited| visited.summary.as_ref())
-    }
-
-    /// Numbers to show: of the valid measurements, else of any.
-    fn shown(&self) -> Vec<&'a Summary> {
-        let valid: Vec<&Summary> = self.summaries().filter(|summary| summary.valid).collect();
-        match valid.is_empty() {
-            true => self.summaries().collect(),
-            false => valid,
-        }
-    }
-
-    fn mean(&self, of: impl Fn(&Summary) -> Option<f64>) -> Option<f64> {
-        let values: Vec<f64> = self.shown().into_iter().filter_map(of).collect();
-        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-    }
-
-    fn tokens_per_s(&self) -> Option<f64> {
-        self.mean(|summary| summary.throughput.output_tokens_per_s)
-    }
-
-    fn tokens_per_s_and_card(&self) -> Option<f64> {
-        self.mean(|summary| Some(summary.throughput.output_tokens_per_s? / cards_of(summary)?))
-    }
-
-    fn meets(&self) -> Option<bool> {
-        let met = |summary: &Summary| {
-            summary
-                .slo
-                .as_ref()
-                .map(|slo| slo.outcome() == SloOutcome::Met)
-        };
-        let outcomes: Option<Vec<bool>> = self.shown().into_iter().map(met).collect();
-        outcomes
-            .filter(|all| !all.is_empty())
-            .map(|all| all.into_iter().all(|met| met))
-    }
-}
-
 /// The JSON form `inferometer.sweep/1`.
 pub fn json(report: &SweepReport<'_>) -> String {
     format!("{:#}\n", value(report))
 }
 
-/// The same as a value.
 pub fn value(report: &SweepReport<'_>) -> Value {
     let planned: HashMap<&str, &Point> = (report.plan.points.iter())
         .map(|planned| (planned.id.as_str(), &planned.point))
@@ -145,13 +89,13 @@ pub fn value(report: &SweepReport<'_>) -> Value {
     })
 }
 
-/// The sweep as a document.
 pub fn compose(report: &SweepReport<'_>) -> Doc {
-    let rows = rows(report);
-    let mut sections = head::sections(report, &rows);
-    sections.extend(ladders(report, &rows));
-    sections.extend(grid::sections(report, &rows));
-    let best = best(report, &rows);
+    let measured = measured(report);
+    let rows = measured.points.as_slice();
+    let mut sections = head::sections(report, rows);
+    sections.extend(ladders(report, rows));
+    sections.extend(grid::sections(report, rows));
+    let best = best(report, rows);
     if !best.is_empty() {
         let blocks = best.into_iter().map(Block::Paragraph).collect();
         sections.push(Section::headed(SweepText::Best.text(report.lang), blocks));
@@ -165,7 +109,10 @@ pub fn compose(report: &SweepReport<'_>) -> Doc {
         let how = SweepText::GoOnHow.with(report.lang, &[("path", path)]);
         end.push(Pair::new(SweepText::GoOn.text(report.lang), how));
     }
-    sections.extend(findings::section(&findings::of_sweep(report), report.lang));
+    sections.extend(findings::section(
+        &findings::of_points(&measured, report.lang),
+        report.lang,
+    ));
     let mut end = vec![Block::Pairs(end)];
     if let Some(words) = repeat::command(report) {
         end.push(Block::Command(Command {
@@ -177,18 +124,54 @@ pub fn compose(report: &SweepReport<'_>) -> Doc {
     Doc { sections }
 }
 
-pub(crate) fn rows<'a>(report: &SweepReport<'a>) -> Vec<Row<'a>> {
-    let mut trials: HashMap<&str, Vec<&Visited>> = HashMap::new();
+/// What figures and findings read of a sweep.
+fn measured<'a>(report: &SweepReport<'a>) -> MeasuredPoints<'a> {
+    let mut visits: HashMap<&str, Vec<&Visited>> = HashMap::new();
     for visited in report.visited {
-        trials.entry(&visited.trial.id).or_default().push(visited);
+        visits.entry(&visited.trial.id).or_default().push(visited);
     }
-    (report.plan.points.iter())
-        .map(|planned| Row {
+    let point = |planned: &'a PlannedPoint| {
+        let visits = visits.remove(planned.id.as_str())?;
+        Some(MeasuredPoint {
             point: &planned.point,
-            trials: trials.remove(planned.id.as_str()).unwrap_or_default(),
+            trials: visits.iter().map(|visited| &visited.trial).collect(),
+            summaries: (visits.iter())
+                .filter_map(|visited| visited.summary.as_ref())
+                .collect(),
         })
-        .filter(|row| !row.trials.is_empty())
-        .collect()
+    };
+    let computed = (report.is_virtual()).then(|| FigureText::Computed.text(report.lang));
+    let repeated = (report.plan.repeat > 1).then(|| PageText::MedianRepeat.text(report.lang));
+    let notes = computed.into_iter().chain(repeated).map(str::to_owned);
+    MeasuredPoints {
+        axes: &report.plan.axes,
+        planned: report.plan.points.iter().map(|it| &it.point).collect(),
+        points: report.plan.points.iter().filter_map(point).collect(),
+        notes: notes.collect(),
+    }
+}
+
+/// Every figure of a sweep, in reading order, without its invalid points.
+pub fn figures(report: &SweepReport<'_>) -> Vec<Figure> {
+    let measured = measured(report);
+    let mut figures = chart::points::figures(&measured, Shown::Valid, report.lang);
+    // No chart hides the points that were skipped or failed to run.
+    let axes: Vec<&String> = measured.axes.iter().collect();
+    let unmeasured = (measured.points.iter()).filter(|point| point.summaries.is_empty());
+    let names: Vec<String> = unmeasured
+        .map(|point| match mark(point, report.lang) {
+            Some(mark) => format!("{} ({mark})", point.name(&axes)),
+            None => point.name(&axes),
+        })
+        .collect();
+    if let Some(note) = omitted::footnote(FigureText::NotMeasured, &names, report.lang) {
+        chart::points::add_note(&mut figures, &note);
+    }
+    figures
+}
+
+pub fn findings(report: &SweepReport<'_>) -> Vec<Finding> {
+    findings::of_points(&measured(report), report.lang)
 }
 
 fn count(report: &SweepReport<'_>, test: impl Fn(&Visited) -> bool) -> usize {
@@ -208,11 +191,11 @@ fn unfinished(report: &SweepReport<'_>) -> usize {
 }
 
 /// One table for each combination of the other axes, where load is climbed; else one for all.
-fn ladders(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Section> {
+fn ladders(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<Section> {
     let axes = &report.plan.axes;
     let climbed = axes.iter().find(|axis| LOAD.contains(&axis.as_str()));
     let others: Vec<&String> = axes.iter().filter(|axis| Some(*axis) != climbed).collect();
-    let ladders = grouped(rows.iter(), |row| named(&others, row.point));
+    let ladders = groups(rows, |row| row.name(&others));
     // A load that another axis decides is not climbed.
     let is_climbed = axes.len() > 1 && ladders.iter().any(|(_, rows)| rows.len() > 1);
     let Some(climbed) = climbed.filter(|_| is_climbed) else {
@@ -228,45 +211,10 @@ fn ladders(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Section> {
         .collect()
 }
 
-/// Rows that have the same name, in the order of their first.
-fn grouped<'r, 'a: 'r>(
-    rows: impl Iterator<Item = &'r Row<'a>>,
-    name: impl Fn(&Row<'a>) -> String,
-) -> Vec<(String, Vec<&'r Row<'a>>)> {
-    let mut places: HashMap<String, usize> = HashMap::new();
-    let mut groups: Vec<(String, Vec<&'r Row<'a>>)> = Vec::new();
-    for row in rows {
-        let name = name(row);
-        let place = *places.entry(name.clone()).or_insert(groups.len());
-        match groups.get_mut(place) {
-            Some((_, rows)) => rows.push(row),
-            None => groups.push((name, vec![row])),
-        }
-    }
-    groups
-}
-
-/// A point by its values on some axes: `input-tokens=512, url=…`.
-fn named(axes: &[&String], point: &Point) -> String {
-    let values: Vec<String> = (axes.iter())
-        .map(|axis| format!("{axis}={}", shown(point.0.get(*axis))))
-        .collect();
-    values.join(", ")
-}
-
-/// A value of an axis.
-fn shown(value: Option<&Value>) -> String {
-    match value {
-        Some(Value::String(text)) => text.clone(),
-        Some(value) => value.to_string(),
-        None => number::ABSENT.to_owned(),
-    }
-}
-
 /// The best of the valid points whose load was what its name says.
-fn best(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<String> {
+fn best(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<String> {
     let valid = || {
-        let sound = |row: &&Row<'_>| {
+        let sound = |row: &&MeasuredPoint<'_>| {
             let filled = |summary: &Summary| {
                 let mut doubts = summary.doubts.iter();
                 summary.valid && doubts.all(|doubt| doubt.code != DoubtCode::UnfilledStreams)
@@ -275,7 +223,7 @@ fn best(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<String> {
         };
         rows.iter().filter(sound)
     };
-    let top = |rows: &mut dyn Iterator<Item = &Row<'_>>| {
+    let top = |rows: &mut dyn Iterator<Item = &MeasuredPoint<'_>>| {
         rows.filter_map(|row| Some((row.tokens_per_s()?, row.point.to_string())))
             .reduce(|best, next| if next.0 > best.0 { next } else { best })
     };

@@ -5,9 +5,9 @@
 //! whichever way its probe ended. Far from the capacity that form need not hold, so far probes
 //! count less.
 
-use super::answer::Edge;
 use super::dependence::Dependence;
 use super::probe::ProbeOutcome;
+use super::stored::Edge;
 
 const POINTS: usize = 101;
 /// Factor by which the grid reaches beyond the bracket on either side, lest a wrong one mislead.

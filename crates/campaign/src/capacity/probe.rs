@@ -3,6 +3,7 @@
 use super::dependence::Misses;
 use super::queue_trend::QueueTrend;
 use inferometer_analysis::statistics::{Sprt, SprtStep, SprtVerdict, TailClaim, tail_claim};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Half of the zone between clearly good and clearly bad, in shares of the allowed misses.
@@ -26,7 +27,9 @@ const TRUSTED_PART: u64 = 4;
 /// Fewest requests whose times show the rate that they came at.
 const LEAST_ARRIVALS: u64 = 100;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why a probe is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Purpose {
     /// To find a level that meets the objectives and one that does not.
     Bracket,
@@ -41,12 +44,17 @@ pub enum Step {
     Stop(ProbeVerdict),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a probe says of its level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ProbeVerdict {
-    Meets,
-    Misses,
+    #[serde(alias = "meets")]
+    Met,
+    #[serde(alias = "misses")]
+    Missed,
     /// The boundary is near: no clear answer.
-    Near,
+    #[serde(alias = "near")]
+    Undecided,
 }
 
 /// One request, once it is known whether it was within the limits.
@@ -271,7 +279,7 @@ impl Probe {
 
     pub fn step(&self) -> Step {
         if self.overloaded || self.hopeless.contains(&true) {
-            return Step::Stop(ProbeVerdict::Misses);
+            return Step::Stop(ProbeVerdict::Missed);
         }
         let ended = self.counted >= self.length || self.observed >= self.most_requests;
         // Just at the capacity a test of "clearly good or clearly bad" is a toss-up, so a long
@@ -288,11 +296,11 @@ impl Probe {
         let bad = || (self.tests.iter()).any(|test| test.says(SprtVerdict::Bad));
         let good = || (self.tests.iter()).all(|test| test.says(SprtVerdict::Good));
         if trusted && bad() {
-            Step::Stop(ProbeVerdict::Misses)
+            Step::Stop(ProbeVerdict::Missed)
         } else if trusted && good() {
-            Step::Stop(ProbeVerdict::Meets)
+            Step::Stop(ProbeVerdict::Met)
         } else if ended {
-            Step::Stop(ProbeVerdict::Near)
+            Step::Stop(ProbeVerdict::Undecided)
         } else {
             Step::Continue
         }
@@ -308,11 +316,11 @@ impl Probe {
             })
             .collect();
         if claims.contains(&TailClaim::Fails) {
-            ProbeVerdict::Misses
+            ProbeVerdict::Missed
         } else if claims.iter().all(|&claim| claim == TailClaim::Holds) {
-            ProbeVerdict::Meets
+            ProbeVerdict::Met
         } else {
-            ProbeVerdict::Near
+            ProbeVerdict::Undecided
         }
     }
 
@@ -332,9 +340,9 @@ impl Probe {
         let silent = step == Step::Continue && self.counted == 0;
         let verdict = match step {
             Step::Stop(verdict) => verdict,
-            Step::Continue if silent => ProbeVerdict::Misses,
+            Step::Continue if silent => ProbeVerdict::Missed,
             Step::Continue if self.purpose == Purpose::Confirm => self.claim(),
-            Step::Continue => ProbeVerdict::Near,
+            Step::Continue => ProbeVerdict::Undecided,
         };
         ProbeOutcome {
             tier: self.tier,

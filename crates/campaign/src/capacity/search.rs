@@ -1,9 +1,9 @@
 //! The search itself: where to probe next, how long, and when it is enough.
 
-use super::answer::{Answer, CapacityEnding, SCHEMA};
 use super::curve::Curve;
 use super::probe::{Probe, ProbeOutcome, ProbeVerdict, Purpose, TargetTest};
 use super::settings::{CapacityError, Settings};
+use super::stored::{SearchEnding, TierCapacity};
 use super::tier::{Allowance, Tier};
 
 /// Design effect that verdicts allow for while nothing is known of it.
@@ -22,8 +22,8 @@ const MOST_CONFIRMATIONS: u32 = 4;
 pub enum Next {
     /// Measure at this level, then `tell` the outcome.
     Probe(Box<Probe>),
-    /// The answers, one a tier.
-    Done(Vec<Answer>),
+    /// The answers, one per tier. Whoever knows the names and objectives of the tiers adds them.
+    Done(Vec<TierCapacity>),
 }
 
 /// The search: `ask`, measure, `tell`, until it is done.
@@ -87,9 +87,9 @@ impl Search {
     }
 
     /// What is known of every tier when the search is stopped before its end.
-    pub fn stop(mut self) -> Vec<Answer> {
+    pub fn stop(mut self) -> Vec<TierCapacity> {
         for tier in &mut self.tiers {
-            tier.ending.get_or_insert(CapacityEnding::Interrupted);
+            tier.ending.get_or_insert(SearchEnding::Interrupted);
         }
         self.tiers.iter().map(|tier| self.answer(tier)).collect()
     }
@@ -112,7 +112,7 @@ impl Search {
     }
 
     /// The next probe for a tier, or why there is none.
-    fn probe(&self, tier: &Tier) -> Result<Probe, CapacityEnding> {
+    fn probe(&self, tier: &Tier) -> Result<Probe, SearchEnding> {
         let Some(bracket) = self.bracket(tier) else {
             return self.bracketing(tier);
         };
@@ -126,17 +126,17 @@ impl Search {
         let kept = tier.least().max(2 * tier.shortest());
         let left = self.left(tier);
         let free = left.saturating_sub(2 * kept);
-        if let Some(run) = tier.confirmation {
+        if let Some(run) = tier.long_run {
             if is_narrow && self.is_confirmed(tier, answer) {
-                return Err(CapacityEnding::Confirmed);
+                return Err(SearchEnding::Confirmed);
             }
-            let again = free > 0 || (!run.is_met && left >= kept);
+            let again = free > 0 || (!run.met && left >= kept);
             if tier.confirmations >= MOST_CONFIRMATIONS || !again {
                 return Err(match tier.carried() {
-                    None => CapacityEnding::TooFewSamples,
-                    Some(run) if !run.is_met => CapacityEnding::Missed,
-                    Some(_) if free == 0 => CapacityEnding::BudgetSpent,
-                    Some(_) => CapacityEnding::Unconfirmed,
+                    None => SearchEnding::TooFewSamples,
+                    Some(run) if !run.met => SearchEnding::Missed,
+                    Some(_) if free == 0 => SearchEnding::BudgetSpent,
+                    Some(_) => SearchEnding::Unconfirmed,
                 });
             }
         }
@@ -159,7 +159,7 @@ impl Search {
         let missing = (MARGIN * seen as f64 * (width * width - 1.0)).max(0.0) as u64;
         // The long run tells of the capacity too, so it is made as soon as the interval will be
         // narrow with it. A narrow interval of few requests is narrow by chance.
-        let confirmed = tier.confirmation.is_some() && !is_narrow;
+        let confirmed = tier.long_run.is_some() && !is_narrow;
         let soon = missing <= longest && seen >= longest / 2;
         if (soon && !confirmed) || free == 0 {
             let length = if free == 0 { kept } else { longest };
@@ -177,11 +177,8 @@ impl Search {
         let length = length.max(2 * left_out.unwrap_or(0));
         let length = length.min(longest).max(tier.shortest());
         // Levels on both sides of the middle show how steep the curve is.
-        let side = if self.history.len().is_multiple_of(2) {
-            ASIDE
-        } else {
-            -ASIDE
-        };
+        let is_even = self.history.len().is_multiple_of(2);
+        let side = if is_even { ASIDE } else { -ASIDE };
         let deviation = curve.chance() / 1.645;
         let level = self.level(curve.median() * (side * deviation).exp());
         at(level, (length, free), Purpose::Bisect)
@@ -205,7 +202,7 @@ impl Search {
     /// Whether a long run at a level that the answer is still near to met the objectives. That
     /// answer may be far above where runs between missed them.
     fn is_confirmed(&self, tier: &Tier, answer: f64) -> bool {
-        let Some(run) = tier.carried().filter(|run| run.is_met) else {
+        let Some(run) = tier.carried().filter(|run| run.met) else {
             return false;
         };
         let missed_above = self.history.iter().any(|outcome| {
@@ -226,9 +223,9 @@ impl Search {
         (length, most): (u64, u64),
         purpose: Purpose,
         curves: &[(usize, Curve)],
-    ) -> Result<Probe, CapacityEnding> {
+    ) -> Result<Probe, SearchEnding> {
         if most == 0 {
-            return Err(CapacityEnding::BudgetSpent);
+            return Err(SearchEnding::BudgetSpent);
         }
         let test = |&(at, share): &(usize, f64)| {
             let curve = curves.iter().find(|(target, _)| *target == at);
@@ -256,11 +253,11 @@ impl Search {
 
     /// The highest level that can be tried within a capacity.
     fn held(&self, capacity: f64) -> f64 {
-        if self.settings.whole {
-            self.level(capacity.floor())
+        self.level(if self.settings.whole {
+            capacity.floor()
         } else {
-            self.level(capacity)
-        }
+            capacity
+        })
     }
 
     /// The levels at which the objectives of a tier seemed met, or not.
@@ -279,7 +276,7 @@ impl Search {
 
     /// Twice the highest level so far, or half of the lowest. At either end of the levels a
     /// long run decides, since nothing beyond can correct a short one.
-    fn bracketing(&self, tier: &Tier) -> Result<Probe, CapacityEnding> {
+    fn bracketing(&self, tier: &Tier) -> Result<Probe, SearchEnding> {
         let lowest_missed = self.levels(tier, false).reduce(f64::min);
         let up = lowest_missed.is_none();
         let (last, next) = match lowest_missed {
@@ -296,16 +293,16 @@ impl Search {
         }
         let clear = |outcome: &ProbeOutcome| {
             outcome.level == next
-                && outcome.verdict == ProbeVerdict::Misses
+                && outcome.verdict == ProbeVerdict::Missed
                 && tier.seems_met(outcome) == Some(false)
         };
-        if !up && (tier.confirmation.is_some() || self.history.iter().any(clear)) {
-            return Err(CapacityEnding::NeverMet);
+        if !up && (tier.long_run.is_some() || self.history.iter().any(clear)) {
+            return Err(SearchEnding::NeverMet);
         }
-        match tier.confirmation {
-            Some(run) if run.requests < tier.least() => Err(CapacityEnding::TooFewSamples),
-            Some(run) if !run.is_met => Err(CapacityEnding::Missed),
-            Some(_) => Err(CapacityEnding::AtCeiling),
+        match tier.long_run {
+            Some(run) if run.requests < tier.least() => Err(SearchEnding::TooFewSamples),
+            Some(run) if !run.met => Err(SearchEnding::Missed),
+            Some(_) => Err(SearchEnding::AtCeiling),
             None => {
                 let length = tier.longest(UNKNOWN_EFFECT);
                 self.at(tier, next, (length, self.left(tier)), Purpose::Confirm, &[])
@@ -319,29 +316,19 @@ impl Search {
             .collect()
     }
 
-    fn answer(&self, tier: &Tier) -> Answer {
-        let ending = tier.ending.unwrap_or(CapacityEnding::BudgetSpent);
+    fn answer(&self, tier: &Tier) -> TierCapacity {
+        let ending = tier.ending.unwrap_or(SearchEnding::BudgetSpent);
         let carried = tier.carried();
-        let mut answer = Answer {
-            schema: SCHEMA,
-            over: self.settings.over.clone(),
-            tier: tier.id,
-            value: None,
-            low: None,
-            high: None,
-            binding: None,
-            edge: None,
-            requests_spent: self.spent(),
-            confirmation: tier.confirmation,
-            needs: carried.is_none().then(|| tier.least()).filter(|_| {
-                !matches!(
-                    ending,
-                    CapacityEnding::NeverMet | CapacityEnding::Interrupted
-                )
-            }),
+        let mut answer = TierCapacity {
+            long_run: tier.long_run,
+            needs: carried
+                .is_none()
+                .then(|| tier.least())
+                .filter(|_| !matches!(ending, SearchEnding::NeverMet | SearchEnding::Interrupted)),
             ending,
+            ..TierCapacity::default()
         };
-        if ending == CapacityEnding::AtCeiling {
+        if ending == SearchEnding::AtCeiling {
             answer.value = Some(self.level(self.settings.ceiling));
             answer.low = answer.value;
         } else if let Some(bracket) = self.bracket(tier) {
@@ -351,11 +338,12 @@ impl Search {
             // Without a long run that can carry it, a claim about a tail is not made; and none
             // above the level that such a run has met.
             answer.value = carried.map(|run| {
-                if run.is_met {
-                    self.held(curve.median().min(run.level))
+                let capacity = curve.median();
+                self.held(if run.met {
+                    capacity.min(run.level)
                 } else {
-                    self.held(curve.median())
-                }
+                    capacity
+                })
             });
             answer.low = Some(answer.value.map_or(low, |value| low.min(value)));
             answer.high = Some(high);

@@ -1,5 +1,6 @@
 //! What a search for capacity found, as `capacity.json` holds it.
 
+pub use super::probe::{ProbeVerdict, Purpose};
 use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::Summary;
 use serde::{Deserialize, Serialize};
@@ -37,12 +38,13 @@ pub struct Capacity {
     pub repeat: Vec<String>,
     /// All probes, in their order.
     #[serde(default)]
-    pub probes: Vec<ProbeLine>,
+    pub probes: Vec<StoredProbe>,
 }
 
 /// The highest load that meets one tier of objectives.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TierCapacity {
+    /// Its name, where there are several.
     #[serde(default)]
     pub tier: Option<String>,
     /// Its objectives in words, and the share of requests that must meet those of single ones,
@@ -91,7 +93,7 @@ pub struct LongRun {
 pub enum Edge {
     /// A little more load misses a little more.
     Slope,
-    /// A little more load misses most of what was met.
+    /// 5 % more load misses most of what was met.
     Cliff,
 }
 
@@ -117,10 +119,9 @@ pub enum SearchEnding {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ProbeLine {
+pub struct StoredProbe {
     pub level: f64,
-    /// `bracket`, `bisect` or `confirm`.
-    pub purpose: String,
+    pub purpose: Purpose,
     pub requests: u64,
     /// The tier that it was made for, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,19 +135,7 @@ pub struct ProbeLine {
     pub directory: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProbeVerdict {
-    #[serde(alias = "meets")]
-    Met,
-    #[serde(alias = "misses")]
-    Missed,
-    /// It does not say.
-    #[serde(alias = "near")]
-    Undecided,
-}
-
-impl ProbeLine {
+impl StoredProbe {
     /// What it showed of the first tier.
     pub fn of_first_tier(&self) -> ProbeVerdict {
         self.first_tier.unwrap_or(self.verdict)

@@ -1,7 +1,9 @@
+use super::stored::{Edge, SearchEnding, TierCapacity};
 use super::*;
 use inferometer_core::seed::{Dimension, rng};
 use rand::RngExt;
 use std::collections::VecDeque;
+use std::ops::Deref;
 
 fn settings(share: f64, start: f64) -> Settings {
     Settings {
@@ -18,6 +20,30 @@ fn settings(share: f64, start: f64) -> Settings {
         tolerance: 0.04,
         budget: 200_000,
     }
+}
+
+/// The answer for a tier, and the requests of the whole search.
+#[derive(Debug)]
+struct Answer {
+    found: TierCapacity,
+    requests_spent: u64,
+}
+
+impl Deref for Answer {
+    type Target = TierCapacity;
+
+    fn deref(&self) -> &TierCapacity {
+        &self.found
+    }
+}
+
+fn answers(tiers: Vec<TierCapacity>, search: &Search) -> Vec<Answer> {
+    let requests_spent = search.spent();
+    let answer = |found| Answer {
+        found,
+        requests_spent,
+    };
+    tiers.into_iter().map(answer).collect()
 }
 
 /// When a request was sent, requests under way, TTFT, and whether it met each target.
@@ -37,7 +63,7 @@ fn run(settings: Settings, mut serve: impl FnMut(u64, f64) -> Served) -> Vec<Ans
 /// Makes the next probe of a search; the answers, if it has ended.
 fn probe(search: &mut Search, mut serve: impl FnMut(u64, f64) -> Served) -> Option<Vec<Answer>> {
     let mut probe = match search.ask() {
-        Next::Done(answers) => return Some(answers),
+        Next::Done(tiers) => return Some(answers(tiers, search)),
         Next::Probe(probe) => *probe,
     };
     let mut sent = 0;
@@ -198,11 +224,11 @@ fn a_cliff_is_told_from_a_slope() {
     let slow = one(&queue(100.0, 0.1));
     assert_eq!(
         (slow.edge, slow.ending),
-        (Some(Edge::Slope), CapacityEnding::Confirmed)
+        (Some(Edge::Slope), SearchEnding::Confirmed)
     );
     assert!(slow.low < slow.value && slow.value < slow.high);
-    let confirmation = slow.confirmation.unwrap();
-    assert!(confirmation.requests >= 90 && confirmation.met <= confirmation.requests);
+    let long_run = slow.long_run.unwrap();
+    assert!(long_run.requests >= 90 && long_run.within <= 1.0);
 }
 
 #[test]
@@ -233,10 +259,7 @@ fn the_objective_that_is_missed_first_binds_and_tiers_have_their_own_capacity() 
         close(&found[0], queue_capacity(60.0, 0.2, 0.95)),
         "{found:?}"
     );
-    assert_eq!(
-        (found[1].tier, found[1].binding.as_deref()),
-        (1, Some("e2e.p90"))
-    );
+    assert_eq!(found[1].binding.as_deref(), Some("e2e.p90"));
     assert!(
         close(&found[1], queue_capacity(200.0, 0.1, 0.9)),
         "{found:?}"
@@ -263,10 +286,7 @@ fn overload_ends_a_probe_whatever_the_first_requests_said() {
 #[test]
 fn a_server_that_never_meets_or_always_meets_is_said_so() {
     let never = search(settings(0.95, 4.0), 1, |_| vec![0.3]).remove(0);
-    assert_eq!(
-        (never.value, never.ending),
-        (None, CapacityEnding::NeverMet)
-    );
+    assert_eq!((never.value, never.ending), (None, SearchEnding::NeverMet));
     assert_eq!(never.high, Some(4.0 / 4096.0));
     let bounded = Settings {
         ceiling: 100.0,
@@ -274,7 +294,7 @@ fn a_server_that_never_meets_or_always_meets_is_said_so() {
     };
     let always = search(bounded, 1, |_| vec![1.0]).remove(0);
     assert_eq!((always.value, always.high), (Some(100.0), None));
-    assert_eq!(always.ending, CapacityEnding::AtCeiling);
+    assert_eq!(always.ending, SearchEnding::AtCeiling);
 }
 
 #[test]
@@ -292,7 +312,7 @@ fn a_search_that_is_stopped_says_what_it_knows() {
     let between = search.stop().remove(0);
     assert_eq!(
         (between.value, between.ending),
-        (None, CapacityEnding::Interrupted)
+        (None, SearchEnding::Interrupted)
     );
     let (low, high) = (between.low.unwrap(), between.high.unwrap());
     assert!(low < 21.0 && high > 19.0 && high < 40.0, "{between:?}");
@@ -328,7 +348,7 @@ fn a_tail_that_the_sample_cannot_carry_is_not_claimed() {
     assert_eq!(found.value, None, "{found:?}");
     assert!(matches!(
         found.ending,
-        CapacityEnding::BudgetSpent | CapacityEnding::TooFewSamples
+        SearchEnding::BudgetSpent | SearchEnding::TooFewSamples
     ));
     assert!(found.requests_spent <= 700);
 }
@@ -390,16 +410,15 @@ fn only_what_a_long_run_has_met_is_called_confirmed() {
         let server = queue(speed, limit);
         for seed in 0..10 {
             let found = search(settings(share, 4.0), seed, |level| vec![server(level)]).remove(0);
-            let run = found.confirmation.unwrap();
-            let within = run.met as f64 / run.requests as f64;
-            assert_eq!(run.is_met, within >= share, "{found:?}");
+            let run = found.long_run.unwrap();
+            assert_eq!(run.met, run.within >= share, "{found:?}");
             assert_eq!(
-                run.is_met,
-                found.ending == CapacityEnding::Confirmed,
+                run.met,
+                found.ending == SearchEnding::Confirmed,
                 "{found:?}"
             );
-            assert!(!run.is_met || found.value <= Some(run.level), "{found:?}");
-            confirmed += u32::from(run.is_met);
+            assert!(!run.met || found.value <= Some(run.level), "{found:?}");
+            confirmed += u32::from(run.met);
         }
     }
     assert!(confirmed >= 27, "{confirmed} of 30");
@@ -431,7 +450,7 @@ fn a_run_that_misses_as_a_whole_confirms_nothing() {
         }
         search.tell(probe.finish(sent).with_stored(100, vec![90]));
     };
-    assert_eq!(answers[0].ending, CapacityEnding::Missed);
+    assert_eq!(answers[0].ending, SearchEnding::Missed);
     assert!(answers[0].value.is_some());
 }
 

@@ -1,7 +1,7 @@
 //! One tier of objectives during a search: what must be met, and what its long runs said.
 
-use super::answer::{CapacityEnding, ConfirmationRun};
 use super::probe::ProbeOutcome;
+use super::stored::{LongRun, SearchEnding};
 use inferometer_core::quantile::least_samples;
 
 /// Misses that a level just at its objective has in the shortest probe.
@@ -24,8 +24,8 @@ pub(super) struct Tier {
     pub(super) allowance: Option<Allowance>,
     pub(super) confirmations: u32,
     /// The long run to go by, if there was one.
-    pub(super) confirmation: Option<ConfirmationRun>,
-    pub(super) ending: Option<CapacityEnding>,
+    pub(super) long_run: Option<LongRun>,
+    pub(super) ending: Option<SearchEnding>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -89,24 +89,24 @@ impl Tier {
         };
         let worst = (self.targets.iter()).max_by(|a, b| missed(a).total_cmp(&missed(b)));
         let Some(&(at, share)) = worst else { return };
-        let run = ConfirmationRun {
+        let run = LongRun {
             level: outcome.level,
             requests: outcome.requests,
-            met: outcome.met[at],
-            share,
-            is_met: self.is_met(outcome) == Some(true),
+            within: outcome.met[at] as f64 / outcome.requests.max(1) as f64,
+            asked: share,
+            met: self.is_met(outcome) == Some(true),
         };
         // One that carries a claim stands, whatever ended a later one; and so does one that met
         // the objectives.
-        let rank = |run: &ConfirmationRun| (run.requests >= self.least(), run.is_met);
-        if (self.confirmation.as_ref()).is_none_or(|earlier| rank(&run) >= rank(earlier)) {
-            self.confirmation = Some(run);
+        let rank = |run: &LongRun| (run.requests >= self.least(), run.met);
+        if (self.long_run.as_ref()).is_none_or(|earlier| rank(&run) >= rank(earlier)) {
+            self.long_run = Some(run);
         }
     }
 
     /// The long run that has enough requests for its percentiles.
-    pub(super) fn carried(&self) -> Option<ConfirmationRun> {
-        self.confirmation.filter(|run| run.requests >= self.least())
+    pub(super) fn carried(&self) -> Option<LongRun> {
+        self.long_run.filter(|run| run.requests >= self.least())
     }
 }
 

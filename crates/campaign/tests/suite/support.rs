@@ -4,9 +4,8 @@
 
 use std::ops::ControlFlow;
 
-use inferometer_campaign::capacity::{
-    Answer, Next, ObservedRequest, Search, Settings, Step, Target,
-};
+use inferometer_campaign::capacity::stored::TierCapacity;
+use inferometer_campaign::capacity::{Next, ObservedRequest, Search, Settings, Step, Target};
 use inferometer_catalog::{
     device::{Device, Parallel},
     memory::MemorySettings,
@@ -175,8 +174,8 @@ pub const TRUTH: [f64; 2] = [18.456, 18.119];
 /// First rate of every search.
 pub const START: f64 = 2.0;
 
-/// The search for the capacity of the targets given, each a tier.
-pub fn search(server: &EngineServer, targets: &[usize], seed: u64) -> Vec<Answer> {
+/// The search for the capacity of the targets given, each a tier, and its requests.
+pub fn search(server: &EngineServer, targets: &[usize], seed: u64) -> (Vec<TierCapacity>, u64) {
     let target = |(tier, &at): (usize, &usize)| Target {
         name: TARGETS[at].0.to_owned(),
         share: TARGETS[at].1,
@@ -195,7 +194,7 @@ pub fn search(server: &EngineServer, targets: &[usize], seed: u64) -> Vec<Answer
     .expect("sensible settings");
     for probes in 0.. {
         let mut probe = match search.ask() {
-            Next::Done(answers) => return answers,
+            Next::Done(answers) => return (answers, search.spent()),
             Next::Probe(probe) => *probe,
         };
         let sent = server.open_loop(probe.level, 1000 * seed + probes, |answered| {

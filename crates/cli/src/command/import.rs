@@ -6,16 +6,10 @@ use crate::output::{Rendered, check_output, deliver, keep, language, print, styl
 use crate::{engine_defaults, host};
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::Version;
-use inferometer_core::point::Point;
-use inferometer_import::{
-    ImportedResult, SCHEMA, Spread, StatedImportDoubt, Stored, doubts, measured, read_path,
-};
+use inferometer_import::{ImportedResult, SCHEMA, Stored, read_path};
 use inferometer_page::{html, markdown, text};
-use inferometer_report::import::{
-    DoubtLine, ImportReport, LatencyLine, ResultLine, compose, csv, figures,
-};
+use inferometer_report::import::{ImportReport, compose, csv, figures};
 use inferometer_text::Lang;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -67,16 +61,15 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Exit> {
     }
     let mut shown = Vec::new();
     for stored in &imports {
-        let kept = match arguments.no_keep {
-            true => None,
-            false => {
-                let folder = folder(arguments, beside.as_deref(), stored);
-                stored.write(&folder)?;
-                keep(&output, &folder, || {
-                    Ok(page(stored, Some(&folder), language(output.lang)))
-                });
-                Some(folder)
-            }
+        let kept = if arguments.no_keep {
+            None
+        } else {
+            let folder = folder(arguments, beside.as_deref(), stored);
+            stored.write(&folder)?;
+            keep(&output, &folder, || {
+                Ok(page(stored, Some(&folder), language(output.lang)))
+            });
+            Some(folder)
         };
         shown.push((stored, kept));
     }
@@ -181,7 +174,9 @@ fn render(
 ) -> anyhow::Result<Rendered> {
     Ok(match format {
         Format::Html => Rendered::Whole(page(stored, kept, lang)),
-        Format::Svg | Format::Png => Rendered::Figures(figures(&report(stored, kept, lang), lang)),
+        Format::Svg | Format::Png => {
+            Rendered::Figures(figures(&ImportReport::new(stored, kept, lang)))
+        }
         format => {
             let import = [(stored, kept.map(Path::to_owned))];
             Rendered::Whole(table(&import, format, lang)?)
@@ -191,9 +186,8 @@ fn render(
 
 /// The page of one import.
 fn page(stored: &Stored, kept: Option<&Path>, lang: Lang) -> String {
-    let numbers = serde_json::json!({"import": stored});
-    let page = inferometer_report::html::import::compose_page(numbers, lang, |lang| {
-        report(stored, kept, lang)
+    let page = inferometer_report::html::import::compose_page(stored, lang, |lang| {
+        ImportReport::new(stored, kept, lang)
     });
     html::render(&page)
 }
@@ -204,11 +198,11 @@ fn table(
     format: Format,
     lang: Lang,
 ) -> anyhow::Result<String> {
-    let reports: Vec<ImportReport> = imports
+    let reports: Vec<ImportReport<'_>> = imports
         .iter()
-        .map(|(stored, kept)| report(stored, kept.as_deref(), lang))
+        .map(|(stored, kept)| ImportReport::new(stored, kept.as_deref(), lang))
         .collect();
-    let docs = reports.iter().map(|report| compose(report, lang));
+    let docs = reports.iter().map(compose);
     Ok(match format {
         Format::Json => json(imports)? + "\n",
         Format::Csv => csv(&reports),
@@ -246,108 +240,4 @@ fn json(imports: &[(&Stored, Option<PathBuf>)]) -> anyhow::Result<String> {
         "unread_of": unread_of,
         "kept": kept,
     }))?)
-}
-
-fn report(stored: &Stored, kept: Option<&Path>, lang: Lang) -> ImportReport {
-    let measured = measured(&stored.results);
-    let lines = stored.results.iter().zip(doubts(&stored.results));
-    let lines = lines.map(|(found, doubts)| {
-        let load = (measured.iter()).find(|(_, known)| std::ptr::eq(*known, found));
-        let summary = found.summary.as_ref();
-        ResultLine {
-            doubts: (doubts.iter())
-                .map(|doubt| doubt_line(doubt.stated(lang)))
-                .collect(),
-            measured: load
-                .zip(summary)
-                .map(|((point, _), summary)| (point.clone(), summary.to_summary())),
-            assumed: (found.assumed.iter())
-                .map(|assumption| assumption.stated(lang))
-                .collect(),
-            ..line(found)
-        }
-    });
-    ImportReport {
-        source: stored.source.clone(),
-        results: lines.collect(),
-        unread: stored.unread.clone(),
-        kept: kept.map(|kept| kept.display().to_string()),
-    }
-}
-
-fn doubt_line(doubt: StatedImportDoubt) -> DoubtLine {
-    DoubtLine {
-        severity: doubt.severity,
-        code: doubt.code.name().to_owned(),
-        text: doubt.text,
-        remedy: doubt.remedy,
-    }
-}
-
-fn line(found: &ImportedResult) -> ResultLine {
-    let mut line = ResultLine {
-        tool: found.tool.to_string(),
-        file: found.file.clone(),
-        lines: (!found.file.ends_with(".db")).then_some(found.lines),
-        label: found.label.clone(),
-        point: Point(found.point.clone()),
-        flags: found.flags.as_ref().map(flags),
-        defaults: (found.defaults.as_ref()).map(|defaults| {
-            [
-                flags(&defaults.flags),
-                defaults.version.clone(),
-                defaults.by.clone(),
-            ]
-        }),
-        memory_gib: found.device_memory_gib,
-        error: found.error.clone(),
-        unread: found.unread.clone(),
-        ..ResultLine::default()
-    };
-    if let Some(summary) = &found.summary {
-        let requests = summary.requests;
-        line.requests = [requests.planned, requests.ok, requests.failed];
-        line.cut = requests.cut;
-        line.failed_share = requests.failed_share;
-        line.requests_per_s = summary.throughput.requests_per_s;
-        line.output_tokens_per_s = summary.throughput.output_tokens_per_s;
-        line.total_tokens_per_s = summary.throughput.total_tokens_per_s;
-        line.lengths = [summary.tokens.input_mean, summary.tokens.output_mean];
-        let latency = &summary.latency;
-        let known = [
-            ("TTFT", &latency.ttft_ms),
-            ("TPOT", &latency.tpot_ms),
-            ("ITL", &latency.itl_ms),
-            ("E2E", &latency.e2e_ms),
-            ("max gap", &latency.max_gap_ms),
-        ];
-        line.latencies = (known.into_iter())
-            .filter_map(|(name, spread)| Some(latency_line(name, spread.as_ref()?)))
-            .collect();
-    }
-    line
-}
-
-fn latency_line(name: &'static str, spread: &Spread) -> LatencyLine {
-    LatencyLine {
-        name,
-        values: [
-            spread.mean,
-            spread.p50,
-            spread.p90,
-            spread.p95,
-            spread.p99,
-            spread.max,
-        ],
-    }
-}
-
-/// `max-num-seqs=64 enable-prefix-caching`.
-fn flags(flags: &BTreeMap<String, Value>) -> String {
-    let words = flags.iter().map(|(name, value)| match value {
-        Value::Bool(true) => name.clone(),
-        Value::String(text) => format!("{name}={text}"),
-        value => format!("{name}={value}"),
-    });
-    words.collect::<Vec<_>>().join(" ")
 }

@@ -1,10 +1,7 @@
 //! `inferometer plan`: will it fit, calibration, prediction.
 
-mod answers;
 pub mod arguments;
 mod calibration;
-mod curves;
-mod latencies;
 mod memory;
 mod trace;
 mod verify;

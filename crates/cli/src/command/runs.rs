@@ -10,7 +10,7 @@ use inferometer_core::scenario::SimClock;
 use inferometer_core::summary::Summary;
 use inferometer_core::value::Tag;
 use inferometer_page::text;
-use inferometer_report::runs::{Listed, RunLine, RunState, compose};
+use inferometer_report::runs::{Listed, ListedResult, RunState, compose};
 use inferometer_report::sweep::Visited;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::stored::{Kind, Stored, list};
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 /// Lists the runs, sweeps and searches of a folder.
 pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
-    let lines: Vec<RunLine> = list(&arguments.folder)?.iter().map(line).collect();
+    let lines: Vec<ListedResult> = list(&arguments.folder)?.iter().map(line).collect();
     print(&text::render(
         &compose(&lines, language(arguments.lang)),
         style(),
@@ -28,10 +28,10 @@ pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
 }
 
 /// What a list says of a stored result; what cannot be read is absent.
-fn line(stored: &Stored) -> RunLine {
+fn line(stored: &Stored) -> ListedResult {
     let known = Known::of(stored);
     let figures = known.figures.as_ref();
-    RunLine {
+    ListedResult {
         name: name(stored),
         label: known.label,
         started: stored.started.clone(),
@@ -199,9 +199,12 @@ fn best(visited: Vec<Visited>) -> Option<(String, Summary)> {
     (visited.into_iter())
         .filter_map(|visited| Some((visited.trial.id, visited.summary?)))
         .filter(|(_, summary)| summary.valid)
-        .reduce(|best, next| match rate(&next.1) > rate(&best.1) {
-            true => next,
-            false => best,
+        .reduce(|best, next| {
+            if rate(&next.1) > rate(&best.1) {
+                next
+            } else {
+                best
+            }
         })
 }
 

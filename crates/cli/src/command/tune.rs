@@ -94,7 +94,7 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
     }
     check_output(&arguments.output)?;
     if arguments.output.format.contains(&Format::Csv) {
-        bail!("a study is no table; use --format text, md or json");
+        bail!("a study is not a table; use --format text, md or json");
     }
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("cannot read {}; check the path", file.display()))?;

@@ -153,7 +153,7 @@ fn lengths_of_prompts_and_answers_are_those_of_the_data() {
     let (first, second) = ((Some(2), 11, Some(3)), (Some(4), 18, Some(7)));
     assert_eq!(lengths, [first, second, first, second]);
     // The data are shorter than the run, which says so.
-    noted(&run, "2 distinct prompts, which are used in turn");
+    noted(&run, "2 distinct prompts, which are reused in turn");
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn what_does_not_fit_says_by_how_much_and_what_would() {
     let ended = plan(&place, &[&words[..], &["--lang", "en"]].concat());
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stdout.contains("DOES NOT FIT"), "{ended:?}");
-    assert!(ended.stdout.contains("GiB a card"), "{ended:?}");
+    assert!(ended.stdout.contains("GiB per card"), "{ended:?}");
     assert!(ended.stdout.contains("tensor-parallel-size"), "{ended:?}");
     let answer = json(&plan(&place, &[&words[..], &["--format", "json"]].concat()));
     assert_eq!(answer["fits"], false);

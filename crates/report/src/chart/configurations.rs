@@ -1,6 +1,6 @@
 //! Figures over configurations: latency and throughput of each, with short names.
 
-use super::left_out::{self, Shown};
+use super::omitted::{self, Shown};
 use crate::message::figures::FigureText as Text;
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::{Distribution, Summary};
@@ -75,9 +75,12 @@ impl Configurations<'_> {
     ) -> Option<String> {
         let least = least_samples(99.0)?;
         let few = |summary: &Summary| n(summary).is_some_and(|n| n < least);
-        let name = |(name, summary): &(String, &Summary)| match few(summary) {
-            true => format!("{name}*"),
-            false => name.clone(),
+        let name = |(name, summary): &(String, &Summary)| {
+            if few(summary) {
+                format!("{name}*")
+            } else {
+                name.clone()
+            }
         };
         panel.x = Axis::of_names(self.named_by.clone(), self.shown().map(name).collect());
         let any = self.shown().any(|(_, summary)| few(summary));
@@ -97,7 +100,7 @@ impl Configurations<'_> {
             .rows
             .iter()
             .filter(|(_, summary)| !self.shown.takes(summary))
-            .map(|(name, summary)| left_out::name(name, summary))
+            .map(|(name, summary)| omitted::name(name, summary))
             .collect();
         let mut footnotes = Vec::new();
         let samples = || {
@@ -108,7 +111,7 @@ impl Configurations<'_> {
         if samples().any(|sample| sample.interval.is_some()) {
             footnotes.push(Text::Intervals.text(lang).to_owned());
         }
-        footnotes.extend(left_out::footnote(Text::LeftOut, &left_out, lang));
+        footnotes.extend(omitted::footnote(Text::LeftOut, &left_out, lang));
         Figure {
             id: id.to_owned(),
             title: title.text(lang).to_owned(),
@@ -183,7 +186,7 @@ pub fn latency(configurations: &Configurations<'_>, lang: Lang) -> Figure {
     figure
 }
 
-/// Duration, output and total tokens a second of each configuration.
+/// Duration, output and total tokens per second of each configuration.
 pub fn throughput(configurations: &Configurations<'_>, lang: Lang) -> Figure {
     let panel = |title: Text, unit: &str, of: fn(&Summary) -> Value| {
         configurations.panel(title, unit, vec![configurations.series("", 0, of)], lang)

@@ -1,9 +1,9 @@
 //! Trade-offs along a ladder: latency over throughput, and one user against all.
 
 use super::ladder::Ladder;
-use super::left_out;
-use super::level::Places;
+use super::load_level::Places;
 use super::metric_name::{MetricUnit, metric_name, unit_of};
+use super::omitted;
 use crate::chart::Level;
 use crate::message::figures::FigureText as Text;
 use inferometer_analysis::compare::Metric;
@@ -23,7 +23,6 @@ const WIDE: f64 = 30.0;
 /// What a curve of latency over throughput shows.
 #[derive(Clone, Debug)]
 pub struct Tradeoff<'a> {
-    /// The levels, each a point.
     pub ladder: &'a Ladder<'a>,
     /// The horizontal axis: a throughput.
     pub rate: Metric,
@@ -36,10 +35,8 @@ pub struct Tradeoff<'a> {
     pub shape: fn(Vec<Sample>) -> Shape,
 }
 
-/// A latency that is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Latency {
-    /// One of the usual ones.
     Usual(Metric),
     /// What an objective limits, at any percentile, as it is written: `ttft.p95=1s`.
     Limited(String),
@@ -119,9 +116,10 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
     let (least, most) = known().fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), y| {
         (least.min(y), most.max(y))
     });
-    let scale = match least > 0.0 && most / least > WIDE {
-        true => Scale::Log,
-        false => Scale::FromZero,
+    let scale = if least > 0.0 && most / least > WIDE {
+        Scale::Log
+    } else {
+        Scale::FromZero
     };
     let mut marks = Vec::new();
     if let Some((objective, ms)) = &tradeoff.objective {
@@ -173,7 +171,7 @@ pub fn throughput_latency(tradeoff: &Tradeoff<'_>, lang: Lang) -> Figure {
     }
 }
 
-/// Tokens a second of one user against those of all, with the points that none beats in both.
+/// Tokens per second of one user against those of all, with the points that none beats in both.
 pub fn pareto(ladder: &Ladder<'_>, lang: Lang) -> Figure {
     let of = |summary: &Summary| {
         let user = summary.speed.per_user_tokens_per_s.map(|speed| speed.mean);
@@ -268,7 +266,7 @@ fn front(points: &mut [[f64; 2]]) -> Vec<[f64; 2]> {
 
 fn footnotes(ladder: &Ladder<'_>, lang: Lang) -> Vec<String> {
     let places = Places::new(ladder, lang);
-    let left_out = left_out::footnote(Text::LeftOut, &places.left_out, lang);
+    let left_out = omitted::footnote(Text::LeftOut, &places.left_out, lang);
     let level = places.axis_title();
     let labels = Text::LabelsAre.with(lang, &[("axis", level)]);
     std::iter::once(labels).chain(left_out).collect()

@@ -1,7 +1,7 @@
 //! Figures of a grid: input lengths by output lengths, a cell for each pair.
 
-use super::left_out::{self, Shown};
 use super::metric_name::{MetricUnit, metric_name, unit_of};
+use super::omitted::{self, Shown};
 use crate::chart::Level;
 use crate::message::figures::FigureText as Text;
 use inferometer_analysis::compare::Metric;
@@ -52,14 +52,14 @@ pub fn heat_maps(grid: &Grid<'_>, metrics: &[Metric], lang: Lang) -> Figure {
         .filter(|(.., summary)| !grid.shown.takes(summary))
         .map(|(input, output, summary)| {
             let pair = format!("{} × {}", input.text(), output.text());
-            left_out::name(&pair, summary)
+            omitted::name(&pair, summary)
         })
         .collect();
     Figure {
         id: "grid".to_owned(),
         title: Text::Grid.text(lang).to_owned(),
         panels,
-        footnotes: left_out::footnote(Text::LeftOut, &left_out, lang)
+        footnotes: omitted::footnote(Text::LeftOut, &left_out, lang)
             .into_iter()
             .collect(),
         ..Figure::default()

@@ -1,9 +1,11 @@
 //! Figures of a ladder: the same work at rising load, for one engine or several.
 
-use super::left_out::{self, Shown};
-use super::level::Places;
+pub use super::load_level::{Ladder, LadderSeries};
+use super::omitted::{self, Shown};
+
+use super::load_level::Places;
 use crate::chart::Level;
-use crate::findings::Knee;
+use crate::knee::Knee;
 use crate::message::figures::FigureText as Text;
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_page::figure::thin;
@@ -13,29 +15,6 @@ use inferometer_page::figure::{
 };
 use inferometer_page::number;
 use inferometer_text::Lang;
-
-/// Levels of load and what was measured at them.
-#[derive(Clone, Debug, Default)]
-pub struct Ladder<'a> {
-    /// What a level is: `concurrency`, `rate`, or the name of another axis.
-    pub axis: String,
-    /// One for each engine or configuration.
-    pub series: Vec<LadderSeries<'a>>,
-    pub shown: Shown,
-    /// The highest level that meets the objectives.
-    pub capacity: Option<f64>,
-}
-
-/// One line of a ladder.
-#[derive(Clone, Debug)]
-pub struct LadderSeries<'a> {
-    /// Its name in the legend; [`legend`] makes one from tags.
-    pub label: String,
-    /// Levels in the order of the ladder, and their numbers.
-    pub points: Vec<(Level, &'a Summary)>,
-    /// Where throughput hardly rises any more.
-    pub knee: Option<Knee>,
-}
 
 /// A legend from the tags of a run: `MindIE (910B4 8×32G)`; else its label.
 pub fn legend(summary: &Summary) -> String {
@@ -226,7 +205,7 @@ pub fn overlay_per_card(ladder: &Ladder<'_>, lang: Lang) -> Option<Figure> {
         .map(|series| series.label.clone())
         .collect();
     let mut footnotes = footnotes(ladder, &places, &panels, lang);
-    footnotes.extend(left_out::footnote(Text::NoCards, &unknown, lang));
+    footnotes.extend(omitted::footnote(Text::NoCards, &unknown, lang));
     Some(Figure {
         id: "overlay-per-card".to_owned(),
         title: match ladder.series.as_slice() {
@@ -379,7 +358,7 @@ fn knees(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
         ];
         Some(Text::KneeOf.with(lang, &values))
     });
-    left_out::footnote(Text::Knees, &known.collect::<Vec<_>>(), lang)
+    omitted::footnote(Text::Knees, &known.collect::<Vec<_>>(), lang)
 }
 
 fn footnotes(ladder: &Ladder<'_>, places: &Places, panels: &[Panel], lang: Lang) -> Vec<String> {
@@ -397,7 +376,7 @@ fn footnotes(ladder: &Ladder<'_>, places: &Places, panels: &[Panel], lang: Lang)
     if panels.iter().any(|panel| panel.title == rising) {
         notes.extend(knees(ladder, lang));
     }
-    notes.extend(left_out::footnote(Text::LeftOut, &places.left_out, lang));
+    notes.extend(omitted::footnote(Text::LeftOut, &places.left_out, lang));
     let longest = ladder.series.iter().map(|series| series.points.len()).max();
     if let Some(count) = longest.filter(|&count| count > thin::MOST) {
         let values = [
@@ -448,9 +427,10 @@ fn mean_lengths(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
 fn weighted(values: &[(f64, f64)]) -> Option<f64> {
     let weights: f64 = values.iter().map(|(_, weight)| weight).sum();
     let sum: f64 = values.iter().map(|(value, weight)| value * weight).sum();
-    match weights > 0.0 {
-        true => Some(sum / weights),
-        false => (!values.is_empty())
-            .then(|| values.iter().map(|(value, _)| value).sum::<f64>() / values.len() as f64),
+    if weights > 0.0 {
+        Some(sum / weights)
+    } else {
+        (!values.is_empty())
+            .then(|| values.iter().map(|(value, _)| value).sum::<f64>() / values.len() as f64)
     }
 }

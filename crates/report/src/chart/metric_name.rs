@@ -55,7 +55,6 @@ pub(crate) fn unit_of(metric: Metric) -> MetricUnit {
     }
 }
 
-/// The unit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MetricUnit {
     /// Milliseconds, or seconds where they read better.

@@ -43,9 +43,10 @@ pub fn all(summary: &Summary, drawing: &Drawing<'_>, clock: SimClock, lang: Lang
 pub fn distributions(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figure {
     let latency = &summary.latency;
     let sketch = &drawing.sketch;
-    let (gaps, itl) = match latency.itl_is_per_token {
-        true => (&drawing.trace.token_gaps, Text::Itl),
-        false => (&drawing.trace.chunk_gaps, Text::InterChunk),
+    let (gaps, itl) = if latency.itl_is_per_token {
+        (&drawing.trace.token_gaps, Text::Itl)
+    } else {
+        (&drawing.trace.chunk_gaps, Text::InterChunk)
     };
     let panels = vec![
         cumulative(Text::Ttft, sketch.ttft.clone(), latency.ttft_ms, lang),
@@ -60,7 +61,7 @@ pub fn distributions(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Fi
     if few && let Some(least) = least_samples(99.0) {
         footnotes.push(Text::FewSamples.with(lang, &[("least", number::count(least))]));
     }
-    footnotes.extend(thinned(drawing.trace.rows.len(), lang));
+    footnotes.extend(thinning_note(drawing.trace.rows.len(), lang));
     if !panels[2].is_empty() {
         footnotes.push(Text::Counted.text(lang).to_owned());
     }
@@ -133,7 +134,7 @@ fn percentiles(exact: &Distribution, unit: TimeUnit) -> Vec<Mark> {
         .collect()
 }
 
-fn thinned(count: usize, lang: Lang) -> Option<String> {
+fn thinning_note(count: usize, lang: Lang) -> Option<String> {
     (count > thin::MOST).then(|| {
         let values = [
             ("most", number::count(thin::MOST as u64)),
@@ -168,10 +169,7 @@ pub fn timeline(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figure 
         _ => String::new(),
     };
     let seen = !drawing.trace.rows.is_empty() && drawing.trace.window().is_some();
-    let drawn = |values: &[f64]| match seen {
-        true => over_time(values),
-        false => Vec::new(),
-    };
+    let drawn = |values: &[f64]| if seen { over_time(values) } else { Vec::new() };
     let panel = |title: Text, y: Axis, series: Vec<Series>| Panel {
         title: title.text(lang).to_owned(),
         x: Axis {
@@ -197,9 +195,10 @@ pub fn timeline(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figure 
             shape,
         }]
     };
-    let tokens = match sketch.tokens_per_s.iter().any(|&rate| rate > 0.0) {
-        true => drawn(&sketch.tokens_per_s),
-        false => Vec::new(),
+    let tokens = if sketch.tokens_per_s.iter().any(|&rate| rate > 0.0) {
+        drawn(&sketch.tokens_per_s)
+    } else {
+        Vec::new()
     };
     panels.push(panel(
         Text::OutputThroughput,
@@ -232,7 +231,7 @@ pub fn timeline(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figure 
             ));
         }
     }
-    footnotes.extend(thinned(drawing.trace.rows.len(), lang));
+    footnotes.extend(thinning_note(drawing.trace.rows.len(), lang));
     if panels.iter().any(|panel| !panel.is_empty()) {
         panels.retain(|panel| !panel.is_empty());
     }
@@ -290,7 +289,7 @@ pub fn requests(drawing: &Drawing<'_>, lang: Lang) -> Figure {
             panel(Text::InputLength, Text::Ttft, &sketch.by_input),
             panel(Text::OutputLength, Text::E2e, &sketch.by_output),
         ],
-        footnotes: thinned(drawing.trace.rows.len(), lang)
+        footnotes: thinning_note(drawing.trace.rows.len(), lang)
             .into_iter()
             .collect(),
         ..Figure::default()
@@ -321,9 +320,10 @@ pub fn token_gaps(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figur
         when_empty: Text::NoAnswers.text(lang).to_owned(),
         ..Panel::default()
     };
-    let (gaps, exact) = match summary.latency.itl_is_per_token {
-        true => (&drawing.trace.token_gaps, summary.latency.itl_ms),
-        false => (&drawing.trace.chunk_gaps, summary.latency.inter_chunk_ms),
+    let (gaps, exact) = if summary.latency.itl_is_per_token {
+        (&drawing.trace.token_gaps, summary.latency.itl_ms)
+    } else {
+        (&drawing.trace.chunk_gaps, summary.latency.inter_chunk_ms)
     };
     let mut all = cumulative(Text::Itl, gaps.cumulative(), exact, lang);
     all.title = Text::AllGaps.text(lang).to_owned();
@@ -335,7 +335,7 @@ pub fn token_gaps(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figur
         ("floor", format!("{} ms", number::exact(floor))),
     ];
     let mut footnotes = vec![Text::StallMeans.with(lang, &stall)];
-    footnotes.extend(thinned(drawing.trace.rows.len(), lang));
+    footnotes.extend(thinning_note(drawing.trace.rows.len(), lang));
     footnotes.push(Text::Counted.text(lang).to_owned());
     Figure {
         id: "token-gaps".to_owned(),

@@ -1,12 +1,12 @@
 //! The figure of a search for capacity: every probe at its load, by whether it met the
 //! objectives. Probes differ in length and lie close to each other, so that no line joins them.
 
-use super::level::{axis_name, by_ratio};
+use super::load_level::{axis_name, by_ratio};
 use super::metric_name::{MetricUnit, metric_name, unit_of};
 use crate::chart::Level;
 use crate::message::figures::FigureText as Text;
 use inferometer_analysis::compare::Metric;
-use inferometer_campaign::capacity::stored::ProbeVerdict;
+use inferometer_campaign::capacity::ProbeVerdict;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_core::summary::Summary;
 use inferometer_page::figure::time_unit::TimeUnit;
@@ -35,7 +35,6 @@ pub struct Search<'a> {
     pub tiers: Vec<(&'a str, f64)>,
 }
 
-/// An objective of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Objective {
     /// A percentile of the run has a limit.

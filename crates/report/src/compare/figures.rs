@@ -1,9 +1,9 @@
 //! What is drawn of a comparison.
 
 use super::{CompareReport, letter};
-use crate::chart::arms::{self, Arm};
-use crate::chart::comparison;
+use crate::chart::compared_runs::{self, ComparedRuns};
 use crate::chart::ladder::legend;
+use crate::chart::ratios;
 use crate::message::figures::FigureText;
 use inferometer_analysis::compare::Group;
 use inferometer_page::figure::Figure;
@@ -18,15 +18,15 @@ pub fn figures(report: &CompareReport<'_>) -> Vec<Figure> {
     let names: BTreeMap<String, String> = names.zip(labels.iter().cloned()).collect();
     let computed = computed(report, &labels);
     let groups = report.groups.iter().zip(labels);
-    let arms: Vec<Arm<'_>> = groups
-        .map(|(group, label)| Arm {
+    let sides: Vec<ComparedRuns<'_>> = groups
+        .map(|(group, label)| ComparedRuns {
             label,
             runs: &group.runs,
         })
         .collect();
-    let mut figures = vec![comparison::ratios(report.comparison, &names, report.lang)];
-    figures.extend(arms::overlays(&arms, report.lang));
-    figures.extend(arms::distributions(&arms, report.lang));
+    let mut figures = vec![ratios::ratios(report.comparison, &names, report.lang)];
+    figures.extend(compared_runs::overlays(&sides, report.lang));
+    figures.extend(compared_runs::distributions(&sides, report.lang));
     for figure in &mut figures {
         figure.footnotes.extend(computed.clone());
     }

@@ -3,9 +3,7 @@
 use super::estimate::{Compared, Estimate};
 use super::{Finding, FindingKind, some};
 use crate::message::findings::FindingText as Text;
-use crate::sweep::Row;
-use crate::sweep::grid::is_length;
-use crate::sweep::ladder::{groups, is_load};
+use crate::points::{MeasuredPoint, groups, is_length, is_load};
 use inferometer_analysis::compare::Settings;
 use inferometer_page::number;
 use inferometer_text::Lang;
@@ -13,7 +11,6 @@ use inferometer_text::punctuation::PunctuationText;
 
 /// Comparisons that are told as evidence.
 const MOST_POINTS: usize = 3;
-/// Settings whose names are told.
 const MOST_SETTINGS: usize = 6;
 
 /// Axes that say how long a point is measured, not what is measured.
@@ -54,7 +51,11 @@ impl Contest {
 }
 
 /// Winners and ties for TTFT, ITL and throughput.
-pub(super) fn settings<'a>(axes: &'a [String], rows: &[Row<'a>], lang: Lang) -> Vec<Finding> {
+pub(super) fn settings<'a>(
+    axes: &'a [String],
+    rows: &'a [MeasuredPoint<'a>],
+    lang: Lang,
+) -> Vec<Finding> {
     let (fixed, varied): (Vec<&String>, Vec<&String>) = (axes.iter())
         .filter(|axis| !EXTENT.contains(&axis.as_str()))
         .partition(|axis| is_load(axis) || is_length(axis));
@@ -86,12 +87,12 @@ pub(super) fn settings<'a>(axes: &'a [String], rows: &[Row<'a>], lang: Lang) -> 
 /// Settings against each other at every load and length.
 struct Contests<'a> {
     /// The rows that are compared with each other, by what they have in common.
-    fields: Vec<(String, Vec<Row<'a>>)>,
+    fields: Vec<(String, Vec<&'a MeasuredPoint<'a>>)>,
     varied: Vec<&'a String>,
 }
 
 impl<'a> Contests<'a> {
-    fn of(rows: &[Row<'a>], held: &[&String], varied: &[&'a String]) -> Self {
+    fn of(rows: &'a [MeasuredPoint<'a>], held: &[&String], varied: &[&'a String]) -> Self {
         Contests {
             fields: groups(rows, |row| row.name(held)),
             varied: varied.to_vec(),
@@ -101,7 +102,7 @@ impl<'a> Contests<'a> {
     fn contest(
         &self,
         compared: Compared,
-        (point, rows): &(String, Vec<Row<'_>>),
+        (point, rows): &(String, Vec<&MeasuredPoint<'_>>),
     ) -> Option<Contest> {
         // In an open loop throughput follows the plan of arrivals.
         let given =
@@ -171,9 +172,10 @@ fn won(compared: Compared, contests: &[Contest], lang: Lang) -> Option<Finding> 
             Text::Wins.with(lang, &values)
         }
         [(setting, times)] if *times == contests.len() || all_else_level() => {
-            let text = match *times == contests.len() {
-                true => Text::WinsEverywhere,
-                false => Text::WinsAt,
+            let text = if *times == contests.len() {
+                Text::WinsEverywhere
+            } else {
+                Text::WinsAt
             };
             text.with(
                 lang,
@@ -220,9 +222,10 @@ fn is_alone(contests: &[Contest]) -> bool {
 fn evidence(compared: Compared, contest: &Contest, lang: Lang) -> String {
     let (best, (name, next)) = (&contest.ranked[0].1, &contest.ranked[1]);
     let change = (best.value / next.value - 1.0) * 100.0;
-    let text = match contest.point.is_empty() {
-        true => Text::NextEvidence,
-        false => Text::WinEvidence,
+    let text = if contest.point.is_empty() {
+        Text::NextEvidence
+    } else {
+        Text::WinEvidence
     };
     text.with(
         lang,

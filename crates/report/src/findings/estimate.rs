@@ -1,18 +1,15 @@
 //! A figure of a point with the interval that it lies in.
 
-use crate::sweep::Row;
+use crate::points::MeasuredPoint;
 use inferometer_analysis::compare::Settings;
 use inferometer_analysis::statistics::batch_means;
 use inferometer_core::summary::Summary;
 use std::cmp::Ordering;
 
-/// A figure that findings compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compared {
-    /// Mean time to first token.
     Ttft,
     Itl,
-    /// Output tokens a second.
     Throughput,
 }
 
@@ -59,7 +56,7 @@ impl Estimate {
     /// Of the valid runs of a point: over repeats, or of one run from its own requests. A
     /// single run cannot show how much the next would differ, so what `compare` assumes for
     /// that is added. Absent where neither can be had.
-    pub(super) fn of(row: &Row<'_>, compared: Compared) -> Option<Self> {
+    pub(super) fn of(row: &MeasuredPoint<'_>, compared: Compared) -> Option<Self> {
         let runs: Vec<(f64, Option<[f64; 2]>)> = (row.valid())
             .filter_map(|summary| {
                 let (value, interval) = compared.of(summary);

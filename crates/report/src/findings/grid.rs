@@ -3,9 +3,7 @@
 use super::estimate::{Compared, Estimate};
 use super::{Finding, FindingKind};
 use crate::message::findings::FindingText as Text;
-use crate::sweep::Row;
-use crate::sweep::grid::lengths;
-use crate::sweep::ladder::groups;
+use crate::points::{MeasuredPoint, groups, lengths};
 use inferometer_page::number;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
@@ -17,9 +15,9 @@ const MOST_NAMED: usize = 3;
 
 /// The cell with the lowest output throughput, each cell by its best load, and how far it is
 /// below the highest. Silent unless the two are clearly apart.
-pub(super) fn least(axes: &[String], rows: &[Row<'_>], lang: Lang) -> Option<Finding> {
-    let sides = lengths(axes)?;
-    let mut cells: Vec<(String, Estimate)> = groups(rows, |row| row.name(&sides))
+pub(super) fn least(axes: &[String], rows: &[MeasuredPoint<'_>], lang: Lang) -> Option<Finding> {
+    let lengths = lengths(axes)?;
+    let mut cells: Vec<(String, Estimate)> = groups(rows, |row| row.name(&lengths))
         .into_iter()
         .filter_map(|(name, rows)| {
             let best = (rows.iter())

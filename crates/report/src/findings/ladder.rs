@@ -1,47 +1,47 @@
 //! What a ladder shows: where it saturates, and from where on requests fail.
 
-use super::knee::{KneeBasis, knee, still_rising};
 use super::{Finding, FindingKind, some};
+use crate::knee::{KneeBasis, knee, still_rising};
 use crate::message::findings::FindingText as Text;
-use crate::sweep::Row;
-use crate::sweep::ladder::{Ladder, rates};
+use crate::points::MeasuredPoint;
+use crate::points::ladder::{LoadLadder, rates};
 use inferometer_page::number;
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
 
-/// Chance of telling a start of failures that is none.
+/// Chance of a false start of failures.
 const RISK: f64 = 0.05;
-/// Loads whose failures are told.
 const MOST_LOADS: usize = 4;
 
 /// A load as it is written.
 fn level(value: f64) -> String {
-    match value.fract() == 0.0 {
-        true => number::grouped(value, 0),
-        false => number::brief(value),
+    if value.fract() == 0.0 {
+        number::grouped(value, 0)
+    } else {
+        number::brief(value)
     }
 }
 
 /// A claim about one ladder of several.
-fn named(text: String, ladder: &Ladder<'_>, lang: Lang) -> String {
-    match ladder.name.is_empty() {
-        true => text,
-        false => Text::Of.with(lang, &[("text", text), ("ladder", ladder.name.clone())]),
+fn named(text: String, ladder: &LoadLadder<'_>, lang: Lang) -> String {
+    if ladder.name.is_empty() {
+        return text;
     }
+    Text::Of.with(lang, &[("text", text), ("ladder", ladder.name.clone())])
 }
 
 /// The loads of a ladder in ascending order.
-fn climbed<'a, 'b>(ladder: &'b Ladder<'a>) -> Vec<(f64, &'b Row<'a>)> {
-    let mut rungs: Vec<(f64, &Row<'_>)> = (ladder.rows.iter())
-        .filter_map(|row| Some((row.number(ladder.axis)?, row)))
+fn climbed<'a>(ladder: &LoadLadder<'a>) -> Vec<(f64, &'a MeasuredPoint<'a>)> {
+    let mut rungs: Vec<(f64, &MeasuredPoint<'_>)> = (ladder.points.iter())
+        .filter_map(|&row| Some((row.number(ladder.axis)?, row)))
         .collect();
     rungs.sort_by(|a, b| a.0.total_cmp(&b.0));
     rungs
 }
 
 /// Where output throughput hardly rises any more, by the valid runs.
-pub(super) fn saturation(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
-    let rates = rates(ladder.axis, &ladder.rows);
+pub(super) fn saturation(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding> {
+    let rates = rates(ladder.axis, &ladder.points);
     let Some(found) = knee(&rates) else {
         return rising(ladder, still_rising(&rates)?, lang);
     };
@@ -86,7 +86,7 @@ pub(super) fn saturation(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
 }
 
 /// No load is high enough: throughput rises into the last.
-fn rising(ladder: &Ladder<'_>, [before, last]: [(f64, f64); 2], lang: Lang) -> Option<Finding> {
+fn rising(ladder: &LoadLadder<'_>, [before, last]: [(f64, f64); 2], lang: Lang) -> Option<Finding> {
     let text = [("axis", ladder.axis.clone()), ("load", level(last.0))];
     let change = (last.1 / before.1 - 1.0) * 100.0;
     let evidence = [
@@ -111,7 +111,7 @@ struct Ended {
     classes: Vec<(&'static str, u64)>,
 }
 
-fn ended((load, row): (f64, &Row<'_>)) -> Ended {
+fn ended((load, row): (f64, &MeasuredPoint<'_>)) -> Ended {
     let mut known = Ended {
         load,
         failed: 0,
@@ -135,7 +135,7 @@ fn ended((load, row): (f64, &Row<'_>)) -> Ended {
     known
 }
 
-/// The chance that none of so many requests below fails where they fail as often as these:
+/// The chance that none of `below` requests fails where they fail as often as these:
 /// Fisher's exact test, in which all failures fall to one side.
 fn by_chance(below: u64, failing: &Ended) -> f64 {
     let all = below + failing.ended;
@@ -151,7 +151,7 @@ fn by_chance(below: u64, failing: &Ended) -> f64 {
 }
 
 /// From which load on requests fail, and how.
-pub(super) fn failures(ladder: &Ladder<'_>, lang: Lang) -> Option<Finding> {
+pub(super) fn failures(ladder: &LoadLadder<'_>, lang: Lang) -> Option<Finding> {
     let rungs: Vec<Ended> = climbed(ladder)
         .into_iter()
         .map(ended)

@@ -3,7 +3,7 @@
 use super::{Finding, FindingKind};
 use crate::message::findings::FindingText as Text;
 use crate::message::numbers::NumbersText;
-use crate::sweep::Row;
+use crate::points::MeasuredPoint;
 use inferometer_core::doubt::DoubtCode;
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_core::thresholds::Thresholds;
@@ -131,8 +131,8 @@ pub(super) fn stalls(summary: &Summary, lang: Lang) -> Option<Finding> {
 }
 
 /// The same rules over the measurements of a sweep, each told once, with its worst place.
-pub(super) fn across(rows: &[Row<'_>], lang: Lang) -> Vec<Finding> {
-    let measured: Vec<(&Row<'_>, &Summary)> = (rows.iter())
+pub(super) fn across(rows: &[MeasuredPoint<'_>], lang: Lang) -> Vec<Finding> {
+    let measured: Vec<(&MeasuredPoint<'_>, &Summary)> = (rows.iter())
         .flat_map(|row| row.summaries().map(move |summary| (row, summary)))
         .collect();
     type Rule = fn(&Summary, Lang) -> Option<Finding>;
@@ -152,7 +152,7 @@ pub(super) fn across(rows: &[Row<'_>], lang: Lang) -> Vec<Finding> {
     ];
     (rules.into_iter())
         .filter_map(|(rule, weight)| {
-            let found: Vec<(&Row<'_>, &Summary, Finding)> = (measured.iter())
+            let found: Vec<(&MeasuredPoint<'_>, &Summary, Finding)> = (measured.iter())
                 .filter_map(|(row, summary)| Some((*row, *summary, rule(summary, lang)?)))
                 .collect();
             let count = found.len();

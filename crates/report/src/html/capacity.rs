@@ -23,7 +23,6 @@ pub struct CapacityPage<'a> {
     pub probes: &'a [(f64, Summary)],
     /// That of one of the probes.
     pub environment: Option<&'a Environment>,
-    /// The folder of the search.
     pub directory: &'a Path,
 }
 

@@ -2,36 +2,45 @@
 
 use super::run::duration;
 use super::title;
-use crate::import::{ImportReport, ResultLine, compose, figures};
+use crate::import::{ImportReport, ReportedResult, compose, figures};
 use crate::message::import::ImportText;
 use crate::message::page::PageText;
 use inferometer_core::doubt::Severity;
+use inferometer_import::Stored;
 use inferometer_page::doc::Tone;
 use inferometer_page::html::Headline;
 use inferometer_page::html::{Edition, Page, page};
 use inferometer_page::number;
 use inferometer_text::Lang;
-use serde_json::Value;
+use serde_json::json;
 
-/// The page of an import, which opens in a language; the numbers are what was kept, and the
-/// report is made once in each language.
-pub fn compose_page(numbers: Value, lang: Lang, report: impl Fn(Lang) -> ImportReport) -> Page {
-    page(lang, numbers, |lang| {
+/// The page of an import, which opens in a language; the report is made once in each.
+pub fn compose_page<'a>(
+    stored: &Stored,
+    lang: Lang,
+    report: impl Fn(Lang) -> ImportReport<'a>,
+) -> Page {
+    page(lang, json!({"import": stored}), |lang| {
         let report = report(lang);
         Edition {
             glossary: super::glossary(lang),
             lang,
-            title: title(report.source.rsplit('/').next(), PageText::Import, lang),
-            headlines: headlines(&report, lang),
-            figures: figures(&report, lang),
-            doc: compose(&report, lang),
+            title: title(
+                report.stored.source.rsplit('/').next(),
+                PageText::Import,
+                lang,
+            ),
+            headlines: headlines(&report),
+            figures: figures(&report),
+            doc: compose(&report),
         }
     })
 }
 
-fn headlines(report: &ImportReport, lang: Lang) -> Vec<Headline> {
-    // A figure that is INVALID is none to be proud of.
-    let valid = |line: &&ResultLine| {
+fn headlines(report: &ImportReport<'_>) -> Vec<Headline> {
+    let lang = report.lang;
+    // An invalid result is not a headline.
+    let valid = |line: &&ReportedResult<'_>| {
         let measured = line.measured.as_ref();
         measured.is_some_and(|(_, summary)| summary.valid)
     };
@@ -49,9 +58,7 @@ fn headlines(report: &ImportReport, lang: Lang) -> Vec<Headline> {
         Headline::new(ImportText::LeastLatency.text(lang), value, unit)
     });
     let invalid = |severity: Severity| {
-        let grave = |line: &&ResultLine| {
-            line.doubts.iter().map(|doubt| doubt.severity).max() == Some(severity)
-        };
+        let grave = |line: &&ReportedResult<'_>| line.severity() == Some(severity);
         report.results.iter().filter(grave).count() as u64
     };
     let all = PageText::OfAll.with(
@@ -67,9 +74,11 @@ fn headlines(report: &ImportReport, lang: Lang) -> Vec<Headline> {
         }
     };
     let tokens = measured()
-        .filter_map(|line| line.output_tokens_per_s)
+        .filter_map(|line| line.throughput().output_tokens_per_s)
         .collect();
-    let requests = measured().filter_map(|line| line.requests_per_s).collect();
+    let requests = measured()
+        .filter_map(|line| line.throughput().requests_per_s)
+        .collect();
     let mut headlines: Vec<Headline> = [
         rate(PageText::BestThroughput, tokens, "tok/s"),
         rate(PageText::BestQps, requests, "req/s"),

@@ -6,15 +6,12 @@ use crate::study::{StudyReport, compose, figures, percent};
 use inferometer_page::html::Headline;
 use inferometer_page::html::{Edition, Page, page};
 use inferometer_page::number;
-use serde_json::Value;
 
-/// The page of a study, which opens in the report's language; `numbers` are all of its result.
-pub fn compose_page(report: &StudyReport<'_>, numbers: Value) -> Page {
+/// The page of a study, which opens in the report's language.
+pub fn compose_page(report: &StudyReport<'_>) -> Page {
+    let numbers = serde_json::to_value(report.result).unwrap_or_default();
     page(report.lang, numbers, |lang| {
-        let report = StudyReport {
-            lang,
-            ..report.clone()
-        };
+        let report = StudyReport { lang, ..*report };
         Edition {
             glossary: super::glossary(lang),
             lang,
@@ -30,28 +27,28 @@ fn headlines(report: &StudyReport<'_>) -> Vec<Headline> {
     let lang = report.lang;
     let mut headlines = Vec::new();
     // Beside the best stands what it changes; a default that won changes nothing.
-    let best = report.best.as_ref().map(|best| best.trial);
-    let changes = (report.comparison.iter())
+    let best = report.result.best.as_ref().map(|best| best.trial);
+    let changes = (report.result.comparison.iter())
         .filter(|comparison| Some(comparison.trial) == best)
         .flat_map(|comparison| &comparison.changes);
     for change in changes {
-        let (metric, _) = name_and_unit(&change.path, lang);
+        let (metric, _) = name_and_unit(&change.metric, lang);
         let name = StudyText::ChangeName.with(lang, &[("metric", metric)]);
         headlines.push(Headline::new(name, percent(change.value), ""));
         let ends = format!("{} … {}", percent(change.low), percent(change.high));
         headlines.push(Headline::new(StudyText::GainInterval.text(lang), ends, ""));
     }
-    let best = report.best.as_ref();
-    let trial = best.and_then(|best| report.trials.iter().find(|it| it.id == best.trial));
+    let best = report.result.best.as_ref();
+    let trial = best.and_then(|best| report.result.trials.iter().find(|it| it.id == best.trial));
     if let Some(trial) = trial {
-        for (objective, figure) in report.objectives.iter().zip(&trial.figures) {
+        for (objective, figure) in report.study.goal.objectives.iter().zip(&trial.objectives) {
             let (name, unit) = name_and_unit(&objective.path, lang);
             let value = figure.map_or(number::ABSENT.to_owned(), number::brief);
             let name = StudyText::BestFigure.with(lang, &[("path", name)]);
             headlines.push(Headline::new(name, value, unit));
         }
     }
-    let trials = report.trials.len().to_string();
+    let trials = report.result.trials.len().to_string();
     headlines.push(Headline::new(StudyText::Trials.text(lang), trials, ""));
     headlines
 }

@@ -1,10 +1,10 @@
 //! An import for spreadsheets.
 
-use super::ImportReport;
+use super::{ImportReport, statistics};
 use crate::csv::{field, harmless};
 
-/// One row a result, with names of columns that do not change.
-pub fn csv(reports: &[ImportReport]) -> String {
+/// One row per result, with names of columns that do not change.
+pub fn csv(reports: &[ImportReport<'_>]) -> String {
     const LATENCIES: [&str; 5] = ["TTFT", "TPOT", "ITL", "E2E", "max gap"];
     const STATISTICS: [&str; 6] = ["mean", "p50", "p90", "p95", "p99", "max"];
     let mut names = String::from(
@@ -23,34 +23,35 @@ pub fn csv(reports: &[ImportReport]) -> String {
         let real = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
         let whole = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
         let mut cells = vec![
-            text(&result.file),
-            whole(result.lines.map(|lines| lines.0)),
-            whole(result.lines.map(|lines| lines.1)),
-            text(&result.tool),
-            text(result.label.as_deref().unwrap_or_default()),
-            text(&result.point.to_string()),
+            text(&result.found.file),
+            whole(result.lines().map(|lines| lines.0)),
+            whole(result.lines().map(|lines| lines.1)),
+            text(result.found.tool.name()),
+            text(result.found.label.as_deref().unwrap_or_default()),
+            text(&result.point().to_string()),
         ];
-        cells.extend(result.requests.map(whole));
+        let requests = result.requests();
+        cells.extend([requests.planned, requests.ok, requests.failed].map(whole));
+        let throughput = result.throughput();
         cells.extend(
             [
-                result.requests_per_s,
-                result.output_tokens_per_s,
-                result.total_tokens_per_s,
+                throughput.requests_per_s,
+                throughput.output_tokens_per_s,
+                throughput.total_tokens_per_s,
             ]
             .map(real),
         );
-        cells.extend(result.lengths.map(real));
-        for name in LATENCIES {
-            let found = result.latencies.iter().find(|latency| latency.name == name);
-            cells.extend(found.map_or([None; 6], |latency| latency.values).map(real));
+        cells.extend(result.lengths().map(real));
+        for (_, spread) in result.latencies() {
+            cells.extend(spread.map_or([None; 6], statistics).map(real));
         }
         let codes: Vec<&str> = result
             .doubts
             .iter()
-            .map(|doubt| doubt.code.as_str())
+            .map(|doubt| doubt.code.name())
             .collect();
         cells.push(text(&codes.join(" ")));
-        cells.push(text(result.error.as_deref().unwrap_or_default()));
+        cells.push(text(result.found.error.as_deref().unwrap_or_default()));
         out.push_str(&cells.join(","));
         out.push_str("\r\n");
     }

@@ -1,59 +1,33 @@
 //! Texts of comparisons.
 
 inferometer_text::texts! {
-    /// What a comparison says.
     pub enum CompareText {
-        /// The verdict of a group: it is better.
         Better => "BETTER", "更好";
-        /// It is worse.
         Worse => "WORSE", "更差";
-        /// It differs by less than the margin.
         Same => "NO DIFFERENCE", "无差异";
-        /// The data cannot tell.
         Unknown => "CANNOT TELL", "无法判断";
-        /// Some points are better, others worse.
         Mixed => "MIXED", "有好有坏";
-        /// Nothing may be concluded.
         NotComparable => "NOT COMPARABLE", "不可比";
-        /// The same in a cell.
         CellBetter => "better", "更好";
-        /// The same in a cell.
         CellWorse => "worse", "更差";
-        /// The same in a cell.
         CellSame => "no difference", "无差异";
-        /// The same in a cell.
         CellUnknown => "cannot tell", "无法判断";
-        /// After the verdict, at one point: `{metric}` `{change}`.
         AtOnePoint => "{group}: {metric} {change} at {point}", "{group}：{point} 时 {metric} {change}";
-        /// After the verdict, at several points.
         AtPoints => "{group}: {metric} {counts} of {all} points", "{group}：{metric} 在 {all} 个负载点中 {counts}";
-        /// So many points are better.
         CountBetter => "better at {count}", "{count} 个更好";
-        /// So many are worse.
         CountWorse => "worse at {count}", "{count} 个更差";
-        /// So many are the same.
         CountSame => "no difference at {count}", "{count} 个无差异";
-        /// Of so many nothing can be told.
         CountUnknown => "cannot tell at {count}", "{count} 个无法判断";
-        /// Why there is no verdict.
         SeeReasons => "{group}: {count} reasons against a comparison, see below", "{group}：有 {count} 条不可比的原因，见下";
         /// Key: the group that the others are compared with.
         Baseline => "A (baseline)", "A（基准）";
-        /// `{name}`, `{runs}` runs at `{points}` points.
         GroupIs => "{name} (runs: {runs}, loads: {points})", "{name}（{runs} 次运行，{points} 个负载点）";
-        /// Key: differences that do not count.
         Margin => "margin", "容许差";
-        /// Heading: reasons against a comparison.
         WhyNot => "Not comparable", "不可比的原因";
-        /// Heading: points that only one group has.
         Unpaired => "Without a partner", "无对应的负载点";
-        /// Title of a column.
         Metric => "metric", "指标";
-        /// Title of a column.
         Change => "diff %", "变化 %";
-        /// Title of a column.
         Interval => "95 % interval", "95 % 区间";
-        /// Title of a column.
         Verdict => "verdict", "结论";
         /// Title of a column: least difference that would have been found.
         Detectable => "least", "可辨";
@@ -62,26 +36,20 @@ inferometer_text::texts! {
         /// Title of a column: runs a side that would decide.
         Repeats => "runs", "次数";
         /// Under a table: what the two last columns are.
-        Legend => "times in ms; least: the smallest difference that this data would have found four times in five; runs: how many of each side would decide", "时间单位 ms；可辨：现有数据有 80 % 把握发现的最小差异；次数：每侧需运行多少次才能下结论";
-        /// Under a table: the primary metric.
+        Legend => "times in ms; least: the smallest difference that this data would detect in 4 of 5 cases; runs: how many runs per side would decide it", "时间单位 ms；可辨：现有数据有 80 % 把握发现的最小差异；次数：每侧需运行多少次才能下结论";
         PrimaryIs => "> decides, corrected for the number of loads; the others are corrected together (Holm)", "> 为主指标，按负载点数校正；其余指标一并校正（Holm）";
         /// Under a table: runs that sent the same are compared with each other.
         InPairs => "runs with the same seed, one of each side, are compared in pairs", "两侧种子相同的运行两两配对比较";
         /// Under a table: runs that are one run several times.
-        Copies => "{group}: {runs} runs are {distinct} to the last digit, and count as so many", "{group}：{runs} 次运行逐位相同，实为 {distinct} 次，只按 {distinct} 次计";
-        /// Under a table: one run a side.
-        OneRunEach => "one run each: {share} from run to run is assumed; repeat the runs to know it", "每侧只有一次运行：假定各次运行之间相差 {share}；重复运行才能得知";
+        Copies => "{group}: {runs} runs are identical to the last digit and count as {distinct}", "{group}：{runs} 次运行逐位相同，实为 {distinct} 次，只按 {distinct} 次计";
+        OneRunEach => "one run each: a deviation of {share} between runs is assumed; repeat the runs to measure it", "每侧只有一次运行：假定各次运行之间相差 {share}；重复运行才能得知";
         /// Under a table: a percentile without its least sample.
-        FewSamples => "*: too few requests for this percentile, so there is no verdict on it", "*：请求数不足以支撑该百分位，不下结论";
-        /// Under a table: no noise is known.
-        FiguresAlone => "figures alone: nothing says how much the next run would differ", "只有汇总数值：无从得知下一次运行会相差多少";
+        FewSamples => "*: too few requests for a verdict on this percentile", "*：请求数不足以支撑该百分位，不下结论";
+        FiguresAlone => "summary figures only: run-to-run variation is unknown", "只有汇总数值：无从得知下一次运行会相差多少";
         /// Under a table: runs too short to show their own noise.
-        FewWaves => "too few requests for an interval: nothing says how much the next run would differ; give each stream more requests, or repeat the runs", "请求太少，得不出区间：无从得知下一次运行会相差多少；请增加每路并发的请求数，或重复运行";
-        /// Under a table: figures of a tool.
+        FewWaves => "too few requests for an interval, so run-to-run variation is unknown; send more requests per stream, or repeat the runs", "请求太少，得不出区间：无从得知下一次运行会相差多少；请增加每路并发的请求数，或重复运行";
         AsDefined => "numbers as {tool} defines them", "数值按 {tool} 的定义";
-        /// After a side that is no measurement.
         Computed => "computed in virtual time, not measured", "以虚拟时间计算得出，并非实测";
-        /// After a side of both kinds.
         PartlyComputed => "partly computed in virtual time, not measured", "部分以虚拟时间计算得出，并非实测";
     }
 }
@@ -89,17 +57,13 @@ inferometer_text::texts! {
 inferometer_text::texts! {
     /// A metric in a narrow column of a comparison, with its unit where it is no time.
     pub enum ComparedMetric {
-        /// Output tokens a second.
         OutputTokensPerS => "output tok/s", "输出 tok/s";
-        /// Complete answers a second.
         RequestsPerS => "req/s", "请求 req/s";
-        /// Prompt and output tokens a second.
         TotalTokensPerS => "total tok/s", "总计 tok/s";
         /// Mean of a latency that has one name in every language.
         Mean => "{latency} mean", "{latency} 均值";
         /// 99th percentile of the largest gap of each request.
         MaxGapP99 => "max gap p99", "最大间隔 p99";
-        /// Requests a second that met every objective.
         Goodput => "goodput/s", "达标 req/s";
     }
 }

@@ -1,101 +1,58 @@
 //! What findings say: sentences that rules write from the data.
 
 inferometer_text::texts! {
-    /// A text of a finding.
     pub enum FindingText {
-        /// Heading of the list.
         Heading => "Findings", "发现";
-        /// Name: where throughput saturates.
         KneeName => "Saturation", "饱和点";
-        /// Name: where failures begin.
         FailuresName => "Failures", "失败";
-        /// Name: the least efficient cell of a grid.
         LeastName => "Least efficient", "效率最低";
-        /// Name: a setting that is better.
         WinnerName => "Better setting", "更优配置";
-        /// Name: settings that do not differ.
         SameName => "No difference seen", "未见差异";
-        /// Name: pauses that percentiles do not show.
         StallsName => "Hidden stalls", "被掩盖的卡顿";
-        /// Name: requests that no account has.
         LostName => "Lost requests", "丢失的请求";
-        /// Name: the client was the bottleneck.
         ClientName => "Client", "客户端";
         /// A finding of one ladder: `{text}` holds for `{ladder}`.
         Of => "{text}, for {ladder}", "{text}；条件 {ladder}";
-        /// The knee.
-        Knee => "output throughput hardly rises from somewhere between {axis} {low} and {high} on, at about {load}", "输出吞吐量自 {axis} {low} 与 {high} 之间（约 {load}）起几乎不再上升";
-        /// What supports it.
+        Knee => "output throughput hardly rises beyond {axis} {load} (between {low} and {high})", "输出吞吐量自 {axis} {low} 与 {high} 之间（约 {load}）起几乎不再上升";
         KneeEvidence => "{before} tok/s at {low}, {after} tok/s at {high}, highest {peak} tok/s at {peak_load}; {basis}", "{low} 时 {before} tok/s，{high} 时 {after} tok/s，最高 {peak} tok/s（{peak_load}）；{basis}";
-        /// The interval comes from repeats.
         OverRepeats => "95 % interval over {count} repeats, widened to measured loads", "区间由 {count} 次重复得出（95 %），并扩展到实测负载";
-        /// The interval comes from the fit.
         ByFits => "interval: all knees that fit about as well, widened to measured loads; no repeats", "区间为拟合程度相近的全部拐点，并扩展到实测负载；无重复测量";
-        /// No knee: the ladder ends too early.
         StillRising => "none up to {axis} {load}, where output throughput still rises", "至 {axis} {load} 仍未饱和，输出吞吐量还在上升";
-        /// The last two loads.
         RisingEvidence => "{before} tok/s at {low}, {after} tok/s at {high}: {change}", "{low} 时 {before} tok/s，{high} 时 {after} tok/s：{change}";
-        /// Failures begin at a load.
         FailuresFrom => "failures start at {axis} {load}", "失败从 {axis} {load} 开始出现";
         /// Failures that might as well be at lower loads.
         FailuresSeen => "failures are seen from {axis} {load} on; too few requests ended at lower loads to say that none fail there", "自 {axis} {load} 起出现失败；更低负载下完成的请求太少，无法断定那里没有失败";
-        /// Every load has failures.
         FailuresEverywhere => "requests fail at every load, from {axis} {load} on", "所有负载下均有请求失败（自 {axis} {load} 起）";
         /// Some loads have failures, and some higher ones none.
-        FailuresScattered => "requests fail at some loads and not at all higher ones: {axis} {loads}", "部分负载下有请求失败，但更高负载并非都失败：{axis} {loads}";
-        /// How many failed.
+        FailuresScattered => "requests fail at some loads, but not at every higher one: {axis} {loads}", "部分负载下有请求失败，但更高负载并非都失败：{axis} {loads}";
         FailureCount => "{failed} of {ended} failed at {load}: {classes}", "{load} 时 {ended} 个请求失败 {failed} 个：{classes}";
-        /// None failed below.
         NoneBelow => "none of {ended} at lower loads", "更低负载的 {ended} 个请求无失败";
-        /// The least efficient cell.
         Least => "{cell} has the lowest output throughput of {count} cells, {factor} times below the highest ({best})", "{count} 个格点中 {cell} 输出吞吐量最低，为最高格点（{best}）的 1/{factor}";
-        /// Several that cannot be told apart.
-        LeastSeveral => "{cell} have the lowest output throughput of {count} cells and cannot be told apart; the lowest is {factor} times below the highest ({best})", "{count} 个格点中 {cell} 输出吞吐量最低且无法区分，最低者为最高格点（{best}）的 1/{factor}";
-        /// The two numbers.
+        LeastSeveral => "{cell} have the lowest output throughput of {count} cells and are indistinguishable; the lowest is {factor} times below the highest ({best})", "{count} 个格点中 {cell} 输出吞吐量最低且无法区分，最低者为最高格点（{best}）的 1/{factor}";
         LeastEvidence => "{low} tok/s against {high} tok/s", "{low} tok/s 对 {high} tok/s";
         /// A setting is the best of all, at the only point.
         Wins => "{metric} is best with {setting}", "{metric}：{setting} 最优";
-        /// The best and the next.
         NextEvidence => "{best} against {other} ({ratio}) with the next, {setting}", "{best}，次优 {setting} 为 {other}（{ratio}）";
-        /// A setting is better wherever it was compared.
         WinsEverywhere => "{metric} is better with {setting} at all {count} compared points", "{metric}：在全部 {count} 个可比测点上，{setting} 更优";
-        /// A setting is better at some points.
         WinsAt => "{metric} is better with {setting} at {won} of {count} compared points, and no difference is seen at the others", "{metric}：{count} 个可比测点中 {setting} 在 {won} 个上更优，其余未见差异";
-        /// Settings win at different points.
         WinsMixed => "{metric} is better with different settings at different points: {settings}", "{metric}：不同测点的更优配置不同：{settings}";
-        /// How often a setting wins: in a list.
         WonPoints => "{setting} at {won} of {count}", "{setting}（{won}/{count}）";
-        /// One comparison.
         WinEvidence => "{best} against {other} ({ratio}) at {point}", "{point}：{best} 对 {other}（{ratio}）";
-        /// Settings do not differ.
         Same => "{metric}: none between {settings} at {count} compared points", "{metric}：{settings} 之间未见差异（{count} 个可比测点）";
-        /// How far apart they are.
         SameEvidence => "their 95 % intervals overlap, or they lie within {margin}; means differ by {share} at most", "95 % 区间相互重叠或相差不超过 {margin}；均值相差至多 {share}";
-        /// More of the same kind.
         More => "and {count} more", "另有 {count} 项";
-        /// Name of a metric.
         MeanTtft => "mean TTFT", "TTFT 均值";
-        /// Name of a metric.
         MeanItl => "mean ITL", "ITL 均值";
-        /// Name of a metric.
         Throughput => "output throughput", "输出吞吐量";
-        /// Some answers paused.
         Stalls => "at least {share} of the answers paused for {gap} or longer, which the p99 of ITL ({itl}) does not show", "至少 {share} 的回答出现过 {gap} 或更长的停顿，而 ITL 的 p99（{itl}）看不出来";
-        /// One answer paused.
         StallOnce => "an answer paused for {gap}, which the p99 of ITL ({itl}) does not show", "有回答停顿 {gap}，而 ITL 的 p99（{itl}）看不出来";
-        /// The ratio and the samples.
         StallsEvidence => "{factor} times; {answers} answers, {gaps} gaps", "{factor} 倍；{answers} 个回答，{gaps} 个间隔";
         /// At several points of a sweep; `{text}` is of the worst.
         AtPoints => "at {count} of {all} measurements; the worst, {point}: {text}", "{all} 次测量中有 {count} 次；最严重者 {point}：{text}";
-        /// Requests that no account has.
-        Lost => "{lost} of {planned} requests are in no account", "{planned} 个请求中有 {lost} 个下落不明";
-        /// The accounts.
+        Lost => "{lost} of {planned} requests are unaccounted for", "{planned} 个请求中有 {lost} 个下落不明";
         LostEvidence => "{ok} ok, {failed} failed, {cut} cut, {unsent} not sent", "成功 {ok}，失败 {failed}，截断 {cut}，未发送 {unsent}";
-        /// The client sent late.
-        ClientLate => "the client sent late, so latencies counted from planned times hold its own delay", "客户端发送滞后，从计划时刻起算的时延包含客户端自身的延迟";
-        /// The client was woken late.
-        ClientWoken => "the client was woken late, so latencies hold its own delay", "客户端唤醒滞后，时延包含客户端自身的延迟";
-        /// The client was busy.
+        ClientLate => "the client sent late, so latencies counted from planned times include its own delay", "客户端发送滞后，从计划时刻起算的时延包含客户端自身的延迟";
+        ClientWoken => "the client was woken late, so latencies include its own delay", "客户端唤醒滞后，时延包含客户端自身的延迟";
         Client => "the client was near its own limit, so the server may be faster than these numbers", "客户端已接近自身上限，服务端的真实性能可能高于这些数字";
     }
 }

@@ -3,156 +3,110 @@
 use inferometer_text::texts;
 
 texts! {
-    /// Names of metrics.
     pub enum MetricText {
-        /// Row: complete answers.
         Requests => "Request throughput", "请求吞吐量";
-        /// Row: output tokens.
         OutputTokens => "Output throughput", "输出吞吐量";
-        /// Row: input and output tokens.
         TotalTokens => "Total throughput", "总吞吐量";
-        /// Row: requests that meet all objectives.
         Goodput => "Goodput", "有效吞吐量";
-        /// Key: share of requests that met all.
         Attainment => "Attainment", "达标率";
-        /// Key: requests under way.
         InFlight => "In flight", "在途请求";
-        /// Key: tokens a second as one user gets them.
         PerUser => "Per user", "单用户速率";
-        /// Row: time to first token.
         Ttft => "TTFT", "TTFT";
-        /// Row: the same from sending.
         TtftFromSent => "TTFT from sent", "TTFT（自发送起）";
-        /// Row: first token that is not reasoning.
         FirstAnswer => "first answer", "首个回答 token";
-        /// Row: second token.
         SecondToken => "second token", "第二个 token";
-        /// Row: time per output token.
         Tpot => "TPOT", "TPOT";
-        /// Row: gap between tokens.
         Itl => "ITL", "ITL";
-        /// Row: gap between chunks.
         InterChunk => "inter-chunk", "chunk 间隔";
-        /// Row: the largest gap of a request.
         MaxGap => "max gap", "最大间隔";
-        /// Row: end-to-end latency.
         E2e => "E2E", "E2E";
-        /// Row: time to connect.
         Connect => "connect", "建连";
-        /// Row: the client's lateness.
         Lag => "lag", "发送滞后";
-        /// Row: wait at the cap.
         CapWait => "cap wait", "上限等待";
-        /// Key of the definition of percentiles.
         Percentiles => "Percentiles", "百分位";
-        /// Column: interval of a value.
         Interval => "95 % interval", "95 % 区间";
     }
 }
 
 texts! {
-    /// What metrics mean.
     pub enum DefinitionText {
-        /// Definition of request throughput.
         Requests =>
-            "complete answers a second, from the first send to the last completion",
+            "complete answers per second, from the first send to the last completion",
             "每秒完整回答数，从首个请求发出到最后一个完成";
-        /// Definition of output throughput.
         OutputTokens =>
-            "output tokens of complete answers a second, over the same window; steady: by \
+            "output tokens of complete answers per second, over the same window; steady: by \
              token events inside the steady state",
             "同一窗口内每秒完整回答的输出 token 数；稳态值按稳态区间内的 token 到达计";
-        /// Definition of total throughput.
         TotalTokens =>
-            "prompt and output tokens of complete answers a second, over the same window",
+            "prompt and output tokens of complete answers per second, over the same window",
             "同一窗口内每秒完整回答的输入与输出 token 总数";
-        /// Definition of goodput.
         Goodput =>
-            "requests a second that meet every objective of a request",
+            "requests per second that meet every per-request objective",
             "每秒满足全部单请求 SLO 的请求数";
-        /// Definition of attainment.
         Attainment =>
-            "share of all requests that meet every objective of a request; failures are misses",
+            "share of all requests that meet every per-request objective; failures are misses",
             "满足全部单请求 SLO 的请求占全部请求的比例；失败计为未达标";
-        /// Definition of TTFT in an open loop.
         TtftOpen =>
             "first chunk with a real token (content, reasoning or tool call; not role-only, \
              empty or usage) minus the time at which the request was due",
             "首 token 时延：首个含真实 token 的 chunk（正文、推理或工具调用；仅 role、空或 \
              usage 的不算）减计划发送时刻";
-        /// Definition of TTFT in a closed loop.
         TtftClosed =>
             "first chunk with a real token (content, reasoning or tool call; not role-only, \
              empty or usage) minus the time of sending",
             "首 token 时延：首个含真实 token 的 chunk（正文、推理或工具调用；仅 role、空或 \
              usage 的不算）减发送时刻";
-        /// Definition of TTFT from sending.
         TtftFromSent =>
             "the same, minus the time of sending: without lag and cap wait",
             "同上，但减发送时刻：不含发送滞后与上限等待";
-        /// Definition of the first answer.
         FirstAnswer =>
             "as TTFT, to the first token that is not reasoning",
             "同 TTFT，但算到首个非推理 token";
-        /// Definition of the second token.
         SecondToken =>
             "second chunk with a token minus the first",
             "第二个含 token 的 chunk 减第一个";
-        /// Definition of TPOT.
         Tpot =>
             "(last token - first token) / (output tokens - 1), for each request with more than \
              one token",
             "每个输出 token 的时间：（末 token - 首 token）/（输出 token 数 - 1），仅计多于一个 \
              token 的请求";
-        /// Definition of ITL.
         Itl =>
             "gap between chunks with tokens, weighted by their tokens",
             "token 间时延：含 token 的 chunk 之间的间隔，按 token 数加权";
-        /// Definition of the gap between chunks.
         InterChunk =>
             "gap between chunks with tokens; chunks are not tokens here, because the tokens in \
              each are not known",
             "含 token 的 chunk 之间的间隔；每个 chunk 的 token 数未知，因此不是 token 间隔";
-        /// Definition of the largest gap.
         MaxGap =>
             "largest gap between two chunks of a request: shows stalls",
             "一个请求内两个 chunk 的最大间隔：可看出停顿";
-        /// Definition of end-to-end latency in an open loop.
         E2eOpen =>
             "last token or finishing chunk minus the time at which the request was due",
             "端到端时延：末 token 或结束 chunk 减计划发送时刻";
-        /// Definition of end-to-end latency in a closed loop.
         E2eClosed =>
             "last token or finishing chunk minus the time of sending",
             "端到端时延：末 token 或结束 chunk 减发送时刻";
-        /// Definition of connect.
         Connect =>
             "time to open a connection, TLS included; not part of lag",
             "建立连接的时间，含 TLS；不计入发送滞后";
-        /// Definition of lag.
         Lag =>
             "sent minus due, without cap wait and connecting: the client's own lateness",
             "实际发送减计划发送，不含上限等待与建连：客户端自身的滞后";
-        /// Definition of the wait at the cap.
         CapWait =>
-            "wait at --max-concurrency; part of TTFT and E2E, because a user would feel it",
+            "wait at --max-concurrency; part of TTFT and E2E, because users experience it",
             "在 --max-concurrency 处的等待；用户能感受到，因此计入 TTFT 与 E2E";
-        /// Definition of in-flight.
         InFlight =>
-            "requests under way, from an exact sweep over begins and ends, weighted by time",
+            "requests in flight, computed exactly from starts and ends, weighted by time",
             "正在进行的请求数，由起止时刻精确扫描、按时间加权";
-        /// Definition of the speed of one user.
         PerUser =>
             "output tokens of an answer over its E2E latency; decode: 1 / TPOT; the slowest is \
              the one to look at",
             "一个回答的输出 token 数除以其 E2E；解码：1 / TPOT；重点看最慢的一路";
-        /// Definition of percentiles.
         Percentiles =>
             "linear interpolation (Hyndman-Fan type 7); a tail needs 44 samples for p90, 90 \
              for p95, 459 for p99 to be claimed with 99 % confidence",
             "线性插值（Hyndman-Fan 第 7 类）；在 99 % 置信度下，p90 至少需要 44 个样本，p95 需\
              要 90 个，p99 需要 459 个";
-        /// Definition of intervals.
         Interval =>
             "block bootstrap over requests in order of their start",
             "按开始顺序对请求做分块 bootstrap";

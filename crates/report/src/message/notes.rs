@@ -5,115 +5,90 @@ use inferometer_text::{Lang, fill, texts};
 use serde_json::Value;
 
 texts! {
-    /// Notes.
     pub enum NoteText {
-        /// `{count}` models, of which `{model}` is measured.
         ManyModels =>
             "the server lists {count} models; the first, {model}, is measured (choose with \
              --model)",
             "服务端提供 {count} 个模型；测量第一个 {model}（可用 --model 选择）";
-        /// No chat API.
         NoChatApi =>
             "the server has no chat API; completions is measured",
             "服务端没有 chat API；改测 completions";
-        /// No exact lengths.
         RefusesIgnoreEos =>
             "the server refuses ignore_eos: answers may end before the asked length",
             "服务端不支持 ignore_eos：回答可能短于要求的长度";
-        /// No usage.
         RefusesStreamOptions =>
             "the server refuses stream_options: usage cannot be asked for",
             "服务端不支持 stream_options：无法请求 usage";
-        /// `{field}` is refused.
         RefusesField =>
             "the server refuses {field}; it is not sent",
             "服务端不支持 {field}；不再发送该字段";
-        /// `{received}` tokens where `{asked}` were asked for.
         EndsEarly =>
-            "the server takes ignore_eos and ends early all the same ({received} of {asked} \
+            "the server accepts ignore_eos but ends early anyway ({received} of {asked} \
              tokens in the preflight)",
             "服务端接受 ignore_eos 却仍提前结束（预检中 {asked} token 只返回 {received}）";
-        /// No stream.
         AnswersWhole =>
-            "the server answers whole where a stream was asked: there is no TTFT",
+            "the server does not stream although asked to: there is no TTFT",
             "请求流式却收到整段回答：没有 TTFT";
-        /// Open files, `{from}` and `{to}`.
         RaisedOpenFiles =>
-            "the limit of open files was raised from {from} to {to}",
+            "the open-file limit was raised from {from} to {to}",
             "打开文件数上限已从 {from} 提高到 {to}";
-        /// `{distinct}` prompts in turn.
         CyclesPrompts =>
-            "the work has {distinct} distinct prompts, which are used in turn",
+            "the work has {distinct} distinct prompts, which are reused in turn",
             "共有 {distinct} 条不同的提示词，循环使用";
-        /// `{rows}` rows of `{format}`.
         DataFormat =>
-            "the data were read as {format}; rows taken: {rows}",
+            "the data was read as {format}; rows taken: {rows}",
             "数据按 {format} 读取；取用 {rows} 行";
         /// `{count}` rows, the first in `{line}` because of `{reason}`.
         BadRows =>
             "bad rows were skipped: {count}, the first in line {line} ({reason})",
             "跳过损坏的行：{count} 行，首个在第 {line} 行（{reason}）";
-        /// `{count}` rows.
         UnusableRows =>
             "rows without a usable prompt or answer: {count}",
             "没有可用提示词或回答的行：{count}";
-        /// `{count}` of `{seen}` rows.
         FilteredRows =>
             "the filters left out {count} of {seen} rows",
             "{seen} 行中有 {count} 行被过滤条件排除";
-        /// Data that do not fit.
         DataTooLarge =>
-            "the data are too large to be held; only the first part is used (choose rows with \
+            "the data is too large for memory; only the first part is used (choose rows with \
              --limit or --shuffle and --requests)",
             "数据太大，无法全部载入；只用前一部分（可用 --limit，或 --shuffle 与 --requests 选\
              取）";
-        /// Lengths by `{tokenizer}`.
         DefaultTokenizer =>
-            "lengths of the data were counted with {tokenizer}; give the model's own with \
+            "lengths in the data were counted with {tokenizer}; give the model's own with \
              --tokenizer",
             "数据长度由 {tokenizer} 计数；请用 --tokenizer 指定模型自己的分词器";
-        /// Bytes for tokens.
         BytesAsTokens =>
             "the tokenizer 'bytes' counts a byte as a token; real counts are lower",
             "分词器 'bytes' 把一个字节算作一个 token；真实数量更少";
-        /// `{samples}` counts that agree.
         TokenizerAgrees =>
             "the server's tokenizer counts the same ({samples} prompts compared)",
             "与服务端分词器计数一致（比对 {samples} 条提示词）";
-        /// `{ours}` and `{servers}`.
         TokenizerDiffers =>
             "the server's tokenizer counts {servers} tokens where ours counts {ours}; give the \
              model's own with --tokenizer",
             "服务端分词器计 {servers} token，本地计 {ours}；请用 --tokenizer 指定模型自己的分词\
              器";
-        /// `{tokens}` more for each prompt.
         ChatTemplate =>
             "the model's chat template adds {tokens} tokens to each prompt",
             "模型的对话模板给每条提示词增加 {tokens} token";
-        /// `{chars}` around the text.
         TemplateChars =>
             "the template around the text has {chars} characters",
             "文本外的模板为 {chars} 字符";
-        /// `{chars}` and `{tokens}` around the text.
         TemplateCharsTokens =>
             "the template around the text has {chars} characters, {tokens} tokens",
             "文本外的模板为 {chars} 字符、{tokens} token";
-        /// Computed, not measured.
         VirtualTime =>
             "computed in virtual time: what the simulated engine would do; no server and no client took part",
             "以虚拟时间计算得出：模拟引擎的预期表现，没有真实的服务端和客户端参与";
-        /// The cache was emptied.
         CacheEmptied =>
             "the server's prefix cache was emptied before the run",
             "测试前已清空服务端的前缀缓存";
-        /// A trace without its times.
         TraceLengthsOnly =>
             "only the lengths of the trace are used; leave out --rate and --concurrency to \
              replay its times",
             "只使用 trace 的长度；去掉 --rate 和 --concurrency 即可按其时间回放";
-        /// `{lines}` of the journal.
         DamagedLines =>
-            "lines of the journal that cannot be read and are left out: {lines}",
+            "unreadable journal lines left out: {lines}",
             "日志中无法读取而略去的行：{lines}";
     }
 }

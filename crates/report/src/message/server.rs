@@ -6,83 +6,46 @@ use inferometer_text::Lang;
 inferometer_text::texts! {
     /// What reports say of the server's view.
     pub enum ServerText {
-        /// Heading.
         View => "Server's own view", "服务端视角";
-        /// Key: requests that run.
         Running => "Running", "运行中的请求";
-        /// Key: requests that wait.
         WaitingRequests => "Waiting", "等待中的请求";
-        /// Key: share of the KV cache in use.
         KvUse => "KV cache in use", "KV cache 占用";
-        /// Key: requests thrown back.
         Preempted => "Preemptions", "抢占次数";
         /// Key: share of prompt tokens found in the prefix cache.
         PrefixHits => "Prefix cache hits", "前缀缓存命中率";
-        /// Key: requests in a step.
         BatchSize => "Requests in a step", "每步请求数";
-        /// Key: tokens of a step.
         StepTokens => "Tokens in a step", "每步 token 数";
-        /// Key: mean times by the server's clock.
         MeanTimes => "Mean times", "平均耗时";
-        /// Mean time in the queue, `{time}`.
         QueueMean => "queue {time}", "排队 {time}";
-        /// Mean time of the prefill, `{time}`.
         PrefillMean => "prefill {time}", "预填充 {time}";
-        /// Mean time of the decode, `{time}`.
         DecodeMean => "decode {time}", "解码 {time}";
-        /// `{mean}` and `{max}`.
         MeanAndMax => "mean {mean}, max {max}", "平均 {mean}，最大 {max}";
         /// Share of time in which a device works, `{share}`.
         Busy => "busy: {share}", "利用率：{share}";
-        /// Memory in use, `{used}` of `{total}` GiB.
         MemoryOf => "memory: {used} of {total} GiB", "显存：{used}/{total} GiB";
-        /// Memory in use, `{used}` GiB.
         Memory => "memory: {used} GiB", "内存：{used} GiB";
-        /// Power, `{watts}`.
         Power => "power: {watts} W", "功耗：{watts} W";
-        /// Key: the host of the client.
         ClientHost => "Client's host", "客户端主机";
-        /// CPU of a host, `{share}`.
         HostCpu => "CPU: {share}", "CPU 占用：{share}";
-        /// A part of an explanation: `{share}` and `{time}`.
         ShareAndTime => "{share}, {time}", "占 {share}，{time}";
-        /// Key: the engine that was started.
         Engine => "Engine", "引擎";
-        /// Time to readiness, `{time}`.
         StartedIn => "ready after {time}", "启动耗时 {time}";
-        /// Memory of the weights, `{gib}`.
         Weights => "weights {gib} GiB", "权重 {gib} GiB";
-        /// Tokens of the KV cache, `{tokens}`.
         KvTokens => "KV cache of {tokens} tokens", "KV cache 容量 {tokens} token";
-        /// Key: the command of the engine.
         Command => "Command", "启动命令";
-        /// Heading of an explanation: `{of}`, `{p}`, `{n}`, `{ms}`.
-        Slowest => "where the time of the slowest went: {of} at or above p{p} ({n} requests, mean {ms} ms)", "最慢请求的时间去向：{of} 不低于 p{p} 的 {n} 个请求，平均 {ms} ms";
-        /// Cause.
+        Slowest => "where the slowest requests spent their time: {of} at or above p{p} ({n} requests, mean {ms} ms)", "最慢请求的时间去向：{of} 不低于 p{p} 的 {n} 个请求，平均 {ms} ms";
         Client => "the client, before sending", "客户端（发送之前）";
-        /// Cause.
         Queueing => "queueing in the server", "服务端排队";
-        /// Cause.
         Prefill => "prefill", "预填充 prefill";
-        /// Cause.
         Decode => "decode at its usual pace", "正常速度的解码 decode";
-        /// Cause.
         Interference => "decode stalled by others' prefill", "解码被其他请求的预填充打断";
-        /// Cause.
         Preemption => "preemption", "抢占 preemption";
-        /// Cause.
         Unknown => "unknown", "未知";
-        /// Evidence.
-        ServerSilent => "the server said nothing of its queue while these requests were under way", "这些请求进行期间，服务端没有给出任何排队信息";
-        /// Evidence: `{slow}`, `{run}`.
-        ServerQueue => "by the server's clock, requests that ended together with the slow ones waited {slow} ms; all of the run {run} ms", "按服务端计时，与慢请求同时结束的请求平均排队 {slow} ms，全程平均 {run} ms";
-        /// Evidence: `{slow}`, `{run}`.
-        ServerPrefill => "by the server's clock, requests that ended together with the slow ones took {slow} ms of prefill; all of the run {run} ms", "按服务端计时，与慢请求同时结束的请求平均预填充 {slow} ms，全程平均 {run} ms";
-        /// Evidence: `{share}`, `{n}`.
-        Waiting => "somebody was waiting in {share} % of {n} looks at the queue before their first tokens", "首 token 之前查看了 {n} 次队列，其中 {share} % 有请求在等待";
-        /// Evidence: `{count}`, `{interfered}`, `{preempted}`, `{ms}`.
-        Stalls => "{count} stalls in these answers, the longest {ms} ms: {interfered} while another request's prompt was worked on, {preempted} while other answers went on and the server preempted", "这些回答中有 {count} 次停顿，最长 {ms} ms：{interfered} 次发生在其他请求预填充期间，{preempted} 次发生在服务端抢占且其他回答仍在继续时";
-        /// Evidence: `{count}`.
+        ServerSilent => "the server reported nothing about its queue while these requests were in flight", "这些请求进行期间，服务端没有给出任何排队信息";
+        ServerQueue => "by the server's clock, requests that ended together with the slow ones waited {slow} ms; the whole run: {run} ms", "按服务端计时，与慢请求同时结束的请求平均排队 {slow} ms，全程平均 {run} ms";
+        ServerPrefill => "by the server's clock, requests that ended together with the slow ones took {slow} ms of prefill; the whole run: {run} ms", "按服务端计时，与慢请求同时结束的请求平均预填充 {slow} ms，全程平均 {run} ms";
+        Waiting => "requests were waiting in {share} % of {n} samples of the queue before their first tokens", "首 token 之前查看了 {n} 次队列，其中 {share} % 有请求在等待";
+        Stalls => "{count} stalls in these answers, the longest {ms} ms: {interfered} during another request's prefill, {preempted} while other answers went on and the server preempted", "这些回答中有 {count} 次停顿，最长 {ms} ms：{interfered} 次发生在其他请求预填充期间，{preempted} 次发生在服务端抢占且其他回答仍在继续时";
         Preemptions => "the server preempted {count} times in this run", "本次运行中服务端共抢占 {count} 次";
     }
 }

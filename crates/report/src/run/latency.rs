@@ -35,9 +35,10 @@ pub(super) fn rows<'a>(report: &RunReport<'a>) -> Vec<(MetricText, Option<&'a Di
     let streamed = report.scenario.connection.stream;
     let open = report.is_open();
     let detailed = report.detail == Detail::Definitions;
-    let gap = match latency.itl_is_per_token {
-        true => MetricText::Itl,
-        false => MetricText::InterChunk,
+    let gap = if latency.itl_is_per_token {
+        MetricText::Itl
+    } else {
+        MetricText::InterChunk
     };
     let row = |label, sample: &'a Option<Distribution>, shown: bool| {
         shown.then_some((label, sample.as_ref()))
@@ -133,9 +134,10 @@ fn lacks_samples(percent: f64, n: u64) -> bool {
 
 /// The unit, the factor from milliseconds to it, and the decimals that suit a whole row.
 pub(super) fn row_unit(sample: &Distribution) -> (Unit, f64, usize) {
-    let (unit, scale) = match sample.p50 >= LONG_MEDIAN || sample.max >= LONG_MAXIMUM {
-        true => (Unit::Seconds, 1e-3),
-        false => (Unit::Milliseconds, 1.0),
+    let (unit, scale) = if sample.p50 >= LONG_MEDIAN || sample.max >= LONG_MAXIMUM {
+        (Unit::Seconds, 1e-3)
+    } else {
+        (Unit::Milliseconds, 1.0)
     };
     // Half of the gaps can be nought where chunks come together; the mean then says more.
     let typical = if sample.p50 > 0.0 {

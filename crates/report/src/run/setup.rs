@@ -57,9 +57,10 @@ fn run(report: &RunReport<'_>) -> String {
 
 fn server(report: &RunReport<'_>) -> String {
     let probed = &report.environment.server;
-    let endpoints = match probed.endpoints.is_empty() {
-        true => &report.scenario.connection.urls,
-        false => &probed.endpoints,
+    let endpoints = if probed.endpoints.is_empty() {
+        &report.scenario.connection.urls
+    } else {
+        &probed.endpoints
     };
     let mut text = endpoints.join(", ");
     if report.scenario.connection.urls.is_empty() && report.environment.engine.is_none() {
@@ -104,9 +105,10 @@ fn command(report: &RunReport<'_>) -> String {
 }
 
 pub(crate) fn model(report: &RunReport<'_>) -> String {
-    match report.environment.server.model.is_empty() {
-        true => report.scenario.connection.model.clone().unwrap_or_default(),
-        false => report.environment.server.model.clone(),
+    if report.environment.server.model.is_empty() {
+        report.scenario.connection.model.clone().unwrap_or_default()
+    } else {
+        report.environment.server.model.clone()
     }
 }
 
@@ -115,9 +117,10 @@ pub(crate) fn api(report: &RunReport<'_>) -> String {
         "" => report.scenario.connection.api.into_str(),
         api => api,
     };
-    let streamed = match report.scenario.connection.stream {
-        true => SetupText::Streamed,
-        false => SetupText::NotStreamed,
+    let streamed = if report.scenario.connection.stream {
+        SetupText::Streamed
+    } else {
+        SetupText::NotStreamed
     };
     report.list(&[spoken, report.say(streamed)])
 }

@@ -14,9 +14,10 @@ pub(super) fn doubts(report: &RunReport<'_>) -> Option<Section> {
     if doubts.is_empty() {
         return None;
     }
-    let heading = match report.summary.valid {
-        true => VerdictText::Doubts,
-        false => VerdictText::WhyInvalid,
+    let heading = if report.summary.valid {
+        VerdictText::Doubts
+    } else {
+        VerdictText::WhyInvalid
     };
     let notes = doubts.iter().map(|doubt| stated(report, doubt)).collect();
     Some(Section::headed(

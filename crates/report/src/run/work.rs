@@ -48,9 +48,10 @@ fn prompts(report: &RunReport<'_>, work: &Work) -> Vec<String> {
         PromptSource::Data(data) => {
             let unnamed = report.say(SetupText::SomeFormat);
             let format = data.format.map_or(unnamed, |format| format.into_str());
-            let label = match work.prompts.is_synthetic() {
-                true => SetupText::TracePrompts,
-                false => SetupText::DataPrompts,
+            let label = if work.prompts.is_synthetic() {
+                SetupText::TracePrompts
+            } else {
+                SetupText::DataPrompts
             };
             let file = printable(&data.location, PROMPT_CHARS);
             vec![report.fill(label, &[("format", format.to_owned()), ("file", file)])]

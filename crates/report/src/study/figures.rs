@@ -1,11 +1,13 @@
-//! The figures of a study: its course, every flag by itself, all flags together, and the front
+//! The figures of a study: its history, each flag by itself, all flags together, and the front
 //! of several objectives.
 
-use super::flag_axis::{FlagAxis, ends};
-use super::{StudyReport, TrialLine, Why};
+use super::flag_axis::{FlagAxis, ends, share_of_range};
+use super::{StudyReport, is_failure, is_repeat, outcome};
 use crate::chart::metric_name::name_and_unit;
 use crate::message::figures::FigureText;
 use crate::message::study::StudyText;
+use inferometer_campaign::study::{Direction, TrialRow};
+use inferometer_campaign::trial::Origin;
 use inferometer_page::figure::{
     Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
 };
@@ -23,7 +25,7 @@ const TOP: f64 = 1.07;
 
 /// Every figure that the trials carry.
 pub fn figures(report: &StudyReport<'_>) -> Vec<Figure> {
-    let study = Study { report };
+    let study = StudyCharts { report };
     let figures = [
         Some(study.history()),
         study.slices(),
@@ -33,29 +35,27 @@ pub fn figures(report: &StudyReport<'_>) -> Vec<Figure> {
     figures.into_iter().flatten().collect()
 }
 
-/// A report, seen by what is drawn of it.
-struct Study<'a> {
+struct StudyCharts<'a> {
     report: &'a StudyReport<'a>,
 }
 
-impl Study<'_> {
+impl StudyCharts<'_> {
     fn say(&self, text: StudyText) -> String {
         text.text(self.report.lang).to_owned()
     }
 
-    fn trials(&self) -> impl Iterator<Item = &TrialLine> {
-        self.report.trials.iter()
+    fn trials(&self) -> impl Iterator<Item = &TrialRow> {
+        self.report.result.trials.iter()
     }
 
     /// Trials that chose a configuration, fresh starts of earlier ones left out.
-    fn searched(&self) -> impl Iterator<Item = &TrialLine> {
-        self.trials()
-            .filter(|trial| !matches!(trial.why, Why::Again(_)))
+    fn searched(&self) -> impl Iterator<Item = &TrialRow> {
+        self.trials().filter(|trial| !is_repeat(trial))
     }
 
     /// The first objective as an axis.
     fn objective(&self, scale: Scale) -> Axis {
-        let first = self.report.objectives.first();
+        let first = self.report.objectives().first();
         self.measure(first.map_or("", |objective| &objective.path), scale)
     }
 
@@ -66,10 +66,18 @@ impl Study<'_> {
     }
 
     fn is_better(&self, a: f64, b: f64) -> bool {
-        match self.report.objectives.first().map(|it| it.towards) {
-            Some(StudyText::Minimize) => a < b,
+        match self.report.objectives().first().map(|it| it.direction) {
+            Some(Direction::Minimize) => a < b,
             _ => a > b,
         }
+    }
+
+    /// The series that are not empty.
+    fn drawn<const N: usize>(&self, series: [(StudyText, Colour, Shape); N]) -> Vec<Series> {
+        (series.into_iter())
+            .filter(|(.., shape)| !shape.is_empty())
+            .map(|(name, colour, shape)| self::series(self.say(name), colour, shape))
+            .collect()
     }
 
     fn panel(&self, title: &str, x: Axis, y: Axis, series: Vec<Series>) -> Panel {
@@ -94,7 +102,9 @@ impl Study<'_> {
 
     /// The default's figure as a line to compare with.
     fn default_mark(&self) -> Option<Mark> {
-        let default = self.trials().find(|trial| trial.why == Why::Default)?;
+        let default = self
+            .trials()
+            .find(|trial| trial.origin == Origin::Default)?;
         Some(Mark {
             on: On::Y,
             at: first_figure(default)?,
@@ -105,14 +115,14 @@ impl Study<'_> {
 
     /// The objective over the trials, with the best until then.
     fn history(&self) -> Figure {
-        let at = |trial: &TrialLine, y: Option<f64>| Sample::new(trial.id as f64, y);
-        let of = |states: &[StudyText]| {
-            let found = self.searched().filter(|it| states.contains(&it.state));
+        let at = |trial: &TrialRow, y: Option<f64>| Sample::new(trial.id as f64, y);
+        let of = |state: StudyText| {
+            let found = self.searched().filter(|it| outcome(it) == state);
             let samples = found.map(|trial| at(trial, first_figure(trial)));
             Shape::Scatter(samples.collect())
         };
         let mut best: Vec<[f64; 2]> = Vec::new();
-        for trial in self.searched().filter(|it| it.state == StudyText::Done) {
+        for trial in self.searched().filter(|it| outcome(it) == StudyText::Done) {
             if let Some(now) = first_figure(trial)
                 && best.last().is_none_or(|last| self.is_better(now, last[1]))
             {
@@ -124,65 +134,42 @@ impl Study<'_> {
             best.push([last, value]);
         }
         let failed = self.searched().filter(|trial| is_failure(trial));
-        let again = self
-            .trials()
-            .filter(|trial| matches!(trial.why, Why::Again(_)));
-        let series = vec![
-            series(
-                self.say(StudyText::BestSoFar),
-                Colour::Quiet,
-                Shape::Step(best),
-            ),
-            series(
-                self.say(StudyText::SloMissed),
+        let repeats = self.trials().filter(|trial| is_repeat(trial));
+        let repeats = repeats.map(|trial| at(trial, first_figure(trial)));
+        let failed = failed.map(|trial| at(trial, Some(0.0)));
+        let series = self.drawn([
+            (StudyText::BestSoFar, Colour::Quiet, Shape::Step(best)),
+            (
+                StudyText::SloMissed,
                 Colour::Nth(1),
-                of(&[StudyText::SloMissed]),
+                of(StudyText::SloMissed),
             ),
-            series(
-                self.say(StudyText::Invalid),
-                Colour::Nth(3),
-                of(&[StudyText::Invalid]),
-            ),
-            series(
-                self.say(StudyText::Stopped),
-                Colour::Quiet,
-                of(&[StudyText::Stopped]),
-            ),
-            series(
-                self.say(StudyText::Done),
-                Colour::Nth(0),
-                of(&[StudyText::Done]),
-            ),
-            series(
-                self.say(StudyText::FreshStarts),
+            (StudyText::Invalid, Colour::Nth(3), of(StudyText::Invalid)),
+            (StudyText::Stopped, Colour::Quiet, of(StudyText::Stopped)),
+            (StudyText::Done, Colour::Nth(0), of(StudyText::Done)),
+            (
+                StudyText::FreshStarts,
                 Colour::Nth(2),
-                Shape::Scatter(again.map(|trial| at(trial, first_figure(trial))).collect()),
+                Shape::Scatter(repeats.collect()),
             ),
-            series(
-                self.say(StudyText::FailedAtZero),
+            (
+                StudyText::FailedAtZero,
                 Colour::Bad,
-                Shape::Scatter(failed.map(|trial| at(trial, Some(0.0))).collect()),
+                Shape::Scatter(failed.collect()),
             ),
-        ];
-        let mut panel = self.panel(
-            "",
-            Axis::new(self.say(StudyText::Id), "", Scale::Linear),
-            self.objective(Scale::FromZero),
-            series
-                .into_iter()
-                .filter(|it| !it.shape.is_empty())
-                .collect(),
-        );
+        ]);
+        let x = Axis::new(self.say(StudyText::Id), "", Scale::Linear);
+        let mut panel = self.panel("", x, self.objective(Scale::FromZero), series);
         panel.marks.extend(self.default_mark());
         self.figure("study-history", StudyText::History, vec![panel])
     }
 
     /// The flags, the most important first.
     fn flags(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = (self.report.importance.iter())
+        let mut names: Vec<&str> = (self.report.result.importance.iter())
             .map(|line| line.flag.as_str())
             .collect();
-        for (name, _) in self.trials().flat_map(|trial| &trial.values) {
+        for name in self.trials().flat_map(|trial| trial.flags.0.keys()) {
             if !names.contains(&name.as_str()) {
                 names.push(name);
             }
@@ -207,37 +194,35 @@ impl Study<'_> {
 
     fn slice(&self, flag: &str) -> Panel {
         let axis = FlagAxis::of(flag, self.trials());
-        let of = |wanted: fn(&TrialLine) -> bool, y: fn(&TrialLine) -> Option<f64>| {
+        let of = |wanted: &dyn Fn(&TrialRow) -> bool, y: fn(&TrialRow) -> Option<f64>| {
             let found = self.trials().filter(|trial| wanted(trial));
-            let samples = found
-                .filter_map(|trial| Some(Sample::new(axis.place(trial.value(flag)?)?, y(trial))));
+            let samples = found.filter_map(|trial| {
+                let x = axis.place(trial.flags.get(flag)?)?;
+                Some(Sample::new(x, y(trial)))
+            });
             Shape::Scatter(samples.collect())
         };
-        let series = [
-            series(
-                self.say(StudyText::SloMissed),
+        let ended = |text: StudyText| of(&|trial| outcome(trial) == text, first_figure);
+        let series = self.drawn([
+            (
+                StudyText::SloMissed,
                 Colour::Nth(1),
-                of(|trial| trial.state == StudyText::SloMissed, first_figure),
+                ended(StudyText::SloMissed),
             ),
-            series(
-                self.say(StudyText::Invalid),
+            (
+                StudyText::Invalid,
                 Colour::Nth(3),
-                of(|trial| trial.state == StudyText::Invalid, first_figure),
+                ended(StudyText::Invalid),
             ),
-            series(
-                self.say(StudyText::Done),
-                Colour::Nth(0),
-                of(|trial| trial.state == StudyText::Done, first_figure),
-            ),
-            series(
-                self.say(StudyText::FailedAtZero),
+            (StudyText::Done, Colour::Nth(0), ended(StudyText::Done)),
+            (
+                StudyText::FailedAtZero,
                 Colour::Bad,
-                of(is_failure, |_| Some(0.0)),
+                of(&is_failure, |_| Some(0.0)),
             ),
-        ];
-        let drawn = series.into_iter().filter(|it| !it.shape.is_empty());
+        ]);
         let y = self.objective(Scale::FromZero);
-        let mut panel = self.panel(key(flag), axis.axis(), y, drawn.collect());
+        let mut panel = self.panel(key(flag), axis.axis(), y, series);
         panel.marks.extend(self.default_mark());
         panel
     }
@@ -251,25 +236,22 @@ impl Study<'_> {
         let axes: Vec<FlagAxis> = (flags.iter())
             .map(|flag| FlagAxis::of(flag, self.trials()))
             .collect();
-        let drawn: Vec<&TrialLine> = (self.searched())
-            .filter(|trial| !trial.values.is_empty())
+        let drawn: Vec<&TrialRow> = (self.searched())
+            .filter(|trial| !trial.flags.0.is_empty())
             .take(MOST_LINES)
             .collect();
         let figures: Vec<f64> = drawn.iter().filter_map(|it| first_figure(it)).collect();
         let (low, high) = ends(&figures)?;
-        let share = |value: f64| match high > low {
-            true => (value - low) / (high - low),
-            false => 0.5,
-        };
-        let mut ranked: Vec<&&TrialLine> = (drawn.iter())
-            .filter(|it| it.state == StudyText::Done && first_figure(it).is_some())
+        let mut ranked: Vec<&&TrialRow> = (drawn.iter())
+            .filter(|it| outcome(it) == StudyText::Done && first_figure(it).is_some())
             .collect();
         ranked.sort_by(|a, b| {
             let (a, b) = (first_figure(a), first_figure(b));
             let order = a.unwrap_or(0.0).total_cmp(&b.unwrap_or(0.0));
-            match self.is_better(1.0, 0.0) {
-                true => order.reverse(),
-                false => order,
+            if self.is_better(1.0, 0.0) {
+                order.reverse()
+            } else {
+                order
             }
         });
         let best: Vec<u64> = (ranked.iter())
@@ -277,15 +259,15 @@ impl Study<'_> {
             .map(|it| it.id)
             .collect();
         let mut series = Vec::new();
-        let mut group = |name: StudyText, colour: Colour, member: &dyn Fn(&TrialLine) -> bool| {
+        let mut group = |name: StudyText, colour: Colour, member: &dyn Fn(&TrialRow) -> bool| {
             for (nth, trial) in drawn.iter().filter(|it| member(it)).enumerate() {
                 let mut samples: Vec<Sample> = (flags.iter().zip(&axes).enumerate())
                     .map(|(at, (flag, axis))| {
-                        let value = trial.value(flag);
+                        let value = trial.flags.get(flag);
                         Sample::new(at as f64, value.and_then(|value| axis.share(value)))
                     })
                     .collect();
-                let end = first_figure(trial).map(share);
+                let end = first_figure(trial).map(|figure| share_of_range(figure, low, high));
                 samples.push(Sample::new(flags.len() as f64, end));
                 let name = if nth == 0 {
                     self.say(name)
@@ -330,7 +312,7 @@ impl Study<'_> {
         let mut panel = self.panel("", Axis::of_names("", names), y, series);
         panel.marks = uprights;
         let mut figure = self.figure("study-parallel", StudyText::Parallel, vec![panel]);
-        let all = self.searched().filter(|it| !it.values.is_empty()).count();
+        let all = self.searched().filter(|it| !it.flags.0.is_empty()).count();
         if all > drawn.len() {
             let shown = [("shown", drawn.len().to_string()), ("all", all.to_string())];
             let note = StudyText::FirstOf.with(self.report.lang, &shown);
@@ -342,15 +324,15 @@ impl Study<'_> {
 
     /// Two objectives against each other, with the front.
     fn front(&self) -> Option<Figure> {
-        let [first, second, ..] = self.report.objectives.as_slice() else {
+        let [first, second, ..] = self.report.objectives() else {
             return None;
         };
-        let pair = |trial: &TrialLine| {
-            let x = *trial.figures.first()?;
-            Some(Sample::new(x?, *trial.figures.get(1)?).labelled(trial.id.to_string()))
+        let pair = |trial: &TrialRow| {
+            let x = *trial.objectives.first()?;
+            Some(Sample::new(x?, *trial.objectives.get(1)?).labelled(trial.id.to_string()))
         };
         let of = |state: StudyText| -> Vec<Sample> {
-            let found = self.searched().filter(|it| it.state == state);
+            let found = self.searched().filter(|it| outcome(it) == state);
             let mut samples: Vec<Sample> = found.filter_map(pair).collect();
             // Only the front is labelled.
             samples.iter_mut().for_each(|sample| sample.label = None);
@@ -366,7 +348,7 @@ impl Study<'_> {
             .collect();
         let front = self
             .searched()
-            .filter(|it| self.report.pareto.contains(&it.id));
+            .filter(|it| self.report.result.pareto.contains(&it.id));
         let mut front: Vec<Sample> = front.filter_map(pair).collect();
         front.sort_by(|a, b| a.x.total_cmp(&b.x));
         // Trials of one result share a label.
@@ -412,139 +394,7 @@ fn key(flag: &str) -> &str {
     flag.rsplit('.').next().unwrap_or(flag)
 }
 
-fn first_figure(trial: &TrialLine) -> Option<f64> {
-    let figure = trial.figures.first().copied().flatten();
+fn first_figure(trial: &TrialRow) -> Option<f64> {
+    let figure = trial.objectives.first().copied().flatten();
     figure.filter(|figure| figure.is_finite())
-}
-
-fn is_failure(trial: &TrialLine) -> bool {
-    matches!(
-        trial.state,
-        StudyText::Refused | StudyText::Crashed | StudyText::Timeout
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::study::{FlagValue, ObjectiveLine, VerdictLine};
-    use inferometer_text::Lang;
-    use std::path::Path;
-
-    fn report(objectives: usize) -> StudyReport<'static> {
-        let line = |id: u64, seqs: f64, mode: &str, state, figure: Option<f64>| TrialLine {
-            id,
-            why: if id == 0 { Why::Default } else { Why::Search },
-            flags: String::new(),
-            values: match id {
-                0 => Vec::new(),
-                _ => vec![
-                    ("max-num-seqs".into(), FlagValue::Number(seqs)),
-                    ("mode".into(), FlagValue::Word(mode.into())),
-                ],
-            },
-            state,
-            class: None,
-            figures: vec![figure; objectives],
-            by_load: Vec::new(),
-            failed_requests: None,
-            limited: Vec::new(),
-            memory_gib: None,
-        };
-        StudyReport {
-            objectives: vec![
-                ObjectiveLine {
-                    path: "throughput.output_tokens_per_s".into(),
-                    towards: StudyText::Maximize,
-                };
-                objectives
-            ],
-            limits: Vec::new(),
-            trials: vec![
-                line(0, 0.0, "", StudyText::Done, Some(100.0)),
-                line(1, 16.0, "on", StudyText::Done, Some(90.0)),
-                line(2, 1024.0, "off", StudyText::Done, Some(140.0)),
-                line(3, 512.0, "off", StudyText::Crashed, None),
-            ],
-            best: None,
-            verdict: VerdictLine {
-                word: StudyText::Nothing,
-                reason: StudyText::NoneMet,
-            },
-            comparison: None,
-            loads: Vec::new(),
-            repeats: 0,
-            pareto: vec![2],
-            importance: Vec::new(),
-            importance_of_met: None,
-            failures: Vec::new(),
-            is_virtual: false,
-            directory: Path::new("out"),
-            lang: Lang::En,
-        }
-    }
-
-    fn named<'a>(figures: &'a [Figure], id: &str) -> &'a Figure {
-        figures.iter().find(|figure| figure.id == id).unwrap()
-    }
-
-    #[test]
-    fn the_course_shows_the_best_until_then_and_the_failures() {
-        let figures = figures(&report(1));
-        let panel = &named(&figures, "study-history").panels[0];
-        let best = panel.series.iter().find_map(|series| match &series.shape {
-            Shape::Step(points) => Some(points.clone()),
-            _ => None,
-        });
-        assert_eq!(best.unwrap(), [[0.0, 100.0], [2.0, 140.0], [3.0, 140.0]]);
-        let failed = panel.series.iter().find(|it| it.colour == Colour::Bad);
-        assert!(failed.is_some_and(|it| !it.shape.is_empty()));
-    }
-
-    #[test]
-    fn each_flag_has_a_slice_on_a_scale_that_fits_its_values() {
-        let figures = figures(&report(1));
-        let panels = &named(&figures, "study-slices").panels;
-        assert_eq!(panels[0].x.scale, Scale::Log);
-        let words = vec!["off".to_owned(), "on".to_owned()];
-        assert_eq!(panels[1].x.scale, Scale::Category(words));
-        assert_eq!(panels[0].marks[0].at, 100.0, "the default to compare with");
-    }
-
-    #[test]
-    fn a_line_goes_through_all_flags_to_the_figure() {
-        let figures = figures(&report(1));
-        let panel = &named(&figures, "study-parallel").panels[0];
-        let best = panel.series.iter().find(|it| it.colour == Colour::Nth(0));
-        let Shape::Line(samples) = &best.unwrap().shape else {
-            panic!("lines");
-        };
-        let heights: Vec<Option<f64>> = samples.iter().map(|sample| sample.y).collect();
-        assert_eq!(heights, [Some(1.0), Some(0.0), Some(1.0)]);
-    }
-
-    #[test]
-    fn the_front_draws_apart_what_missed_the_slo() {
-        let mut report = report(2);
-        report.trials[1].state = StudyText::SloMissed;
-        let figures = figures(&report);
-        let panel = &named(&figures, "study-front").panels[0];
-        let count = |name: &str| {
-            let series = panel.series.iter().find(|series| series.name == name);
-            match &series.unwrap().shape {
-                Shape::Scatter(samples) => samples.len(),
-                _ => 0,
-            }
-        };
-        assert_eq!((count("SLO missed"), count("done")), (1, 2));
-    }
-
-    #[test]
-    fn only_several_objectives_have_a_front() {
-        let of = |objectives| {
-            let figures = figures(&report(objectives));
-            figures.iter().any(|figure| figure.id == "study-front")
-        };
-        assert!(!of(1) && of(2));
-    }
 }

@@ -1,9 +1,10 @@
 //! The values of a flag as places on an axis.
 
-use super::{FlagValue, TrialLine};
+use inferometer_campaign::space::Value;
+use inferometer_campaign::study::TrialRow;
 use inferometer_page::figure::{Axis, Scale};
 
-/// So many values have a tick each.
+/// Most values that have a tick each.
 const FEW_VALUES: usize = 7;
 /// Values further apart than this ratio are drawn by their logarithm.
 const WIDE: f64 = 20.0;
@@ -26,14 +27,9 @@ enum FlagScale {
 
 impl FlagAxis {
     /// The axis of a flag, by the values that it had.
-    pub fn of<'a>(flag: &str, trials: impl Iterator<Item = &'a TrialLine>) -> FlagAxis {
-        let values: Vec<&FlagValue> = trials.filter_map(|trial| trial.value(flag)).collect();
-        let numbers: Vec<f64> = (values.iter())
-            .filter_map(|value| match value {
-                FlagValue::Number(number) => Some(*number),
-                FlagValue::Word(_) => None,
-            })
-            .collect();
+    pub fn of<'a>(flag: &str, trials: impl Iterator<Item = &'a TrialRow>) -> FlagAxis {
+        let values: Vec<&Value> = trials.filter_map(|trial| trial.flags.get(flag)).collect();
+        let numbers: Vec<f64> = values.iter().filter_map(|it| it.number()).collect();
         let scale = match ends(&numbers).filter(|_| numbers.len() == values.len()) {
             Some((low, high)) => FlagScale::Numbers {
                 low,
@@ -51,7 +47,6 @@ impl FlagAxis {
         FlagAxis { scale }
     }
 
-    /// The axis of a chart.
     pub fn axis(&self) -> Axis {
         match &self.scale {
             FlagScale::Numbers { by_ratio, few, .. } => {
@@ -66,19 +61,18 @@ impl FlagAxis {
     }
 
     /// Where a value lies on it.
-    pub fn place(&self, value: &FlagValue) -> Option<f64> {
-        match (&self.scale, value) {
-            (FlagScale::Numbers { .. }, FlagValue::Number(number)) => Some(*number),
-            (FlagScale::Words(words), value) => {
+    pub fn place(&self, value: &Value) -> Option<f64> {
+        match &self.scale {
+            FlagScale::Numbers { .. } => value.number(),
+            FlagScale::Words(words) => {
                 let word = value.to_string();
                 Some(words.iter().position(|known| *known == word)? as f64)
             }
-            _ => None,
         }
     }
 
     /// From 0 at the least value to 1 at the greatest.
-    pub fn share(&self, value: &FlagValue) -> Option<f64> {
+    pub fn share(&self, value: &Value) -> Option<f64> {
         let place = self.place(value)?;
         let (low, high, place) = match &self.scale {
             FlagScale::Numbers {
@@ -90,10 +84,7 @@ impl FlagAxis {
             FlagScale::Numbers { low, high, .. } => (*low, *high, place),
             FlagScale::Words(words) => (0.0, words.len().saturating_sub(1) as f64, place),
         };
-        Some(match high > low {
-            true => (place - low) / (high - low),
-            false => 0.5,
-        })
+        Some(share_of_range(place, low, high))
     }
 
     /// What lies at the foot and at the top.
@@ -112,10 +103,10 @@ impl FlagAxis {
 fn few(mut numbers: Vec<f64>) -> Vec<f64> {
     numbers.sort_by(f64::total_cmp);
     numbers.dedup();
-    match numbers.len() > FEW_VALUES {
-        true => Vec::new(),
-        false => numbers,
+    if numbers.len() > FEW_VALUES {
+        return Vec::new();
     }
+    numbers
 }
 
 /// The least and the greatest value.
@@ -123,4 +114,13 @@ pub(super) fn ends(values: &[f64]) -> Option<(f64, f64)> {
     let low = values.iter().copied().min_by(f64::total_cmp)?;
     let high = values.iter().copied().max_by(f64::total_cmp)?;
     Some((low, high))
+}
+
+/// From 0 at the low end of a range to 1 at its high end; a half where it has no width.
+pub(super) fn share_of_range(value: f64, low: f64, high: f64) -> f64 {
+    if high > low {
+        (value - low) / (high - low)
+    } else {
+        0.5
+    }
 }

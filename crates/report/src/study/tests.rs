@@ -1,76 +1,130 @@
 use super::*;
+use inferometer_campaign::space::{Point, Value};
+use inferometer_campaign::study::{Best, Change, ChangeEffect, Comparison};
+use inferometer_campaign::trial::Measurement;
 use inferometer_page::text;
+use serde_json::json;
 
-fn trial(id: u64, why: Why, state: StudyText, figure: Option<f64>) -> TrialLine {
-    TrialLine {
-        id,
-        why,
-        flags: format!("max-num-seqs={}", 16 << id),
-        values: vec![(
-            "max-num-seqs".into(),
-            FlagValue::Number(f64::from(16 << id)),
-        )],
-        state,
-        class: None,
-        figures: vec![figure],
-        by_load: Vec::new(),
-        failed_requests: None,
-        limited: vec![figure.map(|_| 812.5)],
-        memory_gib: None,
+mod figures;
+
+const STUDY: &str = r#"
+[engine]
+command = "vllm serve m"
+[space]
+max-num-seqs = { int = [16, 1024], log = true }
+[work]
+input-tokens = "512"
+output-tokens = "128"
+[load]
+concurrency = [64]
+[goal]
+maximize = "throughput.output_tokens_per_s"
+slo = ["ttft.p99=1s"]
+[budget]
+trials = 30
+"#;
+
+/// A study and its result, which a report borrows.
+struct Sample {
+    study: Study,
+    result: StudyResult,
+}
+
+impl Sample {
+    fn report(&self, lang: Lang) -> StudyReport<'_> {
+        StudyReport {
+            study: &self.study,
+            result: &self.result,
+            is_virtual: false,
+            directory: Path::new("out"),
+            lang,
+        }
+    }
+
+    fn shown(&self, lang: Lang) -> String {
+        text::render(&compose(&self.report(lang)), text::TextStyle::default())
     }
 }
 
-fn report(lang: Lang) -> StudyReport<'static> {
-    StudyReport {
-        objectives: vec![ObjectiveLine {
-            path: "throughput.output_tokens_per_s".into(),
-            towards: StudyText::Maximize,
-        }],
-        limits: vec![LimitLine {
-            slo: "ttft.p99=1s".into(),
-            figure: "ttft.p99 ms".into(),
-        }],
-        trials: vec![
-            trial(0, Why::Default, StudyText::Done, Some(1000.0)),
-            trial(1, Why::Search, StudyText::Crashed, None),
-            trial(2, Why::Search, StudyText::Done, Some(1200.0)),
-            trial(3, Why::Again(2), StudyText::Done, Some(1190.0)),
-        ],
-        best: Some(BestLine {
-            trial: 2,
-            command: ["vllm", "serve", "m", "--max-num-seqs", "64"]
-                .map(str::to_owned)
-                .to_vec(),
-            keys: Vec::new(),
-        }),
-        verdict: VerdictLine {
-            word: StudyText::Better,
-            reason: StudyText::Gain,
-        },
-        comparison: Some(ComparisonLine {
-            trial: 2,
-            changes: vec![ChangeLine {
-                path: "throughput.output_tokens_per_s".into(),
-                value: 0.19,
-                low: 0.15,
-                high: 0.23,
-            }],
-        }),
-        loads: Vec::new(),
-        repeats: 4,
-        pareto: Vec::new(),
-        importance: Vec::new(),
-        importance_of_met: None,
-        failures: vec![("no-room-for-kv-cache".into(), 1, Some("ValueError".into()))],
-        is_virtual: false,
-        directory: Path::new("out"),
-        lang,
+fn trial(id: u64, origin: Origin, state: State, figure: Option<f64>) -> TrialRow {
+    TrialRow {
+        id,
+        origin,
+        flags: seqs(16 << id),
+        state,
+        class: None,
+        evidence: None,
+        objective: figure,
+        objectives: vec![figure],
+        slo_figures: vec![figure.map(|_| 812.5)],
+        violation: figure.map(|_| 0.0),
+        valid: figure.map(|_| true),
+        failed_requests: None,
+        device_memory_gib: None,
+        summary: None,
+        levels: Vec::new(),
     }
+}
+
+fn seqs(count: i64) -> Point {
+    [("max-num-seqs", Value::Int(count))].into_iter().collect()
+}
+
+fn change(metric: &str, value: f64, [low, high]: [f64; 2]) -> Change {
+    Change {
+        metric: metric.into(),
+        value,
+        low,
+        high,
+        effect: ChangeEffect::Better,
+    }
+}
+
+fn minimize(path: &str) -> Objective {
+    Objective {
+        path: path.into(),
+        direction: Direction::Minimize,
+    }
+}
+
+fn sample() -> Sample {
+    let crashed = TrialRow {
+        class: Some("no-room-for-kv-cache".into()),
+        evidence: Some("ValueError".into()),
+        ..trial(1, Origin::Search, State::Crashed, None)
+    };
+    let mut study: Study = STUDY.parse().unwrap();
+    study.last_stage.repeats = 4;
+    let result = StudyResult {
+        trials: vec![
+            trial(0, Origin::Default, State::Done, Some(1000.0)),
+            crashed,
+            trial(2, Origin::Search, State::Done, Some(1200.0)),
+            trial(3, Origin::Confirm { of: 2 }, State::Done, Some(1190.0)),
+        ],
+        best: Some(Best {
+            trial: 2,
+            flags: seqs(64),
+            command: String::new(),
+            confirmed: true,
+        }),
+        finding: Finding::Better,
+        comparison: Some(Comparison {
+            trial: 2,
+            changes: vec![change("throughput.output_tokens_per_s", 0.19, [0.15, 0.23])],
+        }),
+        failures: vec![FailureCount {
+            class: "no-room-for-kv-cache".into(),
+            count: 1,
+        }],
+        ..study.result(&[])
+    };
+    Sample { study, result }
 }
 
 #[test]
 fn the_best_command_and_its_gain_come_first() {
-    let shown = text::render(&compose(&report(Lang::En)), text::TextStyle::default());
+    let shown = sample().shown(Lang::En);
     let first = shown.lines().next().unwrap();
     assert!(
         first.contains("BETTER") && first.contains("+19.0 %"),
@@ -87,21 +141,20 @@ fn the_best_command_and_its_gain_come_first() {
 
 #[test]
 fn the_table_of_flags_names_its_objective_and_what_cannot_be_told_apart() {
-    let mut report = report(Lang::En);
-    let flag = |name: &str, effect, other: Option<&str>| ImportanceLine {
+    let mut sample = sample();
+    let flag = |name: &str, effect, other: Option<&str>| Importance {
         flag: name.into(),
         share: 0.5,
         effect,
         best_at: None,
         changed_with: other.into_iter().map(str::to_owned).collect(),
     };
-    report.importance = vec![
-        flag("mode", StudyText::Choice, Some("a")),
-        flag("a", StudyText::Falls, Some("mode")),
-        flag("b", StudyText::NotVaried, None),
+    sample.result.importance = vec![
+        flag("mode", Effect::Choice, Some("a")),
+        flag("a", Effect::Falls, Some("mode")),
+        flag("b", Effect::NotVaried, None),
     ];
-    let render = |report: &StudyReport| text::render(&compose(report), text::TextStyle::default());
-    let shown = render(&report);
+    let shown = sample.shown(Lang::En);
     assert_eq!(
         shown.matches("a, mode changed together").count(),
         1,
@@ -109,16 +162,14 @@ fn the_table_of_flags_names_its_objective_and_what_cannot_be_told_apart() {
     );
     assert!(shown.contains("not varied"), "{shown}");
     assert!(!shown.contains("trials that met the SLOs"), "{shown}");
-    report.importance_of_met = Some(9);
-    let shown = render(&report);
+    sample.result.importance_of_met = Some(9);
+    let shown = sample.shown(Lang::En);
     assert!(shown.contains("the 9 trials that met the SLOs"), "{shown}");
     // With one objective there is no doubt which is meant.
     assert!(!shown.contains("first of the objectives"), "{shown}");
-    report.objectives.push(ObjectiveLine {
-        path: "latency.ttft_ms.p99".into(),
-        towards: StudyText::Minimize,
-    });
-    let shown = render(&report);
+    let objectives = &mut sample.study.goal.objectives;
+    objectives.push(minimize("latency.ttft_ms.p99"));
+    let shown = sample.shown(Lang::En);
     assert!(
         shown.contains("What moves throughput.output_tokens_per_s"),
         "{shown}"
@@ -127,19 +178,12 @@ fn the_table_of_flags_names_its_objective_and_what_cannot_be_told_apart() {
 
 #[test]
 fn every_figure_is_named_with_its_own_change() {
-    let mut report = report(Lang::En);
-    report.verdict = VerdictLine {
-        word: StudyText::TradeOff,
-        reason: StudyText::Traded,
-    };
-    let comparison = report.comparison.as_mut().unwrap();
-    comparison.changes.push(ChangeLine {
-        path: "latency.ttft_ms.p99".into(),
-        value: -0.732,
-        low: -0.74,
-        high: -0.72,
-    });
-    let said = verdict(&report);
+    let mut sample = sample();
+    sample.result.finding = Finding::TradeOff;
+    let comparison = sample.result.comparison.as_mut().unwrap();
+    let ttft = change("latency.ttft_ms.p99", -0.732, [-0.74, -0.72]);
+    comparison.changes.push(ttft);
+    let said = verdict(&sample.report(Lang::En));
     assert_eq!(
         (said.word.as_str(), said.tone),
         ("TRADE-OFF", Tone::Caution)
@@ -156,12 +200,19 @@ fn every_figure_is_named_with_its_own_change() {
 
 #[test]
 fn invalid_trials_show_their_failed_requests_and_several_loads_their_figures() {
-    let mut report = report(Lang::En);
-    report.loads = vec!["16".into(), "64".into()];
-    report.trials[2].state = StudyText::Invalid;
-    report.trials[2].failed_requests = Some(36);
-    report.trials[2].by_load = vec![vec![Some(400.0), Some(3600.0)]];
-    let shown = text::render(&compose(&report), text::TextStyle::default());
+    let mut sample = sample();
+    sample.study.levels = vec![Level::Concurrency(16), Level::Concurrency(64)];
+    let trial = &mut sample.result.trials[2];
+    trial.valid = Some(false);
+    trial.failed_requests = Some(36);
+    trial.levels = [(16, 400.0), (64, 3600.0)]
+        .map(|(streams, tokens_per_s)| Measurement {
+            load: Level::Concurrency(streams),
+            summary: json!({"throughput": {"output_tokens_per_s": tokens_per_s}}),
+            seconds: None,
+        })
+        .to_vec();
+    let shown = sample.shown(Lang::En);
     let head = shown.lines().find(|line| line.contains("at 16")).unwrap();
     assert!(
         head.contains("at 64") && head.contains("failed req"),
@@ -174,7 +225,7 @@ fn invalid_trials_show_their_failed_requests_and_several_loads_their_figures() {
 
 #[test]
 fn the_chinese_report_has_no_english_headings() {
-    let shown = text::render(&compose(&report(Lang::Zh)), text::TextStyle::default());
+    let shown = sample().shown(Lang::Zh);
     assert!(
         shown.contains("有提升") && shown.contains("全部试验"),
         "{shown}"

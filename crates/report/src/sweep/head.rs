@@ -1,18 +1,19 @@
 //! What stands above the tables of a sweep: verdict, what was varied on what, doubts.
 
-use super::dependence::confounded;
-use super::{Row, SweepReport, Visited, count, named, unfinished};
+use super::{SweepReport, Visited, count, unfinished};
 use crate::message::notes::NoteText;
 use crate::message::server::ServerText;
 use crate::message::setup::SetupText;
 use crate::message::sweep::SweepText;
 use crate::message::verdict::VerdictText;
+use crate::points::{MeasuredPoint, confounded};
 use crate::run::setup;
 use crate::run::{Detail, RunReport};
 use crate::severity;
 use inferometer_analysis::judge::meanings::DoubtMeaning;
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::{Ending, Environment};
+use inferometer_core::point::Point;
 use inferometer_core::summary::StatedDoubt;
 use inferometer_page::doc::{Block, Follow, Note, Pair, Section, Tone, Verdict};
 use inferometer_page::number;
@@ -26,7 +27,7 @@ const MOST_POINTS: usize = 8;
 /// Axes that leave the work as it is.
 const NOT_OF_THE_WORK: [&str; 5] = ["concurrency", "rate", "url", "requests", "warmup"];
 
-pub(super) fn sections(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Section> {
+pub(super) fn sections(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<Section> {
     let mut sections = vec![
         Section::plain(vec![Block::Verdict(verdict(report, rows))]),
         Section::plain(vec![Block::Pairs(pairs(report))]),
@@ -39,7 +40,7 @@ pub(super) fn sections(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Sectio
     sections
 }
 
-fn verdict(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Verdict {
+fn verdict(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Verdict {
     let lang = report.lang;
     let measured = count(report, |visited| visited.summary.is_some());
     let bad = count(report, |visited| {
@@ -131,7 +132,8 @@ fn pairs(report: &SweepReport<'_>) -> Vec<Pair> {
         let command = plan.engine.join(" ");
         pairs.push(Pair::new(ServerText::Command.text(lang), command));
     }
-    for (a, b) in confounded(plan) {
+    let planned: Vec<&Point> = plan.points.iter().map(|it| &it.point).collect();
+    for (a, b) in confounded(&plan.axes, &planned) {
         let values = [("a", a.to_owned()), ("b", b.to_owned())];
         let text = SweepText::ChangesWith.with(lang, &values);
         pairs.push(Pair::new(SweepText::Confounded.text(lang), text));
@@ -197,10 +199,10 @@ fn is_valid(visited: &Visited) -> bool {
 
 /// Doubts that make points invalid or change how they are read, the worst first, each once with
 /// its points. Percentiles of too few samples have a mark of their own.
-fn doubts(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Note> {
+fn doubts(report: &SweepReport<'_>, rows: &[MeasuredPoint<'_>]) -> Vec<Note> {
     let lang = report.lang;
     let axes: Vec<&String> = report.plan.axes.iter().collect();
-    let stated = |row: &Row<'_>, code: DoubtCode| {
+    let stated = |row: &MeasuredPoint<'_>, code: DoubtCode| {
         let doubts = row.summaries().flat_map(|summary| &summary.doubts);
         let counts = |doubt: &&StatedDoubt| {
             doubt.code == code && (doubt.severity > Severity::Note || code == DoubtCode::InStep)
@@ -210,14 +212,15 @@ fn doubts(report: &SweepReport<'_>, rows: &[Row<'_>]) -> Vec<Note> {
     };
     let note = |&code: &DoubtCode| {
         let [meaning, remedy] = DoubtMeaning::of(code)?;
-        let doubted = |row: &&Row<'_>| stated(row, code).is_some();
+        let doubted = |row: &&MeasuredPoint<'_>| stated(row, code).is_some();
         let points: Vec<String> = (rows.iter().filter(doubted))
-            .map(|row| named(&axes, row.point))
+            .map(|row| row.name(&axes))
             .collect();
         let severity = rows.iter().filter_map(|row| stated(row, code)).max()?;
-        let points = match points.len() == rows.len() {
-            true => SweepText::EveryPoint.text(lang).to_owned(),
-            false => few(points, report),
+        let points = if points.len() == rows.len() {
+            SweepText::EveryPoint.text(lang).to_owned()
+        } else {
+            few(points, report)
         };
         let values = [("point", points), ("why", meaning.text(lang).to_owned())];
         Some((

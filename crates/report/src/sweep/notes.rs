@@ -1,10 +1,11 @@
-//! A ladder as people keep it in their notes: a row a metric, a column a load.
+//! A ladder as people keep it in their notes: a row per metric, a column per load.
 
-use super::ladder::{Ladder, ladders};
-use super::{Row, SweepReport, compose, rows, shown};
+use super::{SweepReport, compose, measured};
 use crate::message::figures::FigureText;
 use crate::message::numbers::NumbersText;
 use crate::message::sweep::SweepText;
+use crate::points::MeasuredPoint;
+use crate::points::ladder::{LoadLadder, ladders};
 use inferometer_core::quantile::least_samples;
 use inferometer_core::summary::{Distribution, Latencies, Summary};
 use inferometer_page::doc::{Block, Cell, Column, Doc, Support, Table, Unit};
@@ -22,7 +23,6 @@ const TIMES: [Timed; 4] = [
     ("E2E", |latency| latency.e2e_ms),
 ];
 
-/// A percentile of a distribution.
 type Percentile = (u32, fn(&Distribution) -> f64);
 
 const PERCENTILES: [Percentile; 3] = [
@@ -31,11 +31,11 @@ const PERCENTILES: [Percentile; 3] = [
     (99, |sample| sample.p99),
 ];
 
-/// The sweep as a document for notes: under the table of each ladder, a row a metric and a
-/// column a load.
+/// The sweep as a document for notes: under the table of each ladder, a row per metric and a
+/// column per load.
 pub fn compose_for_notes(report: &SweepReport<'_>) -> Doc {
     let mut doc = compose(report);
-    for ladder in ladders(report, &rows(report)) {
+    for ladder in ladders(&measured(report)) {
         let heading = match ladder.name.as_str() {
             "" => SweepText::Table.text(report.lang),
             name => name,
@@ -52,17 +52,15 @@ pub fn compose_for_notes(report: &SweepReport<'_>) -> Doc {
 }
 
 /// The table of one ladder, with the mean lengths under it.
-fn table(ladder: &Ladder<'_>, lang: Lang) -> Table {
-    let rows = &ladder.rows;
+fn table(ladder: &LoadLadder<'_>, lang: Lang) -> Table {
+    let rows = &ladder.points;
     let title = match ladder.axis.as_str() {
         "concurrency" => FigureText::Concurrency.text(lang),
         "rate" => FigureText::Rate.text(lang),
         other => other,
     };
     let mut columns = vec![Column::left(title)];
-    columns.extend(
-        (rows.iter()).map(|row| Column::right(&shown(row.point.0.get(ladder.axis.as_str())))),
-    );
+    columns.extend((rows.iter()).map(|row| Column::right(&row.text(ladder.axis))));
     let mut lines = vec![
         counts(NumbersText::Ok.text(lang), rows, |summary| {
             summary.requests.ok
@@ -143,7 +141,7 @@ fn table(ladder: &Ladder<'_>, lang: Lang) -> Table {
     Table {
         columns,
         rows: lines,
-        footnotes: (mean_lengths(rows.iter(), lang).into_iter())
+        footnotes: (mean_lengths(rows.iter().copied(), lang).into_iter())
             .chain(starred)
             .collect(),
     }
@@ -153,19 +151,19 @@ fn with_unit(name: &str, unit: Unit) -> String {
     format!("{name} ({})", unit.sign())
 }
 
-fn counts(label: &str, rows: &[Row<'_>], of: fn(&Summary) -> u64) -> Vec<Cell> {
-    let count = |row: &Row<'_>| match row.shown().as_slice() {
+fn counts(label: &str, rows: &[&MeasuredPoint<'_>], of: fn(&Summary) -> u64) -> Vec<Cell> {
+    let count = |row: &MeasuredPoint<'_>| match row.shown().as_slice() {
         [] => Cell::Absent,
         shown => Cell::count(shown.iter().map(|summary| of(summary)).sum()),
     };
     let mut line = vec![Cell::text(label)];
-    line.extend(rows.iter().map(count));
+    line.extend(rows.iter().copied().map(count));
     line
 }
 
 fn means(
     label: &str,
-    rows: &[Row<'_>],
+    rows: &[&MeasuredPoint<'_>],
     unit: Unit,
     of: impl Fn(&Summary) -> Option<f64>,
 ) -> Vec<Cell> {
@@ -179,10 +177,10 @@ fn means(
 
 /// Mean lengths of the prompts and answers of some points.
 pub(super) fn mean_lengths<'r, 'a: 'r>(
-    rows: impl Iterator<Item = &'r Row<'a>>,
+    rows: impl Iterator<Item = &'r MeasuredPoint<'a>>,
     lang: Lang,
 ) -> Option<String> {
-    let summaries: Vec<&Summary> = rows.flat_map(Row::shown).collect();
+    let summaries: Vec<&Summary> = rows.flat_map(MeasuredPoint::shown).collect();
     let mean = |tokens: fn(&Summary) -> Option<u64>| {
         let counted = || (summaries.iter()).filter(|summary| tokens(summary).is_some());
         let requests: u64 = counted().map(|summary| summary.requests.ok).sum();

@@ -1,7 +1,8 @@
 //! The command that repeats a sweep, from its plan: the settings of one point, with lists of what
 //! differs between the points.
 
-use super::{SweepReport, shown};
+use super::SweepReport;
+use crate::points::value_text;
 use crate::run::{shell_word, started};
 use inferometer_core::options::Options;
 use inferometer_store::sweep_dir::{PlannedPoint, SweepPlan};
@@ -29,9 +30,10 @@ pub(super) fn command(report: &SweepReport<'_>) -> Option<Vec<String>> {
     }
     let side_by_side = !is_product(plan);
     for axis in &plan.axes {
-        let values = listed(match side_by_side {
-            true => values(plan, axis).collect(),
-            false => distinct(values(plan, axis)),
+        let values = listed(if side_by_side {
+            values(plan, axis).collect()
+        } else {
+            distinct(values(plan, axis))
         })?;
         if axis == "url" {
             words.push("--interleave".to_owned());
@@ -75,7 +77,7 @@ pub(super) fn command(report: &SweepReport<'_>) -> Option<Vec<String>> {
 
 fn values<'a>(plan: &'a SweepPlan, axis: &'a str) -> impl Iterator<Item = String> + 'a {
     let points = plan.points.iter();
-    points.map(move |planned| shown(planned.point.0.get(axis)))
+    points.map(move |planned| value_text(planned.point.0.get(axis)))
 }
 
 /// Each value of every axis is measured with each of the others.
@@ -134,7 +136,7 @@ fn flat(options: &Options) -> BTreeMap<String, Value> {
 
 /// `concurrency*12`, where an option follows an axis so.
 fn expression(plan: &SweepPlan, option: &str) -> Option<String> {
-    let number = |value: Option<&Value>| -> Option<f64> { shown(value).parse().ok() };
+    let number = |value: Option<&Value>| -> Option<f64> { value_text(value).parse().ok() };
     let ratio = |planned: &PlannedPoint, axis: &str| {
         let value = number(flat(&planned.options).get(option))?;
         let ratio = value / number(planned.point.0.get(axis))?;

@@ -1,10 +1,11 @@
 //! The table of a ladder, its marks and what they mean.
 
-use super::{Row, SweepReport, notes, shown};
+use super::{SweepReport, notes};
 use crate::chart::ladder::cards_of;
 use crate::message::numbers::NumbersText;
 use crate::message::sweep::SweepText;
 use crate::message::verdict::VerdictText;
+use crate::points::MeasuredPoint;
 use inferometer_analysis::statistics::batch_means;
 use inferometer_core::doubt::Severity;
 use inferometer_core::quantile::least_samples;
@@ -23,7 +24,11 @@ const TAIL: f64 = 99.0;
 const TAIL_COLUMN: usize = 3;
 
 /// The points of a ladder, a row each.
-pub(super) fn table(report: &SweepReport<'_>, axes: &[String], rows: Vec<&Row<'_>>) -> Table {
+pub(super) fn table(
+    report: &SweepReport<'_>,
+    axes: &[String],
+    rows: Vec<&MeasuredPoint<'_>>,
+) -> Table {
     let lang = report.lang;
     let repeated = report.plan.repeat > 1;
     let mut columns: Vec<Column> = axes.iter().map(|axis| Column::key(axis)).collect();
@@ -47,14 +52,12 @@ pub(super) fn table(report: &SweepReport<'_>, axes: &[String], rows: Vec<&Row<'_
     if marked {
         columns.push(Column::mark());
     }
-    let cells = |row: &&Row<'_>| {
-        let mut cells: Vec<Cell> = axes
-            .iter()
-            .map(|axis| Cell::text(shown(row.point.0.get(axis))))
-            .collect();
+    let cells = |row: &&MeasuredPoint<'_>| {
+        let mut cells: Vec<Cell> = axes.iter().map(|axis| Cell::text(row.text(axis))).collect();
         cells.extend(number_cells(row));
         if with_cards {
-            let each = row.tokens_per_s_and_card();
+            let each = row
+                .mean(|summary| Some(summary.throughput.output_tokens_per_s? / cards_of(summary)?));
             cells.push(Cell::number(each, Unit::TokensPerSecond, 1));
         }
         if repeated {
@@ -76,7 +79,7 @@ pub(super) fn table(report: &SweepReport<'_>, axes: &[String], rows: Vec<&Row<'_
     }
 }
 
-fn number_cells(row: &Row<'_>) -> Vec<Cell> {
+fn number_cells(row: &MeasuredPoint<'_>) -> Vec<Cell> {
     let millis = |value: Option<f64>| {
         let decimals = match value {
             Some(value) if value < 100.0 => 1,
@@ -100,15 +103,16 @@ fn number_cells(row: &Row<'_>) -> Vec<Cell> {
         ),
         millis(row.mean(|summary| summary.latency.tpot_ms.map(|tpot| tpot.p50))),
         millis(row.mean(|summary| summary.latency.e2e_ms.map(|e2e| e2e.p50))),
-        match row.shown().is_empty() {
-            true => Cell::Absent,
-            false => Cell::count(failed),
+        if row.shown().is_empty() {
+            Cell::Absent
+        } else {
+            Cell::count(failed)
         },
     ]
 }
 
 /// A p99 that some of the measurements cannot bear is marked.
-fn tail(row: &Row<'_>, cell: Cell) -> Cell {
+fn tail(row: &MeasuredPoint<'_>, cell: Cell) -> Cell {
     let bears = |summary: &&Summary| {
         let n = summary.latency.ttft_ms.map_or(0, |ttft| ttft.n);
         least_samples(TAIL).is_some_and(|least| n >= least)
@@ -123,7 +127,7 @@ fn tail(row: &Row<'_>, cell: Cell) -> Cell {
 }
 
 /// Half of the interval of the throughput over repeats, in percent.
-fn spread(row: &Row<'_>) -> Option<f64> {
+fn spread(row: &MeasuredPoint<'_>) -> Option<f64> {
     let values: Vec<f64> = (row.shown().into_iter())
         .filter_map(|summary| summary.throughput.output_tokens_per_s)
         .collect();
@@ -132,13 +136,8 @@ fn spread(row: &Row<'_>) -> Option<f64> {
 }
 
 /// What a point that cannot be trusted is called.
-pub(super) fn mark(row: &Row<'_>, lang: Lang) -> Option<&'static str> {
-    let text = match row
-        .trials
-        .iter()
-        .map(|visited| visited.trial.state)
-        .next_back()?
-    {
+pub(super) fn mark(row: &MeasuredPoint<'_>, lang: Lang) -> Option<&'static str> {
+    let text = match row.trials.iter().map(|trial| trial.state).next_back()? {
         _ if row.summaries().any(|summary| !summary.valid) => SweepText::Invalid,
         TrialState::Done => return None,
         TrialState::Failed => SweepText::NotRun,
@@ -149,14 +148,14 @@ pub(super) fn mark(row: &Row<'_>, lang: Lang) -> Option<&'static str> {
 }
 
 /// The mark, or that a sound point misses objectives.
-fn remark(row: &Row<'_>, lang: Lang) -> Option<(&'static str, Tone)> {
+fn remark(row: &MeasuredPoint<'_>, lang: Lang) -> Option<(&'static str, Tone)> {
     let missed = || (row.meets() == Some(false)).then(|| SweepText::SloMissed.text(lang));
     let marked = mark(row, lang).map(|word| (word, Tone::Bad));
     marked.or_else(|| Some((missed()?, Tone::Caution)))
 }
 
 /// The objectives that a point misses, with what it showed.
-fn misses(row: &Row<'_>, lang: Lang) -> Option<String> {
+fn misses(row: &MeasuredPoint<'_>, lang: Lang) -> Option<String> {
     let objectives = (row.shown().into_iter()).filter_map(|summary| summary.slo.as_ref());
     let mut missed: Vec<String> = (objectives.flat_map(|slo| &slo.objectives))
         .filter(|one| one.met == Some(false))
@@ -177,7 +176,7 @@ fn misses(row: &Row<'_>, lang: Lang) -> Option<String> {
 }
 
 /// Why a point is marked: the codes of its grave doubts, or the reason of the trial.
-fn why(row: &Row<'_>) -> Option<String> {
+fn why(row: &MeasuredPoint<'_>) -> Option<String> {
     let grave = row.summaries().flat_map(|summary| &summary.doubts);
     let mut codes: Vec<&str> = grave
         .filter(|doubt| doubt.severity == Severity::Invalid)
@@ -187,21 +186,26 @@ fn why(row: &Row<'_>) -> Option<String> {
     let mut reasons = row
         .trials
         .iter()
-        .filter_map(|visited| visited.trial.reason.as_deref());
+        .filter_map(|trial| trial.reason.as_deref());
     let reason = reasons
         .next_back()
         .map(|reason| inferometer_text::hostile::printable(reason, 300));
-    match codes.is_empty() {
-        true => reason,
-        false => Some(codes.join(", ")),
+    if codes.is_empty() {
+        reason
+    } else {
+        Some(codes.join(", "))
     }
 }
 
-fn footnotes(report: &SweepReport<'_>, axes: &[String], rows: &[&Row<'_>]) -> Vec<String> {
+fn footnotes(
+    report: &SweepReport<'_>,
+    axes: &[String],
+    rows: &[&MeasuredPoint<'_>],
+) -> Vec<String> {
     let lang = report.lang;
     let mut notes = vec![SweepText::TimesInMs.text(lang).to_owned()];
     notes.extend(notes::mean_lengths(rows.iter().copied(), lang));
-    let starred = |row: &&&Row<'_>| {
+    let starred = |row: &&&MeasuredPoint<'_>| {
         let cell = number_cells(row).swap_remove(TAIL_COLUMN);
         matches!(
             cell,
@@ -218,9 +222,9 @@ fn footnotes(report: &SweepReport<'_>, axes: &[String], rows: &[&Row<'_>]) -> Ve
     if report.plan.repeat > 1 {
         notes.push(SweepText::SpreadMeans.text(lang).to_owned());
     }
-    let name = |row: &Row<'_>| {
+    let name = |row: &MeasuredPoint<'_>| {
         let values: Vec<String> = (axes.iter())
-            .map(|axis| format!("{axis}={}", shown(row.point.0.get(axis))))
+            .map(|axis| format!("{axis}={}", row.text(axis)))
             .collect();
         values.join(", ")
     };

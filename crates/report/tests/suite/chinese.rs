@@ -7,7 +7,7 @@ use inferometer_core::environment::EndCause;
 use inferometer_core::note::Known;
 use inferometer_page::text::{TextStyle, render};
 use inferometer_report::run::{Detail, compose};
-use inferometer_report::runs::{self, Listed, RunLine, RunState};
+use inferometer_report::runs::{self, Listed, ListedResult, RunState};
 use inferometer_text::Lang;
 
 fn text(sample: &Sample, detail: Detail) -> String {
@@ -66,7 +66,7 @@ fn answers_by_length() {
 
 #[test]
 fn the_list_of_runs() {
-    let run = RunLine {
+    let run = ListedResult {
         name: "20261115-022334-基线".to_owned(),
         label: Some("基线".to_owned()),
         started: Some("2026-11-15T02:23:34Z".to_owned()),

@@ -5,7 +5,7 @@ use crate::made_up::{Load, MINDIE, VLLM};
 use inferometer_analysis::compare::{
     Basis, Comparison, Metric, Row, SCHEMA as COMPARE_SCHEMA, Verdict,
 };
-use inferometer_campaign::capacity::stored::ProbeVerdict;
+use inferometer_campaign::capacity::ProbeVerdict;
 use inferometer_core::point::Point;
 use inferometer_core::record::{Failure, FailureClass, Outcome, Phase, Record};
 use inferometer_core::scenario::SimClock;
@@ -19,9 +19,8 @@ use inferometer_report::chart::curve::{self, Latency, Tradeoff};
 use inferometer_report::chart::grid::{self, Grid};
 use inferometer_report::chart::ladder::{self, Ladder, LadderSeries, legend};
 use inferometer_report::chart::search::{self, Objective, Search};
-use inferometer_report::chart::{Drawing, Level, Shown};
-use inferometer_report::chart::{comparison, run};
-use inferometer_report::findings::{Knee, KneeBasis};
+use inferometer_report::chart::{Drawing, Level, Shown, ratios, run};
+use inferometer_report::knee::{Knee, KneeBasis};
 use inferometer_text::Lang;
 use roxmltree::Document;
 use std::collections::{BTreeMap, HashSet};
@@ -152,7 +151,7 @@ fn every_figure(label: &str, summary: &Summary, records: &[Record], lang: Lang) 
         };
         figures.push(grid::heat_maps(&grid, &grid::USUAL, lang));
     }
-    figures.push(comparison::ratios(&compared(label), &BTreeMap::new(), lang));
+    figures.push(ratios::ratios(&compared(label), &BTreeMap::new(), lang));
     figures
 }
 
@@ -257,7 +256,7 @@ fn figures_look_as_they_did() {
     for lang in [Lang::En, Lang::Zh] {
         let throughput = svg::render(&configurations::throughput(&table, lang), Theme::Light);
         insta::assert_snapshot!(format!("throughput-{lang}"), throughput);
-        let ratios = comparison::ratios(&compared("v0.7"), &BTreeMap::new(), lang);
+        let ratios = ratios::ratios(&compared("v0.7"), &BTreeMap::new(), lang);
         let ratios = svg::render(&ratios, Theme::Dark);
         insta::assert_snapshot!(format!("ratios-{lang}"), ratios);
         let points = vec![(Level::Number(1.0), &slow), (Level::Number(2.0), &quick)];
@@ -433,7 +432,7 @@ fn a_run_without_an_answer_has_only_its_course_of_time() {
     let summary = made_up::summary(&VLLM, load(2, 24), &records);
     let figures = run::all(
         &summary,
-        &made_up::course(&records),
+        &made_up::plot_data(&records),
         SimClock::Real,
         Lang::En,
     );
@@ -663,7 +662,7 @@ fn a_knee_is_marked_where_one_ladder_is_drawn_and_told_where_there_are_several()
 fn loads_whose_ratios_are_not_drawn_are_told() {
     let mut many = compared("v0.7");
     assert!(
-        comparison::ratios(&many, &BTreeMap::new(), Lang::En)
+        ratios::ratios(&many, &BTreeMap::new(), Lang::En)
             .footnotes
             .is_empty()
     );
@@ -674,6 +673,6 @@ fn loads_whose_ratios_are_not_drawn_are_told() {
         row
     };
     many.rows = (1..=62).map(at).collect();
-    let told = comparison::ratios(&many, &BTreeMap::new(), Lang::En).footnotes;
+    let told = ratios::ratios(&many, &BTreeMap::new(), Lang::En).footnotes;
     assert!(told[0].starts_with("2 more loads"), "{told:?}");
 }

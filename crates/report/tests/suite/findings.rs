@@ -6,8 +6,10 @@ use inferometer_core::point::Point;
 use inferometer_core::record::{FailureClass, Phase};
 use inferometer_core::summary::{Distribution, FailureCount, StatedDoubt, Summary};
 use inferometer_page::{markdown, text};
-use inferometer_report::findings::{Finding, FindingKind, of_run, of_sweep};
-use inferometer_report::sweep::{SweepReport, Visited, compose, compose_for_notes, figures};
+use inferometer_report::findings::{Finding, FindingKind, of_run};
+use inferometer_report::sweep::{
+    SweepReport, Visited, compose, compose_for_notes, figures, findings,
+};
 use inferometer_store::sweep_dir::{PLAN_SCHEMA, PlannedPoint, SweepPlan, Trial, TrialState};
 use inferometer_text::Lang;
 use serde_json::json;
@@ -76,7 +78,7 @@ impl MadeUp {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        of_sweep(&self.report(Lang::En))
+        findings(&self.report(Lang::En))
     }
 
     fn of(&self, kind: FindingKind) -> Vec<Finding> {
@@ -428,7 +430,7 @@ fn lost_requests_and_a_busy_client_are_told_with_their_counts() {
     };
     summary.doubts = vec![doubt];
     let [lost, client] = of_run(&summary, Lang::En).try_into().unwrap();
-    assert_eq!(lost.text, "357 of 500 requests are in no account");
+    assert_eq!(lost.text, "357 of 500 requests are unaccounted for");
     assert_eq!(lost.evidence, "143 ok, 0 failed, 0 cut, 0 not sent");
     assert_eq!(client.kind, FindingKind::ClientBottleneck);
     assert!(client.evidence.contains("97 %"), "{}", client.evidence);

@@ -8,7 +8,7 @@ use inferometer_core::scenario::{Arrival, Rate, Shape, Stagger};
 use inferometer_page::markdown;
 use inferometer_page::text::{Paint, TextStyle, render};
 use inferometer_report::run::{Detail, compose};
-use inferometer_report::runs::{Listed, RunLine, RunState};
+use inferometer_report::runs::{Listed, ListedResult, RunState};
 use inferometer_report::{csv, json, runs};
 use inferometer_text::Lang;
 use strum::VariantArray as _;
@@ -219,7 +219,7 @@ fn json_is_the_summary_and_nothing_else() {
 
 #[test]
 fn the_list_of_runs_has_the_newest_first() {
-    let line = |name: &str, started: &str, state, load| RunLine {
+    let line = |name: &str, started: &str, state, load| ListedResult {
         name: name.to_owned(),
         label: None,
         started: Some(started.to_owned()),

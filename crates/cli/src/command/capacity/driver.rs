@@ -7,7 +7,7 @@ use crate::measure::{Measured, Point, PrefixCache};
 use crate::progress::Progress;
 use crate::servers::Servers;
 use anyhow::Context;
-use inferometer_campaign::capacity::stored::{ProbeLine, TierCapacity};
+use inferometer_campaign::capacity::stored::{StoredProbe, TierCapacity};
 use inferometer_campaign::capacity::{
     Next, Probe, ProbeOutcome, ProbeVerdict, Purpose, Search, Step, stored,
 };
@@ -40,7 +40,7 @@ pub struct Driver<'a> {
     pub out: PathBuf,
     pub control: Control,
     pub servers: &'a mut Servers,
-    pub lines: Vec<ProbeLine>,
+    pub lines: Vec<StoredProbe>,
     /// The levels of the long runs, and their numbers.
     pub confirmed: Vec<(f64, Summary)>,
 }
@@ -54,7 +54,7 @@ impl Driver<'_> {
     ) -> anyhow::Result<(Vec<TierCapacity>, u64)> {
         loop {
             let probe = match search.ask() {
-                Next::Done(answers) => return Ok((self.watched.answers(&answers), search.spent())),
+                Next::Done(answers) => return Ok((self.watched.named(answers), search.spent())),
                 Next::Probe(probe) => *probe,
             };
             let purpose = probe.purpose;
@@ -64,7 +64,7 @@ impl Driver<'_> {
             self.keep(&outcome, &search.met(&outcome), &measured, progress);
             if measured.ending.cause == EndCause::Signal {
                 let spent = search.spent() + outcome.sent;
-                return Ok((self.watched.answers(&search.stop()), spent));
+                return Ok((self.watched.named(search.stop()), spent));
             }
             if purpose == Purpose::Confirm {
                 self.confirmed.push((outcome.level, measured.summary));
@@ -110,7 +110,7 @@ impl Driver<'_> {
             let mut eye = eye.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             match eye.see(record) {
                 // What waits in the queue of an overloaded server would wait for minutes.
-                Step::Stop(ProbeVerdict::Misses) => control.enough(Stop::Leave),
+                Step::Stop(ProbeVerdict::Missed) => control.enough(Stop::Leave),
                 Step::Stop(_) => control.enough(Stop::Drain),
                 Step::Continue => {}
             }
@@ -210,9 +210,9 @@ impl Driver<'_> {
             short(outcome.level),
             outcome.sent
         ));
-        self.lines.push(ProbeLine {
+        self.lines.push(StoredProbe {
             level: outcome.level,
-            purpose: purpose.to_owned(),
+            purpose: outcome.purpose,
             requests: outcome.sent,
             tier: self.watched.tier_name(outcome.tier),
             verdict: own,

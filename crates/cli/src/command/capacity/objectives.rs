@@ -1,8 +1,8 @@
 //! The objectives of a search: tiers, and what each request must meet.
 
 use anyhow::{Context, bail};
-use inferometer_campaign::capacity::stored::{Edge, LongRun, SearchEnding, TierCapacity};
-use inferometer_campaign::capacity::{Answer, CapacityEnding, Edge as FoundEdge, Target};
+use inferometer_campaign::capacity::Target;
+use inferometer_campaign::capacity::stored::TierCapacity;
 use inferometer_core::options::Options;
 use inferometer_core::record::Record;
 use inferometer_core::slo::{Slo, SloScope};
@@ -148,38 +148,13 @@ impl Watched {
         several.then(|| self.tiers[tier].name.clone())
     }
 
-    pub fn answers(&self, answers: &[Answer]) -> Vec<TierCapacity> {
-        let answer = |(tier, answer): (&WatchedTier, &Answer)| TierCapacity {
-            tier: (self.tiers.len() > 1).then(|| tier.name.clone()),
-            objectives: tier.objectives.clone(),
-            value: answer.value,
-            low: answer.low,
-            high: answer.high,
-            binding: answer.binding.clone(),
-            edge: answer.edge.map(|edge| match edge {
-                FoundEdge::Slope => Edge::Slope,
-                FoundEdge::Cliff => Edge::Cliff,
-            }),
-            ending: match answer.ending {
-                CapacityEnding::Confirmed => SearchEnding::Confirmed,
-                CapacityEnding::Unconfirmed => SearchEnding::Unconfirmed,
-                CapacityEnding::Missed => SearchEnding::Missed,
-                CapacityEnding::BudgetSpent => SearchEnding::BudgetSpent,
-                CapacityEnding::AtCeiling => SearchEnding::AtCeiling,
-                CapacityEnding::NeverMet => SearchEnding::NeverMet,
-                CapacityEnding::TooFewSamples => SearchEnding::TooFewSamples,
-                CapacityEnding::Interrupted => SearchEnding::Interrupted,
-            },
-            needs: answer.needs,
-            long_run: answer.confirmation.map(|run| LongRun {
-                level: run.level,
-                requests: run.requests,
-                within: run.met as f64 / run.requests.max(1) as f64,
-                asked: run.share,
-                met: run.is_met,
-            }),
-        };
-        self.tiers.iter().zip(answers).map(answer).collect()
+    /// Answers of a search with the names and objectives of their tiers.
+    pub fn named(&self, mut answers: Vec<TierCapacity>) -> Vec<TierCapacity> {
+        for (at, (answer, tier)) in answers.iter_mut().zip(&self.tiers).enumerate() {
+            answer.tier = self.tier_name(at);
+            answer.objectives = tier.objectives.clone();
+        }
+        answers
     }
 }
 

@@ -20,7 +20,7 @@ pub fn show(found: &Capacity, folder: &Path, options: &OutputOptions) -> anyhow:
             Format::Text => text::render(&compose(found, folder, lang), style()),
             Format::Md => markdown::render(&compose(found, folder, lang)),
             Format::Json => json(found),
-            Format::Csv => bail!("a capacity is no table; use --format text or json"),
+            Format::Csv => bail!("a capacity is not a table; use --format text or json"),
             Format::Html => page(found, folder, lang),
             Format::Svg | Format::Png => {
                 let drawn = figures(found, &probed(found, folder), lang);
@@ -78,8 +78,9 @@ pub fn exit(found: &Capacity) -> Exit {
             SearchEnding::Confirmed | SearchEnding::AtCeiling
         )
     };
-    match all.into_iter().all(fine) {
-        true => Exit::Fine,
-        false => Exit::Doubtful,
+    if all.into_iter().all(fine) {
+        Exit::Fine
+    } else {
+        Exit::Doubtful
     }
 }

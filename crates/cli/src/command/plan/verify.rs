@@ -1,7 +1,6 @@
 //! `plan what-if --verify`: measures the recommended setting and keeps the error.
 
-use super::answers::setting_text;
-use super::calibration::{metric_text, write};
+use super::calibration::write;
 use crate::folder::new_folder;
 use crate::host;
 use crate::measure::{Point, PrefixCache};
@@ -15,13 +14,13 @@ use inferometer_core::options::{Count, Options, OutputSpec};
 use inferometer_core::scenario::{Rate, Stagger};
 use inferometer_core::units::Span;
 use inferometer_load::instrument::Control;
-use inferometer_page::doc::{Block, Cell, Column, Section, Table, Tone, Verdict};
 use inferometer_plan::calibrate::{Calibration, Verified};
-use inferometer_plan::means::{MeanMetric, Means};
+use inferometer_plan::means::Means;
 use inferometer_plan::observation::{Assumed, read_sources};
-use inferometer_plan::what_if::{Answers, Outcome, Prediction, on_simulated};
+use inferometer_plan::what_if::{Answers, Outcome, on_simulated};
 use inferometer_plan::work::{Load, Start, Work};
-use inferometer_report::message::plan::PlanText as Text;
+use inferometer_report::plan::labels::setting_text;
+use inferometer_report::plan::verification::Verification;
 use inferometer_text::Lang;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -61,15 +60,6 @@ impl Bench {
             }
         }
     }
-}
-
-/// A prediction beside its measurement.
-pub struct Verification {
-    record: Verified,
-    predicted: Prediction,
-    measured: Means,
-    /// The run that was measured; none where it was computed.
-    run: Option<PathBuf>,
 }
 
 /// Measures the recommended setting and appends the error to the calibration's file.
@@ -166,104 +156,11 @@ pub fn last_verified(record: &Verified) -> Value {
     })
 }
 
-/// An earlier verification, for people.
-pub fn told_before(record: &Verified, lang: Lang) -> Section {
-    let errors = MeanMetric::all().filter_map(|metric| {
-        let error = record.errors.get(metric.into_str())?;
-        let metric = metric_text(metric).text(lang);
-        Some(format!("{metric} {:+.0} %", error * 100.0))
-    });
-    let values = [
-        ("at", record.at.clone()),
-        ("on", record.on.clone().unwrap_or_else(|| "?".to_owned())),
-        ("setting", record.setting.clone()),
-        ("errors", errors.collect::<Vec<_>>().join(", ")),
-    ];
-    let block = match record.held() {
-        true => Block::Paragraph(Text::LastHeld.with(lang, &values)),
-        false => not_verified(Text::LastFailed.with(lang, &values), lang),
-    };
-    Section::plain(vec![block])
-}
-
-fn not_verified(reason: String, lang: Lang) -> Block {
-    Block::Verdict(Verdict {
-        word: Text::NotVerified.text(lang).to_owned(),
-        tone: Tone::Bad,
-        reason,
-        rest: String::new(),
-    })
-}
-
-impl Verification {
-    /// Whether the figures lie near enough to where they were predicted.
-    pub fn held(&self) -> bool {
-        self.record.held()
-    }
-
-    pub fn json(&self) -> Value {
-        let errors = &self.record.errors;
-        json!({
-            "at": self.record.at,
-            "setting": self.record.setting,
-            "on": self.record.on,
-            "run": self.run,
-            "held": self.held(),
-            "errors": errors,
-        })
-    }
-
-    pub fn section(&self, file: &Path, lang: Lang) -> Section {
-        let predicted = self.predicted.figures();
-        let rows = MeanMetric::all().filter_map(|metric| {
-            let (predicted, measured) = (predicted.get(metric)?, self.measured.get(metric)?);
-            let error = predicted / measured - 1.0;
-            let interval = self.predicted.interval(metric, predicted, 1.0);
-            let inside = interval.map(|[low, high]| (low..=high).contains(&measured));
-            Some(vec![
-                Cell::text(metric_text(metric).text(lang)),
-                Cell::text(super::answers::brief(predicted)),
-                Cell::text(super::answers::brief(measured)),
-                Cell::text(format!("{:+.1} %", error * 100.0)),
-                match inside {
-                    Some(true) => Cell::Toned(Text::WithinBound.text(lang).to_owned(), Tone::Good),
-                    Some(false) => Cell::Toned(Text::BeyondBound.text(lang).to_owned(), Tone::Bad),
-                    None => Cell::Absent,
-                },
-            ])
-        });
-        let counterpart = match self.run {
-            Some(_) => Text::Measured,
-            None => Text::Simulated,
-        };
-        let table = Table {
-            columns: vec![
-                Column::left(Text::Metric.text(lang)),
-                Column::right(Text::Predicted.text(lang)),
-                Column::right(counterpart.text(lang)),
-                Column::right(Text::Error.text(lang)),
-                Column::left(Text::Interval.text(lang)),
-            ],
-            rows: rows.collect(),
-            footnotes: Vec::new(),
-        };
-        let kept = Text::VerifiedKept.with(lang, &[("file", file.display().to_string())]);
-        let mut blocks = vec![Block::Table(table), Block::Paragraph(kept)];
-        let how = match &self.run {
-            Some(run) => Text::VerifiedRun.with(lang, &[("run", run.display().to_string())]),
-            None => Text::VerifiedSimulated.text(lang).to_owned(),
-        };
-        blocks.push(Block::Paragraph(how));
-        if !self.held() {
-            let far = self.predicted.far_off(&self.measured).into_iter();
-            let far = far.map(|metric| metric_text(metric).text(lang));
-            let far = far.collect::<Vec<_>>().join(", ");
-            let reason = Text::FarOff.with(lang, &[("metrics", far)]);
-            blocks.insert(0, not_verified(reason, lang));
-            return Section::headed(Text::NotVerified.text(lang), blocks);
-        }
-        Section::headed(Text::Verified.text(lang), blocks)
-    }
+/// A verification, for programs.
+pub fn json(verification: &Verification) -> Value {
+    let mut all = last_verified(&verification.record);
+    all["run"] = json!(verification.run);
+    all
 }
 
 #[cfg(test)]

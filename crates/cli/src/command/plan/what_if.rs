@@ -1,11 +1,9 @@
 //! `inferometer plan what-if`.
 
 use super::Sheet;
-use super::answers::sections;
 use super::arguments::WhatIfArguments;
-use super::curves::curves;
 use super::trace::Trace;
-use super::verify::{Verification, last_verified, told_before, verify};
+use super::verify::{self, last_verified, verify};
 use crate::Exit;
 use crate::arguments::Format;
 use crate::output::language;
@@ -18,6 +16,9 @@ use inferometer_plan::calibrate::Calibration;
 use inferometer_plan::what_if::{Objectives, Question, ask, to_json};
 use inferometer_plan::work::Load;
 use inferometer_report::message::plan::PlanText as Text;
+use inferometer_report::plan::curves::curves;
+use inferometer_report::plan::predictions::sections;
+use inferometer_report::plan::verification;
 use inferometer_text::Lang;
 use serde_json::Value;
 
@@ -76,21 +77,21 @@ pub fn run(arguments: &WhatIfArguments) -> anyhow::Result<Exit> {
         }
         None => None,
     };
-    let held = verified.as_ref().is_none_or(Verification::held);
+    let held = verified.as_ref().is_none_or(|it| it.record.held());
     let json = || {
         let mut all = to_json(&answers);
         all["last_verified"] = before.as_ref().map_or(Value::Null, last_verified);
         if let Some(verified) = &verified {
-            all["verified"] = verified.json();
+            all["verified"] = verify::json(verified);
         }
         all
     };
     let said = |lang: Lang, _: Format| -> Vec<Section> {
         let verified = verified
             .as_ref()
-            .map(|verified| verified.section(&arguments.calibration, lang));
+            .map(|verified| verification::section(verified, &arguments.calibration, lang));
         let told = (before.as_ref().filter(|_| verified.is_none()))
-            .map(|record| told_before(record, lang));
+            .map(|record| verification::earlier(record, lang));
         let mut all = sections(&answers, &calibration, &arguments.slo, lang);
         // What refutes the predictions stands before them.
         let place = if held { all.len() } else { 0 };

@@ -4,9 +4,15 @@ use crate::made_up::{self, Engine, Load, MINDIE, VLLM};
 use crate::page::pages::HOSTILE;
 use inferometer_analysis::compare::{Group, RunSample, Settings, compare};
 use inferometer_core::doubt::Severity;
+use inferometer_core::summary::Summary;
+use inferometer_import::{
+    Code, Imported, ImportedRequests, ImportedResult, ImportedSummary, ImportedThroughput,
+    StatedImportDoubt, Stored,
+};
 use inferometer_page::html::{Page, render};
 use inferometer_report::compare::{CompareReport, figures};
-use inferometer_report::import::{self, DoubtLine, ImportReport, ResultLine, findings};
+use inferometer_report::html::import::compose_page;
+use inferometer_report::import::{self, ImportReport, findings};
 use inferometer_text::Lang;
 use serde_json::json;
 
@@ -151,51 +157,76 @@ fn somebodys_names_stay_text_in_a_comparison() {
     assert!(!own.contains("<script>alert") && !own.contains("<img src=x"));
 }
 
-fn result(concurrency: u32, requests: [Option<u64>; 3]) -> ResultLine {
+fn made_up_summary(concurrency: u32) -> Summary {
     let load = Load {
         concurrency,
         requests: 80,
         input: 64.0,
         output: 12.0,
     };
-    let summary = made_up::run(&VLLM, load);
-    let point = json!({"concurrency": concurrency});
-    let point: inferometer_core::point::Point = serde_json::from_value(point).unwrap();
-    ResultLine {
-        tool: "evalscope-2024".to_owned(),
-        file: "notes.md".to_owned(),
-        lines: Some((1, 9)),
-        point: point.clone(),
-        requests,
-        requests_per_s: summary.throughput.requests_per_s,
-        output_tokens_per_s: summary.throughput.output_tokens_per_s,
-        measured: Some((point, summary)),
-        ..ResultLine::default()
-    }
+    made_up::run(&VLLM, load)
+}
+
+fn result(concurrency: u32, [planned, ok, failed]: [Option<u64>; 3]) -> ImportedResult {
+    let summary = made_up_summary(concurrency);
+    let mut found: ImportedResult = serde_json::from_value(json!({
+        "tool": "evalscope-2024", "file": "notes.md", "lines": [1, 9],
+        "point": {"concurrency": concurrency}, "derived": [], "assumed": [], "doubts": [],
+    }))
+    .unwrap();
+    found.summary = Some(ImportedSummary {
+        requests: ImportedRequests {
+            planned,
+            ok,
+            failed,
+            ..ImportedRequests::default()
+        },
+        throughput: ImportedThroughput {
+            requests_per_s: summary.throughput.requests_per_s,
+            output_tokens_per_s: summary.throughput.output_tokens_per_s,
+            ..ImportedThroughput::default()
+        },
+        ..ImportedSummary::default()
+    });
+    found
 }
 
 /// A ladder of another tool whose last point lost requests.
-fn imported(name: &str) -> ImportReport {
-    let mut results = vec![
+fn stored(name: &str) -> Stored {
+    let results = vec![
         result(1, [Some(80), Some(80), Some(0)]),
         result(2, [Some(80), Some(80), None]),
         result(4, [Some(80), Some(70), None]),
     ];
-    results[2].doubts.push(DoubtLine {
-        severity: Severity::Invalid,
-        code: "lost-requests".to_owned(),
-        text: "10 of 80 are missing".to_owned(),
-        remedy: "measure again".to_owned(),
-    });
-    ImportReport {
-        source: name.to_owned(),
+    let imported = Imported {
         results,
-        ..ImportReport::default()
+        unread: Vec::new(),
+    };
+    Stored::new(imported, name.to_owned(), String::new())
+}
+
+/// Its report, with the numbers of made-up runs and one doubt.
+fn imported(stored: &Stored, lang: Lang) -> ImportReport<'_> {
+    let mut report = ImportReport::new(stored, None, lang);
+    for (result, concurrency) in report.results.iter_mut().zip([1, 2, 4]) {
+        let (_, summary) = result.measured.as_mut().unwrap();
+        *summary = made_up_summary(concurrency);
+        result.doubts.clear();
     }
+    if let Some(last) = report.results.get_mut(2) {
+        last.doubts.push(StatedImportDoubt {
+            severity: Severity::Invalid,
+            code: Code::LostRequests,
+            text: "10 of 80 are missing".to_owned(),
+            remedy: "measure again".to_owned(),
+        });
+    }
+    report
 }
 
 pub fn import_page(name: &str) -> Page {
-    inferometer_report::html::import::compose_page(json!({}), Lang::En, |_| imported(name))
+    let stored = stored(name);
+    compose_page(&stored, Lang::En, |lang| imported(&stored, lang))
 }
 
 #[test]
@@ -210,9 +241,10 @@ fn an_import_begins_with_what_speaks_against_it_and_draws_the_ladder() {
 
 #[test]
 fn requests_under_way_at_the_end_are_not_lost() {
-    let mut report = imported("notes.md");
-    report.results[2].cut = Some(10);
-    let found = findings(&report, Lang::En);
+    let mut stored = stored("notes.md");
+    let summary = stored.results[2].summary.as_mut().unwrap();
+    summary.requests.cut = Some(10);
+    let found = findings(&imported(&stored, Lang::En));
     assert!(
         !found
             .iter()
@@ -223,16 +255,14 @@ fn requests_under_way_at_the_end_are_not_lost() {
 
 #[test]
 fn an_import_with_notes_alone_does_not_claim_to_have_no_doubts() {
-    let mut report = imported("notes.md");
-    report.results.truncate(2);
-    let head = |report: &ImportReport| {
-        let doc = import::compose(report, Lang::Zh);
-        inferometer_page::markdown::render(&doc)
-    };
+    let mut stored = stored("notes.md");
+    stored.results.truncate(2);
+    let mut report = imported(&stored, Lang::Zh);
+    let head = |report: &ImportReport| inferometer_page::markdown::render(&import::compose(report));
     assert!(head(&report).contains("无疑点"));
-    report.results[0].doubts.push(DoubtLine {
+    report.results[0].doubts.push(StatedImportDoubt {
         severity: Severity::Note,
-        code: "few-samples".to_owned(),
+        code: Code::FewSamples,
         text: "80 requests cannot carry p99".to_owned(),
         remedy: "measure more".to_owned(),
     });
@@ -242,17 +272,17 @@ fn an_import_with_notes_alone_does_not_claim_to_have_no_doubts() {
 
 #[test]
 fn requests_are_lost_though_no_failures_are_reported() {
-    let found = findings(&imported("notes.md"), Lang::En);
+    let mut stored = stored("notes.md");
+    let found = findings(&imported(&stored, Lang::En));
     let lost = found
         .iter()
         .find(|finding| finding.text.contains("10 of 80"));
     assert!(lost.is_some(), "{found:?}");
-    let mut sound = imported("notes.md");
-    sound.results.truncate(2);
+    stored.results.truncate(2);
     assert!(
-        findings(&sound, Lang::En)
+        findings(&imported(&stored, Lang::En))
             .iter()
-            .all(|it| !it.text.contains("in no account"))
+            .all(|it| !it.text.contains("unaccounted for"))
     );
 }
 
@@ -267,16 +297,19 @@ fn drawn(figures: &[inferometer_page::figure::Figure]) -> usize {
 
 #[test]
 fn an_invalid_point_of_an_import_is_left_out_and_named_unless_all_are() {
-    let mut report = imported("notes.md");
-    let mut condemn = |at: usize| {
-        let (_, summary) = report.results[at].measured.as_mut().unwrap();
-        summary.valid = false;
-        summary.throughput.output_tokens_per_s = Some(987_654.0);
-        report.results[at].output_tokens_per_s = Some(987_654.0);
-        report.clone()
-    };
-    let one = condemn(2);
-    let figures = import::figures(&one, Lang::En);
+    let mut stored = stored("notes.md");
+    let last = stored.results[2].summary.as_mut().unwrap();
+    last.throughput.output_tokens_per_s = Some(987_654.0);
+    fn condemned<'a>(stored: &'a Stored, results: &[usize]) -> ImportReport<'a> {
+        let mut report = imported(stored, Lang::En);
+        for &at in results {
+            let (_, summary) = report.results[at].measured.as_mut().unwrap();
+            summary.valid = false;
+            summary.throughput.output_tokens_per_s = Some(987_654.0);
+        }
+        report
+    }
+    let figures = import::figures(&condemned(&stored, &[2]));
     assert_eq!(drawn(&figures), 2);
     let notes = figures[0].footnotes.join("\n");
     assert!(
@@ -285,18 +318,14 @@ fn an_invalid_point_of_an_import_is_left_out_and_named_unless_all_are() {
     );
     assert!(!figures[0].title.contains("INVALID"));
     // Nor is it a figure to begin with.
-    let page = render(&inferometer_report::html::import::compose_page(
-        json!({}),
-        Lang::En,
-        |_| one.clone(),
-    ));
+    let page = render(&compose_page(&stored, Lang::En, |_| {
+        condemned(&stored, &[2])
+    }));
     let tiles = page.split_once("class=\"tiles").unwrap().1;
     let tiles = tiles.split_once("<section").unwrap().0;
     assert!(!tiles.contains("987"), "{tiles}");
 
-    condemn(0);
-    let all = condemn(1);
-    let figures = import::figures(&all, Lang::En);
+    let figures = import::figures(&condemned(&stored, &[0, 1, 2]));
     assert_eq!(drawn(&figures), 3);
     assert!(figures[0].title.ends_with("INVALID"));
     let knees = figures.iter().flat_map(|figure| &figure.panels);

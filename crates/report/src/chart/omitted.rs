@@ -16,7 +16,6 @@ pub enum Shown {
 }
 
 impl Shown {
-    /// Whether a point is drawn.
     pub(super) fn takes(self, summary: &Summary) -> bool {
         self == Shown::All || summary.valid
     }

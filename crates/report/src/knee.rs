@@ -1,7 +1,9 @@
 //! Where throughput hardly rises any more, and between which measured loads that is.
 
-use super::turn::{Turn, still_rises, turn};
+mod rise;
+
 use inferometer_analysis::statistics::batch_means;
+use rise::{EndOfRise, end_of_rise, still_rises};
 
 /// Fewest repeats whose spread is an interval.
 const LEAST_REPEATS: usize = 3;
@@ -15,14 +17,13 @@ pub struct Knee {
     pub low: f64,
     /// A measured load that is surely not below it.
     pub high: f64,
-    /// What the interval rests on.
     pub basis: KneeBasis,
 }
 
 /// What the interval of a knee rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KneeBasis {
-    /// So many ladders, each fitted by itself.
+    /// This number of ladders, each fitted by itself.
     Repeats(usize),
     /// All knees whose fit is about as good as the best.
     Fits,
@@ -31,16 +32,17 @@ pub enum KneeBasis {
 impl Knee {
     /// About where it is: no finer than the loads beside it.
     pub fn about(&self) -> f64 {
-        match self.load >= 10.0 {
-            true => self.load.round(),
-            false => (10.0 * self.load).round() / 10.0,
+        if self.load >= 10.0 {
+            self.load.round()
+        } else {
+            (10.0 * self.load).round() / 10.0
         }
     }
 }
 
 /// The last two loads of a ladder whose throughput still rises between them, with the means of
 /// their throughput; it has no knee that could be seen.
-pub(super) fn still_rising(ladder: &[(f64, Vec<f64>)]) -> Option<[(f64, f64); 2]> {
+pub(crate) fn still_rising(ladder: &[(f64, Vec<f64>)]) -> Option<[(f64, f64); 2]> {
     let means = means(&climbed(ladder));
     match means.as_slice() {
         [.., before, last] if still_rises(&means) => Some([*before, *last]),
@@ -69,7 +71,7 @@ fn means(ladder: &[&(f64, Vec<f64>)]) -> Vec<(f64, f64)> {
 pub fn knee(ladder: &[(f64, Vec<f64>)]) -> Option<Knee> {
     let ladder = climbed(ladder);
     let means = means(&ladder);
-    let Turn { load, low, high } = turn(&means)?;
+    let EndOfRise { load, low, high } = end_of_rise(&means)?;
     let repeats = ladder.iter().map(|(_, rates)| rates.len()).min()?;
     if repeats < LEAST_REPEATS {
         return Some(Knee {
@@ -83,7 +85,7 @@ pub fn knee(ladder: &[(f64, Vec<f64>)]) -> Option<Knee> {
     let each: Option<Vec<f64>> = (0..repeats)
         .map(|at| {
             let one: Vec<(f64, f64)> = ladder.iter().map(|(load, r)| (*load, r[at])).collect();
-            turn(&one).map(|turn| turn.load.ln())
+            end_of_rise(&one).map(|end| end.load.ln())
         })
         .collect();
     let [least, most] = batch_means(&each?, repeats)?.interval.map(f64::exp);

@@ -1,9 +1,10 @@
 //! What speaks against the results of an import.
 
-use super::ladder::some;
-use super::{DoubtLine, ImportReport};
+use super::ImportReport;
+use super::points::some;
 use crate::message::import::ImportText;
 use crate::severity;
+use inferometer_import::StatedImportDoubt;
 use inferometer_page::doc::{Follow, Note};
 use inferometer_text::Lang;
 use inferometer_text::punctuation::PunctuationText;
@@ -25,18 +26,20 @@ impl Said<'_> {
 }
 
 /// What speaks against the results, the worst first, each kind once with the results it is of.
-pub(super) fn notes(report: &ImportReport, lang: Lang) -> Vec<Note> {
-    let mut kinds: Vec<(&DoubtLine, Vec<Said<'_>>)> = Vec::new();
-    for (place, line) in report.results.iter().enumerate() {
-        for doubt in &line.doubts {
-            let load = line.load();
-            let place = match load.is_empty() {
-                true => format!("#{}", place + 1),
-                false => format!("#{} ({load})", place + 1),
+pub(super) fn notes(report: &ImportReport<'_>) -> Vec<Note> {
+    let lang = report.lang;
+    let mut kinds: Vec<(&StatedImportDoubt, Vec<Said<'_>>)> = Vec::new();
+    for (place, result) in report.results.iter().enumerate() {
+        for doubt in &result.doubts {
+            let load = result.load();
+            let place = if load.is_empty() {
+                format!("#{}", place + 1)
+            } else {
+                format!("#{} ({load})", place + 1)
             };
-            let same = |(known, _): &&mut (&DoubtLine, Vec<Said<'_>>)| {
-                (&known.code, &known.remedy, known.severity)
-                    == (&doubt.code, &doubt.remedy, doubt.severity)
+            let same = |(known, _): &&mut (&StatedImportDoubt, Vec<Said<'_>>)| {
+                (known.code, &known.remedy, known.severity)
+                    == (doubt.code, &doubt.remedy, doubt.severity)
             };
             let said = match kinds.iter_mut().find(same) {
                 Some((_, said)) => said,
@@ -58,7 +61,7 @@ pub(super) fn notes(report: &ImportReport, lang: Lang) -> Vec<Note> {
     let notes = kinds.into_iter().map(|(doubt, said)| Note {
         tag: severity::word(doubt.severity).text(lang).to_owned(),
         tone: severity::tone(doubt.severity),
-        subject: doubt.code.clone(),
+        subject: doubt.code.name().to_owned(),
         text: {
             let said: Vec<String> = said.iter().map(|said| said.shown(lang)).collect();
             some(&said, PunctuationText::Semicolon, lang)

@@ -1,7 +1,9 @@
 //! Predictions as curves: throughput and latency over the load, and latency over throughput, with
 //! the intervals in which they lie in 9 of 10 cases.
 
-use super::answers::{flags, of};
+use super::labels::{flags, predicted};
+use crate::message::figures::FigureText as Text;
+use crate::message::plan::PlanText;
 use inferometer_core::slo::{Slo, SloMetric, SloScope};
 use inferometer_page::figure::{
     Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape, in_readable_time,
@@ -9,8 +11,6 @@ use inferometer_page::figure::{
 use inferometer_plan::means::MeanMetric;
 use inferometer_plan::what_if::{Answers, Prediction, Setting, TAIL};
 use inferometer_plan::work::Load;
-use inferometer_report::message::figures::FigureText as Text;
-use inferometer_report::message::plan::PlanText;
 use inferometer_text::Lang;
 
 /// More loads than these have no tick of their own.
@@ -88,7 +88,7 @@ fn groups(answers: &Answers) -> Vec<Group<'_>> {
     };
     let mut groups: Vec<Group<'_>> = Vec::new();
     for answer in &answers.settings {
-        let Some(prediction) = of(answer) else {
+        let Some(prediction) = predicted(answer) else {
             continue;
         };
         let name = name(&answer.0);
@@ -171,9 +171,10 @@ impl Drawn {
                 let value = y(prediction);
                 let interval = |value| prediction.interval(self.metric, value, wider);
                 let sample = Sample::new(x(prediction), value).between(value.and_then(interval));
-                match prediction.inside() {
-                    true => sample,
-                    false => sample.hollow(),
+                if prediction.inside() {
+                    sample
+                } else {
+                    sample.hollow()
                 }
             });
             Series {
@@ -201,9 +202,10 @@ fn over_load(groups: &[Group<'_>], objectives: &[Slo], lang: Lang) -> Figure {
     levels.sort_by(f64::total_cmp);
     levels.dedup();
     let open = members().any(|it| matches!(it.work.load, Load::Open(_)));
-    let (title, unit) = match open {
-        true => (Text::Rate, "req/s"),
-        false => (Text::Concurrency, ""),
+    let (title, unit) = if open {
+        (Text::Rate, "req/s")
+    } else {
+        (Text::Concurrency, "")
     };
     let mut axis = Axis::new(title.text(lang), unit, Scale::Log);
     if levels.len() <= MOST_TICKS {

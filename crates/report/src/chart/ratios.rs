@@ -10,7 +10,7 @@ use inferometer_page::number;
 use inferometer_text::Lang;
 use std::collections::BTreeMap;
 
-/// Up to so many loads have a panel each, with every metric.
+/// Most loads that have a panel each, with every metric.
 const MOST_PANELS: usize = 3;
 /// Most loads in the panel of a metric.
 const MOST_LOADS: usize = 60;
@@ -51,9 +51,10 @@ pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: 
         }
         for rows in loads {
             let names = |row: &Row| metric_name(row.metric, lang);
-            let load = match rows[0].point.0.is_empty() {
-                true => label(group),
-                false => rows[0].point.to_string(),
+            let load = if rows[0].point.0.is_empty() {
+                label(group)
+            } else {
+                rows[0].point.to_string()
             };
             panels.push(panel(comparison, [load, side.clone()], rows, names, lang));
         }
@@ -70,7 +71,7 @@ pub fn ratios(comparison: &Comparison, labels: &BTreeMap<String, String>, lang: 
     let more = (left > 0).then(|| Text::MorePanels.with(lang, &[("count", left.to_string())]));
     let reasons = comparison.reasons.iter().map(|reason| reason.text(lang));
     let footnotes = more.into_iter().chain(reasons).collect();
-    // What the user named goes in last, so that braces in it are no places.
+    // What the user named goes in last, so that braces in it are not placeholders.
     let baseline = ("baseline", label(&comparison.baseline));
     Figure {
         id: "ratios".to_owned(),

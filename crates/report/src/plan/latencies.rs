@@ -1,12 +1,12 @@
 //! Percentiles of latencies with their intervals, a row for each metric.
 
-use super::answers::{brief, brief_load, flags, of, percent};
+use super::labels::{brief, brief_load, flags, percent, predicted};
+use crate::message::plan::PlanText as Text;
 use inferometer_core::slo::{Slo, SloMetric};
 use inferometer_core::summary::Distribution;
 use inferometer_page::doc::{Block, Cell, Column, Section, Table};
 use inferometer_plan::means::MeanMetric;
 use inferometer_plan::what_if::{Answers, Prediction, TAIL};
-use inferometer_report::message::plan::PlanText as Text;
 use inferometer_text::Lang;
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ pub(super) fn latencies(answers: &Answers, judged: &[Slo], lang: Lang) -> Option
     columns.push(Column::right(Text::Load.text(lang)));
     columns.push(Column::left(""));
     columns.extend(["p50", "±", "p90", "p99", "±"].map(Column::right));
-    let rows = settings().filter_map(|known| Some((&known.0, of(known)?)));
+    let rows = settings().filter_map(|known| Some((&known.0, predicted(known)?)));
     let rows = rows.flat_map(|(setting, prediction)| {
         let before = move || {
             let mut cells = Vec::new();

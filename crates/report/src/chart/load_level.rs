@@ -1,7 +1,7 @@
 //! Levels of load, and where they lie on the axis of a ladder.
 
-use super::ladder::{Ladder, LadderSeries};
-use super::left_out::{self, Shown};
+use super::omitted::{self, Shown};
+use crate::knee::Knee;
 use crate::message::figures::FigureText as Text;
 use inferometer_core::summary::Summary;
 use inferometer_page::figure::{Axis, Panel, Sample, Scale, Series};
@@ -36,6 +36,28 @@ impl Level {
     }
 }
 
+/// Levels of load and what was measured at them.
+#[derive(Clone, Debug, Default)]
+pub struct Ladder<'a> {
+    /// What a level is: `concurrency`, `rate`, or the name of another axis.
+    pub axis: String,
+    /// One for each engine or configuration.
+    pub series: Vec<LadderSeries<'a>>,
+    pub shown: Shown,
+    /// The highest level that meets the objectives.
+    pub capacity: Option<f64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct LadderSeries<'a> {
+    /// Its name in the legend; [`legend`](super::ladder::legend) makes one from tags.
+    pub label: String,
+    /// Levels in the order of the ladder, and their numbers.
+    pub points: Vec<(Level, &'a Summary)>,
+    /// Where throughput hardly rises any more.
+    pub knee: Option<Knee>,
+}
+
 /// Where the levels of a ladder lie.
 pub(super) struct Places {
     axis: Axis,
@@ -64,7 +86,7 @@ impl Places {
             .flat_map(|series| series.points.iter().map(move |point| (series, point)))
             .filter(|(_, (_, summary))| !ladder.shown.takes(summary))
             .map(|(series, (level, summary))| {
-                let name = left_out::name(&level.text(), summary);
+                let name = omitted::name(&level.text(), summary);
                 if several {
                     format!("{} {name}", series.label)
                 } else {
@@ -156,9 +178,10 @@ pub(super) fn by_ratio(levels: impl Iterator<Item = f64>) -> Scale {
     let (least, most) = levels.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), level| {
         (least.min(level), most.max(level))
     });
-    match least > 0.0 && most / least >= BY_RATIO {
-        true => Scale::Log,
-        false => Scale::FromZero,
+    if least > 0.0 && most / least >= BY_RATIO {
+        Scale::Log
+    } else {
+        Scale::FromZero
     }
 }
 

@@ -10,7 +10,7 @@ const LEAST_LOADS: usize = 4;
 /// Throughput rises where doubling the load adds more than this share, which is what `compare`
 /// takes for no difference.
 const HARDLY: f64 = 0.03;
-/// The highest throughput is at least so many times that of the lowest load; else nothing rose.
+/// Least ratio of the highest throughput to that of the lowest load; below it nothing rose.
 const LEAST_RISE: f64 = 1.2;
 /// A last load below this share of the peak has fallen behind it.
 const FALLEN: f64 = 0.95;
@@ -24,12 +24,11 @@ const MOST_DEVIATIONS: f64 = 4.0;
 const ABOUT_AS_GOOD: f64 = 10.0;
 /// Ends that are tried between two loads.
 const STEPS: u32 = 16;
-/// What rounding may do.
 const ROUNDING: f64 = 1e-9;
 
 /// The end of a rise.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Turn {
+pub(super) struct EndOfRise {
     /// The load at which the fitted line meets the level.
     pub(super) load: f64,
     /// Number of the last load from which throughput surely rises on.
@@ -56,7 +55,7 @@ pub(super) fn still_rises(points: &[(f64, f64)]) -> bool {
 }
 
 /// The end of the rise of a ladder whose loads ascend.
-pub(super) fn turn(points: &[(f64, f64)]) -> Option<Turn> {
+pub(super) fn end_of_rise(points: &[(f64, f64)]) -> Option<EndOfRise> {
     if !is_ladder(points) {
         return None;
     }
@@ -86,7 +85,7 @@ pub(super) fn turn(points: &[(f64, f64)]) -> Option<Turn> {
         let last = kept - 1;
         high < last && climb.y(last) - climb.mean(high, last).1 <= 2.0 * HARDLY.ln_1p()
     };
-    is_level.then(|| Turn {
+    is_level.then(|| EndOfRise {
         load: end.clamp(climb.x(low), climb.x(high)).exp(),
         low,
         high,
@@ -141,7 +140,6 @@ impl Climb {
         std::array::from_fn(|sum| self.before[to][sum] - self.before[from][sum])
     }
 
-    /// The mean of some points.
     fn mean(&self, from: usize, to: usize) -> (f64, f64) {
         let [x, y, ..] = self.part(from, to);
         let count = (to - from) as f64;

@@ -1,27 +1,28 @@
 //! Predictions as people read them: a table, its footnotes, and a recommendation.
 
-use super::calibration::{distrusted, metric_text};
+use super::calibration::distrusted;
+use super::labels::{brief, brief_load, flags, metric_text, percent, predicted, setting_text};
 use super::latencies::latencies;
+use crate::message::plan::PlanText as Text;
 use inferometer_core::length::Distribution;
 use inferometer_core::slo::Slo;
 use inferometer_page::doc::{Block, Cell, Column, Section, Table, Tone};
 use inferometer_plan::calibrate::Calibration;
 use inferometer_plan::means::MeanMetric;
-use inferometer_plan::what_if::{Answers, Outcome, PredictedVerdict, Prediction, Setting};
+use inferometer_plan::what_if::{Answers, Outcome, PredictedVerdict, Prediction};
 use inferometer_plan::work::{Load, Start};
-use inferometer_report::message::plan::PlanText as Text;
 use inferometer_text::Lang;
 use std::collections::BTreeSet;
 
 /// The table of predictions and the one to take.
-pub(super) fn sections(
+pub fn sections(
     answers: &Answers,
     calibration: &Calibration,
     judged: &[Slo],
     lang: Lang,
 ) -> Vec<Section> {
-    let predicted: Vec<&Prediction> = answers.settings.iter().filter_map(of).collect();
-    let has = |present: fn(&Prediction) -> bool| predicted.iter().any(|known| present(known));
+    let served: Vec<&Prediction> = answers.settings.iter().filter_map(predicted).collect();
+    let has = |present: fn(&Prediction) -> bool| served.iter().any(|known| present(known));
     let optional = [
         (Text::Slo, has(|p| p.verdict.is_some())),
         (Text::Replicas, has(|p| p.replicas.is_some())),
@@ -81,7 +82,7 @@ pub(super) fn sections(
         columns,
         rows,
         footnotes: (distrusted(calibration, lang).into_iter())
-            .chain(footnotes(answers, &predicted, lang))
+            .chain(footnotes(answers, &served, lang))
             .collect(),
     };
     let mut sections = vec![Section::headed(
@@ -93,64 +94,11 @@ pub(super) fn sections(
     sections
 }
 
-/// The prediction of a setting that the engine serves.
-pub(super) fn of((_, outcome): &(Setting, Outcome)) -> Option<&Prediction> {
-    match outcome {
-        Outcome::Predicted(prediction) => Some(prediction),
-        Outcome::Refused(_) | Outcome::TooLong(_) | Outcome::NeverMet => None,
-    }
-}
-
-/// The flags that were varied.
-pub(super) fn flags(setting: &Setting) -> String {
-    let shown = setting.varied.iter().map(|(name, value)| match value {
-        Some(value) => format!("{name}={value}"),
-        None => name.clone(),
-    });
-    shown.collect::<Vec<_>>().join(" ")
-}
-
-/// A setting on one line.
-pub(super) fn setting_text(setting: &Setting, load: Load, lang: Lang) -> String {
-    let parts = [
-        setting.device.clone(),
-        flags(setting),
-        load_text(load, lang),
-    ];
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join(" · ")
-}
-
-fn load_text(load: Load, lang: Lang) -> String {
-    match load {
-        Load::Closed(streams) => Text::LoadStreams.with(lang, &[("n", streams.to_string())]),
-        Load::Open(rate) => Text::LoadRate.with(lang, &[("n", brief(rate))]),
-    }
-}
-
-pub(super) fn brief_load(load: Load) -> String {
-    match load {
-        Load::Closed(streams) => streams.to_string(),
-        Load::Open(rate) => format!("{}/s", brief(rate)),
-    }
-}
-
-pub(super) fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
-}
-
 fn range<N: PartialEq + std::fmt::Display>(least: N, most: N) -> String {
-    match least == most {
-        true => least.to_string(),
-        false => format!("{least}–{most}"),
-    }
-}
-
-pub(super) fn brief(value: f64) -> String {
-    match value.abs() {
-        size if size >= 99.95 => format!("{value:.0}"),
-        size if size >= 9.995 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
+    if least == most {
+        least.to_string()
+    } else {
+        format!("{least}–{most}")
     }
 }
 
@@ -188,9 +136,10 @@ fn row(prediction: &Prediction, optional: &[(Text, bool); 4], lang: Lang, cells:
             cells.push(value.unwrap_or(Cell::Absent));
         }
     }
-    cells.push(match prediction.inside() {
-        true => Cell::text(Text::Inside.text(lang)),
-        false => Cell::Toned(Text::Outside.text(lang).to_owned(), Tone::Caution),
+    cells.push(if prediction.inside() {
+        Cell::text(Text::Inside.text(lang))
+    } else {
+        Cell::Toned(Text::Outside.text(lang).to_owned(), Tone::Caution)
     });
 }
 
@@ -304,7 +253,7 @@ fn too_long_note(predicted: &[&Prediction], lang: Lang) -> Option<String> {
 fn recommendation(answers: &Answers, lang: Lang) -> Section {
     let chosen = answers.recommended.map(|index| &answers.settings[index]);
     let mut said = Vec::new();
-    match chosen.and_then(|chosen| Some((&chosen.0, of(chosen)?))) {
+    match chosen.and_then(|chosen| Some((&chosen.0, predicted(chosen)?))) {
         Some((setting, prediction)) => {
             let setting = setting_text(setting, prediction.work.load, lang);
             let rate = brief(prediction.output_tokens_per_s);

@@ -1,17 +1,17 @@
 //! The parts of a card as a picture: drawn, or of signs.
 
 use super::{PARTS, gib, name, part_text};
+use crate::message::plan::PlanText as Text;
 use inferometer_catalog::units::GIB;
 use inferometer_page::doc::{Cell, Column, Table};
 use inferometer_page::figure::{
     Axis, Colour, Figure, Mark, MarkKind, On, Panel, Sample, Scale, Series, Shape,
 };
 use inferometer_plan::memory::{Answer, Fit, Part};
-use inferometer_report::message::plan::PlanText as Text;
 use inferometer_text::Lang;
 
 /// A stack for each answer, with the card's memory beside it.
-pub(super) fn stacks(answers: &[Answer], lang: Lang) -> Figure {
+pub fn stacks(answers: &[Answer], lang: Lang) -> Figure {
     let colour = |part| match part {
         Part::Weights => Colour::Nth(0),
         Part::Activations => Colour::Nth(1),

@@ -1,7 +1,7 @@
 //! The sides of a comparison in one chart: over the loads, and request by request.
 
 use super::ladder::{self, Ladder, LadderSeries};
-use super::left_out::{self, Shown};
+use super::omitted::{self, Shown};
 use crate::chart::Level;
 use crate::message::figures::FigureText as Text;
 use inferometer_analysis::compare::RunSample;
@@ -26,7 +26,7 @@ const WIDE: f64 = 30.0;
 
 /// One side of a comparison.
 #[derive(Clone, Debug)]
-pub struct Arm<'a> {
+pub struct ComparedRuns<'a> {
     pub label: String,
     /// Its runs, at any number of loads.
     pub runs: &'a [RunSample],
@@ -34,11 +34,11 @@ pub struct Arm<'a> {
 
 /// QPS, latency, throughput, TTFT, TPOT and failures over the loads, a sheet for each setting
 /// of the other axes; none where only one load was measured.
-pub fn overlays(arms: &[Arm<'_>], lang: Lang) -> Vec<Figure> {
-    let Some(axis) = climbed(arms) else {
+pub fn overlays(sides: &[ComparedRuns<'_>], lang: Lang) -> Vec<Figure> {
+    let Some(axis) = climbed(sides) else {
         return Vec::new();
     };
-    let runs = || arms.iter().flat_map(|arm| arm.runs);
+    let runs = || sides.iter().flat_map(|side| side.runs);
     let rest = |run: &RunSample| {
         let mut point = run.point.clone();
         point.0.remove(&axis);
@@ -51,18 +51,19 @@ pub fn overlays(arms: &[Arm<'_>], lang: Lang) -> Vec<Figure> {
         }
     }
     // Another tool's run cannot be measured again, so that even a doubtful one is drawn.
-    let shown = match runs().any(|run| run.definition.tool.is_some()) {
-        true => Shown::All,
-        false => Shown::Valid,
+    let shown = if runs().any(|run| run.definition.tool.is_some()) {
+        Shown::All
+    } else {
+        Shown::Valid
     };
     let several = settings.len() > 1;
     let left = settings.len().saturating_sub(MOST_SETTINGS);
     let drawn = settings.iter().take(MOST_SETTINGS).enumerate();
     let mut figures: Vec<Figure> = drawn
         .flat_map(|(place, setting)| {
-            let series = arms.iter().map(|arm| LadderSeries {
-                label: arm.label.clone(),
-                points: levels(arm, &axis, |run| rest(run) == *setting),
+            let series = sides.iter().map(|side| LadderSeries {
+                label: side.label.clone(),
+                points: levels(side, &axis, |run| rest(run) == *setting),
                 knee: None,
             });
             let ladder = Ladder {
@@ -91,9 +92,9 @@ pub fn overlays(arms: &[Arm<'_>], lang: Lang) -> Vec<Figure> {
 }
 
 /// The axis with several numbers: one of load, else the first.
-fn climbed(arms: &[Arm<'_>]) -> Option<String> {
+fn climbed(sides: &[ComparedRuns<'_>]) -> Option<String> {
     let mut axes: Vec<&String> = Vec::new();
-    for run in arms.iter().flat_map(|arm| arm.runs) {
+    for run in sides.iter().flat_map(|side| side.runs) {
         axes.extend(
             run.point
                 .0
@@ -108,8 +109,8 @@ fn climbed(arms: &[Arm<'_>]) -> Option<String> {
             .unwrap_or(LOAD.len())
     });
     let is_climbed = |axis: &&String| {
-        arms.iter().any(|arm| {
-            let values: Option<Vec<f64>> = (arm.runs.iter())
+        sides.iter().any(|side| {
+            let values: Option<Vec<f64>> = (side.runs.iter())
                 .map(|run| number_of(run.point.0.get(axis.as_str())?))
                 .collect();
             let bits = values.unwrap_or_default().into_iter().map(f64::to_bits);
@@ -129,12 +130,12 @@ fn number_of(value: &Value) -> Option<f64> {
 
 /// The levels of a side; of repeats, the one with the median throughput.
 fn levels<'a>(
-    arm: &Arm<'a>,
+    side: &ComparedRuns<'a>,
     axis: &str,
     belongs: impl Fn(&RunSample) -> bool,
 ) -> Vec<(Level, &'a Summary)> {
     let mut levels: Vec<(f64, Vec<&Summary>)> = Vec::new();
-    for run in arm.runs.iter().filter(|run| belongs(run)) {
+    for run in side.runs.iter().filter(|run| belongs(run)) {
         let Some(level) = run.point.0.get(axis).and_then(number_of) else {
             continue;
         };
@@ -161,16 +162,17 @@ pub fn doubtful(ladder: &Ladder<'_>, lang: Lang) -> Option<String> {
     let named = ladder.series.iter().flat_map(|series| {
         let invalid = series.points.iter().filter(|(_, summary)| !summary.valid);
         invalid.map(move |(level, summary)| {
-            let name = left_out::name(&level.text(), summary);
-            match several {
-                true => format!("{} {name}", series.label),
-                false => name,
+            let name = omitted::name(&level.text(), summary);
+            if several {
+                format!("{} {name}", series.label)
+            } else {
+                name
             }
         })
     });
     let named: Vec<String> = named.collect();
     (ladder.shown == Shown::All)
-        .then(|| left_out::footnote(Text::Doubtful, &named, lang))
+        .then(|| omitted::footnote(Text::Doubtful, &named, lang))
         .flatten()
 }
 
@@ -179,7 +181,7 @@ type Column = fn(&RunSample) -> &[f64];
 
 /// Shares of answers by TTFT and latency at the loads that several sides have; absent where
 /// requests are not known one by one.
-pub fn distributions(arms: &[Arm<'_>], lang: Lang) -> Option<Figure> {
+pub fn distributions(sides: &[ComparedRuns<'_>], lang: Lang) -> Option<Figure> {
     let columns: [(Text, Column); 3] = [
         (Text::Ttft, |run| {
             run.series.as_ref().map_or(&[], |it| it.ttft_ms())
@@ -191,7 +193,7 @@ pub fn distributions(arms: &[Arm<'_>], lang: Lang) -> Option<Figure> {
             run.series.as_ref().map_or(&[], |it| it.e2e_ms())
         }),
     ];
-    let common = common_loads(arms);
+    let common = common_loads(sides);
     let mut loads: Vec<&Point> = match common.len() {
         0..=MOST_LOADS => common.iter().collect(),
         n => vec![&common[0], &common[n / 2], &common[n - 1]],
@@ -201,7 +203,7 @@ pub fn distributions(arms: &[Arm<'_>], lang: Lang) -> Option<Figure> {
     let mut panels = Vec::new();
     for load in &loads {
         for (metric, column) in &columns {
-            let mut panel = shares(arms, load, *metric, *column, lang);
+            let mut panel = shares(sides, load, *metric, *column, lang);
             if panel.is_empty() {
                 continue;
             }
@@ -215,8 +217,8 @@ pub fn distributions(arms: &[Arm<'_>], lang: Lang) -> Option<Figure> {
         return None;
     }
     let mut footnotes = Vec::new();
-    let repeated = arms.iter().any(|arm| {
-        let at = |load: &&Point| arm.runs.iter().filter(|run| run.point == **load).count() > 1;
+    let repeated = sides.iter().any(|side| {
+        let at = |load: &&Point| side.runs.iter().filter(|run| run.point == **load).count() > 1;
         loads.iter().any(at)
     });
     if repeated {
@@ -239,37 +241,44 @@ pub fn distributions(arms: &[Arm<'_>], lang: Lang) -> Option<Figure> {
 }
 
 /// Loads at which two sides or more know their requests, in the order of the first of them.
-fn common_loads(arms: &[Arm<'_>]) -> Vec<Point> {
+fn common_loads(sides: &[ComparedRuns<'_>]) -> Vec<Point> {
     let mut loads: Vec<&Point> = Vec::new();
     let known = |run: &&RunSample| {
         run.series
             .as_ref()
             .is_some_and(|it| !it.e2e_ms().is_empty())
     };
-    for run in arms.iter().flat_map(|arm| arm.runs).filter(known) {
+    for run in sides.iter().flat_map(|side| side.runs).filter(known) {
         if !loads.contains(&&run.point) {
             loads.push(&run.point);
         }
     }
-    let sides = |load: &Point| {
-        let has = |arm: &&Arm<'_>| arm.runs.iter().filter(known).any(|run| run.point == *load);
-        arms.iter().filter(has).count()
+    let sides_at = |load: &Point| {
+        let has =
+            |side: &&ComparedRuns<'_>| side.runs.iter().filter(known).any(|run| run.point == *load);
+        sides.iter().filter(has).count()
     };
     // Two runs at different loads are shown side by side all the same.
-    let alone = arms.iter().all(|arm| arm.runs.len() == 1);
+    let alone = sides.iter().all(|side| side.runs.len() == 1);
     let mut common: Vec<Point> = loads
         .into_iter()
-        .filter(|load| sides(load) > 1 || alone)
+        .filter(|load| sides_at(load) > 1 || alone)
         .cloned()
         .collect();
     common.sort_by(|a, b| a.order(b));
     common
 }
 
-fn shares(arms: &[Arm<'_>], load: &Point, metric: Text, column: Column, lang: Lang) -> Panel {
-    let samples: Vec<Vec<f64>> = (arms.iter())
-        .map(|arm| {
-            let runs = arm.runs.iter().filter(|run| run.point == *load);
+fn shares(
+    sides: &[ComparedRuns<'_>],
+    load: &Point,
+    metric: Text,
+    column: Column,
+    lang: Lang,
+) -> Panel {
+    let samples: Vec<Vec<f64>> = (sides.iter())
+        .map(|side| {
+            let runs = side.runs.iter().filter(|run| run.point == *load);
             let mut values: Vec<f64> = runs.flat_map(|run| column(run).iter().copied()).collect();
             values.retain(|ms| ms.is_finite());
             sort(&mut values);
@@ -279,16 +288,17 @@ fn shares(arms: &[Arm<'_>], load: &Point, metric: Text, column: Column, lang: La
     let all = || samples.iter().flatten().copied();
     let least = all().filter(|ms| *ms > 0.0).fold(f64::INFINITY, f64::min);
     let wide = all().fold(0.0, f64::max) / least > WIDE;
-    let unit = match wide {
-        true => TimeUnit::Milliseconds,
-        false => TimeUnit::of(all()),
+    let unit = if wide {
+        TimeUnit::Milliseconds
+    } else {
+        TimeUnit::of(all())
     };
-    let series = arms.iter().zip(&samples).enumerate();
-    let series = series.map(|(place, (arm, sample))| {
+    let series = sides.iter().zip(&samples).enumerate();
+    let series = series.map(|(place, (side, sample))| {
         let steps = thin::cumulative(sample, thin::MOST).into_iter();
         let steps = steps.map(|[ms, share]| [unit.of_ms(ms), 100.0 * share]);
         Series {
-            name: arm.label.clone(),
+            name: side.label.clone(),
             colour: Colour::Nth(place),
             shape: Shape::Step(steps.collect()),
         }

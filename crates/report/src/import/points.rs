@@ -1,0 +1,242 @@
+//! What results of another tool show together: as measured points, so that the charts and the
+//! rules of a sweep's findings serve them too.
+
+use super::{ImportReport, ReportedResult};
+use crate::chart::{self, Shown};
+use crate::findings::{self, Finding, FindingKind};
+use crate::message::figures::FigureText;
+use crate::message::findings::FindingText;
+use crate::message::import::ImportText;
+use crate::message::page::PageText;
+use crate::points::{MeasuredPoint, MeasuredPoints, is_load};
+use inferometer_core::point::Point;
+use inferometer_core::summary::Summary;
+use inferometer_page::figure::Figure;
+use inferometer_page::number;
+use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The axis of whatever tells results of one load apart.
+const SETTING: &str = "result";
+/// Results that are named in a finding or a footnote.
+const MOST_NAMED: usize = 6;
+
+/// The points of an import, which [`MeasuredPoints`] borrows.
+struct ImportedPoints<'a> {
+    axes: Vec<String>,
+    /// Results of one point are its repeats.
+    points: Vec<(Point, Vec<&'a Summary>)>,
+}
+
+impl<'a> ImportedPoints<'a> {
+    fn of(report: &'a ImportReport<'_>) -> Self {
+        let mut points: Vec<(Point, Vec<&Summary>)> = Vec::new();
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        let names = Names::of_results(report);
+        for (number, result) in report.results.iter().enumerate() {
+            let Some((told_apart, summary)) = &result.measured else {
+                continue;
+            };
+            let mut point = with_our_names(&result.point());
+            if let Some(name) = names.of(number, result, told_apart) {
+                point.0.insert(SETTING.to_owned(), name.into());
+            }
+            let place = *places.entry(point.key()).or_insert(points.len());
+            match points.get_mut(place) {
+                Some((_, summaries)) => summaries.push(summary),
+                None => points.push((point, vec![summary])),
+            }
+        }
+        ImportedPoints {
+            axes: axes(&points),
+            points,
+        }
+    }
+
+    fn measured(&self, lang: Lang) -> MeasuredPoints<'_> {
+        let is_repeated = (self.points.iter()).any(|(_, summaries)| summaries.len() > 1);
+        let note = is_repeated.then(|| PageText::MedianRepeat.text(lang).to_owned());
+        MeasuredPoints {
+            axes: &self.axes,
+            planned: self.points.iter().map(|(point, _)| point).collect(),
+            points: (self.points.iter())
+                .map(|(point, summaries)| MeasuredPoint {
+                    point,
+                    trials: Vec::new(),
+                    summaries: summaries.clone(),
+                })
+                .collect(),
+            notes: note.into_iter().collect(),
+        }
+    }
+}
+
+/// How results of one load are told apart.
+enum Names {
+    /// All are of one load: by their numbers and headings.
+    Numbers,
+    /// By their headings, which differ.
+    Headings,
+    Settings,
+}
+
+impl Names {
+    fn of_results(report: &ImportReport<'_>) -> Self {
+        let measured: Vec<&ReportedResult<'_>> = (report.results.iter())
+            .filter(|result| result.measured.is_some())
+            .collect();
+        let loads: BTreeSet<String> = measured.iter().map(|result| result.point().key()).collect();
+        let headings: BTreeSet<(String, &str)> = (measured.iter())
+            .filter_map(|result| Some((result.point().key(), result.found.label.as_deref()?)))
+            .collect();
+        match (loads.len(), headings.len() == measured.len()) {
+            (_, true) if loads.len() < measured.len() => Names::Headings,
+            (1, _) => Names::Numbers,
+            _ => Names::Settings,
+        }
+    }
+
+    /// The name of a result beside its load; absent where the load says all.
+    fn of(&self, place: usize, result: &ReportedResult<'_>, point: &Point) -> Option<String> {
+        let label = result.found.label.as_deref().unwrap_or_default();
+        match self {
+            Names::Headings => Some(label.to_owned()),
+            Names::Numbers => Some(format!("#{} {label}", place + 1).trim_end().to_owned()),
+            Names::Settings => {
+                let own = point.0.iter();
+                let own = own.filter(|(axis, _)| !result.found.point.contains_key(*axis));
+                let own = Point(
+                    own.map(|(axis, value)| (axis.clone(), value.clone()))
+                        .collect(),
+                );
+                (!own.0.is_empty()).then(|| own.to_string())
+            }
+        }
+    }
+}
+
+/// `input_chars` as `input-chars`.
+fn with_our_names(point: &Point) -> Point {
+    let named = point.0.iter();
+    let named = named.map(|(axis, value)| (axis.replace('_', "-"), value.clone()));
+    Point(named.collect())
+}
+
+/// Axes with several values, those of load last.
+fn axes(points: &[(Point, Vec<&Summary>)]) -> Vec<String> {
+    let names: BTreeSet<&String> = points
+        .iter()
+        .flat_map(|(point, _)| point.0.keys())
+        .collect();
+    let varies = |axis: &&&String| {
+        let values = points.iter().map(|(point, _)| point.0.get(**axis));
+        let texts = values.map(|value| value.map(ToString::to_string));
+        texts.collect::<BTreeSet<_>>().len() > 1
+    };
+    let mut axes: Vec<String> = names
+        .iter()
+        .filter(varies)
+        .map(|axis| (*axis).clone())
+        .collect();
+    if axes.is_empty() {
+        axes.extend(names.into_iter().find(|axis| *axis == SETTING).cloned());
+    }
+    axes.sort_by_key(|axis| is_load(axis));
+    axes
+}
+
+/// Every figure of an import. Invalid results are left out and named, unless there are no
+/// others: nobody can measure them again, so that they are drawn, and marked.
+pub fn figures(report: &ImportReport<'_>) -> Vec<Figure> {
+    let measured = || (report.results.iter()).filter_map(|result| result.measured.as_ref());
+    let lang = report.lang;
+    let shown = if measured().any(|(_, summary)| summary.valid) {
+        Shown::Valid
+    } else {
+        Shown::All
+    };
+    let points = ImportedPoints::of(report);
+    let mut figures = chart::points::figures(&points.measured(lang), shown, lang);
+    for figure in &mut figures {
+        // What a tool does not print has no chart.
+        figure.panels.retain(|panel| !panel.is_empty());
+        if shown == Shown::All {
+            let title = [("title", std::mem::take(&mut figure.title))];
+            figure.title = FigureText::InvalidTitle.with(lang, &title);
+            let note = FigureText::AllInvalid.text(lang);
+            figure.footnotes.push(note.to_owned());
+        }
+    }
+    figures.retain(|figure| !figure.panels.is_empty());
+    figures
+}
+
+pub fn findings(report: &ImportReport<'_>) -> Vec<Finding> {
+    let points = ImportedPoints::of(report);
+    let mut findings = findings::of_points(&points.measured(report.lang), report.lang);
+    // A table that does not report its failures loses requests all the same.
+    findings.retain(|finding| finding.kind != FindingKind::LostRequests);
+    findings.extend(lost(report));
+    findings
+}
+
+fn lost(report: &ImportReport<'_>) -> Option<Finding> {
+    let lang = report.lang;
+    let lost_of = |result: &ReportedResult<'_>| {
+        let requests = result.requests();
+        let known = [requests.failed, requests.cut].into_iter().flatten();
+        let ended = known.fold(requests.ok?, u64::saturating_add);
+        requests
+            .planned?
+            .checked_sub(ended)
+            .filter(|lost| *lost > 0)
+    };
+    let losing: Vec<(usize, &ReportedResult<'_>, u64)> = (report.results.iter().enumerate())
+        .filter_map(|(place, result)| Some((place, result, lost_of(result)?)))
+        .collect();
+    if losing.is_empty() {
+        return None;
+    }
+    let planned: u64 = losing
+        .iter()
+        .filter_map(|(_, result, _)| result.requests().planned)
+        .sum();
+    let count = losing.iter().map(|(.., lost)| lost).sum();
+    let text = [
+        ("lost", number::count(count)),
+        ("planned", number::count(planned)),
+    ];
+    let pieces: Vec<String> = (losing.iter())
+        .map(|(place, result, lost)| {
+            let values = [
+                ("number", (place + 1).to_string()),
+                ("lost", number::count(*lost)),
+                (
+                    "planned",
+                    result
+                        .requests()
+                        .planned
+                        .map(number::count)
+                        .unwrap_or_default(),
+                ),
+                ("load", result.load()),
+            ];
+            ImportText::LostAt.with(lang, &values)
+        })
+        .collect();
+    Some(Finding {
+        kind: FindingKind::LostRequests,
+        text: FindingText::Lost.with(lang, &text),
+        evidence: some(&pieces, PunctuationText::Semicolon, lang),
+    })
+}
+
+/// Some of many, and how many more there are.
+pub(super) fn some(pieces: &[String], between: PunctuationText, lang: Lang) -> String {
+    let mut shown: Vec<String> = pieces.iter().take(MOST_NAMED).cloned().collect();
+    if let more @ 1.. = pieces.len().saturating_sub(MOST_NAMED) {
+        shown.push(FindingText::More.with(lang, &[("count", more.to_string())]));
+    }
+    between.join(lang, &shown)
+}

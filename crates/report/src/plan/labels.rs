@@ -1,0 +1,70 @@
+//! How settings, loads, metrics and numbers of the planner are written.
+
+use crate::message::plan::PlanText as Text;
+use inferometer_plan::means::MeanMetric;
+use inferometer_plan::observation::Load;
+use inferometer_plan::what_if::{Outcome, Prediction, Setting};
+use inferometer_text::Lang;
+
+/// The prediction of a setting that the engine serves.
+pub(super) fn predicted((_, outcome): &(Setting, Outcome)) -> Option<&Prediction> {
+    match outcome {
+        Outcome::Predicted(prediction) => Some(prediction),
+        Outcome::Refused(_) | Outcome::TooLong(_) | Outcome::NeverMet => None,
+    }
+}
+
+pub(super) fn flags(setting: &Setting) -> String {
+    let shown = setting.varied.iter().map(|(name, value)| match value {
+        Some(value) => format!("{name}={value}"),
+        None => name.clone(),
+    });
+    shown.collect::<Vec<_>>().join(" ")
+}
+
+/// A setting on one line.
+pub fn setting_text(setting: &Setting, load: Load, lang: Lang) -> String {
+    let parts = [
+        setting.device.clone(),
+        flags(setting),
+        load_text(load, lang),
+    ];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" · ")
+}
+
+fn load_text(load: Load, lang: Lang) -> String {
+    match load {
+        Load::Closed(streams) => Text::LoadStreams.with(lang, &[("n", streams.to_string())]),
+        Load::Open(rate) => Text::LoadRate.with(lang, &[("n", brief(rate))]),
+    }
+}
+
+pub(super) fn brief_load(load: Load) -> String {
+    match load {
+        Load::Closed(streams) => streams.to_string(),
+        Load::Open(rate) => format!("{}/s", brief(rate)),
+    }
+}
+
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+pub(super) fn brief(value: f64) -> String {
+    match value.abs() {
+        size if size >= 99.95 => format!("{value:.0}"),
+        size if size >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+pub(super) fn metric_text(metric: MeanMetric) -> Text {
+    match metric {
+        MeanMetric::Requests => Text::Requests,
+        MeanMetric::Throughput => Text::Throughput,
+        MeanMetric::Ttft => Text::Ttft,
+        MeanMetric::Tpot => Text::Tpot,
+        MeanMetric::E2e => Text::E2e,
+    }
+}

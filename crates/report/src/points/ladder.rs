@@ -1,0 +1,43 @@
+//! Points of rising load, everything else alike.
+
+use super::{MeasuredPoint, MeasuredPoints, groups, independent, is_load};
+use inferometer_core::summary::Summary;
+
+/// Points that differ in their load alone.
+pub(crate) struct LoadLadder<'a> {
+    /// What its points have in common; empty where load is the only axis.
+    pub(crate) name: String,
+    /// The axis that is climbed.
+    pub(crate) axis: &'a String,
+    /// Its points, in the order of the plan.
+    pub(crate) points: Vec<&'a MeasuredPoint<'a>>,
+}
+
+/// The ladders of a sweep; none where load is not climbed.
+pub(crate) fn ladders<'a>(measured: &'a MeasuredPoints<'a>) -> Vec<LoadLadder<'a>> {
+    let axes = independent(measured.axes, &measured.planned);
+    let Some(climbed) = axes.iter().copied().find(|axis| is_load(axis)) else {
+        return Vec::new();
+    };
+    let others: Vec<&String> = axes.into_iter().filter(|axis| *axis != climbed).collect();
+    groups(&measured.points, |point| point.name(&others))
+        .into_iter()
+        .map(|(name, points)| LoadLadder {
+            name,
+            axis: climbed,
+            points,
+        })
+        .collect()
+}
+
+/// The loads of a ladder in ascending order, each with the output throughput of its valid
+/// measurements.
+pub(crate) fn rates(axis: &str, points: &[&MeasuredPoint<'_>]) -> Vec<(f64, Vec<f64>)> {
+    let of = |summary: &Summary| summary.throughput.output_tokens_per_s;
+    let mut rates: Vec<(f64, Vec<f64>)> = (points.iter())
+        .filter_map(|point| Some((point.number(axis)?, point.valid().filter_map(of).collect())))
+        .filter(|(_, rates): &(f64, Vec<f64>)| !rates.is_empty())
+        .collect();
+    rates.sort_by(|a, b| a.0.total_cmp(&b.0));
+    rates
+}
