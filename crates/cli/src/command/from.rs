@@ -1,11 +1,10 @@
 //! `inferometer from`: the command line of another benchmark as ours.
 
-use crate::Exit;
-use crate::arguments::Cli;
+use crate::exit::Exit;
+use crate::options::DataView;
 use crate::output::print;
 use crate::translate::{Translation, translate};
 use anyhow::{Context, bail};
-use clap::CommandFactory;
 use std::fmt::Write as _;
 use std::process::Command;
 
@@ -28,7 +27,7 @@ pub struct FromArguments {
         default_value = "text",
         hide_default_value = true
     )]
-    pub format: crate::arguments::DataView,
+    pub format: DataView,
 }
 
 /// Translates, shows, and runs if asked to.
@@ -43,7 +42,7 @@ pub fn run(arguments: &FromArguments) -> anyhow::Result<Exit> {
         return Ok(Exit::Fine);
     }
     // What is said of the translation must not mix with the report of the run.
-    eprint!("{}", shown(&translation, crate::arguments::DataView::Text)?);
+    eprint!("{}", shown(&translation, DataView::Text)?);
     if translation
         .words
         .iter()
@@ -63,8 +62,8 @@ pub fn run(arguments: &FromArguments) -> anyhow::Result<Exit> {
     })
 }
 
-fn shown(translation: &Translation, format: crate::arguments::DataView) -> anyhow::Result<String> {
-    if format == crate::arguments::DataView::Json {
+fn shown(translation: &Translation, format: DataView) -> anyhow::Result<String> {
+    if format == DataView::Json {
         let mut words = vec!["inferometer".to_owned()];
         words.extend(translation.words.iter().cloned());
         let object = serde_json::json!({
@@ -97,20 +96,10 @@ fn shown(translation: &Translation, format: crate::arguments::DataView) -> anyho
             translation.not_needed.join(", ")
         )?;
     }
-    if Cli::command()
-        .find_subcommand(&translation.words[0])
-        .is_none()
-    {
-        writeln!(
-            text,
-            "\nthis version has no inferometer {} yet",
-            translation.words[0]
-        )?;
-    }
     Ok(text)
 }
 
-/// The command to paste into a shell, one option a line.
+/// The command to paste into a shell, one option per line.
 fn line(words: &[String]) -> String {
     let mut lines: Vec<String> = vec!["inferometer".to_owned()];
     for word in words {

@@ -3,7 +3,7 @@
 use super::answers::brief;
 use super::arguments::CalibrateArguments;
 use super::show;
-use crate::Exit;
+use crate::exit::Exit;
 use crate::output::language;
 use anyhow::{Context, bail};
 use inferometer_page::doc::{Block, Cell, Column, Pair, Section, Table};

@@ -1,8 +1,7 @@
 //! From the trials of a study to what the user asked to see.
 
-use super::journal;
-use crate::Exit;
-use crate::arguments::{Format, OutputOptions};
+use crate::exit::Exit;
+use crate::options::{Format, OutputOptions};
 use crate::output::{Rendered, deliver, keep, language, style};
 use anyhow::{Context, bail};
 use inferometer_campaign::space::{Value, command_with};
@@ -20,6 +19,7 @@ use inferometer_report::study::{
     BestLine, ChangeLine, ComparisonLine, FlagValue, ImportanceLine, LimitLine, ObjectiveLine,
     StudyReport, TrialLine, VerdictLine, Why, compose, figures,
 };
+use inferometer_runner::tune;
 use inferometer_store::run_dir::RunDir;
 use inferometer_text::Lang;
 use std::path::Path;
@@ -44,7 +44,7 @@ pub fn stored_page(folder: &Path, lang: Lang) -> anyhow::Result<String> {
 }
 
 fn stored(folder: &Path) -> anyhow::Result<(Study, Vec<Trial>)> {
-    let log = journal::read(folder)?;
+    let log = tune::read(folder)?;
     let study: Study =
         (log.header.study.parse()).with_context(|| format!("the study in {}", folder.display()))?;
     Ok((study, log.trials))
