@@ -1,15 +1,18 @@
 //! New folders for what is kept.
 
-use crate::arguments::RUNS;
-use crate::host;
+use crate::options::RUNS;
+use inferometer_runner::host;
 use std::path::PathBuf;
 
 /// `inferometer-runs/TIME-LABEL`, with a number if that is taken; `kind` stands in for a label.
 pub fn new_folder(label: Option<&str>, kind: &str) -> PathBuf {
     let label: String = (label.unwrap_or(kind).chars())
-        .map(|c| match c.is_alphanumeric() || "._-".contains(c) {
-            true => c,
-            false => '-',
+        .map(|c| {
+            if c.is_alphanumeric() || "._-".contains(c) {
+                c
+            } else {
+                '-'
+            }
         })
         .take(60)
         .collect();

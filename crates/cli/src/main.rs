@@ -1,43 +1,25 @@
 //! The binary `inferometer`: parses, runs one command, and turns its end into an exit code.
 
 mod arguments;
-mod cache;
-mod certificate;
 mod command;
-mod comparand;
-mod embedded;
-mod engine_defaults;
+mod exit;
 mod folder;
-mod host;
 mod hubs;
-mod keys;
-mod launch;
-mod measure;
+mod options;
 mod output;
 mod pictures;
 mod progress;
-mod servers;
+mod session;
+mod sides;
 mod signals;
-mod work;
 
 use arguments::{Cli, Command};
 use clap::{CommandFactory, FromArgMatches};
+use exit::Exit;
 use inferometer_core::guard::is_guarded;
 use inferometer_engine::{SUPERVISOR_WORD, supervise};
+use inferometer_runner::with_causes;
 use std::process::ExitCode;
-
-/// How a command ended. Errors are the fourth way: 2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// 0: fine.
-    Fine,
-    /// 1: ran, but invalid or an objective missed.
-    Doubtful,
-    /// 130: interrupted, results saved.
-    Interrupted,
-    /// The simulated engine gave up at its start, with the status that the real one has.
-    Engine(u8),
-}
 
 fn main() -> ExitCode {
     if std::env::args_os()
@@ -81,10 +63,10 @@ fn main() -> ExitCode {
         Ok(Exit::Doubtful) => ExitCode::from(1),
         Ok(Exit::Interrupted) => ExitCode::from(130),
         Ok(Exit::Engine(status)) => ExitCode::from(status),
-        // The reader of our output left; that is no failure of the measurement.
+        // The reader of our output left; that is not a failure of the measurement.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", one_line(&with_causes(&error)));
+            eprintln!("error: {}", one_line(&with_causes(error.as_ref())));
             ExitCode::from(2)
         }
     }
@@ -123,18 +105,6 @@ fn parse() -> Result<Cli, ExitCode> {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The error and its causes, each once: many of ours tell their cause in their own words.
-pub fn with_causes(error: &anyhow::Error) -> String {
-    error
-        .chain()
-        .map(ToString::to_string)
-        .fold(String::new(), |told, cause| match told.as_str() {
-            "" => cause,
-            _ if told.contains(&cause) => told,
-            _ => format!("{told}: {cause}"),
-        })
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

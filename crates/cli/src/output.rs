@@ -1,8 +1,7 @@
 //! From a run to what the user asked to see.
 
-use crate::Exit;
-use crate::arguments::{Format, OutputOptions};
-use crate::measure::{Reading, records};
+use crate::exit::Exit;
+use crate::options::{Format, OutputOptions};
 use crate::pictures::{self, Kind};
 use anyhow::{Context, bail};
 use inferometer_core::environment::{Ending, Environment};
@@ -16,6 +15,8 @@ use inferometer_report::chart::Drawing;
 use inferometer_report::html::run::RunPage;
 use inferometer_report::run::{Detail, RunReport, compose};
 use inferometer_report::{csv, json};
+use inferometer_runner::measure::{Reading, records};
+use inferometer_runner::with_causes;
 use inferometer_store::run_dir::RunDir;
 use inferometer_text::Lang;
 use std::io::{IsTerminal, Write};
@@ -102,7 +103,7 @@ pub fn keep(options: &OutputOptions, folder: &Path, page: impl FnOnce() -> anyho
     let file = folder.join(PAGE);
     let written = page().and_then(|page| Ok(std::fs::write(&file, page)?));
     if let Err(error) = written {
-        let why = crate::with_causes(&error);
+        let why = with_causes(error.as_ref());
         eprintln!("warning: {} was not written: {why}", file.display());
     }
 }

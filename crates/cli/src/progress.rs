@@ -1,9 +1,14 @@
 //! What is shown while a run goes on: one line that changes on a terminal, a plain line every
 //! ten seconds elsewhere, nothing when quiet. It reads snapshots and cannot slow the driver.
 
+use inferometer_campaign::capacity::stored::{ProbeVerdict, StoredProbe};
 use inferometer_load::live::Snapshot;
 use inferometer_report::message::progress::ProgressText;
+use inferometer_runner::capacity::short;
+use inferometer_runner::observer::{Event, Observer, PhaseKind};
 use inferometer_text::Lang;
+use inferometer_text::hostile::printable;
+use inferometer_workload::remote::DownloadProgress;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -87,11 +92,6 @@ impl Progress {
             Mode::Plain => self.print(&format!("{text}\n")),
             Mode::Quiet => {}
         }
-    }
-
-    /// The language of what is said.
-    pub fn lang(&self) -> Lang {
-        self.lang
     }
 
     pub fn say(&self, text: &str) {
@@ -222,6 +222,102 @@ impl Progress {
         let _ = out.write_all(text.as_bytes());
         let _ = out.flush();
     }
+}
+
+impl Observer for Progress {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Notice(text) => self.keep(&text),
+            Event::Download { file, progress } => {
+                let text = download(file, progress, self.lang);
+                self.attempt(&text);
+            }
+            Event::Preflight { urls } => {
+                let values = [("url", urls.to_owned())];
+                self.attempt(&ProgressText::Preflight.with(self.lang, &values));
+            }
+            Event::Phase {
+                phase,
+                requests,
+                duration,
+            } => {
+                let title = match phase {
+                    PhaseKind::WarmUp => ProgressText::WarmUp,
+                    PhaseKind::Measurement => ProgressText::Measuring,
+                };
+                self.begin(title.text(self.lang), requests, duration);
+            }
+            Event::Snapshot(now) => self.show(now),
+            Event::Measured => self.end(),
+            Event::AskingEngine {
+                engine,
+                since,
+                question,
+            } => self.wait(|| format!("asking {engine} since {}: {question}", clock(since))),
+            Event::StartingEngine { engine, log } => {
+                self.attempt(&format!("starting {engine}; its log is {}", log.display()));
+            }
+            Event::WaitingForEngine {
+                engine,
+                since,
+                last_line,
+            } => self.wait(|| {
+                let waiting = format!("waiting for {engine} since {}", clock(since));
+                match last_line {
+                    None => waiting,
+                    Some(line) => format!("{waiting}: {}", printable(line.trim(), 100)),
+                }
+            }),
+            Event::EngineReady { engine, after_s } => {
+                self.attempt(&format!("{engine} answers after {after_s:.1} s"));
+            }
+            Event::StoppingEngine => self.say("stopping the engine"),
+            Event::GivingUp { reason } => self.say(&format!(
+                "giving up: three points in a row could not be measured: {reason}"
+            )),
+            Event::Probed { over, probe } => self.keep(&probed(over, probe)),
+            Event::WaitingForSearcher { name, since } => {
+                self.wait(|| format!("waiting for the searcher '{name}' since {}", clock(since)));
+            }
+            // Rows of tables, which their commands show.
+            Event::SweepBegins { .. }
+            | Event::Visited { .. }
+            | Event::StudyBegins { .. }
+            | Event::TrialEnded { .. } => {}
+        }
+    }
+}
+
+fn download(file: &str, progress: DownloadProgress, lang: Lang) -> String {
+    let file = ("file", file.to_owned());
+    let mib = |bytes: u64| format!("{:.1}", bytes as f64 / f64::from(1 << 20));
+    match progress {
+        DownloadProgress::Waiting => ProgressText::Waiting.with(lang, &[file]),
+        DownloadProgress::Received { bytes, total: None } => {
+            ProgressText::Received.with(lang, &[("mib", mib(bytes)), file])
+        }
+        DownloadProgress::Received {
+            bytes,
+            total: Some(total),
+        } => {
+            let values = [("mib", mib(bytes)), ("total", mib(total)), file];
+            ProgressText::ReceivedOf.with(lang, &values)
+        }
+    }
+}
+
+fn probed(over: &str, probe: &StoredProbe) -> String {
+    let word = match probe.verdict {
+        ProbeVerdict::Met => "met",
+        ProbeVerdict::Missed => "missed",
+        ProbeVerdict::Undecided => "undecided",
+    };
+    format!(
+        "{:>8} {over} {:>9}: {word:<9} after {} requests",
+        probe.purpose.to_string(),
+        short(probe.level),
+        probe.requests
+    )
 }
 
 pub fn clock(span: Duration) -> String {

@@ -24,19 +24,12 @@ use inferometer_core::summary::Summary;
 use inferometer_page::doc::{Block, Command, Doc, Pair, Section};
 use inferometer_page::figure::Figure;
 use inferometer_page::number;
-use inferometer_store::sweep_dir::{PlannedPoint, SweepPlan, Trial, TrialState};
+pub use inferometer_store::sweep_dir::Visited;
+use inferometer_store::sweep_dir::{PlannedPoint, SweepPlan, TrialState};
 use inferometer_text::Lang;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
-
-/// A visit and what it showed.
-#[derive(Clone, Debug)]
-pub struct Visited {
-    pub trial: Trial,
-    /// Its numbers, if it was measured.
-    pub summary: Option<Summary>,
-}
 
 /// What a sweep's report is made of.
 #[derive(Clone, Copy)]

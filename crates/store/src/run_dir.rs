@@ -18,7 +18,7 @@ mod list;
 pub(crate) use list::instant;
 pub use list::{ListedRun, list};
 
-use crate::error::StorageError;
+pub use crate::error::StorageError;
 use crate::journal::{self, Damage, Header, JournalRecords, JournalWriter};
 use crate::parquet_file::{self, ParquetRecords, RecordsWriter};
 use crate::samples_file;

@@ -86,6 +86,14 @@ pub struct Trial {
     pub ended: String,
 }
 
+/// A visit and what it showed.
+#[derive(Clone, Debug)]
+pub struct Visited {
+    pub trial: Trial,
+    /// Its numbers, if it was measured.
+    pub summary: Option<Summary>,
+}
+
 /// What became of a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -28,8 +28,9 @@ const TRUSTED_PART: u64 = 4;
 const LEAST_ARRIVALS: u64 = 100;
 
 /// Why a probe is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Purpose {
     /// To find a level that meets the objectives and one that does not.
     Bracket,

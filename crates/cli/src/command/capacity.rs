@@ -3,35 +3,33 @@
 // Comments of options are their help texts, where `[…]` is a default and no link.
 #![allow(rustdoc::broken_intra_doc_links)]
 
-mod driver;
-mod eye;
-mod objectives;
-mod sought;
 mod stored;
 
-pub use sought::Sought;
 pub use stored::{exit, page, read, show};
 
-use crate::Exit;
-use crate::arguments::{MeasurementOptions, OutputOptions};
+use crate::exit::Exit;
 use crate::folder::new_folder;
-use crate::launch::{EngineArguments, Flags};
-use crate::measure::{Point, PrefixCache};
+use crate::options::{EngineArguments, MeasurementOptions, OutputOptions};
 use crate::output::{check_output, keep, language};
 use crate::progress::Progress;
-use crate::servers::Servers;
+use crate::session::session;
 use crate::signals::interrupt_on_signals;
 use anyhow::bail;
-use driver::at_level;
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use inferometer_campaign::capacity::Settings;
 use inferometer_campaign::capacity::stored::SearchEnding;
 use inferometer_core::options::{Count, LoadOptions, Positive};
 use inferometer_engine::without_secrets;
 use inferometer_load::instrument::Control;
+use inferometer_runner::capacity::{
+    CapacitySearch, OWN_TIER, Over, Tier, USUAL_BUDGET, at_level, levels, tiers,
+};
+use inferometer_runner::launch::Flags;
+use inferometer_runner::measure::{Point, PrefixCache};
+use inferometer_runner::servers::Servers;
 use inferometer_store::run_dir::RunDir;
-use objectives::{OWN_TIER, Tier, tiers};
-use sought::USUAL_BUDGET;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// `inferometer capacity`.
 #[derive(clap::Args)]
@@ -55,6 +53,7 @@ pub struct CapacityArguments {
         value_name = "rate|concurrency",
         default_value = "rate",
         hide_possible_values = true,
+        value_parser = PossibleValuesParser::new(["rate", "concurrency"]).try_map(|word| word.parse::<Over>()),
         help_heading = "Capacity"
     )]
     pub over: Over,
@@ -84,24 +83,6 @@ pub struct CapacityArguments {
     pub budget: Option<Count>,
     #[command(flatten)]
     pub engine: EngineArguments,
-}
-
-/// What is raised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Over {
-    /// Poisson arrivals a second.
-    Rate,
-    /// Streams of a closed loop.
-    Concurrency,
-}
-
-impl Over {
-    fn word(self) -> &'static str {
-        match self {
-            Over::Rate => "rate",
-            Over::Concurrency => "concurrency",
-        }
-    }
 }
 
 /// Searches and shows the answer.
@@ -145,33 +126,38 @@ pub fn run(arguments: CapacityArguments) -> anyhow::Result<Exit> {
     // Values of headers are never stored, so the reader has to give them again.
     let headers = options.connection.header.iter().flatten();
     repeat.extend(headers.flat_map(|header| ["--header".to_owned(), format!("{}=…", header.key)]));
-    repeat.extend(arguments.engine.options());
+    let engine = arguments.engine.options()?;
+    repeat.extend(engine.words());
     if !arguments.engine.engine.is_empty() {
         repeat.push("--".to_owned());
         repeat.extend(without_secrets(&arguments.engine.engine));
     }
-    let mut sought = Sought::new(options, arguments.over, &tiers, settings)?;
-    sought.repeat = repeat;
+    let mut search = CapacitySearch::new(options, arguments.over, &tiers, settings)?;
+    search.repeat = repeat;
+    let session = session(lang)?;
     let mut progress = Progress::of_search(arguments.quiet, lang);
     // What cannot be measured at any load is said before the first.
     Point::prepare(
-        at_level(&sought.options, arguments.over, 1.0, 1),
+        at_level(&search.options, arguments.over, 1.0, 1),
         PrefixCache::Kept,
+        &session,
         &mut progress,
     )?;
     let out = (arguments.out).unwrap_or_else(|| new_folder(label.as_deref(), "capacity"));
     RunDir::check(&out)?;
+    arguments.engine.check(&search.options.connection)?;
     let mut servers = Servers::given(
-        &arguments.engine,
-        &sought.options,
+        &engine,
+        &search.options.connection,
         &Flags::new(),
         out.join("server"),
+        Arc::clone(&session),
         &mut progress,
     )?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
-    let found = sought.find(&out, control, &mut servers, &mut progress);
-    servers.stop(&progress);
+    let found = search.find(&out, control, &mut servers, &session, &mut progress);
+    servers.stop(&mut progress);
     progress.end();
     let found = found?;
     show(&found, &out, &arguments.output)?;
@@ -237,28 +223,4 @@ fn fixed_load(load: &LoadOptions, over: Over) -> anyhow::Result<()> {
         );
     }
     Ok(())
-}
-
-fn levels(
-    over: Over,
-    start: Option<Positive>,
-    lowest: Option<Positive>,
-    highest: Option<Positive>,
-) -> Settings {
-    let (from, low, high): (f64, f64, f64) = match over {
-        Over::Rate => (2.0, 0.05, 10_000.0),
-        Over::Concurrency => (8.0, 1.0, 8192.0),
-    };
-    let floor = lowest.map_or(low, |level| level.0);
-    let ceiling = highest.map_or(high, |level| level.0);
-    Settings {
-        over: over.word().to_owned(),
-        targets: Vec::new(),
-        start: start.map_or(from.clamp(floor, ceiling.max(floor)), |level| level.0),
-        floor,
-        ceiling,
-        whole: over == Over::Concurrency,
-        tolerance: 0.04,
-        budget: 0,
-    }
 }

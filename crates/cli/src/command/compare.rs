@@ -1,10 +1,10 @@
 //! `inferometer compare`: runs, sweeps and imports against a baseline, with a verdict.
 
-use crate::Exit;
-use crate::arguments::{Format, OutputOptions, TableOutput};
-use crate::comparand::{Comparand, open, separate};
+use crate::exit::Exit;
 use crate::folder::new_folder;
+use crate::options::{Format, OutputOptions, TableOutput};
 use crate::output::{Rendered, check_output, deliver, language, style};
+use crate::sides::{Side, open, separate};
 use anyhow::bail;
 use inferometer_analysis::compare::{Comparison, Group, Metric, Settings, compare};
 use inferometer_page::{html, markdown, text};
@@ -70,26 +70,20 @@ fn margin(text: &str) -> Result<f64, String> {
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
     let output = arguments.output.options();
     check_output(&output)?;
-    let mut comparands = open_all(&arguments.paths)?;
-    if let [_] = comparands.as_slice() {
-        comparands = comparands
-            .into_iter()
-            .flat_map(Comparand::by_server)
-            .collect();
+    let mut sides = open_all(&arguments.paths)?;
+    if let [_] = sides.as_slice() {
+        sides = sides.into_iter().flat_map(Side::by_server).collect();
     }
-    if comparands.len() < 2 {
+    if sides.len() < 2 {
         bail!(
             "there is nothing to compare with; give two paths or more, the baseline first, or parts of one as PATH@NAME=VALUE"
         );
     }
-    separate(&mut comparands);
-    for left_out in comparands.iter().flat_map(|comparand| &comparand.left_out) {
+    separate(&mut sides);
+    for left_out in sides.iter().flat_map(|side| &side.left_out) {
         eprintln!("left out: {left_out}");
     }
-    let groups: Vec<Group> = comparands
-        .into_iter()
-        .map(|comparand| comparand.group)
-        .collect();
+    let groups: Vec<Group> = sides.into_iter().map(|side| side.group).collect();
     let settings = Settings {
         margin: arguments.margin,
         primary: arguments.primary,
@@ -108,8 +102,8 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<Exit> {
 }
 
 /// Reads everything that was named, side by side: records of large runs take their time.
-fn open_all(paths: &[String]) -> anyhow::Result<Vec<Comparand>> {
-    let mut opened: Vec<Comparand> = std::thread::scope(|scope| {
+fn open_all(paths: &[String]) -> anyhow::Result<Vec<Side>> {
+    let mut opened: Vec<Side> = std::thread::scope(|scope| {
         let readers: Vec<_> = paths
             .iter()
             .map(|path| scope.spawn(|| open(path)))
@@ -122,12 +116,12 @@ fn open_all(paths: &[String]) -> anyhow::Result<Vec<Comparand>> {
     })?;
     // The same path twice is two groups all the same.
     let mut names = BTreeSet::new();
-    for comparand in &mut opened {
-        let plain = comparand.group.name.clone();
+    for side in &mut opened {
+        let plain = side.group.name.clone();
         let mut again = 1;
-        while !names.insert(comparand.group.name.clone()) {
+        while !names.insert(side.group.name.clone()) {
             again += 1;
-            comparand.group.name = format!("{plain} ({again})");
+            side.group.name = format!("{plain} ({again})");
         }
     }
     Ok(opened)

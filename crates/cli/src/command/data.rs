@@ -1,23 +1,108 @@
 //! `inferometer data`: a data set at a glance, and its rows in another format.
 
-use crate::Exit;
-use crate::arguments::{ConvertTo, DataArguments, DataView};
+// Comments of options are their help texts, where `[…]` is a default and no link.
+#![allow(rustdoc::broken_intra_doc_links)]
+
+use crate::exit::Exit;
+use crate::options::{DataView, lang};
 use crate::output::{language, print, style};
 use crate::progress::Progress;
-use crate::work;
+use crate::session::session;
 use anyhow::{Context, bail};
+use clap::Args;
+use inferometer_core::options::{Count, FormatName};
 use inferometer_core::options::{Options, RunOptions, WorkOptions};
 use inferometer_core::work::{DataFormat, DataSource, PromptSource, TokenizerName, Window};
+use inferometer_core::work::{Filter, PromptLength};
 use inferometer_page::text::{self, Paint, TextStyle};
 use inferometer_report::data::{Conversion, compose, in_brief};
 use inferometer_report::message::progress::ProgressText;
+use inferometer_runner::work;
+use inferometer_text::Lang;
 use inferometer_workload::data::{Surveyor, to_custom};
 use inferometer_workload::survey::Survey;
 use inferometer_workload::tokenizer;
 use std::fs::File;
 use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
+
+/// `inferometer data`.
+#[derive(Args)]
+pub struct DataArguments {
+    /// A file (also .gz, .zst), hf://datasets/ORG/NAME/FILE, ms://datasets/ORG/NAME/FILE or
+    /// https://…
+    #[arg(value_name = "FILE")]
+    pub location: String,
+    /// Format of the data: sharegpt, openqa, line, custom, instruct, gsm8k, mooncake, burstgpt,
+    /// azure, text or conversations [auto: found from the content]
+    #[arg(long, value_name = "FORMAT")]
+    pub data_format: Option<FormatName>,
+    /// Field that holds the prompt, such as input
+    #[arg(long, value_name = "NAME")]
+    pub field: Option<String>,
+    /// Take rows by a known rule: vllm (as its benchmark filters ShareGPT)
+    #[arg(long, value_name = "vllm")]
+    pub filter: Option<Filter>,
+    /// Only the first N rows
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub limit: Option<Count>,
+    /// Take rows in an order drawn from the seed
+    #[arg(long)]
+    pub shuffle: bool,
+    /// Seed of that order
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Shortest prompt to take: 16 (tokens) or 50chars
+    #[arg(long, value_name = "LEN", allow_negative_numbers = true)]
+    pub min_prompt: Option<PromptLength>,
+    /// Longest prompt to take: 1024 (tokens) or 8000chars; of a text: length of its pieces
+    #[arg(long, value_name = "LEN", allow_negative_numbers = true)]
+    pub max_prompt: Option<PromptLength>,
+    /// Bad rows are no failure
+    #[arg(long)]
+    pub skip_bad: bool,
+    /// Counts tokens: a tokenizer.json, a model folder, cl100k, o200k or bytes [cl100k]
+    #[arg(long, value_name = "FILE|DIR|cl100k|o200k|bytes")]
+    pub tokenizer: Option<TokenizerName>,
+    /// Write the chosen rows as JSONL with prompt and output_tokens
+    #[arg(long, value_name = "custom")]
+    pub to: Option<ConvertTo>,
+    /// Where to write instead of standard output: the rows with --to, else the findings
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How to show the findings
+    #[arg(
+        long,
+        value_name = "text|json",
+        default_value = "text",
+        hide_default_value = true
+    )]
+    pub format: DataView,
+    /// Download through this HTTP proxy [none; the environment's proxies are not used]
+    #[arg(long, value_name = "URL")]
+    pub proxy: Option<String>,
+    /// Language [from the locale]
+    #[arg(long, value_name = "en|zh", value_parser = lang)]
+    pub lang: Option<Lang>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConvertTo {
+    /// `{"prompt", "output_tokens"?}` a line.
+    Custom,
+}
+
+impl std::str::FromStr for ConvertTo {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "custom" => Ok(ConvertTo::Custom),
+            _ => Err("choose custom".into()),
+        }
+    }
+}
 
 /// Time between lines that say how far it is.
 const SAY_EVERY: Duration = Duration::from_millis(500);
@@ -33,7 +118,12 @@ pub fn run(arguments: &DataArguments) -> anyhow::Result<Exit> {
     )?;
     let lang = language(arguments.lang);
     let mut progress = Progress::new(false, lang);
-    let path = work::fetch(&data.location, arguments.proxy.as_deref(), &mut progress)?;
+    let path = work::fetch(
+        &data.location,
+        arguments.proxy.as_deref(),
+        &*session(lang)?,
+        &mut progress,
+    )?;
     let surveyor = Surveyor {
         data: &data,
         path: &path,

@@ -1,16 +1,16 @@
 //! `inferometer doctor`: the instrument measures itself, against a null server on loopback that
 //! does nothing but write. With a URL: what that server understands.
 
-use crate::Exit;
-use crate::arguments::{DoctorArguments, Format};
-use crate::certificate;
-use crate::embedded::EmbeddedServer;
-use crate::host;
-use crate::keys::Keys;
-use crate::measure::look_at;
+// Comments of options are their help texts, where `[…]` is a default and no link.
+#![allow(rustdoc::broken_intra_doc_links)]
+
+use crate::exit::Exit;
+use crate::options::{Format, lang};
 use crate::output::{language, print, style};
 use crate::progress::Progress;
+use crate::session::session;
 use anyhow::Context;
+use clap::Args;
 use inferometer_core::content::Content;
 use inferometer_core::options::{ConnectionOptions, Options};
 use inferometer_core::quantile::{quantile, sort};
@@ -27,6 +27,10 @@ use inferometer_load::stop_rules::StopRules;
 use inferometer_page::text;
 use inferometer_report::doctor;
 use inferometer_report::message::progress::ProgressText;
+use inferometer_runner::embedded::EmbeddedServer;
+use inferometer_runner::keys::Keys;
+use inferometer_runner::measure::look_at;
+use inferometer_runner::{Session, certificate, host};
 use inferometer_store::journal::Entry;
 use inferometer_text::Lang;
 use inferometer_text::hostile::Secrets;
@@ -35,6 +39,24 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// `inferometer doctor`.
+#[derive(Args)]
+pub struct DoctorArguments {
+    #[command(flatten)]
+    pub connection: ConnectionOptions,
+    /// Print the certificate as JSON
+    #[arg(
+        long,
+        value_name = "text|json",
+        default_value = "text",
+        hide_default_value = true
+    )]
+    pub format: Format,
+    /// Language [from the locale]
+    #[arg(long, value_name = "en|zh", value_parser = lang)]
+    pub lang: Option<Lang>,
+}
 
 /// Time of each look at the ceiling, and their number; the median counts.
 const LOOK: Duration = Duration::from_millis(600);
@@ -50,16 +72,18 @@ const LOADS: [u32; 3] = [8, 64, 512];
 /// Measures this host, or looks at a server.
 pub fn run(arguments: DoctorArguments) -> anyhow::Result<Exit> {
     let lang = language(arguments.lang);
-    match arguments.connection.url.is_some() {
-        true => look_at_server(arguments.connection, arguments.format, lang),
-        false => measure_host(arguments.format, lang),
+    let session = session(lang)?;
+    if arguments.connection.url.is_some() {
+        look_at_server(arguments.connection, arguments.format, &session)
+    } else {
+        measure_host(arguments.format, &session)
     }
 }
 
 fn look_at_server(
     connection: ConnectionOptions,
     format: Format,
-    lang: Lang,
+    session: &Session,
 ) -> anyhow::Result<Exit> {
     let options = Options {
         connection,
@@ -69,34 +93,35 @@ fn look_at_server(
     let targets: Vec<Target> = urls
         .map(|url| Target::parse(url))
         .collect::<Result<_, _>>()?;
-    let keys = Keys::read(&options, &targets)?;
+    let keys = Keys::read(&options, &targets, session)?;
     let scenario = options.resolve()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let learned = runtime.block_on(look_at(&scenario, targets, &keys))?;
+    let learned = runtime.block_on(look_at(&scenario, targets, &keys, session))?;
     match format {
         Format::Json => print(&(serde_json::to_string_pretty(&learned.probe)? + "\n"))?,
         _ => {
-            let doc = doctor::server(&learned.probe, &learned.notes, lang);
+            let doc = doctor::server(&learned.probe, &learned.notes, session.lang);
             print(&text::render(&doc, style()))?;
         }
     }
     Ok(Exit::Fine)
 }
 
-fn measure_host(format: Format, lang: Lang) -> anyhow::Result<Exit> {
+fn measure_host(format: Format, session: &Session) -> anyhow::Result<Exit> {
+    let lang = session.lang;
     let progress = Progress::new(format == Format::Json, lang);
     let host = host::host();
     host::raise_open_files(u64::from(LOADS[LOADS.len() - 1])).map_err(anyhow::Error::msg)?;
     progress.say(ProgressText::Ceiling.text(lang));
-    let ceiling_tokens_per_s = ceiling("1")?;
-    let ceiling_batched_tokens_per_s = ceiling("16")?;
+    let ceiling_tokens_per_s = ceiling("1", session)?;
+    let ceiling_batched_tokens_per_s = ceiling("16", session)?;
     let mut errors = Vec::new();
     for streams in LOADS {
         let values = [("streams", streams.to_string())];
         progress.say(&ProgressText::StampErrors.with(lang, &values));
-        errors.push(stamp_error(streams)?);
+        errors.push(stamp_error(streams, session)?);
     }
     progress.end();
     let certificate = Certificate {
@@ -109,7 +134,8 @@ fn measure_host(format: Format, lang: Lang) -> anyhow::Result<Exit> {
         ceiling_batched_tokens_per_s,
         errors,
     };
-    let kept = certificate::store(&certificate).context("the certificate cannot be kept")?;
+    let kept =
+        certificate::store(session, &certificate).context("the certificate cannot be kept")?;
     match format {
         Format::Json => print(&(serde_json::to_string_pretty(&certificate)? + "\n"))?,
         _ => {
@@ -122,8 +148,11 @@ fn measure_host(format: Format, lang: Lang) -> anyhow::Result<Exit> {
 }
 
 /// Token events a second that one worker takes from a server that writes as fast as it can.
-fn ceiling(events_per_write: &str) -> anyhow::Result<f64> {
-    let server = EmbeddedServer::start(&["null-server", "--events-per-write", events_per_write])?;
+fn ceiling(events_per_write: &str, session: &Session) -> anyhow::Result<f64> {
+    let server = EmbeddedServer::start(
+        &session.program,
+        &["null-server", "--events-per-write", events_per_write],
+    )?;
     let mut rates = Vec::new();
     for _ in 0..LOOKS {
         let point = Point {
@@ -140,7 +169,7 @@ fn ceiling(events_per_write: &str) -> anyhow::Result<f64> {
 }
 
 /// Compares our time-stamps with the server's own.
-fn stamp_error(streams: u32) -> anyhow::Result<StampError> {
+fn stamp_error(streams: u32, session: &Session) -> anyhow::Result<StampError> {
     let folder = std::env::temp_dir().join(format!(
         "inferometer-doctor-{}-{streams}",
         std::process::id()
@@ -149,7 +178,10 @@ fn stamp_error(streams: u32) -> anyhow::Result<StampError> {
     let truth = folder.join("truth.jsonl");
     let measured = {
         let file = truth.to_string_lossy();
-        let server = EmbeddedServer::start(&["null-server", "--gap", GAP, "--truth", &file])?;
+        let server = EmbeddedServer::start(
+            &session.program,
+            &["null-server", "--gap", GAP, "--truth", &file],
+        )?;
         let point = Point {
             streams,
             tokens: TOKENS,

@@ -1,7 +1,7 @@
 //! `inferometer from`: the command line of another benchmark as ours.
 
-use crate::Exit;
-use crate::arguments::DataView;
+use crate::exit::Exit;
+use crate::options::DataView;
 use crate::output::print;
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::words::join;

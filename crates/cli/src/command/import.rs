@@ -1,14 +1,14 @@
 //! `inferometer import`: other tools' results as runs.
 
-use crate::Exit;
-use crate::arguments::{Format, OutputOptions, RUNS, TableOutput};
+use crate::exit::Exit;
+use crate::options::{Format, OutputOptions, RUNS, TableOutput};
 use crate::output::{Rendered, check_output, deliver, keep, language, print, style};
-use crate::{engine_defaults, host};
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::Version;
 use inferometer_import::{ImportedResult, SCHEMA, Stored, read_path};
 use inferometer_page::{html, markdown, text};
 use inferometer_report::import::{ImportReport, compose, csv, figures};
+use inferometer_runner::{engine_defaults, host};
 use inferometer_text::Lang;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

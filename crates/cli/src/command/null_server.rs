@@ -1,12 +1,32 @@
 //! The hidden `inferometer null-server`: does nothing but write. Ends when standard input
 //! closes.
 
-use crate::Exit;
-use crate::arguments::NullServerArguments;
+// Comments of options are their help texts, where `[…]` is a default and no link.
+#![allow(rustdoc::broken_intra_doc_links)]
+
+use crate::exit::Exit;
 use crate::output::print;
+use clap::Args;
+use inferometer_core::units::Span;
 use inferometer_sim::null::{NullConfig, NullServer};
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The hidden `inferometer null-server`.
+#[derive(Args)]
+pub struct NullServerArguments {
+    #[arg(long, default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
+    #[arg(long, default_value = "1")]
+    pub events_per_write: NonZeroU32,
+    #[arg(long)]
+    pub gap: Option<Span>,
+    #[arg(long)]
+    pub truth: Option<PathBuf>,
+}
 
 /// Serves until standard input closes.
 pub fn run(arguments: NullServerArguments) -> anyhow::Result<Exit> {

@@ -7,8 +7,8 @@ mod trace;
 mod verify;
 mod what_if;
 
-use crate::Exit;
-use crate::arguments::{DataView, Format, OutputOptions};
+use crate::exit::Exit;
+use crate::options::{DataView, Format, OutputOptions};
 use crate::output::{Rendered, deliver, language, print, style};
 use anyhow::bail;
 use arguments::{PlanArguments, PlanQuestion, SheetArguments, ViewArguments};

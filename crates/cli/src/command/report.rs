@@ -1,18 +1,45 @@
 //! `inferometer report`: a stored run, sweep or search again.
 
-use crate::Exit;
-use crate::arguments::ReportArguments;
+// Comments of options are their help texts, where `[…]` is a default and no link.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 use crate::command::{capacity, import, site, sweep, tune};
-use crate::measure::read;
+use crate::exit::Exit;
+use crate::options::{OutputOptions, RUNS};
 use crate::output::{Shown, check_output, language, show, verdict};
 use anyhow::bail;
+use clap::Args;
 use inferometer_analysis::context::RunContext;
 use inferometer_core::note::Known;
+use inferometer_core::slo::Slo;
 use inferometer_core::slo::SloScope;
+use inferometer_runner::measure::read;
+use inferometer_runner::sweep::read as read_sweep;
 use inferometer_store::error::StorageError;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::stored::{Kind, Stored, latest, list};
 use inferometer_store::sweep_dir::SweepDir;
+use std::path::PathBuf;
+
+/// `inferometer report`.
+#[derive(Args)]
+pub struct ReportArguments {
+    /// A run, sweep or search [the latest]; several, or a folder of many, with -o DIR make an
+    /// index in that folder
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputOptions,
+    /// Judge by these objectives instead of the run's own (repeatable)
+    #[arg(long, value_name = "METRIC[.pNN]=TIME")]
+    pub slo: Vec<Slo>,
+    /// Share of requests that must meet all request objectives
+    #[arg(long, value_name = "SHARE")]
+    pub attainment: Option<f64>,
+    /// Folder with the runs
+    #[arg(long, value_name = "DIR", default_value = RUNS)]
+    pub runs: PathBuf,
+}
 
 /// Shows a stored result, or makes an index of many.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
@@ -20,7 +47,9 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         [] => latest(&arguments.runs)?,
         [path] => match Stored::at(path) {
             Some(stored) => stored,
-            None if path.is_dir() && !list(path)?.is_empty() => return site::publish(arguments),
+            None if path.is_dir() && !list(path)?.is_empty() => {
+                return site::publish(&arguments.paths, &arguments.output);
+            }
             None if !path.exists() => bail!(
                 "{} does not exist; `inferometer runs` lists what is stored",
                 path.display()
@@ -30,7 +59,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
                 return Err(StorageError::NotARun { path }.into());
             }
         },
-        _ => return site::publish(arguments),
+        _ => return site::publish(&arguments.paths, &arguments.output),
     };
     check_output(&arguments.output)?;
     match stored.kind {
@@ -38,7 +67,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         Kind::Sweep => {
             let sweep = SweepDir::open(&stored.path)?;
             sweep::show(&sweep, &arguments.output)?;
-            Ok(sweep::exit(&sweep::read(&sweep)?))
+            Ok(sweep::exit(&read_sweep(&sweep)?))
         }
         Kind::Capacity => {
             let found = capacity::read(&stored.path)?;

@@ -1,38 +1,67 @@
 //! `inferometer run`: one load point.
 
-use crate::Exit;
-use crate::arguments::RunArguments;
+// Comments of options are their help texts, where `[…]` is a default and no link.
+#![allow(rustdoc::broken_intra_doc_links)]
+
+use crate::exit::Exit;
 use crate::folder::new_folder;
-use crate::launch::Flags;
-use crate::measure::{Measured, Point, PrefixCache};
+use crate::options::{EngineArguments, MeasurementOptions, OutputOptions};
 use crate::output::{Shown, check_output, keep_page, language, show, verdict};
 use crate::progress::Progress;
-use crate::servers::Servers;
+use crate::session::session;
 use crate::signals::interrupt_on_signals;
+use clap::Args;
 use inferometer_core::environment::EndCause;
 use inferometer_load::instrument::Control;
+use inferometer_runner::launch::Flags;
+use inferometer_runner::measure::{Measured, Point, PrefixCache};
+use inferometer_runner::servers::Servers;
 use inferometer_store::run_dir::RunDir;
+use std::path::PathBuf;
+
+/// `inferometer run`.
+#[derive(Args)]
+pub struct RunArguments {
+    #[command(flatten)]
+    pub output: OutputOptions,
+    #[command(flatten)]
+    pub measurement: MeasurementOptions,
+    /// Folder for everything that is kept of the run [inferometer-runs/TIME-LABEL]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+    /// Do not write the page report.html
+    #[arg(long, help_heading = "Output")]
+    pub no_html: bool,
+    /// Say nothing while it runs
+    #[arg(long, help_heading = "Output")]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub engine: EngineArguments,
+}
 
 /// Measures and shows the report.
 pub fn run(arguments: RunArguments) -> anyhow::Result<Exit> {
     let options = arguments.measurement.layered()?;
     check_output(&arguments.output)?;
     let lang = language(arguments.output.lang);
+    let session = session(lang)?;
     let mut progress = Progress::new(arguments.quiet, lang);
-    let point = Point::prepare(options.clone(), PrefixCache::Kept, &mut progress)?;
+    let point = Point::prepare(options.clone(), PrefixCache::Kept, &session, &mut progress)?;
     let out = (arguments.out).unwrap_or_else(|| new_folder(point.scenario.label.as_deref(), "run"));
     RunDir::check(&out)?;
+    arguments.engine.check(&options.connection)?;
     let mut servers = Servers::given(
-        &arguments.engine,
-        &options,
+        &arguments.engine.options()?,
+        &options.connection,
         &Flags::new(),
         out.join("server"),
+        session,
         &mut progress,
     )?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
     let measured = servers.measure(point, &out, &control, &mut progress);
-    servers.stop(&progress);
+    servers.stop(&mut progress);
     progress.end();
     let Measured {
         directory,

@@ -1,9 +1,13 @@
 //! `inferometer runs`: what is in the runs folder.
 
-use crate::Exit;
-use crate::arguments::RunsArguments;
-use crate::command::{capacity, sweep, tune};
+// Comments of options are their help texts, where `[…]` is a default and no link.
+#![allow(rustdoc::broken_intra_doc_links)]
+
+use crate::command::{capacity, tune};
+use crate::exit::Exit;
+use crate::options::{RUNS, lang};
 use crate::output::{language, print, style};
+use clap::Args;
 use inferometer_campaign::study::Finding;
 use inferometer_core::doubt::Severity;
 use inferometer_core::scenario::SimClock;
@@ -12,10 +16,24 @@ use inferometer_core::value::Tag;
 use inferometer_page::text;
 use inferometer_report::runs::{Listed, ListedResult, RunState, compose};
 use inferometer_report::sweep::Visited;
+use inferometer_runner::sweep::read as read_sweep;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::stored::{Kind, Stored, list};
 use inferometer_store::sweep_dir::{SweepDir, TrialState};
+use inferometer_text::Lang;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// `inferometer runs`.
+#[derive(Args)]
+pub struct RunsArguments {
+    /// Folder with the runs
+    #[arg(default_value = RUNS)]
+    pub folder: PathBuf,
+    /// Language [from the locale]
+    #[arg(long, value_name = "en|zh", value_parser = lang)]
+    pub lang: Option<Lang>,
+}
 
 /// Lists the runs, sweeps and searches of a folder.
 pub fn run(arguments: &RunsArguments) -> anyhow::Result<Exit> {
@@ -155,7 +173,7 @@ fn run_of(stored: &Stored) -> Known {
 fn sweep_of(stored: &Stored) -> Known {
     let opened = SweepDir::open(&stored.path).ok();
     let visited = (opened.as_ref())
-        .and_then(|dir| sweep::read(dir).ok())
+        .and_then(|dir| read_sweep(dir).ok())
         .unwrap_or_default();
     let plan = opened.as_ref().map(SweepDir::plan);
     let state = state(&visited, plan.map_or(0, |plan| plan.visits.len()));

@@ -1,12 +1,17 @@
 //! `inferometer sim`: the simulated engine as a server.
 
-use crate::Exit;
-use crate::arguments::{SimArguments, Startup};
+// Comments of options are their help texts, where `[…]` is a default and no link.
+#![allow(rustdoc::broken_intra_doc_links)]
+
+use crate::exit::Exit;
 use crate::output::print;
 use anyhow::{Context, bail};
+use clap::Args;
 use inferometer_catalog::device::Device;
 use inferometer_catalog::engine::{EngineKind, LaunchCommand, Version, flags};
 use inferometer_catalog::timing::Timing;
+use inferometer_core::units::Span;
+use inferometer_runner::host;
 use inferometer_sim::engine::Noise;
 use inferometer_sim::launch::{Host, Launch, LaunchError, USUAL_DEVICE};
 use inferometer_sim::{Config, Ending, EngineSetup, Faults, Server, Tls, Tokenizer};
@@ -14,8 +19,108 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
+
+/// `inferometer sim`.
+#[derive(Args)]
+pub struct SimArguments {
+    /// Address to serve on; port 0 takes a free one [the engine command's, or 127.0.0.1:8000]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub listen: Option<SocketAddr>,
+    /// Model: a preset, or a folder with a config.json [qwen2.5-7b]; with fixed times just a name
+    #[arg(long, value_name = "PRESET|PATH")]
+    pub model: Option<String>,
+    /// Card to run on: t4, v100-32g, a100-40g, a100-80g, l20, l40s, h100, h200, 910b3 or 910b4
+    /// [a100-80g]
+    #[arg(long, value_name = "PRESET")]
+    pub device: Option<String>,
+    /// Cards of the host
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub cards: u32,
+    /// Start MindIE as its config.json says
+    #[arg(long, value_name = "FILE", conflicts_with = "engine")]
+    pub mindie_config: Option<PathBuf>,
+    /// Be this version of the engine: its flags, refusals and log lines [the newest known]
+    #[arg(long, value_name = "VERSION")]
+    pub as_version: Option<String>,
+    /// What cuts prompts into tokens: a tokenizer.json, a model folder, cl100k, o200k, bytes or
+    /// words [the engine command's, or words]
+    #[arg(long, value_name = "FILE|DIR|NAME")]
+    pub tokenizer: Option<String>,
+    /// Coefficients of step times, as `plan calibrate` writes them
+    #[arg(long, value_name = "FILE.toml")]
+    pub timing: Option<PathBuf>,
+    /// Vary as real servers do: from start to start, slowly, and now and then
+    #[arg(long)]
+    pub noise: bool,
+    /// Start at once, as slowly as the engine does, or never
+    #[arg(long, value_name = "fast|real|hang", default_value = "fast")]
+    pub startup: Startup,
+    /// Log each step of the scheduler
+    #[arg(long, value_name = "FILE")]
+    pub steps: Option<PathBuf>,
+    /// Where /stop_profile writes a trace of the steps since /start_profile
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
+    /// List the flags that have an effect, and those that are accepted without
+    #[arg(long)]
+    pub explain_flags: bool,
+    /// Fixed time to the first token, in place of a scheduler [200ms with the others]
+    #[arg(long, value_name = "TIME")]
+    pub ttft: Option<Span>,
+    /// Fixed time between tokens [20ms with the others]
+    #[arg(long, value_name = "TIME")]
+    pub itl: Option<Span>,
+    /// Each fixed gap varies by up to this much
+    #[arg(long, value_name = "TIME")]
+    pub jitter: Option<Span>,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Log for each request when it came and when each chunk was written
+    #[arg(long, value_name = "FILE")]
+    pub truth: Option<PathBuf>,
+    /// Faults by share, and habits: 'error500=1%,cut=0.5%,stall(2s)=1%,role-first,usage=missing'
+    #[arg(long, value_name = "SPEC")]
+    pub faults: Option<inferometer_sim::Faults>,
+    /// Longest context with fixed times [32768]
+    #[arg(long, value_name = "TOKENS")]
+    pub max_model_len: Option<u32>,
+    /// Serve everything below this path
+    #[arg(long, value_name = "PATH")]
+    pub path_prefix: Option<String>,
+    /// Demand the API key in this environment variable
+    #[arg(long, value_name = "NAME")]
+    pub api_key_env: Option<String>,
+    /// Serve HTTPS with this certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Demand client certificates of this authority (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_client_ca: Option<PathBuf>,
+    /// End when standard input closes: a parent's way to leave no orphan
+    #[arg(long, hide = true)]
+    pub until_stdin_closes: bool,
+    /// An engine's command line: vllm serve …, python -m sglang.launch_server …
+    #[arg(last = true, value_name = "ENGINE COMMAND")]
+    pub engine: Vec<String>,
+}
+
+/// How the simulated engine starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Startup {
+    /// At once.
+    Fast,
+    /// As slowly as the engine does.
+    Real,
+    /// It never gets ready.
+    Hang,
+}
 
 /// The port where nothing else is said.
 const PORT: u16 = 8000;
@@ -26,15 +131,14 @@ pub fn run(arguments: SimArguments) -> anyhow::Result<Exit> {
         return explain_flags(&arguments);
     }
     let fixed = arguments.ttft.is_some() || arguments.itl.is_some() || arguments.jitter.is_some();
-    let launch = match fixed {
-        true => {
-            refuse_with_fixed_times(&arguments)?;
-            None
-        }
-        false => match start(&arguments)? {
+    let launch = if fixed {
+        refuse_with_fixed_times(&arguments)?;
+        None
+    } else {
+        match start(&arguments)? {
             Started::Runs(launch) => Some(launch),
             Started::GaveUp(status) => return Ok(Exit::Engine(status)),
-        },
+        }
     };
     let scheme = if arguments.tls_cert.is_some() {
         "https"
@@ -96,7 +200,7 @@ pub fn run(arguments: SimArguments) -> anyhow::Result<Exit> {
     runtime.shutdown_background();
     match (ending, launch) {
         (Ending::Died(death), Some(launch)) => {
-            let (lines, status) = launch.epitaph(death, &crate::host::log_time());
+            let (lines, status) = launch.epitaph(death, &host::log_time());
             say(&(lines.join("\n") + "\n"))?;
             Ok(Exit::Engine(status))
         }
@@ -118,7 +222,7 @@ enum Started {
 
 /// Starts the engine of the command, of MindIE's file, or the usual one.
 fn start(arguments: &SimArguments) -> anyhow::Result<Started> {
-    let host = host(arguments)?;
+    let host = simulated_host(arguments)?;
     let launched = match &arguments.mindie_config {
         Some(file) => {
             let text = std::fs::read_to_string(file)
@@ -153,7 +257,7 @@ fn start(arguments: &SimArguments) -> anyhow::Result<Started> {
     }
 }
 
-fn host(arguments: &SimArguments) -> anyhow::Result<Host> {
+fn simulated_host(arguments: &SimArguments) -> anyhow::Result<Host> {
     let name = arguments.device.as_deref().unwrap_or(USUAL_DEVICE);
     let Some(device) = Device::named(name) else {
         let known = Device::preset_names();
@@ -180,7 +284,7 @@ fn host(arguments: &SimArguments) -> anyhow::Result<Host> {
         cards: arguments.cards,
         version,
         timing,
-        stamp: crate::host::log_time(),
+        stamp: host::log_time(),
     })
 }
 
@@ -294,10 +398,12 @@ fn say(text: &str) -> anyhow::Result<()> {
 
 /// Which flags of an engine the simulated one acts on.
 fn explain_flags(arguments: &SimArguments) -> anyhow::Result<Exit> {
-    let engine = match arguments.mindie_config.is_some() {
-        true => EngineKind::Mindie,
-        false if arguments.engine.is_empty() => EngineKind::Vllm,
-        false => LaunchCommand::parse(&arguments.engine)?.engine,
+    let engine = if arguments.mindie_config.is_some() {
+        EngineKind::Mindie
+    } else if arguments.engine.is_empty() {
+        EngineKind::Vllm
+    } else {
+        LaunchCommand::parse(&arguments.engine)?.engine
     };
     let version = match &arguments.as_version {
         Some(text) => text

@@ -1,16 +1,18 @@
 //! `inferometer report DIR… -o SITE`: a static index of many results, with a page for each.
 
-use crate::Exit;
-use crate::arguments::ReportArguments;
 use crate::command::runs::{Known, name};
 use crate::command::{capacity, import, sweep, tune};
-use crate::measure::read;
+use crate::exit::Exit;
+use crate::options::OutputOptions;
 use crate::output::{Shown, check_output, language, page_of};
 use anyhow::{Context, bail};
 use inferometer_analysis::context::RunContext;
 use inferometer_page::text::{TextStyle, render};
 use inferometer_report::run::{Detail, RunReport};
 use inferometer_report::site::{Entry, index, page_name, plain_page};
+use inferometer_runner::measure::read;
+use inferometer_runner::sweep::read as read_sweep;
+use inferometer_runner::with_causes;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::stored::{Kind, Stored, list};
 use inferometer_store::sweep_dir::SweepDir;
@@ -25,8 +27,7 @@ const OWN_PAGE: &str = "report.html";
 const PAGES: &str = "pages";
 
 /// Writes the index and the pages.
-pub fn publish(arguments: &ReportArguments) -> anyhow::Result<Exit> {
-    let options = &arguments.output;
+pub fn publish(paths: &[PathBuf], options: &OutputOptions) -> anyhow::Result<Exit> {
     let Some(site) = options.to.as_deref().filter(|to| *to != Path::new("-")) else {
         bail!("several results make an index: give its folder with -o DIR");
     };
@@ -40,7 +41,7 @@ pub fn publish(arguments: &ReportArguments) -> anyhow::Result<Exit> {
         );
     }
     check_output(options)?;
-    let results = collect(&arguments.paths)?;
+    let results = collect(paths)?;
     let lang = language(options.lang);
     let pages = site.join(PAGES);
     std::fs::create_dir_all(&pages).with_context(|| format!("cannot make {}", pages.display()))?;
@@ -124,7 +125,7 @@ fn write_page(stored: &Stored, file: &Path, lang: Lang) -> anyhow::Result<()> {
         Kind::Import => import::stored_page(path, lang),
     };
     // A result that cannot be read still has its place in the index, and says why.
-    let page = page.unwrap_or_else(|error| plain(crate::with_causes(&error)));
+    let page = page.unwrap_or_else(|error| plain(with_causes(error.as_ref())));
     write(file, &page)
 }
 
@@ -172,7 +173,7 @@ fn run_text(path: &Path, lang: Lang) -> anyhow::Result<String> {
 
 fn sweep_page(path: &Path, lang: Lang) -> anyhow::Result<String> {
     let sweep = SweepDir::open(path)?;
-    Ok(sweep::page(&sweep, &sweep::read(&sweep)?, lang))
+    Ok(sweep::page(&sweep, &read_sweep(&sweep)?, lang))
 }
 
 fn capacity_page(path: &Path, lang: Lang) -> anyhow::Result<String> {

@@ -1,24 +1,19 @@
 //! `inferometer sweep`: a grid of load points, one after the other, kept in one directory.
 
-mod campaign;
 mod dialect;
-mod flags;
-mod pace;
-mod plan;
 mod table;
 mod typed;
 
-use crate::Exit;
-use crate::arguments::{Format, OutputOptions};
+use crate::exit::Exit;
 use crate::folder::new_folder;
-use crate::launch::EngineArguments;
+use crate::options::{EngineArguments, Format, OutputOptions};
 use crate::output::{Rendered, check_output, deliver, keep, language, style};
 use crate::progress::Progress;
-use crate::servers::Servers;
+use crate::session::session;
 use crate::signals::interrupt_on_signals;
-use anyhow::bail;
-use campaign::Campaign;
-use flags::EngineFlag;
+use anyhow::{Context, bail};
+use inferometer_campaign::axes::{Combination, Order, Setting};
+use inferometer_campaign::ladder::LadderStop;
 use inferometer_core::environment::Environment;
 use inferometer_core::units::Span;
 use inferometer_load::instrument::Control;
@@ -27,14 +22,18 @@ use inferometer_page::{html, markdown, text};
 use inferometer_report::csv;
 use inferometer_report::run::{Detail, RunReport};
 use inferometer_report::sweep::{SweepReport, Visited, compose, compose_for_notes, figures, json};
+use inferometer_runner::RunnerError;
+use inferometer_runner::measure::PrefixCache;
+use inferometer_runner::servers::Servers;
+use inferometer_runner::sweep::{EngineFlag, SweepDriver, SweepRequest, plan, read};
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::sweep_dir::{SweepDir, TrialState};
 use inferometer_text::Lang;
-use pace::Pace;
-use plan::plan;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
-use table::Table;
+use std::sync::Arc;
+use std::time::Duration;
+use table::{SweepView, Table};
 use typed::Typed;
 
 /// `inferometer sweep`.
@@ -103,35 +102,59 @@ pub enum OrderName {
 pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
     check_output(&arguments.output)?;
     let lang = language(arguments.output.lang);
+    let session = session(lang)?;
     let mut progress = Progress::of_campaign(arguments.quiet, lang);
-    let planned = plan(&arguments, &mut progress)?;
+    let mut typed = arguments.typed.clone();
+    let stop_when = ladder_stops(&mut typed)?;
+    let engine = arguments.engine.options()?;
+    let request = SweepRequest {
+        axes: typed.axes()?,
+        combination: if arguments.zip {
+            Combination::Zip
+        } else {
+            Combination::Product
+        },
+        options_at: &|point: &Setting| typed.at(point).map_err(RunnerError::other),
+        repeat: arguments.repeat.get(),
+        order: match arguments.order {
+            OrderName::Mirrored => Order::Mirrored,
+            OrderName::Random => Order::Random { seed: 0 },
+            OrderName::Sequential => Order::Sequential,
+        },
+        interleaved: interleaved(&arguments)?,
+        stop_when,
+        engine_flags: &arguments.engine_flag,
+        engine: &engine,
+    };
+    let planned = plan(request, &session, &mut progress)?;
     let out = (arguments.out.clone())
         .unwrap_or_else(|| new_folder(planned.plan.label.as_deref(), "sweep"));
     let sweep = SweepDir::begin(&out, planned.plan.clone())?;
+    arguments.engine.check(&planned.options[0].connection)?;
     let servers = Servers::given(
-        &arguments.engine,
-        &planned.options[0],
+        &engine,
+        &planned.options[0].connection,
         &planned.plan.points[0].flags,
         out.join("server"),
+        Arc::clone(&session),
         &mut progress,
     )?;
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
-    let mut campaign = Campaign {
-        planned: &planned,
-        sweep: &sweep,
-        arguments: &arguments,
-        control,
-        servers,
+    let mut view = SweepView {
         table: Table::new(&planned.plan, arguments.quiet),
-        pace: Pace::default(),
-        visited: read(&sweep)?,
+        progress: &mut progress,
     };
-    let ran = campaign.run(&mut progress);
-    campaign.servers.stop(&progress);
-    ran?;
-    campaign.control.renew();
-    let interrupted = campaign.control.state() != Stop::Go;
+    SweepDriver::new(&planned, &sweep, servers, control.clone(), &session)?
+        .with_rest(arguments.rest.map_or(Duration::ZERO, |rest| rest.0))
+        .with_cache(if arguments.keep_cache {
+            PrefixCache::Kept
+        } else {
+            PrefixCache::Emptied
+        })
+        .run(&mut view)?;
+    control.renew();
+    let interrupted = control.state() != Stop::Go;
     progress.end();
     show(&sweep, &arguments.output)?;
     let visited = read(&sweep)?;
@@ -143,10 +166,45 @@ pub fn run(arguments: SweepArguments) -> anyhow::Result<Exit> {
     if let Some(reason) = nothing_measured(&visited) {
         bail!("no point could be measured; the last said: {reason}");
     }
-    Ok(match interrupted {
-        true => Exit::Interrupted,
-        false => exit(&visited),
+    Ok(if interrupted {
+        Exit::Interrupted
+    } else {
+        exit(&visited)
     })
+}
+
+/// The servers that take turns, if they are to.
+fn interleaved(arguments: &SweepArguments) -> anyhow::Result<&[String]> {
+    let urls = arguments.typed.urls();
+    if !arguments.interleave {
+        return Ok(&[]);
+    }
+    if urls.len() < 2 {
+        bail!("--interleave needs two servers or more: inferometer sweep --interleave URL_A URL_B");
+    }
+    Ok(urls)
+}
+
+/// Conditions are those of the ladder. A point whose requests fail ends early itself, too.
+fn ladder_stops(typed: &mut Typed) -> anyhow::Result<Vec<LadderStop>> {
+    let texts = typed.take("stop-when");
+    let stops: Vec<LadderStop> = (texts.iter())
+        .map(|text| text.parse().context("--stop-when"))
+        .collect::<anyhow::Result<_>>()?;
+    let needs_slo = stops.contains(&LadderStop::SloMissedTwice);
+    if needs_slo && typed.values("slo").is_empty() {
+        bail!(
+            "--stop-when slo-missed needs --slo: say what may be missed, as in --slo ttft.p99=1s"
+        );
+    }
+    let of_points: Vec<String> = (stops.iter())
+        .filter(|stop| matches!(stop, LadderStop::FailuresAbove(_)))
+        .map(ToString::to_string)
+        .collect();
+    if !of_points.is_empty() {
+        typed.add("stop-when", of_points);
+    }
+    Ok(stops)
 }
 
 pub fn show(sweep: &SweepDir, options: &OutputOptions) -> anyhow::Result<()> {
@@ -202,7 +260,7 @@ pub fn page(sweep: &SweepDir, visited: &[Visited], lang: Lang) -> String {
     html::render(&inferometer_report::html::sweep::compose_page(&report))
 }
 
-/// A row a measurement, the values of its axes first.
+/// A row per measurement, the values of its axes first.
 fn csv(sweep: &SweepDir, visited: &[Visited], lang: Lang) -> anyhow::Result<String> {
     let mut rows = Vec::new();
     for Visited { trial, summary } in visited {
@@ -245,15 +303,6 @@ fn csv(sweep: &SweepDir, visited: &[Visited], lang: Lang) -> anyhow::Result<Stri
     Ok(csv::rows(&reports))
 }
 
-/// What became of the visits, with their numbers.
-pub fn read(sweep: &SweepDir) -> anyhow::Result<Vec<Visited>> {
-    let visited = sweep.results()?.into_iter().map(|trial| Visited {
-        summary: sweep.summary(&trial),
-        trial,
-    });
-    Ok(visited.collect())
-}
-
 /// The exit of a stored sweep: fine only if every measurement is valid and meets its objectives.
 pub fn exit(visited: &[Visited]) -> Exit {
     let fine = |visited: &Visited| match (&visited.summary, visited.trial.state) {
@@ -261,9 +310,10 @@ pub fn exit(visited: &[Visited]) -> Exit {
         (Some(summary), TrialState::Done) => crate::output::verdict(summary) == Exit::Fine,
         _ => false,
     };
-    match visited.iter().all(fine) && nothing_measured(visited).is_none() {
-        true => Exit::Fine,
-        false => Exit::Doubtful,
+    if visited.iter().all(fine) && nothing_measured(visited).is_none() {
+        Exit::Fine
+    } else {
+        Exit::Doubtful
     }
 }
 

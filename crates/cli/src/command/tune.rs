@@ -1,41 +1,34 @@
 //! `inferometer tune`: the best launch flags of an engine, by trials that start it.
 
-mod campaign;
-mod given_rules;
-mod ground;
-mod journal;
-mod outside;
-mod prior;
 mod shown;
 mod table;
-mod trial;
+mod view;
 
 pub use shown::{is_virtual, read_stored, show_stored, stored_page};
 
-use crate::Exit;
-use crate::arguments::{Format, OutputOptions};
+use crate::exit::Exit;
 use crate::folder::new_folder;
+use crate::options::{Format, OutputOptions};
 use crate::output::{check_output, language, print};
 use crate::progress::Progress;
+use crate::session::session;
 use crate::signals::interrupt_campaign_on_signals;
 use anyhow::{Context, bail};
-use campaign::Campaign;
-use given_rules::GivenRules;
-use ground::Ground;
-use inferometer_campaign::space::{Admission, Rules};
-use inferometer_campaign::study::{SearcherName, Study, template};
-use inferometer_campaign::trial::Level;
+use inferometer_campaign::study::{Study, template};
 use inferometer_catalog::engine::LaunchCommand;
 use inferometer_core::scenario::SimClock;
-use inferometer_engine::without_secrets;
 use inferometer_load::instrument::Control;
-use journal::Journal;
+use inferometer_runner::Observer;
+use inferometer_runner::tune::{
+    Finish, GivenRules, Journal, StudyDriver, TestBed, check, check_measurable, check_space,
+    read_prior, without_secrets_of,
+};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use table::Table;
+use view::StudyView;
 
 const MOST_PARALLEL: u32 = 64;
-/// Points that are looked at before a space counts as impossible.
-const LOOKED_AT: usize = 2000;
 
 /// `inferometer tune`.
 #[derive(clap::Args)]
@@ -101,73 +94,66 @@ pub fn run(arguments: TuneArguments) -> anyhow::Result<Exit> {
     let study: Study = text.parse().with_context(|| file.display().to_string())?;
     check(&study)?;
     let lang = language(arguments.output.lang);
+    let session = session(lang)?;
     let mut progress = Progress::of_campaign(arguments.quiet, lang);
-    trial::check(&study, &mut progress)?;
+    check_measurable(&study, &session, &mut progress)?;
     let parallel = arguments.parallel.get();
     if parallel > MOST_PARALLEL {
         bail!("--parallel {parallel} is too much; give at most {MOST_PARALLEL}");
     }
-    let ground = Ground::of(
+    let bed = TestBed::of(
         &study,
         arguments.sim_clock,
         arguments.sim_device.as_deref(),
+        &session,
         &mut progress,
     )?;
-    let slots = ground.slots(&study, parallel)?;
-    let rules = ground.rules(&study)?;
+    let slots = bed.slots(&study, parallel)?;
     let given = &study.engine.rules;
-    let rules = GivenRules::new(&study.engine.command, given, rules)?;
+    let rules = GivenRules::new(&study.engine.command, given, bed.rules(&study)?)?;
     check_space(&study, &rules)?;
     let prior = arguments.prior.as_deref();
-    let prior = prior.map(|file| prior::read(file, &study, &rules));
+    let prior = prior.map(|file| read_prior(file, &study, &rules));
     let out = (arguments.out.clone()).unwrap_or_else(|| new_folder(None, "tune"));
     let kept = without_secrets_of(&study, &text);
     let storable: Study = kept.parse().with_context(|| file.display().to_string())?;
     let journal = Journal::open(&out, &kept)?;
     let controls: Vec<Control> = slots.iter().map(|_| Control::default()).collect();
-    let wish = Control::default();
-    let all = controls.iter().chain([&wish]).cloned();
+    let leave = Control::default();
+    let all = controls.iter().chain([&leave]).cloned();
     interrupt_campaign_on_signals(all.collect())?;
-    let mut campaign = Campaign {
+    let quiet = arguments.quiet;
+    let observer =
+        |quiet| -> Box<dyn Observer + Send> { Box::new(Progress::of_campaign(quiet, lang)) };
+    let mut driver = StudyDriver {
         study: &study,
-        ground: &ground,
+        bed: &bed,
         rules: &rules,
         prior: prior.transpose()?,
         slots,
         controls,
-        wish,
+        leave,
         folder: out.clone(),
         journal,
-        quiet: arguments.quiet,
-        lang,
+        // Several lines that change at once cannot be read.
+        trial_observer: &|| observer(quiet || parallel > 1),
+        searcher_observer: &|| observer(quiet),
     };
-    let ran = campaign.run(&progress);
+    let ran = driver.run(&mut StudyView {
+        table: Table::new(&study, quiet),
+        progress: &mut progress,
+    });
     progress.end();
-    let trials = campaign.journal.trials;
+    let trials = driver.journal.trials;
     shown::show(&storable, &trials, &out, &arguments.output)?;
     let finish = ran?;
     if !arguments.no_html {
         shown::keep_page(&storable, &trials, &out, &arguments.output);
     }
     match finish {
-        campaign::Finish::Interrupted => Ok(Exit::Interrupted),
-        campaign::Finish::Complete => Ok(shown::exit(&study, &trials)),
+        Finish::Interrupted => Ok(Exit::Interrupted),
+        Finish::Complete => Ok(shown::exit(&study, &trials)),
     }
-}
-
-/// A study as it may be stored and shown: without the secrets of its command.
-fn without_secrets_of(study: &Study, text: &str) -> String {
-    let words = study.engine.command.to_words();
-    let plain = without_secrets(&words);
-    let secret = |(word, plain): (&String, &String)| {
-        let same = word.bytes().zip(plain.bytes()).take_while(|(a, b)| a == b);
-        let beginning = same.count();
-        (word != plain).then(|| (word[beginning..].to_owned(), plain[beginning..].to_owned()))
-    };
-    let secrets = words.iter().zip(&plain).filter_map(secret);
-    secrets.fold(text.to_owned(), |text, (secret, left_out)| {
-        text.replace(&secret, &left_out)
-    })
 }
 
 /// Prints a study to start from.
@@ -180,47 +166,4 @@ fn init(words: &[String]) -> anyhow::Result<Exit> {
     let command = LaunchCommand::parse(words)?;
     print(&template(&command, command.engine.newest()))?;
     Ok(Exit::Fine)
-}
-
-/// What no trial could mend.
-fn check(study: &Study) -> anyhow::Result<()> {
-    if !study.levels.contains(&Level::Capacity) {
-        return Ok(());
-    }
-    if matches!(study.searcher, SearcherName::Halving(_)) {
-        bail!(
-            "[search] halving races at fixed loads; give [load] concurrency, or another searcher"
-        );
-    }
-    let places = ["value", "low", "high", "requests_spent", "confirmed."];
-    for objective in &study.goal.objectives {
-        let known = places.iter().any(|place| match place.ends_with('.') {
-            true => objective.path.starts_with(place),
-            false => objective.path == *place,
-        });
-        if !known {
-            bail!(
-                "[goal] '{path}' is no figure of a capacity; give \"value\", the highest rate that meets the SLOs, or \"confirmed.{path}\"",
-                path = objective.path
-            );
-        }
-    }
-    Ok(())
-}
-
-/// A space of which the engine refuses every point is said before anything is started.
-fn check_space(study: &Study, rules: &dyn Rules) -> anyhow::Result<()> {
-    let mut said = None;
-    for point in study.space.grid().take(LOOKED_AT) {
-        match rules.admit(&study.space, point) {
-            Admission::Legal(_) | Admission::Repaired { .. } => return Ok(()),
-            Admission::Refused { because, .. } => {
-                said.get_or_insert(because);
-            }
-        }
-    }
-    match said {
-        None => Ok(()),
-        Some(because) => bail!("[space] the engine refuses every point of it: {because}"),
-    }
 }

@@ -1,7 +1,7 @@
 //! A search that is stored: read, shown, judged.
 
-use crate::Exit;
-use crate::arguments::{Format, OutputOptions};
+use crate::exit::Exit;
+use crate::options::{Format, OutputOptions};
 use crate::output::{Rendered, deliver, language, style};
 use anyhow::{Context, bail};
 use inferometer_campaign::capacity::stored::{Capacity, FILE, SearchEnding, TierCapacity};

@@ -4,7 +4,7 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 use super::verify::Bench;
-use crate::arguments::{DataView, Format, theme};
+use crate::options::{DataView, Format, theme};
 use clap::{Args, Subcommand};
 use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::length::Distribution;

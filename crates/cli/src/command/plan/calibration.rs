@@ -2,7 +2,7 @@
 
 use super::arguments::CalibrateArguments;
 use super::show;
-use crate::Exit;
+use crate::exit::Exit;
 use crate::hubs;
 use crate::output::language;
 use anyhow::{Context, bail};

@@ -3,9 +3,9 @@
 use super::Sheet;
 use super::arguments::MemoryArguments;
 use super::what_if::list;
-use crate::Exit;
-use crate::arguments::Format;
+use crate::exit::Exit;
 use crate::hubs;
+use crate::options::Format;
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::{EngineKind, LaunchCommand};
 use inferometer_plan::device::Card;

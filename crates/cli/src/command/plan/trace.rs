@@ -1,10 +1,11 @@
 //! A trace as the work of a prediction: its lengths, and how often requests come.
 
 use crate::progress::Progress;
-use crate::work::fetch;
+use crate::session::session;
 use anyhow::{Context, bail};
 use inferometer_core::length::Distribution;
 use inferometer_plan::work::{Load, Sizes};
+use inferometer_runner::work::fetch;
 use inferometer_text::Lang;
 use inferometer_workload::data::{Opened, Reading, RowContent};
 use std::sync::Arc;
@@ -20,7 +21,12 @@ pub struct Trace {
 impl Trace {
     /// Reads a trace of Mooncake, BurstGPT or Azure, or any data that says lengths alone.
     pub fn read(location: &str, lang: Lang) -> anyhow::Result<Trace> {
-        let path = fetch(location, None, &mut Progress::new(false, lang))?;
+        let path = fetch(
+            location,
+            None,
+            &*session(lang)?,
+            &mut Progress::new(false, lang),
+        )?;
         let said = || format!("--data {location}");
         let mut opened = Opened::open(&path, None, None).with_context(said)?;
         let (mut sizes, mut lasts) = (Vec::new(), Duration::ZERO);

@@ -2,10 +2,8 @@
 
 use super::calibration::write;
 use crate::folder::new_folder;
-use crate::host;
-use crate::measure::{Point, PrefixCache};
 use crate::progress::Progress;
-use crate::servers::Servers;
+use crate::session::session;
 use crate::signals::interrupt_on_signals;
 use anyhow::{Context, bail};
 use inferometer_core::environment::EndCause;
@@ -21,6 +19,9 @@ use inferometer_plan::what_if::{Answers, Outcome, on_simulated};
 use inferometer_plan::work::{Load, Start, Work};
 use inferometer_report::plan::labels::setting_text;
 use inferometer_report::plan::verification::Verification;
+use inferometer_runner::host;
+use inferometer_runner::measure::{Point, PrefixCache};
+use inferometer_runner::servers::Servers;
 use inferometer_text::Lang;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -118,11 +119,12 @@ fn measured_run(url: &str, work: &Work, lang: Lang) -> anyhow::Result<PathBuf> {
     options.work.input_tokens = Some(LengthSpec::Drawn(work.input));
     options.work.output_tokens = Some(OutputSpec::Tokens(LengthSpec::Drawn(work.output)));
     let mut progress = Progress::new(false, lang);
-    let point = Point::prepare(options, PrefixCache::Kept, &mut progress)?;
+    let session = session(lang)?;
+    let point = Point::prepare(options, PrefixCache::Kept, &session, &mut progress)?;
     let out = new_folder(Some("verify"), "run");
     let control = Control::default();
     interrupt_on_signals(control.clone())?;
-    let measured = Servers::of_others().measure(point, &out, &control, &mut progress);
+    let measured = Servers::of_others(session).measure(point, &out, &control, &mut progress);
     progress.end();
     let measured = measured?;
     if measured.ending.cause == EndCause::Signal {

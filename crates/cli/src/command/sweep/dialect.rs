@@ -1,11 +1,11 @@
 //! A stored sweep in another tool's words.
 
-use crate::arguments::{Format, OutputOptions};
-use crate::measure::records;
+use crate::options::{Format, OutputOptions};
 use crate::output::{Rendered, deliver};
 use anyhow::bail;
 use inferometer_dialect::sweep::Points;
 use inferometer_dialect::{Foreign, Source};
+use inferometer_runner::measure::records;
 use inferometer_store::run_dir::RunDir;
 use inferometer_store::sweep_dir::SweepDir;
 

@@ -3,6 +3,7 @@
 use crate::progress::Progress;
 use inferometer_core::point::Point;
 use inferometer_core::summary::Summary;
+use inferometer_runner::{Event, Observer};
 use inferometer_store::sweep_dir::{SweepPlan, Trial, TrialState};
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ impl Table {
     }
 
     /// The head, and what was found done.
-    pub fn begin(&mut self, done: usize, todo: usize, progress: &Progress) {
+    fn begin(&mut self, done: usize, todo: usize, progress: &Progress) {
         (self.done, self.todo) = (done, todo);
         if self.quiet {
             return;
@@ -66,8 +67,8 @@ impl Table {
         progress.keep(&format!("{:>9}  {}", "", head.join("  ")));
     }
 
-    /// A point is done, and the others will take about so long.
-    pub fn row(
+    /// A point is done; `left` is the time for the others.
+    fn row(
         &mut self,
         place: &Point,
         trial: &Trial,
@@ -115,6 +116,27 @@ impl Table {
         let all = self.done + self.todo;
         let place = format!("{}/{all}", self.done);
         progress.keep(&format!("{place:>9}  {}  {note}{left}", cells.join("  ")));
+    }
+}
+
+/// Shows the table of a sweep, and the progress of each point below it.
+pub struct SweepView<'a> {
+    pub table: Table,
+    pub progress: &'a mut Progress,
+}
+
+impl Observer for SweepView<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::SweepBegins { done, todo } => self.table.begin(done, todo, self.progress),
+            Event::Visited {
+                point,
+                trial,
+                summary,
+                left,
+            } => self.table.row(point, trial, summary, left, self.progress),
+            other => self.progress.event(other),
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! The options of a measurement as they were typed, each perhaps a list. One value of each
 //! makes the command line of one run, so a point of a sweep means exactly what `run` means.
 
-use crate::arguments::MeasurementOptions;
+use crate::options::MeasurementOptions;
 use anyhow::{Context, anyhow, bail};
 use clap::{ArgAction, Args, FromArgMatches};
 use inferometer_campaign::axes::{Axis, Setting, Values};
 use inferometer_core::options::Options;
+use inferometer_runner::sweep::LOAD_AXES;
 
 /// Options whose comma is part of the value, or that may be given more than once.
 const NO_AXES: [&str; 15] = [
@@ -25,8 +26,6 @@ const NO_AXES: [&str; 15] = [
     "api-key-env",
     "server-metrics",
 ];
-
-pub const LOAD_AXES: [&str; 2] = ["concurrency", "rate"];
 
 /// Options that an expression of others may give.
 const DERIVED: [&str; 9] = [

@@ -1,8 +1,7 @@
 //! From the trials of a study to what the user asked to see.
 
-use super::journal;
-use crate::Exit;
-use crate::arguments::{Format, OutputOptions};
+use crate::exit::Exit;
+use crate::options::{Format, OutputOptions};
 use crate::output::{Rendered, deliver, keep, language, style};
 use anyhow::{Context, bail};
 use inferometer_campaign::study::{Study, StudyResult};
@@ -11,6 +10,7 @@ use inferometer_core::note::{Known, Note};
 use inferometer_page::{html, markdown, text};
 use inferometer_report::json;
 use inferometer_report::study::{StudyReport, compose, figures};
+use inferometer_runner::tune;
 use inferometer_store::run_dir::RunDir;
 use inferometer_text::Lang;
 use std::path::Path;
@@ -35,7 +35,7 @@ pub fn stored_page(folder: &Path, lang: Lang) -> anyhow::Result<String> {
 }
 
 fn stored(folder: &Path) -> anyhow::Result<(Study, Vec<Trial>)> {
-    let log = journal::read(folder)?;
+    let log = tune::read(folder)?;
     let study: Study =
         (log.header.study.parse()).with_context(|| format!("the study in {}", folder.display()))?;
     Ok((study, log.trials))

@@ -1,0 +1,12 @@
+//! Options that several commands share.
+
+mod engine;
+mod measurement;
+mod output;
+
+pub use engine::EngineArguments;
+pub use measurement::{MeasurementOptions, from_variable};
+pub use output::{DataView, Format, OutputOptions, TableOutput, lang, theme};
+
+/// Folder of what is kept, unless another is given.
+pub const RUNS: &str = "inferometer-runs";

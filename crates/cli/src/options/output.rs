@@ -1,0 +1,133 @@
+//! How results are shown.
+
+// Comments of options are their help texts, where `[…]` is a default and no link.
+#![allow(rustdoc::broken_intra_doc_links)]
+
+use clap::Args;
+use inferometer_dialect::Dialect;
+use inferometer_page::figure::theme::Theme;
+use inferometer_text::Lang;
+use std::path::PathBuf;
+
+/// How results are shown.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Output")]
+pub struct OutputOptions {
+    /// Format, text unless given (repeatable); md, csv, html and pictures go into the run directory unless -o says otherwise
+    #[arg(long, value_name = "text|md|json|csv|html|svg|png")]
+    pub format: Vec<Format>,
+    /// Whose definitions to use
+    #[arg(long, value_name = "ours|vllm|sglang|evalscope-2024|evalscope|mindie|grid-log|aiperf|guidellm", default_value = "ours", hide_default_value = true, value_parser = dialect)]
+    pub dialect: Dialect,
+    /// Language of the report [from the locale]
+    #[arg(long, value_name = "en|zh", value_parser = lang)]
+    pub lang: Option<Lang>,
+    /// Where to write instead; pictures, of which there may be several, into a folder
+    #[arg(short = 'o', long = "output", value_name = "FILE|DIR")]
+    pub to: Option<PathBuf>,
+    /// Colours of svg and png [light]
+    #[arg(long, value_name = "light|dark", value_parser = theme)]
+    pub theme: Option<Theme>,
+    /// Show each metric's definition beside it
+    #[arg(long)]
+    pub definitions: bool,
+}
+
+/// How tables of results that are not ours to measure are shown: imports and comparisons.
+#[derive(clap::Args, Clone, Debug)]
+pub struct TableOutput {
+    /// Format, text unless given (repeatable); pages and pictures go into a folder unless -o says otherwise
+    #[arg(long, value_name = "text|md|json|csv|html|svg|png")]
+    pub format: Vec<Format>,
+    /// Language of the report [from the locale]
+    #[arg(long, value_name = "en|zh", value_parser = lang)]
+    pub lang: Option<Lang>,
+    /// Where to write instead; pictures, of which there may be several, into a folder
+    #[arg(short = 'o', long = "output", value_name = "FILE|DIR")]
+    pub to: Option<PathBuf>,
+    /// Colours of svg and png [light]
+    #[arg(long, value_name = "light|dark", value_parser = theme)]
+    pub theme: Option<Theme>,
+}
+
+impl TableOutput {
+    /// The same as options of a report. Without a page or picture among them, tables go to
+    /// standard output.
+    pub fn options(&self) -> OutputOptions {
+        let drawn = |format: &Format| matches!(format, Format::Html | Format::Svg | Format::Png);
+        let stdout = || (!self.format.iter().any(drawn)).then(|| PathBuf::from("-"));
+        OutputOptions {
+            format: self.format.clone(),
+            dialect: Dialect::Ours,
+            lang: self.lang,
+            to: self.to.clone().or_else(stdout),
+            theme: self.theme,
+            definitions: false,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Text,
+    Md,
+    Json,
+    Csv,
+    /// A page that opens anywhere.
+    Html,
+    Svg,
+    Png,
+}
+
+impl std::str::FromStr for Format {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "text" => Ok(Format::Text),
+            "md" => Ok(Format::Md),
+            "json" => Ok(Format::Json),
+            "csv" => Ok(Format::Csv),
+            "html" => Ok(Format::Html),
+            "svg" => Ok(Format::Svg),
+            "png" => Ok(Format::Png),
+            _ => Err("choose text, md, json, csv, html, svg or png".into()),
+        }
+    }
+}
+
+fn dialect(text: &str) -> Result<Dialect, String> {
+    Dialect::from_word(text).ok_or_else(|| {
+        let words: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.word()).collect();
+        format!("choose one of {}", words.join(", "))
+    })
+}
+
+pub fn theme(text: &str) -> Result<Theme, String> {
+    match text {
+        "light" => Ok(Theme::Light),
+        "dark" => Ok(Theme::Dark),
+        _ => Err("choose light or dark".into()),
+    }
+}
+
+/// A language by its word.
+pub fn lang(text: &str) -> Result<Lang, String> {
+    text.parse().map_err(|_| "choose en or zh".into())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataView {
+    Text,
+    Json,
+}
+
+impl std::str::FromStr for DataView {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "text" => Ok(DataView::Text),
+            "json" => Ok(DataView::Json),
+            _ => Err("choose text or json".into()),
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! What `compare` is given: a run, a folder of runs, a sweep, an import, or a file that `import`
+//! reads. Each becomes a group of runs with the load of each.
+
+use crate::output::language;
+use anyhow::{Context, bail};
+use inferometer_analysis::compare::{Definition, Group, RunSample, Series};
+use inferometer_analysis::context::RunContext;
+use inferometer_core::point::Point;
+use inferometer_core::scenario::Scenario;
+use inferometer_core::summary::Summary;
+use inferometer_import::{ImportedResult, Stored, measured, read_path};
+use inferometer_runner::measure::read;
+use inferometer_runner::with_causes;
+use inferometer_store::run_dir::RunDir;
+use inferometer_store::sweep_dir::SweepDir;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Options of the load that are axes where they vary; the others only say how long it goes on.
+const LOAD_AXES: [&str; 4] = ["arrival", "burstiness", "max-concurrency", "ramp"];
+
+/// A group, and what its runs may differ in.
+pub struct Side {
+    pub group: Group,
+    /// What else is known of each run, in their order; nothing of an import.
+    facts: Vec<Facts>,
+    /// What was left out, for a reader.
+    pub left_out: Vec<String>,
+}
+
+/// What is known of a run beside its figures.
+struct Facts {
+    /// Options that may be axes of a sweep.
+    options: BTreeMap<String, Value>,
+    server: String,
+    /// Wall time of its beginning.
+    started: String,
+}
+
+impl Facts {
+    /// The value of an axis as it is written in a name.
+    fn value(&self, axis: &str, point: &Point) -> Option<String> {
+        if axis == "url" {
+            return Some(self.server.clone());
+        }
+        let value = self.options.get(axis).or_else(|| point.0.get(axis))?;
+        Some(match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        })
+    }
+}
+
+impl Side {
+    fn new(name: &str) -> Self {
+        Side {
+            group: Group {
+                name: name.to_owned(),
+                runs: Vec::new(),
+            },
+            facts: Vec::new(),
+            left_out: Vec::new(),
+        }
+    }
+
+    /// Those of its runs that have a value of an option, a tag, a launch flag or `url`.
+    fn with(self, name: &str, axis: &str, value: &str) -> anyhow::Result<Side> {
+        let mut part = Side::new(name);
+        let mut values = BTreeSet::new();
+        for (run, facts) in self.group.runs.into_iter().zip(self.facts) {
+            let own = facts.value(axis, &run.point);
+            if own.as_deref() == Some(value) {
+                part.group.runs.push(run);
+                part.facts.push(facts);
+            } else {
+                values.extend(own);
+            }
+        }
+        part.left_out = self.left_out;
+        if !part.group.runs.is_empty() {
+            return Ok(part);
+        }
+        let values: Vec<String> = values.into_iter().collect();
+        if values.is_empty() {
+            bail!("{name}: no run there has a {axis}");
+        }
+        bail!(
+            "{name}: no run there has that {axis}; there is {}",
+            values.join(", ")
+        )
+    }
+
+    /// Runs of one folder that went to several servers are a group for each, as an interleaved
+    /// sweep leaves them; the server that was measured first is the baseline.
+    pub fn by_server(self) -> Vec<Side> {
+        let Side {
+            group,
+            facts,
+            left_out,
+        } = self;
+        let mut runs: Vec<(RunSample, Facts)> = group.runs.into_iter().zip(facts).collect();
+        runs.sort_by(|a, b| a.1.started.cmp(&b.1.started));
+        let mut groups: Vec<Side> = Vec::new();
+        for (run, facts) in runs {
+            let known = groups
+                .iter()
+                .position(|known| known.group.name == facts.server);
+            let at = known.unwrap_or_else(|| {
+                groups.push(Side::new(&facts.server));
+                groups.len() - 1
+            });
+            groups[at].group.runs.push(run);
+            groups[at].facts.push(facts);
+        }
+        if let Some(first) = groups.first_mut() {
+            first.left_out = left_out;
+        }
+        groups
+    }
+}
+
+/// Reads what was named; `PATH#N` is the N-th result of an import, `PATH@NAME=VALUE` the runs of
+/// a folder that were made so.
+pub fn open(name: &str) -> anyhow::Result<Side> {
+    if let Some((path, setting)) = name.split_once('@')
+        && let Some((axis, value)) = setting.split_once('=')
+        && !Path::new(name).exists()
+    {
+        return open(path)?.with(name, axis, value);
+    }
+    if let Some((path, number)) = name.rsplit_once('#')
+        && !Path::new(name).exists()
+    {
+        let number: usize = number
+            .parse()
+            .ok()
+            .filter(|number| *number > 0)
+            .with_context(|| format!("{name}: write PATH#N with the number of a result, from 1"))?;
+        let results = imported(Path::new(path))?;
+        let Some(found) = results.get(number - 1) else {
+            bail!(
+                "{path} holds {} results; there is no #{number}",
+                results.len()
+            );
+        };
+        return of_results(name, std::slice::from_ref(found));
+    }
+    let path = Path::new(name);
+    let about = std::fs::metadata(path).with_context(|| format!("cannot read {name}"))?;
+    if about.is_dir() && !Stored::is_at(path) {
+        let runs = run_folders(path)?;
+        if !runs.is_empty() {
+            return of_runs(name, path, &runs);
+        }
+        if std::fs::read_dir(path)?.next().is_none() {
+            bail!("{name} is empty: it holds no run; give a run directory, a sweep or an import");
+        }
+    }
+    let results = imported(path)
+        .with_context(|| format!("{name} holds neither a run of inferometer nor a known result"))?;
+    of_results(name, &results)
+}
+
+fn imported(path: &Path) -> anyhow::Result<Vec<ImportedResult>> {
+    Ok(if Stored::is_at(path) {
+        Stored::open(path)?.results
+    } else {
+        read_path(path)?.results
+    })
+}
+
+/// Run directories: the folder itself, those in it, or the points of a sweep.
+fn run_folders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if RunDir::open(folder).is_ok() {
+        return Ok(vec![folder.to_owned()]);
+    }
+    let mut found = Vec::new();
+    for place in [folder.to_owned(), folder.join("points")] {
+        let Ok(content) = std::fs::read_dir(&place) else {
+            continue;
+        };
+        for entry in content {
+            let path = entry
+                .with_context(|| format!("cannot read {}", place.display()))?
+                .path();
+            if RunDir::open(&path).is_ok() {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn of_runs(name: &str, folder: &Path, paths: &[PathBuf]) -> anyhow::Result<Side> {
+    let alone = paths == [folder.to_owned()];
+    let mut side = Side::new(name);
+    let flags = launch_flags(folder);
+    for path in paths {
+        match run(path) {
+            Ok((sample, mut facts)) => {
+                let own = flags.get(path).into_iter().flatten();
+                facts
+                    .options
+                    .extend(own.map(|(name, value)| (name.clone(), value.clone().into())));
+                side.group.runs.push(sample);
+                side.facts.push(facts);
+            }
+            // One bad point must not cost the others.
+            Err(error) if !alone => {
+                side.left_out.push(format!(
+                    "{}: {}",
+                    path.display(),
+                    with_causes(error.as_ref())
+                ));
+            }
+            Err(error) => {
+                return Err(error.context(format!("{} cannot be compared", path.display())));
+            }
+        }
+    }
+    if side.group.runs.is_empty() {
+        bail!(
+            "{name}: none of its {} runs can be read: {}",
+            paths.len(),
+            side.left_out[0]
+        );
+    }
+    Ok(side)
+}
+
+/// Flags of the engines that a sweep started, by the run that was made with them: a run itself
+/// does not know what its server was started with.
+fn launch_flags(folder: &Path) -> BTreeMap<PathBuf, BTreeMap<String, String>> {
+    let Ok(sweep) = SweepDir::open(folder) else {
+        return BTreeMap::new();
+    };
+    let trials = sweep.results().unwrap_or_default();
+    let flags_of = |id: &str| {
+        let mut points = sweep.plan().points.iter();
+        points
+            .find(|point| point.id == id)
+            .map(|point| point.flags.clone())
+    };
+    let known = trials
+        .iter()
+        .filter_map(|trial| Some((sweep.run_path(trial)?, flags_of(&trial.id)?)));
+    known.collect()
+}
+
+/// One run. Its records are read one by one and kept as columns.
+fn run(path: &Path) -> anyhow::Result<(RunSample, Facts)> {
+    let directory = RunDir::open(path)?;
+    if directory.is_running() {
+        bail!("the run is still going on; wait for its end");
+    }
+    let scenario = directory.scenario()?;
+    let summary = if directory.path().join("summary.json").is_file() {
+        directory.summary()?
+    } else {
+        half_written(&directory, &scenario)?
+    };
+    let mut trouble = None;
+    let mut records = directory.records()?;
+    let sound =
+        (&mut records).map_while(|record| record.map_err(|error| trouble = Some(error)).ok());
+    let series = Series::of_records(sound);
+    if let Some(error) = trouble {
+        return Err(error.into());
+    }
+    let sample = RunSample {
+        point: Point::of_load(&scenario.load),
+        summary,
+        definition: Definition::of(&scenario),
+        series: Some(series),
+    };
+    let facts = Facts {
+        options: axes(&scenario),
+        server: scenario.connection.urls.join(" "),
+        started: directory
+            .environment()
+            .map(|known| known.started)
+            .unwrap_or_default(),
+    };
+    Ok((sample, facts))
+}
+
+/// The summary of a run that could not write one.
+fn half_written(directory: &RunDir, scenario: &Scenario) -> anyhow::Result<Summary> {
+    let context = "the run is half written: it has no summary, and its records cannot be read";
+    let environment = directory.environment().context(context)?;
+    let ending = directory.ending().context(context)?;
+    let context = RunContext {
+        scenario,
+        environment: &environment,
+        ending: &ending,
+        lang: language(None),
+    };
+    Ok(read(directory, &context)?.folded.summary(context.lang))
+}
+
+/// Options that may be axes of a sweep, as they were given.
+fn axes(scenario: &Scenario) -> BTreeMap<String, Value> {
+    let options = scenario.options();
+    let known = |table: Value| match table {
+        Value::Object(table) => table,
+        _ => serde_json::Map::new(),
+    };
+    let load = known(serde_json::to_value(&options.load).unwrap_or_default());
+    let work = known(serde_json::to_value(&options.work).unwrap_or_default());
+    let tags = scenario
+        .tags
+        .iter()
+        .map(|tag| (tag.key.clone(), Value::from(tag.value.clone())));
+    load.into_iter()
+        .filter(|(name, _)| LOAD_AXES.contains(&name.as_str()))
+        .chain(work)
+        .chain(tags)
+        .filter(|(_, value)| !value.is_null())
+        .collect()
+}
+
+/// Runs of one group at several settings are told apart by what varies among them, in every
+/// group alike, so that equal settings meet.
+pub fn separate(sides: &mut [Side]) {
+    let mut varying: BTreeSet<String> = BTreeSet::new();
+    for side in sides.iter() {
+        let names: BTreeSet<&String> = (side.facts.iter())
+            .flat_map(|facts| facts.options.keys())
+            .collect();
+        for name in names {
+            let values: BTreeSet<String> = (side.facts.iter())
+                .map(|facts| {
+                    facts
+                        .options
+                        .get(name)
+                        .map(Value::to_string)
+                        .unwrap_or_default()
+                })
+                .collect();
+            if values.len() > 1 {
+                varying.insert(name.clone());
+            }
+        }
+    }
+    for side in sides {
+        for (run, facts) in side.group.runs.iter_mut().zip(&side.facts) {
+            let own = facts
+                .options
+                .iter()
+                .filter(|(name, _)| varying.contains(*name));
+            run.point
+                .0
+                .extend(own.map(|(name, value)| (name.clone(), value.clone())));
+        }
+    }
+}
+
+fn of_results(name: &str, results: &[ImportedResult]) -> anyhow::Result<Side> {
+    let mut side = Side::new(name);
+    for (point, found) in measured(results) {
+        if let Some(summary) = &found.summary {
+            let sample = RunSample::imported(found.tool.name(), point, summary.to_summary());
+            side.group.runs.push(sample);
+        }
+    }
+    if side.group.runs.is_empty() {
+        bail!("{name} holds refused starts only, and nothing that was measured");
+    }
+    Ok(side)
+}

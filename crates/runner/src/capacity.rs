@@ -1,0 +1,12 @@
+//! The highest load that still meets the objectives.
+
+mod driver;
+mod objectives;
+mod over;
+mod probe_watcher;
+mod search;
+
+pub use driver::{at_level, short};
+pub use objectives::{OWN_TIER, Tier, tiers};
+pub use over::{Over, levels};
+pub use search::{CapacitySearch, USUAL_BUDGET};

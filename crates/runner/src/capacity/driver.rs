@@ -1,0 +1,226 @@
+//! Makes the measurements that a search asks for.
+
+use super::objectives::Watched;
+use super::over::Over;
+use super::probe_watcher::ProbeWatcher;
+use crate::error::{Context as _, RunnerError};
+use crate::measure::{Measured, Point, PrefixCache};
+use crate::observer::{Event, Observer};
+use crate::servers::Servers;
+use crate::session::Session;
+use inferometer_campaign::capacity::stored::{StoredProbe, TierCapacity};
+use inferometer_campaign::capacity::{
+    Next, Probe, ProbeOutcome, ProbeVerdict, Purpose, Search, Step, stored,
+};
+use inferometer_core::environment::EndCause;
+use inferometer_core::options::{Count, Options};
+use inferometer_core::scenario::{Rate, SimClock, Warmup};
+use inferometer_core::summary::Summary;
+use inferometer_load::instrument::Control;
+use inferometer_load::worker::Stop;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// The options of a probe.
+pub fn at_level(options: &Options, over: Over, level: f64, requests: u64) -> Options {
+    let mut options = options.clone();
+    let load = &mut options.load;
+    match over {
+        Over::Rate => load.rate = Some(Rate(level)),
+        Over::Concurrency => load.concurrency = Some(Count(level as u64)),
+    }
+    load.requests = Some(Count(requests));
+    options
+}
+
+/// A search under way.
+pub struct SearchDriver<'a> {
+    pub options: Options,
+    pub over: Over,
+    pub watched: Watched,
+    pub out: PathBuf,
+    pub control: Control,
+    pub servers: &'a mut Servers,
+    pub session: &'a Session,
+    pub lines: Vec<StoredProbe>,
+    /// The levels of the long runs, and their numbers.
+    pub confirmed: Vec<(f64, Summary)>,
+}
+
+impl SearchDriver<'_> {
+    /// Searches until the answers are known, or until a signal.
+    pub fn search(
+        &mut self,
+        mut search: Search,
+        observer: &mut dyn Observer,
+    ) -> Result<(Vec<TierCapacity>, u64), RunnerError> {
+        loop {
+            let probe = match search.ask() {
+                Next::Done(answers) => return Ok((self.watched.named(answers), search.spent())),
+                Next::Probe(probe) => *probe,
+            };
+            let purpose = probe.purpose;
+            let (outcome, measured) = self.probe(probe, observer)?;
+            let (requests, met) = self.watched.tally(&measured.directory)?;
+            let outcome = outcome.with_stored(requests, met);
+            self.keep(&outcome, &search.met(&outcome), &measured, observer);
+            if measured.ending.cause == EndCause::Signal {
+                let spent = search.spent() + outcome.sent;
+                return Ok((self.watched.named(search.stop()), spent));
+            }
+            if purpose == Purpose::Confirm {
+                self.confirmed.push((outcome.level, measured.summary));
+            }
+            search.tell(outcome);
+        }
+    }
+
+    /// Runs a probe until enough is known.
+    fn probe(
+        &mut self,
+        probe: Probe,
+        observer: &mut dyn Observer,
+    ) -> Result<(ProbeOutcome, Measured), RunnerError> {
+        let level = probe.level;
+        let directory = self.out.join(format!(
+            "probes/{:03}-{}",
+            self.lines.len() + 1,
+            short(level)
+        ));
+        let mut options = at_level(&self.options, self.over, level, probe.most_requests);
+        // Each probe has random arrivals of its own: a chance that they shared would be taken for
+        // the server's.
+        let seed = options.run.seed.unwrap_or_default();
+        options.run.seed = Some(seed.wrapping_add(self.lines.len() as u64));
+        if !self.lines.is_empty() && options.load.warmup.is_none() {
+            // The server is warm from the probe before.
+            options.load.warmup = Some(Warmup::Requests(0));
+        }
+        if options.connection.sim_clock == Some(SimClock::Virtual) {
+            return self.compute(probe, &options, &directory, observer);
+        }
+        let mut point = Point::prepare(options, PrefixCache::Kept, self.session, observer)?;
+        self.control.renew();
+        let shared = Arc::new(Mutex::new(self.watcher(probe)));
+        let (watcher, control) = (Arc::clone(&shared), self.control.clone());
+        point.watch = Some(Box::new(move |record| {
+            let mut watcher = (watcher.lock()).unwrap_or_else(|poisoned| poisoned.into_inner());
+            match watcher.observe(record) {
+                // What waits in the queue of an overloaded server would wait for minutes.
+                Step::Stop(ProbeVerdict::Missed) => control.enough(Stop::Leave),
+                Step::Stop(_) => control.enough(Stop::Drain),
+                Step::Continue => {}
+            }
+        }));
+        let measured = self
+            .servers
+            .measure(point, &directory, &self.control, observer)?;
+        let sent = measured.ending.planned - measured.ending.unsent;
+        let watcher = (shared.lock()).unwrap_or_else(|poisoned| poisoned.into_inner());
+        Ok((watcher.probe.clone().finish(sent), measured))
+    }
+
+    /// The same in virtual time. A run that is computed cannot be stopped, so it is made longer
+    /// until it suffices, and then once more with as many requests as were sent by that time: the
+    /// same seed gives the same beginning.
+    fn compute(
+        &mut self,
+        probe: Probe,
+        options: &Options,
+        directory: &Path,
+        observer: &mut dyn Observer,
+    ) -> Result<(ProbeOutcome, Measured), RunnerError> {
+        const SHORTEST: u64 = 1024;
+        let most = probe.most_requests;
+        let mut requests = SHORTEST.min(most);
+        loop {
+            let measured = self.computed(&probe, options, requests, directory, observer)?;
+            let mut watcher = self.watcher(probe.clone());
+            let sent = watcher.review(&measured.directory)?;
+            if sent.is_none() && requests < most {
+                requests = (requests * 2).min(most);
+                continue;
+            }
+            let sent = sent.unwrap_or(requests);
+            let measured = if sent < requests {
+                self.computed(&probe, options, sent, directory, observer)?
+            } else {
+                measured
+            };
+            return Ok((watcher.probe.finish(sent), measured));
+        }
+    }
+
+    fn watcher(&self, probe: Probe) -> ProbeWatcher {
+        ProbeWatcher {
+            probe,
+            over: self.over,
+            watched: self.watched.clone(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// Some requests of a probe in virtual time, in place of what is there.
+    fn computed(
+        &mut self,
+        probe: &Probe,
+        options: &Options,
+        requests: u64,
+        directory: &Path,
+        observer: &mut dyn Observer,
+    ) -> Result<Measured, RunnerError> {
+        if directory.exists() {
+            std::fs::remove_dir_all(directory)
+                .with_context(|| format!("cannot replace {}", directory.display()))?;
+        }
+        let options = at_level(options, self.over, probe.level, requests);
+        let point = Point::prepare(options, PrefixCache::Kept, self.session, observer)?;
+        self.servers
+            .measure(point, directory, &self.control, observer)
+    }
+
+    fn keep(
+        &mut self,
+        outcome: &ProbeOutcome,
+        met: &[Option<bool>],
+        measured: &Measured,
+        observer: &mut dyn Observer,
+    ) {
+        let purpose = match outcome.purpose {
+            Purpose::Bracket => "bracket",
+            Purpose::Bisect => "bisect",
+            Purpose::Confirm => "confirm",
+        };
+        let verdict = |tier: usize| match met[tier] {
+            Some(true) => stored::ProbeVerdict::Met,
+            Some(false) => stored::ProbeVerdict::Missed,
+            None => stored::ProbeVerdict::Undecided,
+        };
+        let (own, first) = (verdict(outcome.tier), verdict(0));
+        let directory = measured.directory.path();
+        let below = directory.strip_prefix(&self.out).unwrap_or(directory);
+        let probe = StoredProbe {
+            level: outcome.level,
+            purpose: outcome.purpose,
+            requests: outcome.sent,
+            tier: self.watched.tier_name(outcome.tier),
+            verdict: own,
+            first_tier: (first != own).then_some(first),
+            directory: below.display().to_string(),
+        };
+        observer.event(Event::Probed {
+            over: self.over.word(),
+            probe: &probe,
+        });
+        self.lines.push(probe);
+    }
+}
+
+/// A level in a few digits.
+pub fn short(level: f64) -> String {
+    match level {
+        level if level.fract() == 0.0 => format!("{level}"),
+        level if level >= 10.0 => format!("{level:.1}"),
+        level => format!("{level:.3}"),
+    }
+}

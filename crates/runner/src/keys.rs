@@ -1,0 +1,137 @@
+//! Secrets of a run: read here, handed to the requests, and known so that they are never
+//! written.
+
+use crate::error::{Context as _, RunnerError, bail};
+use crate::session::Session;
+use inferometer_core::options::Options;
+use inferometer_core::scenario::Connection;
+use inferometer_engine::Access;
+use inferometer_load::connect::base64;
+use inferometer_load::http::Target;
+use inferometer_text::hostile::Secrets;
+use std::path::PathBuf;
+
+/// Headers with their secrets, and what must never be written.
+pub struct Keys {
+    pub headers: Vec<(String, String)>,
+    /// Values to keep out of everything.
+    pub secrets: Secrets,
+}
+
+impl Keys {
+    /// Reads the API key and the user's headers.
+    pub fn read(
+        options: &Options,
+        targets: &[Target],
+        session: &Session,
+    ) -> Result<Keys, RunnerError> {
+        let mut keys = Keys {
+            headers: Vec::new(),
+            secrets: Secrets::default(),
+        };
+        if let Some(proxy) = &options.connection.proxy
+            && let Some(credentials) = Target::parse(proxy).context("--proxy")?.credentials
+        {
+            keys.secrets.add(&base64(credentials.as_bytes()));
+            keys.credentials(&credentials);
+        }
+        for target in targets {
+            if let Some(credentials) = &target.credentials {
+                keys.secrets.add(&base64(credentials.as_bytes()));
+                keys.credentials(credentials);
+            }
+            target
+                .query_secrets()
+                .for_each(|secret| keys.secrets.add(secret));
+        }
+        for header in options.connection.header.iter().flatten() {
+            keys.header(&header.key, &header.value)?;
+        }
+        if keys
+            .headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+        {
+            return Ok(keys);
+        }
+        if let Some(key) = api_key(options, session)? {
+            keys.header("Authorization", &format!("Bearer {key}"))?;
+            keys.secrets.add(&key);
+        }
+        Ok(keys)
+    }
+
+    /// What opens the servers' doors for questions beside the measured requests.
+    pub fn access(&self, connection: &Connection) -> Result<Access, RunnerError> {
+        let read = |file: &PathBuf| {
+            std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
+        };
+        let identity = connection.client_cert.as_ref();
+        let identity = identity.zip(connection.client_key.as_ref());
+        Ok(Access {
+            headers: self.headers.clone(),
+            insecure: connection.insecure,
+            authorities_pem: connection.ca.as_ref().map(read).transpose()?,
+            identity_pem: identity
+                .map(|(cert, key)| Ok::<_, RunnerError>((read(cert)?, read(key)?)))
+                .transpose()?,
+        })
+    }
+
+    /// A server may repeat the password alone.
+    fn credentials(&mut self, credentials: &str) {
+        self.secrets.add(credentials);
+        if let Some((_, password)) = credentials.split_once(':') {
+            self.secrets.add(password);
+        }
+    }
+
+    fn header(&mut self, name: &str, value: &str) -> Result<(), RunnerError> {
+        let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+        if name.is_empty() || !name.chars().all(token) {
+            bail!("--header '{name}' is not the name of a header; write NAME=VALUE");
+        }
+        if value.chars().any(|c| c.is_control() && c != '\t') {
+            bail!("the value of --header {name} has a control character; write it on one line");
+        }
+        self.secrets.add(value);
+        // Servers repeat the key without `Bearer` before it.
+        if let Some((_, key)) = value
+            .split_once(' ')
+            .filter(|_| name.eq_ignore_ascii_case("authorization"))
+        {
+            self.secrets.add(key);
+        }
+        self.headers.push((name.to_owned(), value.to_owned()));
+        Ok(())
+    }
+}
+
+/// The API key, from a file or from the environment.
+fn api_key(options: &Options, session: &Session) -> Result<Option<String>, RunnerError> {
+    if let Some(file) = &options.connection.api_key_file {
+        let key = std::fs::read_to_string(file).with_context(|| {
+            format!(
+                "cannot read --api-key-file {}; check the path and its permissions",
+                file.display()
+            )
+        })?;
+        return match key.trim() {
+            "" => bail!(
+                "--api-key-file {} is empty; put the key into it",
+                file.display()
+            ),
+            key => Ok(Some(key.to_owned())),
+        };
+    }
+    let named = options.connection.api_key_env.as_deref();
+    let name = named.unwrap_or("OPENAI_API_KEY");
+    match session.variable(name).map(str::trim) {
+        Some(key) if !key.is_empty() => Ok(Some(key.to_owned())),
+        // The default variable need not exist; one that was named must, unless it is the default.
+        _ if named.is_some_and(|name| name != "OPENAI_API_KEY") => {
+            bail!("the environment variable {name} of --api-key-env is not set; set it to the key")
+        }
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,15 @@
+//! Engines that we start ourselves: `-- ENGINE COMMAND`.
+//!
+//! `EngineOptions → Launcher (described, probed, checked) → LaunchedEngine → stopped`, or an
+//! [`EngineFailure`] with its class.
+
+mod address;
+mod inherited;
+mod launched;
+mod launcher;
+mod options;
+
+pub use inherited::{device_variable, with_inherited};
+pub use launched::{EngineFailure, LaunchedEngine};
+pub use launcher::{CARDS, Flags, Launcher};
+pub use options::EngineOptions;

@@ -1,0 +1,100 @@
+//! An engine that runs because we started it.
+
+use crate::observer::{Event, Observer};
+use inferometer_catalog::engine::FailureClass;
+use inferometer_core::environment::StartedEngine;
+use inferometer_engine::{Failure, MemoryAfter, Running, StartError};
+
+/// Why there is no engine to measure.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum EngineFailure {
+    /// It would not start, and that is known without a try: its own words.
+    #[error("{engine} would refuse this command: {message}")]
+    Foreseen { engine: String, message: String },
+    /// It was started and failed.
+    #[error("{0}")]
+    Failed(Box<Failure>),
+    /// It was not started.
+    #[error("{0}")]
+    NotStarted(String),
+    /// The user wants to leave; it is stopped.
+    #[error("the start was interrupted; the engine is stopped")]
+    Interrupted,
+}
+
+impl EngineFailure {
+    /// Its class, as a searcher learns from it; absent where the engine is not to blame.
+    pub fn class(&self) -> Option<FailureClass> {
+        match self {
+            EngineFailure::Foreseen { .. } => Some(FailureClass::IllegalFlags),
+            EngineFailure::Failed(failure) => Some(failure.class),
+            EngineFailure::NotStarted(_) | EngineFailure::Interrupted => None,
+        }
+    }
+}
+
+impl From<StartError> for EngineFailure {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Failed(failure) => EngineFailure::Failed(failure),
+            StartError::Interrupted => EngineFailure::Interrupted,
+            other => EngineFailure::NotStarted(other.to_string()),
+        }
+    }
+}
+
+/// A started engine. Dropping it stops it, too; so does our own death.
+pub struct LaunchedEngine {
+    running: Running,
+    about: StartedEngine,
+}
+
+impl LaunchedEngine {
+    pub(super) fn new(running: Running, about: StartedEngine) -> LaunchedEngine {
+        LaunchedEngine { running, about }
+    }
+
+    pub fn url(&self) -> &str {
+        self.running.url()
+    }
+
+    /// What was started, and what it told of itself.
+    pub fn about(&self) -> &StartedEngine {
+        &self.about
+    }
+
+    /// Whether it ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.running.has_ended()
+    }
+
+    /// Why it is no longer there, if it ended by itself.
+    pub fn died(&mut self) -> Option<Failure> {
+        self.running.died()
+    }
+
+    /// Ends it and waits until the devices are as before; what did not go well is said.
+    pub fn stop(self, observer: &mut dyn Observer) {
+        observer.event(Event::StoppingEngine);
+        let url = self.running.url().to_owned();
+        let stopped = self.running.stop();
+        if stopped.remaining > 0 {
+            let count = stopped.remaining;
+            observer.notice(format!("{count} processes of the engine are still there"));
+        }
+        if !stopped.reached {
+            observer.notice("the engine's stop command failed; it may still run".to_owned());
+        }
+        if stopped.answers {
+            observer.notice(format!(
+                "the engine still answers at {url} after its stop; end it there, and give a command that does with --engine-stop"
+            ));
+        }
+        if let MemoryAfter::Held { mib } = stopped.memory {
+            observer.notice(format!(
+                "the devices still hold {:.1} GiB more than before the engine's start",
+                mib / 1024.0
+            ));
+        }
+    }
+}

@@ -1,0 +1,474 @@
+//! One load point from beginning to end: resolve, plan, drive while recording, fold.
+
+mod plan;
+mod reach;
+mod simulate;
+mod stored;
+mod watch;
+
+use crate::error::{Context as _, RunnerError, bail};
+pub use reach::look_at;
+use simulate::check_computable;
+pub use simulate::{computed, device, simulate, simulated_host};
+use stored::read_and_seal;
+pub use stored::{Reading, read, records};
+
+use crate::certificate;
+use crate::host;
+use crate::keys::Keys;
+use crate::launch::Flags;
+use crate::observer::{Event, Observer, PhaseKind};
+use crate::session::Session;
+use crate::work::{self, WorkJobs};
+use inferometer_analysis::context::RunContext;
+use inferometer_core::environment::{EndCause, Ending, Environment, Health, StartedEngine};
+use inferometer_core::note::{Known, Note};
+use inferometer_core::options::Options;
+use inferometer_core::scenario::{Connection, Scenario, ServerMetrics, Shape, Stagger};
+use inferometer_core::summary::Summary;
+use inferometer_core::work::{History, PromptSource, Work};
+use inferometer_engine::Profiler;
+use inferometer_load::api::CHAT;
+use inferometer_load::clock::Clock;
+use inferometer_load::connect::Network;
+use inferometer_load::http::url::{REDACTED, Target};
+use inferometer_load::instrument::{Control, Instrument, Phase, PhaseLoad, PhaseReport};
+use inferometer_load::preflight::ServerProfile;
+use inferometer_load::recorder::{Recorder, TokenCount, Watch};
+use inferometer_load::setup::{Conversation, Jobs, Setup};
+use inferometer_load::stop_rules::StopRules;
+use inferometer_store::journal::Header;
+use inferometer_store::run_dir::RunDir;
+use inferometer_text::Lang;
+use inferometer_text::hostile::Secrets;
+use inferometer_workload::{Content, Workload};
+use plan::{
+    Planned, PlannedRhythm, default_workers, measured_phase, most_streams, warmup_phase,
+    warmup_requests,
+};
+use reach::{health_timeouts, look, timeouts};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use watch::MetricsSearch;
+
+/// What is to be measured.
+pub struct Point {
+    pub scenario: Scenario,
+    /// Where its data lie on this machine, if it has any.
+    pub data: Option<PathBuf>,
+    /// The servers; none means the embedded engine.
+    pub targets: Vec<Target>,
+    pub keys: Keys,
+    /// What to do about the cache of earlier requests.
+    pub cache: PrefixCache,
+    /// Who wants to see each record when it is complete.
+    pub watch: Option<Watch>,
+    /// Flags of the engine that is started for it, in place of its command's own.
+    pub flags: Flags,
+    /// The engine that was started for it.
+    pub engine: Option<StartedEngine>,
+    /// Whether usage is asked for with each chunk, as at an earlier point of the same server:
+    /// points are to be compared.
+    pub chunk_usage: Option<bool>,
+}
+
+/// The server's prefix cache before a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrefixCache {
+    Kept,
+    /// Emptied, where the server offers that.
+    Emptied,
+}
+
+impl Point {
+    /// Resolves what was typed: keys read, data brought here, everything checked.
+    pub fn prepare(
+        mut options: Options,
+        cache: PrefixCache,
+        session: &Session,
+        observer: &mut dyn Observer,
+    ) -> Result<Point, RunnerError> {
+        let targets: Vec<Target> = (options.connection.url.iter().flatten())
+            .map(|url| Target::parse(url))
+            .collect::<Result<_, _>>()?;
+        let keys = Keys::read(&options, &targets, session)?;
+        let stored = |target: &&Target| target.query_secrets().any(|secret| secret == REDACTED);
+        if let Some(url) = targets.iter().find(stored) {
+            bail!("{url} was stored without its secret; give the URL again on the command line");
+        }
+        // A password in a URL must not reach scenario.toml.
+        if let Some(urls) = &mut options.connection.url {
+            *urls = targets.iter().map(ToString::to_string).collect();
+        }
+        let data = work::localize(&mut options, session, observer)?;
+        let scenario = options.resolve()?;
+        check_computable(&scenario)?;
+        Ok(Point {
+            scenario,
+            data,
+            targets,
+            keys,
+            cache,
+            watch: None,
+            flags: Flags::new(),
+            engine: None,
+            chunk_usage: None,
+        })
+    }
+}
+
+pub struct Measured {
+    pub directory: RunDir,
+    pub scenario: Scenario,
+    pub environment: Environment,
+    pub ending: Ending,
+    pub reading: Reading,
+    pub summary: Summary,
+}
+
+/// Runs one load point against `targets` and keeps it in `out`.
+pub fn measure(
+    point: Point,
+    targets: Vec<Target>,
+    out: &Path,
+    session: &Session,
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Result<Measured, RunnerError> {
+    let Point {
+        scenario,
+        data,
+        targets: _,
+        keys,
+        cache,
+        watch,
+        flags: _,
+        engine,
+        chunk_usage,
+    } = point;
+    let mut notes: Vec<Note> = Vec::new();
+    let raised = host::raise_open_files(most_streams(&scenario)).map_err(RunnerError::Message)?;
+    notes.extend(raised.map(Note::from));
+
+    RunDir::check(out)?;
+
+    let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
+    let workload = Arc::new(work::open(&scenario, data.as_deref(), nonce, session)?);
+    let measured = measured_phase(&scenario, &workload);
+    let jobs: Arc<dyn Jobs> = Arc::new(WorkJobs(Arc::clone(&workload)));
+
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    observer.event(Event::Preflight {
+        urls: &join(&targets),
+    });
+    let search = MetricsSearch::begin(&scenario.connection, &targets, &keys)?;
+    let profiler = match (scenario.connection.profile, targets.as_slice()) {
+        (false, _) => None,
+        (true, [target]) => {
+            let access = keys.access(&scenario.connection)?;
+            Some(Profiler::new(&target.to_string(), access)?)
+        }
+        (true, _) => bail!("--profile needs a single server"),
+    };
+    let sample = jobs.job(measured.spare_session() + warmup_requests(&scenario), 0);
+    let learned = runtime.block_on(look(&scenario, targets, &keys, sample, chunk_usage))?;
+    notes.extend(learned.notes.iter().cloned());
+    notes.extend(workload.notes.iter().cloned().map(Note::from));
+    let template = workload.tokenizer.as_ref();
+    let template = template.and_then(|tokenizer| tokenizer.template_tokens());
+    if let Some(tokens) = template.filter(|_| learned.dialect.name() == CHAT.name()) {
+        notes.push(Known::ChatTemplate { tokens }.into());
+    }
+    notes.extend(runtime.block_on(compare_tokenizers(&workload, &learned, &scenario)));
+    if cache == PrefixCache::Emptied {
+        notes.extend(runtime.block_on(empty_cache(&learned, &scenario.connection)));
+    }
+    // The ways know the password of the proxy; the files must not.
+    let scenario = without_password(scenario)?;
+    let distinct = workload.prompts.distinct();
+    if let Some(distinct) = distinct.filter(|&distinct| measured.sessions() > Some(distinct)) {
+        notes.push(Known::CyclesPrompts { distinct }.into());
+    }
+    if workload.arrivals.is_some() && !matches!(scenario.load.shape, Shape::Replay { .. }) {
+        notes.push(Known::TraceLengthsOnly.into());
+    }
+
+    let workers = scenario
+        .connection
+        .workers
+        .unwrap_or_else(|| default_workers(&scenario));
+    let clock = Clock::start();
+    let environment = Environment {
+        inferometer: env!("CARGO_PKG_VERSION").to_owned(),
+        started: host::now(),
+        origin_monotonic_ns: clock.origin_monotonic_ns(),
+        nonce: nonce.map(|nonce| nonce.to_string()),
+        distinct_prompts: distinct,
+        host: host::host(),
+        server: learned.probe.clone(),
+        engine,
+        ceiling_tokens_per_s: certificate::stored(session).map(|found| found.ceiling_tokens_per_s),
+        workers,
+        notes,
+    };
+    let directory = RunDir::create(out)?;
+    directory.write_scenario(&scenario)?;
+    directory.write_environment(&environment)?;
+
+    let server_watch =
+        search.and_then(|search| search.watch(&directory, environment.origin_monotonic_ns));
+    let journal = directory.start_journal(&Header::new(measured.requests))?;
+    let count = (workload.tokenizer.clone())
+        .map(|tokenizer| Arc::new(move |text: &str| tokenizer.count(text)) as TokenCount);
+    let keep_text = keeps_text(&scenario.work, count.is_some() && !learned.counts_output);
+    let (recorder, entries) = Recorder::start(journal, count, watch);
+    let setup = Setup {
+        routes: learned.routes.clone(),
+        dialect: learned.dialect,
+        options: learned.options.clone(),
+        jobs,
+        conversation: scenario
+            .work
+            .conversation
+            .as_ref()
+            .map(|conversation| Conversation {
+                think: conversation.think.0,
+                history: conversation.history,
+            }),
+        warmup_from: measured.spare_session(),
+        keep_text,
+        timeouts: timeouts(&scenario.connection),
+        clock,
+        run_id: format!("{:08x}", host::random() as u32),
+    };
+    let slos = &scenario.objectives.slos;
+    let mut instrument = Instrument::start(
+        setup,
+        workers,
+        control.clone(),
+        &entries,
+        slos,
+        &keys.secrets,
+    );
+    drop(entries);
+
+    let report = drive(
+        &mut instrument,
+        &scenario,
+        measured,
+        &learned,
+        profiler.as_ref(),
+        observer,
+    );
+    instrument.finish();
+    drop(server_watch);
+    let health = match report.phase.cause {
+        EndCause::Watchdog => Default::default(),
+        _ => runtime.block_on(learned.health(health_timeouts(&scenario.connection))),
+    };
+    let ending = Ending {
+        cause: report.phase.cause,
+        planned: report.phase.planned,
+        unsent: report.phase.unsent,
+        measured_from: report.phase.started,
+        sending_ended: report.phase.sending_ended,
+        stagger_ns: report
+            .stagger
+            .map(|span| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)),
+        thread_cpu_shares: report.phase.cpu_shares,
+        pulse_p99_ms: report.phase.pulse_p99.map(|late| late.as_secs_f64() * 1e3),
+        health: redacted(health, &keys.secrets),
+    };
+    directory.write_ending(&ending)?;
+    recorder
+        .finish()
+        .context("the records could not be written completely")?;
+    let context = RunContext {
+        scenario: &scenario,
+        environment: &environment,
+        ending: &ending,
+        lang: session.lang,
+    };
+    let reading = read_and_seal(&directory, &context)?;
+    let summary = reading.folded.summary(context.lang);
+    directory.write_summary(&summary)?;
+    observer.event(Event::Measured);
+    Ok(Measured {
+        directory,
+        scenario,
+        environment,
+        ending,
+        reading,
+        summary,
+    })
+}
+
+/// Stores an ending that turned out otherwise, and judges the run by it.
+pub fn refold(measured: &mut Measured, lang: Lang) -> Result<(), RunnerError> {
+    measured.directory.write_ending(&measured.ending)?;
+    let context = RunContext {
+        scenario: &measured.scenario,
+        environment: &measured.environment,
+        ending: &measured.ending,
+        lang,
+    };
+    measured.reading = read(&measured.directory, &context)?;
+    measured.summary = measured.reading.folded.summary(context.lang);
+    measured.directory.write_summary(&measured.summary)?;
+    Ok(())
+}
+
+struct Driven {
+    phase: PhaseReport,
+    stagger: Option<Duration>,
+}
+
+/// The warm-up, then the measured part.
+fn drive(
+    instrument: &mut Instrument<Network>,
+    scenario: &Scenario,
+    measured: Planned,
+    learned: &ServerProfile,
+    profiler: Option<&Profiler>,
+    observer: &mut dyn Observer,
+) -> Driven {
+    let connection = &scenario.connection;
+    let drain = scenario.load.drain.map(|span| span.0);
+    let rules = StopRules {
+        stop_when: scenario.load.stop_when.clone(),
+        until: scenario.load.until,
+        slos: scenario.objectives.slos.clone(),
+        attainment: Some(scenario.objectives.least_share()),
+        standstill: Some(
+            connection.request_timeout.0 + drain.unwrap_or_default() + Duration::from_secs(5),
+        ),
+    };
+    let warmup = warmup_phase(scenario);
+    let mut latency = learned
+        .probe
+        .latency_ms
+        .map(|ms| Duration::from_secs_f64(ms / 1e3));
+    if let Some(phase) = warmup {
+        observer.event(Event::Phase {
+            phase: PhaseKind::WarmUp,
+            requests: phase.requests,
+            duration: phase.duration,
+        });
+        let report = instrument.run_phase(phase, &rules, |now| {
+            observer.event(Event::Snapshot(now));
+        });
+        latency = report.totals.mean_latency().or(latency);
+    }
+    let requests = measured.requests;
+    let (load, stagger) = match measured.rhythm {
+        PlannedRhythm::Closed { streams, stagger } => {
+            let spread = match stagger {
+                Stagger::Auto => Some(latency.unwrap_or_default()),
+                Stagger::None => None,
+                Stagger::Over(span) => Some(span.0),
+            }
+            .filter(|_| streams > 1);
+            let load = PhaseLoad::Closed {
+                streams,
+                stagger: spread.unwrap_or_default(),
+            };
+            (load, spread)
+        }
+        PlannedRhythm::Open { due, cap } => (PhaseLoad::Open { due, cap }, None),
+    };
+    let duration = scenario.load.extent.duration().map(|span| span.0);
+    let phase = Phase {
+        warmup: false,
+        load,
+        requests,
+        duration,
+        drain,
+    };
+    let profiler = profiler.filter(|profiler| {
+        let began = profiler.start();
+        if let Err(error) = &began {
+            observer.notice(format!("the profiler does not run: {error}"));
+        }
+        began.is_ok()
+    });
+    observer.event(Event::Phase {
+        phase: PhaseKind::Measurement,
+        requests,
+        duration,
+    });
+    let phase = instrument.run_phase(phase, &rules, |now| {
+        observer.event(Event::Snapshot(now));
+    });
+    if let Some(Err(error)) = profiler.map(Profiler::stop) {
+        observer.notice(format!("the profiler did not end well: {error}"));
+    }
+    Driven { phase, stagger }
+}
+
+/// The text of answers is needed for the next turn, to see refusals where answers are free to
+/// be short, or to count what the server does not count.
+fn keeps_text(work: &Work, counts_needed: bool) -> bool {
+    let history = (work.conversation.as_ref())
+        .is_some_and(|conversation| conversation.history == History::Server);
+    history || counts_needed || matches!(work.prompts, PromptSource::Continuation(_))
+}
+
+/// Holds our tokenizer against the server's, where the server offers one.
+async fn compare_tokenizers(
+    workload: &Workload,
+    learned: &ServerProfile,
+    scenario: &Scenario,
+) -> Option<Note> {
+    const SAMPLES: u64 = 3;
+    let tokenizer = workload.tokenizer.as_ref()?;
+    let timeouts = health_timeouts(&scenario.connection);
+    let (mut ours, mut servers, mut samples) = (0, 0, 0);
+    for session in 0..SAMPLES {
+        let Content::Text(text) = workload.prompt(session, 0).content else {
+            return None;
+        };
+        servers += u64::from(learned.count_tokens(&text, timeouts).await?);
+        ours += u64::from(tokenizer.count(&text));
+        samples += 1;
+    }
+    Some(if ours == servers {
+        Known::TokenizerAgrees { samples }.into()
+    } else {
+        Known::TokenizerDiffers { ours, servers }.into()
+    })
+}
+
+/// Lets the servers forget earlier prompts, so that no point lives on another's cache.
+async fn empty_cache(learned: &ServerProfile, connection: &Connection) -> Option<Note> {
+    let emptied = learned.empty_cache(health_timeouts(connection)).await;
+    emptied.then(|| Known::CacheEmptied.into())
+}
+
+/// The scenario as it may be stored and shown.
+fn without_password(mut scenario: Scenario) -> Result<Scenario, RunnerError> {
+    if let Some(proxy) = &mut scenario.connection.proxy {
+        *proxy = Target::parse(proxy)?.to_string();
+    }
+    if let ServerMetrics::At(url) = &mut scenario.connection.server_metrics {
+        *url = Target::parse(url)?.to_string();
+    }
+    Ok(scenario)
+}
+
+fn redacted(health: Health, secrets: &Secrets) -> Health {
+    match health {
+        Health::Dead(said) => Health::Dead(secrets.keep(&said)),
+        other => other,
+    }
+}
+
+fn join(targets: &[Target]) -> String {
+    targets
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
+}

@@ -1,0 +1,154 @@
+//! The way to the servers, and what they understand.
+
+use crate::error::{Context as _, RunnerError};
+use crate::keys::Keys;
+use crate::session::Session;
+use crate::work::{self, WorkJobs};
+use inferometer_core::scenario::{Connection, Scenario};
+use inferometer_core::work::{LengthPairs, Output, PromptSource, SyntheticLengths, Work};
+use inferometer_load::api::RequestOptions;
+use inferometer_load::connect::{Network, TlsSettings};
+use inferometer_load::exchange::Timeouts;
+use inferometer_load::http::Target;
+use inferometer_load::preflight::{PreflightRequest, ServerProfile, preflight, unreachable};
+use inferometer_load::setup::{Job, Jobs};
+use inferometer_text::hostile::Secrets;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Learns what the servers understand, without a run.
+pub async fn look_at(
+    scenario: &Scenario,
+    targets: Vec<Target>,
+    keys: &Keys,
+    session: &Session,
+) -> Result<ServerProfile, RunnerError> {
+    let workload = work::open(scenario, None, None, session)?;
+    let sample = WorkJobs(Arc::new(workload)).job(0, 0);
+    look(scenario, targets, keys, sample, None).await
+}
+
+/// Learns what the servers understand.
+pub async fn look(
+    scenario: &Scenario,
+    targets: Vec<Target>,
+    keys: &Keys,
+    sample: Job,
+    chunk_usage: Option<bool>,
+) -> Result<ServerProfile, RunnerError> {
+    let connection = &scenario.connection;
+    let networks = networks(connection, &targets, &keys.secrets).await?;
+    let request = PreflightRequest {
+        targets,
+        networks,
+        api: connection.api,
+        model: connection.model.clone(),
+        headers: keys.headers.clone(),
+        options: ask(connection, &scenario.work),
+        content: sample.content,
+        as_token_ids: scenario.work.as_token_ids,
+        longest: longest(&scenario.work),
+        limit: sample.output_tokens,
+        chunk_usage,
+        timeouts: timeouts(connection),
+        secrets: keys.secrets.clone(),
+    };
+    Ok(preflight(request).await?)
+}
+
+/// The ways to the servers, with TLS where one wants it.
+pub async fn networks(
+    connection: &Connection,
+    targets: &[Target],
+    secrets: &Secrets,
+) -> Result<Vec<Network>, RunnerError> {
+    let settings = TlsSettings {
+        ca: connection.ca.clone(),
+        client: connection
+            .client_cert
+            .clone()
+            .zip(connection.client_key.clone()),
+        insecure: connection.insecure,
+    };
+    let tls = if targets.iter().any(|target| target.tls) {
+        Some(settings.connector()?)
+    } else {
+        None
+    };
+    let proxy = connection
+        .proxy
+        .as_deref()
+        .map(Target::parse)
+        .transpose()
+        .context("--proxy")?;
+    let mut networks = Vec::new();
+    for target in targets {
+        let network = Network::resolve(
+            target.clone(),
+            proxy.clone(),
+            tls.clone(),
+            connection.connect_timeout.0,
+        )
+        .await
+        .map_err(|failure| unreachable(&target.to_string(), &failure, secrets))?;
+        networks.push(network);
+    }
+    Ok(networks)
+}
+
+/// What is asked for, before the preflight takes away what is not understood.
+pub fn ask(connection: &Connection, work: &Work) -> RequestOptions {
+    RequestOptions {
+        model: String::new(),
+        stream: connection.stream,
+        stream_usage: true,
+        chunk_usage: false,
+        ignore_eos: work.ignore_eos,
+        min_tokens: work.min_tokens,
+        limit_field: Default::default(),
+        temperature: work.temperature,
+        top_p: work.top_p,
+        stop: work.stop.clone(),
+        extra: work
+            .extra
+            .clone()
+            .map(|object| object.0)
+            .unwrap_or_default(),
+    }
+}
+
+/// Prompt and output tokens of the longest request, where they have a bound.
+fn longest(work: &Work) -> Option<(u32, u32)> {
+    let PromptSource::Synthetic(synthetic) = &work.prompts else {
+        return None;
+    };
+    let output = match &work.output {
+        Output::Tokens(spec) => spec.longest(),
+        Output::AtMost(limit) => Some(*limit),
+        Output::FromWork | Output::Free => None,
+    };
+    match &synthetic.lengths {
+        SyntheticLengths::Input(spec) => Some((spec.longest()?, output?)),
+        SyntheticLengths::Pairs(LengthPairs::Listed(pairs)) => {
+            let longest = pairs.iter().max_by_key(|pair| pair.input + pair.output)?;
+            Some((longest.input, longest.output))
+        }
+        SyntheticLengths::Pairs(LengthPairs::File(_)) => None,
+    }
+}
+
+pub fn timeouts(connection: &Connection) -> Timeouts {
+    Timeouts {
+        read: connection.read_timeout.0,
+        request: connection.request_timeout.0,
+    }
+}
+
+/// A health probe is no generation; it need not wait as long.
+pub fn health_timeouts(connection: &Connection) -> Timeouts {
+    let longest = Duration::from_secs(10);
+    Timeouts {
+        read: connection.read_timeout.0.min(longest),
+        request: connection.request_timeout.0.min(longest),
+    }
+}

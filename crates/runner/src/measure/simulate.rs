@@ -1,0 +1,324 @@
+//! A load point on the simulated engine in virtual time: no server, no client, no waiting. What
+//! comes out is stored and judged like any run, and says what it is.
+
+use super::plan::{PlannedRhythm, measured_phase};
+use super::stored::read_and_seal;
+use super::{Measured, Point};
+use crate::error::{Context as _, RunnerError, bail};
+use crate::launch::{CARDS, Launcher};
+use crate::session::Session;
+use crate::{host, work};
+use inferometer_analysis::context::RunContext;
+use inferometer_catalog::device::Device;
+use inferometer_catalog::engine::{EngineKind, Version};
+use inferometer_core::content::Content;
+use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe, StartedEngine};
+use inferometer_core::note::{Known, Note};
+use inferometer_core::record::{Chunks, Failure, FailureClass, Outcome, Phase, Record, Usage};
+use inferometer_core::scenario::{Connection, Scenario, SimClock, Stagger};
+use inferometer_core::units::Offset;
+use inferometer_load::setup::WARMUP_SESSION;
+use inferometer_sim::engine::{Engine, Request, virtual_time};
+use inferometer_sim::launch::{Host, Launch, USUAL_DEVICE};
+use inferometer_sim::words;
+use inferometer_store::journal::{Entry, Header};
+use inferometer_store::run_dir::RunDir;
+use inferometer_workload::{Prompt, Workload};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use virtual_time::{Keep, Run, Served};
+
+/// Tokens of an answer whose length nobody asked for.
+const USUAL_ANSWER: u32 = 128;
+
+/// Refuses what a run in virtual time cannot do.
+pub fn check_computable(scenario: &Scenario) -> Result<(), RunnerError> {
+    if scenario.connection.sim_clock != SimClock::Virtual {
+        return Ok(());
+    }
+    if scenario.work.conversation.is_some() {
+        bail!("--sim-clock virtual knows no conversations; leave out --turns, or the option");
+    }
+    if scenario.load.until.is_some() {
+        bail!(
+            "--sim-clock virtual computes as many requests as --requests says; leave out --until"
+        );
+    }
+    Ok(())
+}
+
+/// Computes one load point on an engine, of which `about` tells where it has a command, and
+/// keeps it in `out`.
+pub fn simulate(
+    point: Point,
+    launch: &Launch,
+    about: Option<StartedEngine>,
+    out: &Path,
+    session: &Session,
+) -> Result<Measured, RunnerError> {
+    let Point { scenario, data, .. } = point;
+    RunDir::check(out)?;
+    let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
+    let workload = work::open(&scenario, data.as_deref(), nonce, session)?;
+    let planned = measured_phase(&scenario, &workload);
+    let block = launch.config.block_size;
+    let mut engine = Engine::new(launch.config.clone(), scenario.seed);
+    let keep = Keep {
+        chunk_times: true,
+        steps: false,
+    };
+    let request = |session: u64| request(session, &workload.prompt(session, 0), block);
+    let mut stagger_ns = None;
+    let run = match &planned.rhythm {
+        PlannedRhythm::Closed { streams, stagger } => {
+            let Some(requests) = planned.requests else {
+                bail!("--sim-clock virtual needs a number of requests: give --requests");
+            };
+            let spread = spread(launch, *streams, *stagger, &workload);
+            let starts = virtual_time::spread_over(spread, *streams);
+            stagger_ns = Some(spread).filter(|_| *stagger != Stagger::None && *streams > 1);
+            virtual_time::staggered_loop(&mut engine, (0..requests).map(request), &starts, keep)
+        }
+        PlannedRhythm::Open { due, .. } => {
+            let arrivals = due
+                .iter()
+                .zip(0..)
+                .map(|(due, session)| (due.0, request(session)));
+            virtual_time::open_loop(&mut engine, arrivals, keep)
+        }
+    };
+    let is_open = matches!(planned.rhythm, PlannedRhythm::Open { .. });
+
+    let mut notes: Vec<Note> = vec![Known::VirtualTime.into()];
+    notes.extend(workload.notes.iter().cloned().map(Note::from));
+    let environment = Environment {
+        inferometer: env!("CARGO_PKG_VERSION").to_owned(),
+        started: host::now(),
+        nonce: nonce.map(|nonce| nonce.to_string()),
+        distinct_prompts: workload.prompts.distinct(),
+        host: host::host(),
+        server: probe(launch),
+        engine: about,
+        notes,
+        ..Environment::default()
+    };
+    let ending = Ending {
+        cause: EndCause::Complete,
+        planned: run.served.len() as u64,
+        sending_ended: run
+            .served
+            .iter()
+            .map(|served| Offset(served.arrived))
+            .max()
+            .unwrap_or_default(),
+        stagger_ns,
+        health: Health::Alive,
+        ..Ending::default()
+    };
+    let directory = RunDir::create(out)?;
+    directory.write_scenario(&scenario)?;
+    directory.write_environment(&environment)?;
+    write_records(&directory, &scenario, &workload, &run, is_open)?;
+    directory.write_ending(&ending)?;
+    let context = RunContext {
+        scenario: &scenario,
+        environment: &environment,
+        ending: &ending,
+        lang: session.lang,
+    };
+    let reading = read_and_seal(&directory, &context)?;
+    let summary = reading.folded.summary(context.lang);
+    directory.write_summary(&summary)?;
+    Ok(Measured {
+        directory,
+        scenario,
+        environment,
+        ending,
+        reading,
+        summary,
+    })
+}
+
+/// The device of a computed engine.
+pub fn device(name: Option<&str>) -> Result<&'static Device, RunnerError> {
+    let name = name.unwrap_or(USUAL_DEVICE);
+    Device::named(name).with_context(|| {
+        let known = Device::preset_names();
+        format!("--sim-device {name} is not known; choose one of: {known}")
+    })
+}
+
+/// A host with the cards of `--sim-device`.
+pub fn simulated_host(name: Option<&str>, version: Option<Version>) -> Result<Host, RunnerError> {
+    Ok(Host {
+        device: device(name)?.clone(),
+        cards: CARDS,
+        version,
+        timing: None,
+        stamp: host::log_time(),
+    })
+}
+
+/// The engine that `sim` would be with the same command, or without one.
+pub fn computed(
+    connection: &Connection,
+    launcher: Option<&Launcher>,
+) -> Result<Launch, RunnerError> {
+    let version = launcher.and_then(Launcher::given_version);
+    let host = simulated_host(connection.sim_device.as_deref(), version)?;
+    if let Some(launcher) = launcher {
+        let engine = launcher.engine();
+        if engine.kind() == EngineKind::Custom {
+            bail!(
+                "--sim-clock virtual computes known engines only: vllm, sglang, llama-server or mindieservice_daemon"
+            );
+        }
+        if let Some(config) = launcher.config_text()? {
+            return Ok(Launch::of_mindie(&config, &host)?);
+        }
+        if engine.kind() == EngineKind::Mindie {
+            bail!("MindIE is computed from its config.json; give --mindie-config");
+        }
+        return Ok(Launch::of_command(engine.command(), &host)?);
+    }
+    let model = connection.sim_model.as_deref();
+    Ok(Launch::of_defaults(model, &host)?)
+}
+
+/// Time over which the streams begin, in nanoseconds: one mean latency, as a warm-up would
+/// show it.
+fn spread(launch: &Launch, streams: u32, stagger: Stagger, workload: &Workload) -> u64 {
+    match stagger {
+        Stagger::None => 0,
+        Stagger::Over(span) => Offset::after(span.0).0,
+        Stagger::Auto => {
+            let block = launch.config.block_size;
+            let wave = (0..u64::from(streams)).map(|session| {
+                let place = WARMUP_SESSION + session;
+                Request {
+                    id: session,
+                    ..request(place, &workload.prompt(place, 0), block)
+                }
+            });
+            virtual_time::first_wave(&launch.config, wave)
+        }
+    }
+}
+
+/// A prompt's words stand for its tokens, as they do for the server.
+fn request(session: u64, prompt: &Prompt, block_size: u32) -> Request {
+    let word = |word: &str| {
+        let mut hasher = DefaultHasher::new();
+        word.hash(&mut hasher);
+        hasher.finish() as u32
+    };
+    let ids: Vec<u32> = match &prompt.content {
+        Content::Text(text) => words(text).map(word).collect(),
+        Content::Messages(_) | Content::Body(_) | Content::TokenIds(_) => Vec::new(),
+    };
+    let output = prompt.output_tokens.unwrap_or(USUAL_ANSWER);
+    if ids.is_empty() {
+        Request::new(session, prompt.input_tokens.unwrap_or(1), output)
+    } else {
+        Request::with_prompt(session, &ids, output, block_size)
+    }
+}
+
+fn probe(launch: &Launch) -> Probe {
+    Probe {
+        endpoints: vec!["virtual".to_owned()],
+        api: "completions".to_owned(),
+        model: launch.served[0].clone(),
+        models: launch.served.clone(),
+        max_model_len: Some(u64::from(launch.config.max_model_len)),
+        stream_usage: true,
+        ignore_eos: Some(true),
+        ..Probe::default()
+    }
+}
+
+fn write_records(
+    directory: &RunDir,
+    scenario: &Scenario,
+    workload: &Workload,
+    run: &Run,
+    is_open: bool,
+) -> Result<(), RunnerError> {
+    let mut journal = directory.start_journal(&Header::new(Some(run.served.len() as u64)))?;
+    let mut order: Vec<&Served> = run.served.iter().collect();
+    order.sort_by_key(|served| (served.finished.unwrap_or(served.arrived), served.id));
+    for served in order {
+        let prompt = workload.prompt(served.id, 0);
+        let record = Record {
+            due: is_open.then_some(Offset(served.arrived)),
+            output_exact: scenario.work.ignore_eos,
+            ..record(served, &prompt)
+        };
+        let record = if scenario.connection.stream {
+            record
+        } else {
+            whole(record)
+        };
+        journal.append(&Entry::end(&record))?;
+    }
+    journal.flush()?;
+    Ok(())
+}
+
+/// The record of an answer that is sent when it is complete.
+fn whole(record: Record) -> Record {
+    Record {
+        first_byte: record.end.filter(|_| record.outcome == Outcome::Done),
+        chunks: Chunks::default(),
+        first_answer: None,
+        streamed: false,
+        ..record
+    }
+}
+
+fn record(served: &Served, prompt: &Prompt) -> Record {
+    let words = match &prompt.content {
+        Content::Text(text) => words(text).count(),
+        _ => prompt.input_tokens.unwrap_or_default() as usize,
+    };
+    let outcome = match &served.refused {
+        None if served.finished.is_some() => Outcome::Done,
+        None => Outcome::Cut,
+        Some(refusal) => Outcome::Failed(Failure {
+            phase: Phase::Status,
+            class: FailureClass::ContextExceeded,
+            detail: refusal.to_string(),
+        }),
+    };
+    let one_each = served.tokens == served.chunks;
+    Record {
+        id: format!("virtual-{}", served.id),
+        index: served.id,
+        sent: Some(Offset(served.arrived)),
+        first_byte: served.first_token.map(Offset),
+        chunks: Chunks {
+            at: served.chunk_times.iter().copied().map(Offset).collect(),
+            tokens: one_each.then(|| vec![1; served.chunk_times.len()]),
+            same_read: vec![false; served.chunk_times.len()],
+        },
+        first_answer: served.first_token.map(Offset),
+        end: Some(Offset(served.finished.unwrap_or(served.arrived))),
+        status: Some(match served.refused {
+            None => 200,
+            Some(_) => 400,
+        }),
+        usage: served.refused.is_none().then(|| Usage {
+            input: u32::try_from(words).ok(),
+            output: Some(served.tokens),
+            cached: Some(served.cached_tokens),
+        }),
+        finish: served.finish.map(|_| "length".to_owned()),
+        input_tokens_asked: prompt.input_tokens,
+        output_tokens_asked: prompt.output_tokens,
+        input_chars: prompt.chars,
+        url: "virtual".to_owned(),
+        streamed: true,
+        outcome,
+        ..Record::default()
+    }
+}

@@ -1,0 +1,25 @@
+//! A grid of load points, one after the other, kept in one directory.
+
+mod driver;
+mod flags;
+mod pace;
+mod plan;
+
+pub use driver::SweepDriver;
+pub use flags::EngineFlag;
+pub use plan::{PlannedSweep, SweepRequest, plan};
+
+use crate::error::RunnerError;
+use inferometer_store::sweep_dir::{SweepDir, Visited};
+
+/// Options that raise the load: the innermost axes of a sweep.
+pub const LOAD_AXES: [&str; 2] = ["concurrency", "rate"];
+
+/// What became of the visits, with their numbers.
+pub fn read(sweep: &SweepDir) -> Result<Vec<Visited>, RunnerError> {
+    let visited = sweep.results()?.into_iter().map(|trial| Visited {
+        summary: sweep.summary(&trial),
+        trial,
+    });
+    Ok(visited.collect())
+}

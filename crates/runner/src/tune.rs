@@ -1,0 +1,79 @@
+//! A study: the best launch flags of an engine, by trials that start it.
+
+mod driver;
+mod external_searcher;
+mod given_rules;
+mod journal;
+mod prior;
+mod test_bed;
+mod trial;
+
+pub use driver::{Finish, NewObserver, StudyDriver};
+pub use given_rules::GivenRules;
+pub use journal::{Journal, read};
+pub use prior::read as read_prior;
+pub use test_bed::{Slot, TestBed};
+pub use trial::check as check_measurable;
+
+use crate::error::{RunnerError, bail};
+use inferometer_campaign::space::{Admission, Rules};
+use inferometer_campaign::study::{SearcherName, Study};
+use inferometer_campaign::trial::Level;
+use inferometer_engine::without_secrets;
+
+/// Points that are looked at before a space counts as impossible.
+const LOOKED_AT: usize = 2000;
+
+/// A study as it may be stored and shown: without the secrets of its command.
+pub fn without_secrets_of(study: &Study, text: &str) -> String {
+    let words = study.engine.command.to_words();
+    let plain = without_secrets(&words);
+    let secret = |(word, plain): (&String, &String)| {
+        let same = word.bytes().zip(plain.bytes()).take_while(|(a, b)| a == b);
+        let beginning = same.count();
+        (word != plain).then(|| (word[beginning..].to_owned(), plain[beginning..].to_owned()))
+    };
+    let secrets = words.iter().zip(&plain).filter_map(secret);
+    secrets.fold(text.to_owned(), |text, (secret, left_out)| {
+        text.replace(&secret, &left_out)
+    })
+}
+
+/// Refuses what no trial could mend.
+pub fn check(study: &Study) -> Result<(), RunnerError> {
+    if !study.levels.contains(&Level::Capacity) {
+        return Ok(());
+    }
+    if matches!(study.searcher, SearcherName::Halving(_)) {
+        bail!(
+            "[search] halving races at fixed loads; give [load] concurrency, or another searcher"
+        );
+    }
+    let places = ["value", "low", "high", "requests_spent"];
+    for objective in &study.goal.objectives {
+        let path = &objective.path;
+        if !places.contains(&path.as_str()) && !path.starts_with("confirmed.") {
+            bail!(
+                "[goal] '{path}' is not a figure of a capacity; give \"value\", the highest rate that meets the SLOs, or \"confirmed.{path}\""
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a space of which the engine refuses every point, before anything is started.
+pub fn check_space(study: &Study, rules: &dyn Rules) -> Result<(), RunnerError> {
+    let mut first = None;
+    for point in study.space.grid().take(LOOKED_AT) {
+        match rules.admit(&study.space, point) {
+            Admission::Legal(_) | Admission::Repaired { .. } => return Ok(()),
+            Admission::Refused { because, .. } => {
+                first.get_or_insert(because);
+            }
+        }
+    }
+    match first {
+        None => Ok(()),
+        Some(because) => bail!("[space] the engine refuses every point of it: {because}"),
+    }
+}

@@ -1,0 +1,64 @@
+//! What the user knows of an engine beside what we know.
+
+use crate::error::{Context as _, RunnerError};
+use inferometer_campaign::space::{Admission, Point, Rules, Space, command_with, value_in};
+use inferometer_catalog::engine::LaunchCommand;
+use inferometer_engine::FlagRule;
+
+/// Rules of the user, asked after those of the engine.
+pub struct GivenRules {
+    command: LaunchCommand,
+    given: Vec<FlagRule>,
+    known: Box<dyn Rules>,
+}
+
+impl GivenRules {
+    /// The user's rules about a command, with those that are known anyway.
+    pub fn new(
+        command: &LaunchCommand,
+        texts: &[String],
+        known: Box<dyn Rules>,
+    ) -> Result<GivenRules, RunnerError> {
+        let given = texts.iter().map(|text| text.parse::<FlagRule>());
+        Ok(GivenRules {
+            command: command.clone(),
+            given: given.collect::<Result<_, _>>().context("[engine] rules")?,
+            known,
+        })
+    }
+
+    fn broken_by(&self, space: &Space, point: &Point) -> Option<Admission> {
+        let flags = space.flags(point).ok()?;
+        let words = command_with(&self.command, &flags).to_words();
+        self.given.iter().find_map(|rule| {
+            Some(Admission::Refused {
+                flag: rule.flag().to_owned(),
+                because: rule.broken_by(&words)?,
+            })
+        })
+    }
+}
+
+impl Rules for GivenRules {
+    fn admit(&self, space: &Space, point: Point) -> Admission {
+        let admitted = self.known.admit(space, point);
+        let broken = match &admitted {
+            Admission::Legal(point) | Admission::Repaired { point, .. } => {
+                self.broken_by(space, point)
+            }
+            Admission::Refused { .. } => None,
+        };
+        broken.unwrap_or(admitted)
+    }
+
+    fn defaults(&self, space: &Space) -> Point {
+        let mut defaults = self.known.defaults(space);
+        // What the command sets is what the first trial runs with.
+        for dimension in space.dimensions() {
+            if let Some(value) = value_in(&self.command, &dimension.name) {
+                defaults.0.insert(dimension.name.clone(), value);
+            }
+        }
+        defaults
+    }
+}

@@ -1,0 +1,141 @@
+//! The work of a run on this machine: data brought here, prompts opened, jobs made of them.
+
+use crate::error::{Context as _, RunnerError};
+use crate::host;
+use crate::observer::{Event, Observer};
+use crate::session::Session;
+use inferometer_core::options::{FormatName, Options};
+use inferometer_core::scenario::{Extent, Load, Scenario, Warmup};
+use inferometer_core::units::Offset;
+use inferometer_core::work::{DataSource, PromptSource};
+use inferometer_load::setup::{Job, Jobs};
+use inferometer_workload::data::detect;
+use inferometer_workload::remote::{Fetcher, Location};
+use inferometer_workload::{Nonce, Opening, Workload};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Brings the data of the work here, if it has any, and names their format in the options: a
+/// trace brings its own times, so that what resolves depends on it.
+pub fn localize(
+    options: &mut Options,
+    session: &Session,
+    observer: &mut dyn Observer,
+) -> Result<Option<PathBuf>, RunnerError> {
+    let Some(location) = &options.work.data else {
+        return Ok(None);
+    };
+    let location = location.clone();
+    let file = fetch(
+        &location,
+        options.connection.proxy.as_deref(),
+        session,
+        observer,
+    )?;
+    // A stored run is repeated from anywhere.
+    if let Location::Local(path) = Location::parse(&location)? {
+        let path = std::path::absolute(&path).unwrap_or(path);
+        options.work.data = Some(path.display().to_string());
+    }
+    if options.work.unnamed_data().is_some() {
+        let format = detect(&file, options.work.field.as_deref())?;
+        options.work.data_format = Some(FormatName(Some(format)));
+    }
+    Ok(Some(file))
+}
+
+/// The file of a location, downloaded if it is not here.
+pub fn fetch(
+    location: &str,
+    proxy: Option<&str>,
+    session: &Session,
+    observer: &mut dyn Observer,
+) -> Result<PathBuf, RunnerError> {
+    let location = Location::parse(location)?;
+    if let Location::Local(path) = location {
+        return Ok(path);
+    }
+    let folder = (session.cache_folder())
+        .context("there is no place for downloads; set HOME or XDG_CACHE_HOME, or give a file")?;
+    let fetcher = Fetcher::new(folder.join("data"), session.hub_access(proxy));
+    let mut shown: Option<Instant> = None;
+    let path = fetcher.fetch(&location, &mut |progress| {
+        const EVERY: Duration = Duration::from_millis(500);
+        if shown.is_some_and(|shown| shown.elapsed() < EVERY) {
+            return;
+        }
+        shown = Some(Instant::now());
+        let file = &location.to_string();
+        observer.event(Event::Download { file, progress });
+    })?;
+    Ok(path)
+}
+
+/// Opens the work of a scenario.
+pub fn open(
+    scenario: &Scenario,
+    file: Option<&Path>,
+    nonce: Option<Nonce>,
+    session: &Session,
+) -> Result<Workload, RunnerError> {
+    let opening = Opening {
+        work: &scenario.work,
+        seed: scenario.seed,
+        nonce,
+        file,
+        wanted: wanted(&scenario.load, &scenario.work.prompts),
+        counts: (session.cache_folder()).map(|folder| folder.join("tokens")),
+    };
+    Ok(opening.open()?)
+}
+
+/// Sessions that a run can use: those measured, those of the warm-up and the preflight's.
+fn wanted(load: &Load, prompts: &PromptSource) -> Option<u64> {
+    let warmup = match load.warmup {
+        Warmup::Requests(count) => count,
+        Warmup::Time(_) => return None,
+    };
+    let trace = |data: &DataSource| data.format.is_some_and(|format| format.is_trace());
+    match prompts {
+        // A trace is measured from its beginning and warmed up with rows of its own.
+        PromptSource::Data(data) if trace(data) => load.extent.requests(),
+        _ => Some(load.extent.requests()? + warmup + 1),
+    }
+}
+
+/// Due times of a trace's requests at a pace, as far as the run goes.
+pub fn replay(arrivals: &[Duration], speed: f64, extent: Extent) -> Vec<Offset> {
+    let most = usize::try_from(extent.requests().unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+    let until = extent.duration().map(|span| span.0);
+    let due = arrivals.iter().map(|at| at.div_f64(speed));
+    due.take(most)
+        .take_while(|at| until.is_none_or(|until| *at < until))
+        .map(Offset::after)
+        .collect()
+}
+
+/// The prompts of a workload as jobs.
+pub struct WorkJobs(pub Arc<Workload>);
+
+impl Jobs for WorkJobs {
+    fn turns(&self, session: u64) -> u32 {
+        self.0.prompts.turns(session)
+    }
+
+    fn job(&self, session: u64, turn: u32) -> Job {
+        let prompt = self.0.prompt(session, turn);
+        Job {
+            content: prompt.content,
+            input_tokens: prompt.input_tokens,
+            chars: prompt.chars,
+            output_tokens: prompt.output_tokens,
+            answer: self.0.prompts.answer(session, turn),
+        }
+    }
+}
+
+/// A nonce that no run had before.
+pub fn new_nonce() -> Nonce {
+    Nonce::from_random(host::random())
+}
