@@ -48,16 +48,6 @@ pub const VLLM: Engine = Engine {
     refuses_from: u32::MAX,
 };
 
-pub const SGLANG: Engine = Engine {
-    name: "SGLang",
-    device: "H20 8×96G",
-    cards: Some(8),
-    ttft_ms: 48.0,
-    gap_ms: 13.0,
-    batch: 64.0,
-    refuses_from: u32::MAX,
-};
-
 /// What is asked of it.
 #[derive(Clone, Copy)]
 pub struct Load {
