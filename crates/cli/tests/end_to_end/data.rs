@@ -329,7 +329,11 @@ fn a_look_at_every_data_set_says_what_it_is() {
     for (file, format, words) in [
         ("sharegpt.json.zst", "sharegpt", "packed with zstd"),
         ("openqa.jsonl.gz", "openqa", "packed with gzip"),
-        ("mooncake.jsonl", "mooncake", "over 6.00 s, 0.500 a second"),
+        (
+            "mooncake.jsonl",
+            "mooncake",
+            "over 6.00 s, 0.500 per second",
+        ),
         ("azure.csv", "azure", "burstiness"),
         ("burstgpt.csv", "burstgpt", "1 without a usable prompt"),
         ("prompts.txt", "line", "lighthouse"),

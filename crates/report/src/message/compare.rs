@@ -29,24 +29,17 @@ inferometer_text::texts! {
         Change => "diff %", "变化 %";
         Interval => "95 % interval", "95 % 区间";
         Verdict => "verdict", "结论";
-        /// Title of a column: least difference that would have been found.
         Detectable => "least", "可辨";
         /// Beside a span of changes: over how many loads it goes.
         OverLoads => "at {count} loads", "共 {count} 个负载点";
-        /// Title of a column: runs a side that would decide.
         Repeats => "runs", "次数";
-        /// Under a table: what the two last columns are.
         Legend => "times in ms; least: the smallest difference that this data would detect in 4 of 5 cases; runs: how many runs per side would decide it", "时间单位 ms；可辨：现有数据有 80 % 把握发现的最小差异；次数：每侧需运行多少次才能下结论";
         PrimaryIs => "> decides, corrected for the number of loads; the others are corrected together (Holm)", "> 为主指标，按负载点数校正；其余指标一并校正（Holm）";
-        /// Under a table: runs that sent the same are compared with each other.
         InPairs => "runs with the same seed, one of each side, are compared in pairs", "两侧种子相同的运行两两配对比较";
-        /// Under a table: runs that are one run several times.
         Copies => "{group}: {runs} runs are identical to the last digit and count as {distinct}", "{group}：{runs} 次运行逐位相同，实为 {distinct} 次，只按 {distinct} 次计";
         OneRunEach => "one run each: a deviation of {share} between runs is assumed; repeat the runs to measure it", "每侧只有一次运行：假定各次运行之间相差 {share}；重复运行才能得知";
-        /// Under a table: a percentile without its least sample.
         FewSamples => "*: too few requests for a verdict on this percentile", "*：请求数不足以支撑该百分位，不下结论";
         FiguresAlone => "summary figures only: run-to-run variation is unknown", "只有汇总数值：无从得知下一次运行会相差多少";
-        /// Under a table: runs too short to show their own noise.
         FewWaves => "too few requests for an interval, so run-to-run variation is unknown; send more requests per stream, or repeat the runs", "请求太少，得不出区间：无从得知下一次运行会相差多少；请增加每路并发的请求数，或重复运行";
         AsDefined => "numbers as {tool} defines them", "数值按 {tool} 的定义";
         Computed => "computed in virtual time, not measured", "以虚拟时间计算得出，并非实测";

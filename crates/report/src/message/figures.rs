@@ -97,7 +97,6 @@ inferometer_text::texts! {
         NotJudged => "undecided", "未判定";
         CapacityInterval => "Shaded: the 90 % interval of the capacity. Probes differ in length, and beyond the capacity latency grows with it.", "阴影：容量的 90 % 区间。各测点时长不同，超过容量后时延随时长增长。";
 
-        /// Footnote: what the marks of a search's tiers are.
         TierMarks => "Lines: the capacity of each tier; probes are coloured, and the interval is shaded, for the first.", "竖线：各档目标的容量；测点颜色与阴影区间对应第一档。";
 
         NoData => "no data", "无数据";

@@ -24,7 +24,6 @@ texts! {
         ObjectivesMissed => "objectives MISSED: {list}", "SLO 未达标：{list}";
         /// In the verdict: `{list}` can be called neither met nor missed.
         ObjectivesUndecided => "objectives undecided: {list}", "SLO 无法判定：{list}";
-        /// In the verdict: the share of requests was missed.
         AttainmentMissed => "attainment", "达标率";
         Objectives => "Objectives", "SLO 目标";
         ShareOfRequests => "{share} of requests", "{share} 的请求";
