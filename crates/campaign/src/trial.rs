@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 
 /// What is to be started. Stored before it is, so that a killed study knows what it was at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Proposal {
     /// Counts from 0, the default configuration.
     pub id: u64,
@@ -28,6 +29,7 @@ pub struct Proposal {
 /// Why a configuration is tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Origin {
     Default,
     Preset(String),
@@ -40,6 +42,7 @@ pub enum Origin {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum State {
     Done,
     /// The engine refused its flags.
@@ -62,6 +65,7 @@ pub struct Trial {
 
 /// What came of a proposal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ending {
     pub state: State,
     /// The class of a failure, by the catalogue's word: `no-room-for-kv-cache`.
@@ -141,6 +145,7 @@ impl Ending {
 
 /// What was measured at one load level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measurement {
     pub load: Level,
     /// `summary.json`'s object, or that of a capacity search.
@@ -152,6 +157,7 @@ pub struct Measurement {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Level {
     Concurrency(u32),
     Capacity,

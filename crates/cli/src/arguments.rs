@@ -96,6 +96,21 @@ pub enum Command {
         after_help = "Example: inferometer doctor\nWith a URL: what that server understands."
     )]
     Doctor(Box<DoctorArguments>),
+    /// Print the JSON Schema of something that is printed or stored
+    #[command(
+        after_help = "Example: inferometer schema summary\nWithout a name, the names of all forms."
+    )]
+    Schema(crate::command::schema::SchemaArguments),
+    /// Print the man page of a command
+    #[command(
+        after_help = "Example: inferometer manual run | man -l -\nInstall all: inferometer manual > /usr/local/share/man/man1/inferometer.1, and so on for each command"
+    )]
+    Manual(crate::command::manual::ManualArguments),
+    /// Print a script that completes commands and options in a shell
+    #[command(
+        after_help = "Example: inferometer completions bash > ~/.local/share/bash-completion/completions/inferometer"
+    )]
+    Completions(crate::command::completions::CompletionsArguments),
     /// Serve streams as fast as possible; what `doctor` measures the client against
     #[command(hide = true)]
     NullServer(NullServerArguments),
@@ -423,8 +438,8 @@ pub struct SimArguments {
     /// Model: a preset, or a folder with a config.json [qwen2.5-7b]; with fixed times just a name
     #[arg(long, value_name = "PRESET|PATH")]
     pub model: Option<String>,
-    /// Card to run on: t4, v100-32g, a100-40g, a100-80g, l20, l40s, h100, h200, 910b3 or 910b4
-    /// [a100-80g]
+    /// Card to run on: t4, v100-32g, a10, a100-40g, a100-80g, l20, l40s, rtx-4090, h100, h200,
+    /// 910b3 or 910b4 [a100-80g]
     #[arg(long, value_name = "PRESET")]
     pub device: Option<String>,
     /// Cards of the host

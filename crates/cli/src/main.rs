@@ -8,6 +8,8 @@ mod comparand;
 mod embedded;
 mod engine_defaults;
 mod folder;
+#[cfg(test)]
+mod generated;
 mod host;
 mod keys;
 mod launch;
@@ -74,6 +76,9 @@ fn main() -> ExitCode {
         Command::Plan(arguments) => command::plan::run(&arguments),
         Command::Sim(arguments) => command::sim::run(*arguments),
         Command::Doctor(arguments) => command::doctor::run(*arguments),
+        Command::Schema(arguments) => command::schema::run(&arguments),
+        Command::Manual(arguments) => command::manual::run(&arguments),
+        Command::Completions(arguments) => command::completions::run(&arguments),
         Command::NullServer(arguments) => command::null_server::run(arguments),
     };
     match ended {

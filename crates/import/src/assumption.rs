@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Something that a source does not say and that its numbers need.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Assumption {
     /// Times under this name have no unit.
     Unit {
@@ -36,6 +37,7 @@ pub enum Assumption {
 /// A unit of time that people leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TimeUnit {
     Seconds,
     Milliseconds,

@@ -72,7 +72,9 @@ impl<'de> Deserialize<'de> for Code {
 
 /// A doubt about an imported result, in words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportDoubt {
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub code: Code,
     pub severity: Severity,
     pub text: String,

@@ -98,8 +98,10 @@ impl<'de> Deserialize<'de> for Tool {
 
 /// One result of another tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Found {
     /// Whose definition the numbers follow.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub tool: Tool,
     /// File that it was read from, as it was named.
     pub file: String,
@@ -172,6 +174,7 @@ impl Found {
 /// A number that a result gives again under another name or with another value; the first
 /// stays.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Twice {
     /// The name of the second.
     pub name: String,
@@ -182,6 +185,7 @@ pub struct Twice {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Defaults {
     /// The engine's version whose defaults these are.
     pub version: String,

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 /// The numbers of one result, in the units of `summary.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedSummary {
     /// `inferometer.summary/1`.
     pub schema: Cow<'static, str>,
@@ -70,6 +71,7 @@ impl Default for ImportedSummary {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedRequests {
     pub planned: Option<u64>,
     pub ok: Option<u64>,
@@ -84,6 +86,7 @@ pub struct ImportedRequests {
 
 /// Work done a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedThroughput {
     pub requests_per_s: Option<f64>,
     pub input_tokens_per_s: Option<f64>,
@@ -94,6 +97,7 @@ pub struct ImportedThroughput {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedConcurrency {
     pub configured: Option<u64>,
     /// Mean, where the tool prints it.
@@ -104,6 +108,7 @@ pub struct ImportedConcurrency {
 
 /// Latencies in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedLatencies {
     pub ttft_ms: Option<Spread>,
     /// Second token after the first.
@@ -139,6 +144,7 @@ impl ImportedLatencies {
 
 /// Tokens a second as one user gets them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedSpeed {
     pub per_user_tokens_per_s: Option<Spread>,
     /// 1 / TPOT.
@@ -146,6 +152,7 @@ pub struct ImportedSpeed {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedTokens {
     pub input: Option<u64>,
     pub output: Option<u64>,
@@ -162,6 +169,7 @@ pub struct ImportedTokens {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedSlo {
     /// Not printed by other tools.
     pub attainment: Option<f64>,
@@ -171,6 +179,7 @@ pub struct ImportedSlo {
 
 /// What is known of a sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     pub n: Option<u64>,
     pub mean: Option<f64>,

@@ -43,6 +43,7 @@ pub struct Question<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lengths {
     pub input: u32,
     pub output: u32,
@@ -57,6 +58,7 @@ impl Lengths {
 /// A part of a card's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Part {
     Weights,
     Activations,
@@ -81,6 +83,7 @@ pub enum Fit {
 
 /// Consecutive layers on one group of cards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShownStage {
     /// Which stage, from 1.
     pub number: u32,

@@ -276,6 +276,7 @@ impl Figures {
 /// What predictions are judged by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Metric {
     /// Requests a second.
     Requests,

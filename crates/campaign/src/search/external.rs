@@ -14,6 +14,7 @@ pub const FORM: &str = "inferometer.searcher/1";
 /// A line from the tuner to the searcher.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ToSearcher {
     Study {
         /// `inferometer.searcher/1`.
@@ -31,6 +32,7 @@ pub enum ToSearcher {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Searched {
     pub flag: String,
     /// Whether its values have an order.
@@ -40,6 +42,7 @@ pub struct Searched {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Told {
     pub point: Point,
     pub outcome: ToldOutcome,
@@ -52,6 +55,7 @@ pub struct Told {
 /// What came of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ToldOutcome {
     Measured,
     Dominated,
@@ -62,6 +66,7 @@ pub enum ToldOutcome {
 /// A line from the searcher to the tuner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum FromSearcher {
     Point {
         /// A value of its domain for each searched flag.

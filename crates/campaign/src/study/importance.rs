@@ -25,6 +25,7 @@ const NOTICED: f64 = 2.0;
 
 /// What one flag does to the first objective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Importance {
     pub flag: String,
     /// Share of what all flags by themselves explain, from 0 to 1.
@@ -40,6 +41,7 @@ pub struct Importance {
 /// Which way a flag moves the objective, towards better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Effect {
     Rises,
     Falls,

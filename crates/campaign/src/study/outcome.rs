@@ -12,6 +12,7 @@ pub const SCHEMA: &str = "inferometer.study/1";
 
 /// All that a study found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyResult {
     /// `inferometer.study/1`.
     pub schema: &'static str,
@@ -42,6 +43,7 @@ pub struct StudyResult {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrialRow {
     /// Counts from 0, the default.
     pub id: u64,
@@ -77,6 +79,7 @@ pub struct TrialRow {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Best {
     /// The trial that found it.
     pub trial: u64,
@@ -88,6 +91,7 @@ pub struct Best {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FailureCount {
     pub class: String,
     pub count: usize,

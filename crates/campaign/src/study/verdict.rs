@@ -24,6 +24,7 @@ pub struct Verdict {
 /// What can be said of the best configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Finding {
     /// Certainly better than the default in some objective, and certainly worse in none.
     Better,
@@ -50,6 +51,7 @@ pub enum Finding {
 
 /// A configuration against the default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// The trial that found it.
     pub trial: u64,
@@ -59,6 +61,7 @@ pub struct Comparison {
 
 /// How one figure differs from the default's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// Its place in the summary.
     pub metric: String,
@@ -73,6 +76,7 @@ pub struct Change {
 /// What a change means, as far as it is certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ChangeEffect {
     /// The interval lies beyond the least gain worth a flag.
     Better,
@@ -83,6 +87,7 @@ pub enum ChangeEffect {
 
 /// The first objective against the default.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gain {
     /// Relative change in the wanted direction: 0.11 for 11 % better.
     pub value: f64,

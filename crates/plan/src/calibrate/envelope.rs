@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The ranges that were measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Envelope {
     pub concurrency: Option<[f64; 2]>,
     pub rate: Option<[f64; 2]>,
@@ -21,6 +22,7 @@ pub struct Envelope {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Beyond {
     pub what: String,
     pub value: String,

@@ -25,6 +25,7 @@ const HEAD: &str = "\
 /// A fitted timing profile, and how far it may be trusted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Calibration {
     /// `inferometer.calibration/1`.
     pub schema: String,
@@ -32,6 +33,7 @@ pub struct Calibration {
     pub device: String,
     pub cards: u32,
     pub engine: EngineKind,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub version: Option<Version>,
     /// Flags of the first point, from which a what-if departs; a switch is empty.
     #[serde(default)]
@@ -57,8 +59,11 @@ pub struct Calibration {
 /// The usual work of the points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Workload {
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub input_tokens: LengthSpec,
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub output_tokens: LengthSpec,
     #[serde(default)]
     pub start: Start,
@@ -99,6 +104,7 @@ impl Workload {
 /// A point and how well the fit meets it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FittedPoint {
     /// Where it is from.
     pub name: String,
@@ -114,6 +120,7 @@ pub struct FittedPoint {
 /// A prediction that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verified {
     /// When, RFC 3339.
     pub at: String,

@@ -16,6 +16,7 @@ pub struct Objectives {
 /// What a prediction says of its objectives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Verdict {
     Missed,
     /// All are met, but the upper end of an interval misses, or there is none.
