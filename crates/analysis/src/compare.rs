@@ -65,6 +65,7 @@ impl Default for Settings {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// `inferometer.compare/1`.
     pub schema: String,
@@ -89,10 +90,12 @@ pub struct Comparison {
 
 /// One figure of one group against the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// The group that is compared with the baseline.
     pub group: String,
     /// The figure, by its place in the summary.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub metric: Metric,
     pub primary: bool,
     pub point: Point,
@@ -134,6 +137,7 @@ pub struct Row {
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case", const_into_str)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Verdict {
     /// It is better than the baseline.
     Better,
@@ -159,6 +163,7 @@ pub enum Verdict {
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case", const_into_str)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Basis {
     /// Differences between repeated runs and inside each, and by permutation.
     Permutation,
@@ -177,6 +182,7 @@ pub enum Basis {
 
 /// A point without a partner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unpaired {
     /// The group that has it.
     pub group: String,
@@ -185,6 +191,7 @@ pub struct Unpaired {
 
 /// Runs of a group that are one run several times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Copies {
     pub group: String,
     pub point: Point,

@@ -41,6 +41,7 @@ use serde::{Deserialize, Serialize};
 /// The engines that we know; anything else is [`EngineKind::Custom`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum EngineKind {
     Vllm,
     Sglang,

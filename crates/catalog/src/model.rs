@@ -27,6 +27,7 @@ pub use weights::{LayerBytes, Plain, Quantised};
 /// The shape of a decoder-only transformer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Model {
     /// Name of the preset, or what the caller calls it.
     pub name: String,
@@ -74,6 +75,7 @@ pub struct Model {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum FeedForward {
     /// Up, down, and a gate beside up.
     #[default]
@@ -84,6 +86,7 @@ pub enum FeedForward {
 /// The routed part of a mixture-of-experts model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Experts {
     /// Routed experts in a layer.
     pub count: u32,
@@ -103,6 +106,7 @@ pub struct Experts {
 /// per token instead of keys and values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mla {
     /// Rank of the compressed query; 0 where queries are not compressed.
     pub query_rank: u32,

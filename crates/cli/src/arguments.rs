@@ -90,6 +90,21 @@ pub enum Command {
         after_help = "Example: inferometer doctor\nWith a URL: what that server understands."
     )]
     Doctor(Box<DoctorArguments>),
+    /// Print the JSON Schema of something that is printed or stored
+    #[command(
+        after_help = "Example: inferometer schema summary\nWithout a name, the names of all forms."
+    )]
+    Schema(crate::command::schema::SchemaArguments),
+    /// Print the man page of a command
+    #[command(
+        after_help = "Example: inferometer manual run | man -l -\nInstall all: inferometer manual > /usr/local/share/man/man1/inferometer.1, and so on for each command"
+    )]
+    Manual(crate::command::manual::ManualArguments),
+    /// Print a script that completes commands and options in a shell
+    #[command(
+        after_help = "Example: inferometer completions bash > ~/.local/share/bash-completion/completions/inferometer"
+    )]
+    Completions(crate::command::completions::CompletionsArguments),
     /// Serve streams as fast as possible; what `doctor` measures the client against
     #[command(hide = true)]
     NullServer(NullServerArguments),

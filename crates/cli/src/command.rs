@@ -1,16 +1,19 @@
-//! One file a command.
+//! One file per command.
 
 pub mod capacity;
 pub mod compare;
+pub mod completions;
 pub mod data;
 pub mod doctor;
 pub mod from;
 pub mod import;
+pub mod manual;
 pub mod null_server;
 pub mod plan;
 pub mod report;
 pub mod run;
 pub mod runs;
+pub mod schema;
 pub mod sim;
 pub mod site;
 pub mod sweep;

@@ -4,7 +4,8 @@ mod arguments;
 mod command;
 mod exit;
 mod folder;
-mod hubs;
+#[cfg(test)]
+mod generated;
 mod options;
 mod output;
 mod pictures;
@@ -56,6 +57,9 @@ fn main() -> ExitCode {
         Command::Plan(arguments) => command::plan::run(&arguments),
         Command::Sim(arguments) => command::sim::run(*arguments),
         Command::Doctor(arguments) => command::doctor::run(*arguments),
+        Command::Schema(arguments) => command::schema::run(&arguments),
+        Command::Manual(arguments) => command::manual::run(&arguments, Cli::command()),
+        Command::Completions(arguments) => command::completions::run(&arguments, Cli::command()),
         Command::NullServer(arguments) => command::null_server::run(arguments),
     };
     match ended {

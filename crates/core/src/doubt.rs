@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case", const_into_str)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Severity {
     Note,
     /// The numbers may mislead.
@@ -44,6 +45,7 @@ pub enum Severity {
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case", const_into_str)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum DoubtCode {
     /// planned ≠ ok + failed + cut + unsent.
     LostRequests,

@@ -9,6 +9,7 @@ use std::fmt;
 /// Values of the axes by their names, as `{"concurrency": 8}`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point(pub BTreeMap<String, Value>);
 
 impl Point {

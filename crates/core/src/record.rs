@@ -175,6 +175,7 @@ pub struct Failure {
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case", const_into_str)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Phase {
     /// Looking up the host's name.
     Resolve,
@@ -208,6 +209,7 @@ pub enum Phase {
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case", const_into_str)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum FailureClass {
     /// The name has no address.
     NameNotFound,
@@ -262,6 +264,7 @@ pub enum FailureClass {
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case", const_into_str)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TokenSource {
     Usage,
     /// Our tokenizer, applied to the text after the run.

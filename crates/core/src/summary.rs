@@ -13,6 +13,7 @@ pub const SCHEMA: &str = "inferometer.summary/1";
 
 /// Everything that a report says about one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// `inferometer.summary/1`.
     pub schema: String,
@@ -56,6 +57,7 @@ pub struct Summary {
 
 /// Answers to a template that asks for so many characters, which nothing enforces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContinuationResult {
     /// Characters that were asked for.
     pub asked_chars: u32,
@@ -77,6 +79,7 @@ pub struct ContinuationResult {
 
 /// Answers of about one length.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContinuationGroup {
     /// Least length, as a share of the asked characters.
     pub from_share: f64,
@@ -93,6 +96,7 @@ pub struct ContinuationGroup {
 
 /// A doubt in the run's language.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatedDoubt {
     pub code: DoubtCode,
     pub severity: Severity,
@@ -102,6 +106,7 @@ pub struct StatedDoubt {
 
 /// planned = ok + failed + cut + unsent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Accounts {
     pub planned: u64,
     pub ok: u64,
@@ -116,6 +121,7 @@ pub struct Accounts {
 
 /// Work done a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Throughput {
     pub requests_per_s: Option<f64>,
     /// Prompt tokens of complete answers.
@@ -132,6 +138,7 @@ pub struct Throughput {
 
 /// Work done a second in the steady state, by events inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SteadyThroughput {
     pub requests_per_s: Option<f64>,
     pub output_tokens_per_s: Option<f64>,
@@ -141,6 +148,7 @@ pub struct SteadyThroughput {
 
 /// Requests under way, by an exact sweep over their begins and ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Concurrency {
     /// Streams of a closed loop, or the cap of an open one.
     pub configured: Option<u32>,
@@ -151,6 +159,7 @@ pub struct Concurrency {
 
 /// Latencies in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latencies {
     /// Time to first token, from due in an open loop, from sent in a closed one.
     pub ttft_ms: Option<Distribution>,
@@ -179,6 +188,7 @@ pub struct Latencies {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Distribution {
     pub n: u64,
     pub mean: f64,
@@ -202,6 +212,7 @@ pub struct Distribution {
 /// Tokens a second as one user gets them, over complete answers. High values are good, so the
 /// low end of these samples is the bad one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Speed {
     /// Output tokens over end-to-end latency, for each answer.
     pub per_user_tokens_per_s: Option<Distribution>,
@@ -211,6 +222,7 @@ pub struct Speed {
 
 /// Token totals over complete answers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tokens {
     /// Prompt tokens, as the server counts.
     pub input: Option<u64>,
@@ -232,6 +244,7 @@ pub struct Tokens {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FailureCount {
     pub phase: Phase,
     pub class: FailureClass,
@@ -243,6 +256,7 @@ pub struct FailureCount {
 
 /// Objectives and how they were met.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SloResult {
     /// Share of all requests (failed and cut ones are misses) that met every request objective;
     /// absent if that cannot be told of some answer.
@@ -276,6 +290,7 @@ pub enum SloOutcome {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ObjectiveResult {
     /// As given: `ttft.p99=1s`.
     pub objective: String,
@@ -287,6 +302,7 @@ pub struct ObjectiveResult {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Client {
     /// CPU use of the busiest client thread, from 0 to 1.
     pub cpu_share: Option<f64>,
@@ -302,6 +318,7 @@ pub struct Client {
 
 /// One tenth of a soak.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriftPart {
     /// Begin, in seconds from the first send.
     pub from_s: f64,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Something that a source does not say and that its numbers need.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Assumption {
     /// Times under this name have no unit.
     Unit { name: String, read_as: TimeUnit },
@@ -31,6 +32,7 @@ pub enum Assumption {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TimeUnit {
     Seconds,
     Milliseconds,

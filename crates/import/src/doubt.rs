@@ -32,6 +32,7 @@ impl ImportDoubtCode {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatedImportDoubt {
     pub code: ImportDoubtCode,
     pub severity: Severity,
@@ -42,6 +43,7 @@ pub struct StatedImportDoubt {
 /// A number that a result gives again under another name or with another value; the first is
 /// kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RepeatedNumber {
     /// The name of the second.
     pub name: String,

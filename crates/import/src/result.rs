@@ -64,8 +64,10 @@ impl Tool {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedResult {
     /// Whose definition the numbers follow.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub tool: Tool,
     /// File that it was read from, as it was named.
     pub file: String,
@@ -134,6 +136,7 @@ impl ImportedResult {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EngineDefaults {
     /// The engine's version whose defaults these are.
     pub version: String,

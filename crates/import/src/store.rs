@@ -12,6 +12,7 @@ pub const STORED: &str = "import.json";
 
 /// An import with when it was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stored {
     /// `inferometer.import/1`.
     pub schema: String,

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 /// The numbers of one result, in the units of `summary.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedSummary {
     /// `inferometer.summary/1`.
     pub schema: Cow<'static, str>,
@@ -70,6 +71,7 @@ impl Default for ImportedSummary {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedRequests {
     pub planned: Option<u64>,
     pub ok: Option<u64>,
@@ -82,6 +84,7 @@ pub struct ImportedRequests {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedThroughput {
     pub requests_per_s: Option<f64>,
     pub input_tokens_per_s: Option<f64>,
@@ -92,6 +95,7 @@ pub struct ImportedThroughput {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedConcurrency {
     pub configured: Option<u64>,
     pub mean: Option<f64>,
@@ -99,6 +103,7 @@ pub struct ImportedConcurrency {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedLatencies {
     pub ttft_ms: Option<Spread>,
     /// Second token after the first.
@@ -132,6 +137,7 @@ impl ImportedLatencies {
 
 /// Tokens/s as one user gets them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedSpeed {
     pub per_user_tokens_per_s: Option<Spread>,
     /// 1 / TPOT.
@@ -139,6 +145,7 @@ pub struct ImportedSpeed {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedTokens {
     pub input: Option<u64>,
     pub output: Option<u64>,
@@ -155,6 +162,7 @@ pub struct ImportedTokens {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedSlo {
     /// Not printed by other tools.
     pub attainment: Option<f64>,
@@ -163,6 +171,7 @@ pub struct ImportedSlo {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     pub n: Option<u64>,
     pub mean: Option<f64>,

@@ -8,6 +8,7 @@ pub const SCHEMA: &str = "inferometer.doctor/1";
 
 /// What `doctor` found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Certificate {
     /// `inferometer.doctor/1`.
     pub schema: String,
@@ -28,6 +29,7 @@ pub struct Certificate {
 /// Error of the client's time-stamps at one load: when a token was read by us after it was
 /// written by the server.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StampError {
     pub streams: u32,
     /// Token events a second.

@@ -54,6 +54,7 @@ impl Means {
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case", const_into_str)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum MeanMetric {
     /// Requests/s.
     Requests,

@@ -39,6 +39,7 @@ pub struct Question<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lengths {
     pub input: u32,
     pub output: u32,

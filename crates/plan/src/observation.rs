@@ -47,6 +47,7 @@ pub struct Observation {
 /// Why rates that were given are not used.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum LeftOut {
     /// Requests/s contradict tokens/s, which are used.
     OtherTime,

@@ -59,6 +59,7 @@ pub(crate) fn brief(value: f64) -> String {
 /// When the streams of a closed loop send their first requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Start {
     /// All at once, as most tools do.
     #[default]

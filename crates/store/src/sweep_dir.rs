@@ -31,11 +31,13 @@ pub const PLAN_SCHEMA: &str = "inferometer.sweep-plan/1";
 
 /// All that a sweep will measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweepPlan {
     /// `inferometer.sweep-plan/1`.
     pub schema: String,
     pub label: Option<String>,
     /// Facts for legends and pairing.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub tags: Vec<Tag>,
     /// Options with more than one value, the one that changes fastest last.
     pub axes: Vec<String>,
@@ -55,6 +57,7 @@ pub struct SweepPlan {
 
 /// One point of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedPoint {
     /// The same whenever the values are.
     pub id: String,
@@ -63,11 +66,16 @@ pub struct PlannedPoint {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flags: BTreeMap<String, String>,
     /// The settings of its runs.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "BTreeMap<String, serde_json::Value>")
+    )]
     pub options: Options,
 }
 
 /// What became of a visit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trial {
     pub id: String,
     /// Which repeat, from 0.
@@ -97,6 +105,7 @@ pub struct Visited {
 /// What became of a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TrialState {
     /// Measured, valid or not.
     Done,

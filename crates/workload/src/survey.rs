@@ -11,12 +11,14 @@ pub const SCHEMA: &str = "inferometer.data/1";
 
 /// What a look through a data set found. What is not known is absent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Survey {
     /// `inferometer.data/1`.
     pub schema: String,
     /// The file, as the user named it.
     pub location: String,
     /// Its format, given or found.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub format: DataFormat,
     /// The user named the format.
     pub format_given: bool,
@@ -57,6 +59,7 @@ pub struct Survey {
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case", const_into_str)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Packing {
     Plain,
     Gzip,
@@ -65,6 +68,7 @@ pub enum Packing {
 
 /// seen = usable + unusable + bad + those that fell to a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RowCounts {
     pub seen: u64,
     /// That a run could send.
@@ -83,6 +87,7 @@ pub struct RowCounts {
 
 /// A row that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BadLine {
     /// The line where it begins, counted from 1.
     pub line: u64,
@@ -92,6 +97,7 @@ pub struct BadLine {
 
 /// Arrivals of a trace, on its own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Arrivals {
     /// From the first to the last.
     pub span_s: f64,
@@ -102,6 +108,7 @@ pub struct Arrivals {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lengths {
     pub n: u64,
     pub mean: f64,
@@ -116,6 +123,7 @@ pub struct Lengths {
 
 /// A bin of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bin {
     pub from: u64,
     pub to: u64,

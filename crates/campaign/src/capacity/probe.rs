@@ -31,6 +31,7 @@ const LEAST_ARRIVALS: u64 = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Purpose {
     /// To find a level that meets the objectives and one that does not.
     Bracket,
@@ -48,6 +49,7 @@ pub enum Step {
 /// What a probe says of its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ProbeVerdict {
     #[serde(alias = "meets")]
     Met,

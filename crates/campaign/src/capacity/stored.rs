@@ -13,6 +13,7 @@ pub const FILE: &str = "capacity.json";
 
 /// The answer of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Capacity {
     /// `inferometer.capacity/1`.
     pub schema: String,
@@ -20,6 +21,7 @@ pub struct Capacity {
     pub label: Option<String>,
     /// Whether a server was measured or the simulated engine computed.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub sim_clock: SimClock,
     /// What was raised: `rate` or `concurrency`.
     pub over: String,
@@ -43,6 +45,7 @@ pub struct Capacity {
 
 /// The highest load that meets one tier of objectives.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TierCapacity {
     /// Its name, where there are several.
     #[serde(default)]
@@ -75,6 +78,7 @@ pub struct TierCapacity {
 
 /// A long run at an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LongRun {
     pub level: f64,
     /// Requests that count, once the server had settled.
@@ -90,6 +94,7 @@ pub struct LongRun {
 /// How attainment falls at the capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Edge {
     /// A little more load misses a little more.
     Slope,
@@ -99,6 +104,7 @@ pub enum Edge {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SearchEnding {
     /// The interval is as narrow as asked, and a long run confirmed it.
     Confirmed,
@@ -119,6 +125,7 @@ pub enum SearchEnding {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StoredProbe {
     pub level: f64,
     pub purpose: Purpose,

@@ -13,6 +13,7 @@ pub const FORM: &str = "inferometer.searcher/1";
 /// A line from the tuner to the searcher.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ToSearcher {
     Study {
         /// `inferometer.searcher/1`.
@@ -30,6 +31,7 @@ pub enum ToSearcher {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchedFlag {
     pub flag: String,
     /// Whether its values have an order.
@@ -39,6 +41,7 @@ pub struct SearchedFlag {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrialReport {
     pub point: Point,
     pub outcome: TrialReportOutcome,
@@ -50,6 +53,7 @@ pub struct TrialReport {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TrialReportOutcome {
     Measured,
     Dominated,
@@ -59,6 +63,7 @@ pub enum TrialReportOutcome {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum FromSearcher {
     Point {
         /// A value of its domain for each searched flag.

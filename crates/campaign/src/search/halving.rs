@@ -16,6 +16,7 @@ pub struct Halving {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RungFigure {
     pub trial: u64,
     /// The rung's place, from 0.

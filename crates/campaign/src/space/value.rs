@@ -6,6 +6,7 @@ use std::fmt;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Value {
     Bool(bool),
     Int(i64),
@@ -46,6 +47,7 @@ impl fmt::Display for Value {
 /// A value for each flag, by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point(pub BTreeMap<String, Value>);
 
 impl Point {

@@ -24,6 +24,7 @@ const NEAR: f64 = 0.02;
 const NOTICED: f64 = 2.0;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Importance {
     pub flag: String,
     /// Share of what all flags by themselves explain, from 0 to 1.
@@ -39,6 +40,7 @@ pub struct Importance {
 /// Which way a flag moves the objective, towards better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Effect {
     Rises,
     Falls,

@@ -13,6 +13,7 @@ use serde_json::Value as Json;
 pub const SCHEMA: &str = "inferometer.study/1";
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyResult {
     /// `inferometer.study/1`.
     pub schema: &'static str,
@@ -42,6 +43,7 @@ pub struct StudyResult {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrialRow {
     pub id: u64,
     pub origin: Origin,
@@ -73,6 +75,7 @@ pub struct TrialRow {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Best {
     pub trial: u64,
     pub flags: Point,
@@ -82,6 +85,7 @@ pub struct Best {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FailureCount {
     pub class: String,
     pub count: usize,

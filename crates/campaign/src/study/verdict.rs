@@ -22,6 +22,7 @@ pub struct StudyVerdict {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Finding {
     /// Certainly better than the default in some objective, and certainly worse in none.
     Better,
@@ -47,6 +48,7 @@ pub enum Finding {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     pub trial: u64,
     /// One for each objective that can be compared, the first objective first.
@@ -54,6 +56,7 @@ pub struct Comparison {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// Its place in the summary.
     pub metric: String,
@@ -68,6 +71,7 @@ pub struct Change {
 /// What a change means, as far as it is certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ChangeEffect {
     /// The interval lies beyond the least gain worth a flag.
     Better,
@@ -77,6 +81,7 @@ pub enum ChangeEffect {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gain {
     /// Relative change in the wanted direction: 0.11 for 11 % better.
     pub value: f64,

@@ -11,6 +11,7 @@ pub const FORM: &str = "inferometer.trials/1";
 const LONGEST_LINE: u64 = 64 << 20;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
     /// `inferometer.trials/1`.
     pub form: String,
@@ -29,6 +30,7 @@ impl Header {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Event {
     Study(Header),
     /// A trial is about to start.

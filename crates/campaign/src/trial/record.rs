@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 /// What is to be started. Stored before it is, so that a killed study knows what it was at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Proposal {
     /// Counts from 0, the default configuration.
     pub id: u64,
@@ -23,6 +24,7 @@ pub struct Proposal {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Origin {
     Default,
     Preset(String),
@@ -35,6 +37,7 @@ pub enum Origin {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum State {
     Done,
     /// The engine refused its flags.
@@ -56,6 +59,7 @@ pub struct Trial {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ending {
     pub state: State,
     /// The class of a failure, by the catalogue's word: `no-room-for-kv-cache`.
@@ -133,6 +137,7 @@ impl Ending {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measurement {
     pub load: Level,
     /// `summary.json`'s object, or that of a capacity search.

@@ -47,6 +47,7 @@ pub struct Division {
 
 /// Which stage of layers a card holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CardStage {
     /// From 1.
     pub number: u32,

@@ -9,6 +9,7 @@ use super::{Dtype, Model};
 /// its feed-forward part.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Layers {
     /// Layers that attend to every token.
     pub full: u32,
@@ -27,6 +28,7 @@ pub struct Layers {
 /// Layers of linear attention or of a state-space model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recurrent {
     pub layers: u32,
     pub parameters: u64,

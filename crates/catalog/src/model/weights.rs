@@ -9,6 +9,7 @@ use super::{Dtype, FeedForward, Model};
 /// How the layers of a quantised copy are stored, where its files say more than the format does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quantised {
     /// Bytes of a quantised number, its share of scales and zero points included.
     pub bytes: f64,
@@ -20,6 +21,7 @@ pub struct Quantised {
 /// norms, embedding and output always stay so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plain {
     pub attention: f64,
     /// Of layers with a state.

@@ -10,6 +10,7 @@ use crate::device::{Device, Kind};
 /// Coefficients of the step time. Multipliers apply to the time at the device's peak.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timing {
     /// Multiplier of the arithmetic of the layers' matrix products.
     pub linear: f64,
@@ -45,6 +46,7 @@ pub struct Timing {
 /// What the API server's single core spends.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApiCost {
     /// µs of the core to take a request in.
     pub request_us: f64,

@@ -32,8 +32,8 @@ pub struct SimArguments {
     /// Model: a preset, or a folder with a config.json [qwen2.5-7b]; with fixed times just a name
     #[arg(long, value_name = "PRESET|PATH")]
     pub model: Option<String>,
-    /// Card to run on: t4, v100-32g, a100-40g, a100-80g, l20, l40s, h100, h200, 910b3 or 910b4
-    /// [a100-80g]
+    /// Card to run on: t4, v100-32g, a10, a100-40g, a100-80g, l20, l40s, rtx-4090, h100, h200,
+    /// 910b3 or 910b4 [a100-80g]
     #[arg(long, value_name = "PRESET")]
     pub device: Option<String>,
     /// Cards of the host

@@ -29,6 +29,7 @@ mod progress;
 mod proxy;
 mod publish;
 mod real_server;
+mod schemas;
 mod secrets;
 mod stored_runs;
 mod support;

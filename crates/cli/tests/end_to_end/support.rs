@@ -213,9 +213,11 @@ impl Started {
             std::thread::sleep(Duration::from_millis(5));
         };
         let text = |thread: &mut Option<JoinHandle<String>>| thread.take().unwrap().join().unwrap();
+        let stdout = text(&mut self.stdout);
+        crate::schemas::check_printed(&stdout);
         Ended {
             code: status.code(),
-            stdout: text(&mut self.stdout),
+            stdout,
             stderr: text(&mut self.stderr),
         }
     }

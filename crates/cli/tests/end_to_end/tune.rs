@@ -5,7 +5,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 /// Four slots by default, and many requests that wait for one.
-const FEW_SLOTS: &str = r#"
+pub const FEW_SLOTS: &str = r#"
 [engine]
 command = "llama-server -m qwen2.5-7b --port {port}"
 [space]

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case", const_into_str)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Explained {
     Ttft,
     /// Time to the complete answer.
@@ -42,6 +43,7 @@ pub enum Explained {
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case", const_into_str)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Cause {
     /// Before it was sent: the client's lateness, the user's cap, the connection.
     Client,
@@ -61,6 +63,7 @@ pub enum Cause {
 
 /// Time of one cause, as a mean over the slowest requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Part {
     pub cause: Cause,
     /// Milliseconds of a slow request.
@@ -71,6 +74,7 @@ pub struct Part {
 /// What an attribution rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Evidence {
     /// The server said nothing while these requests were under way.
     ServerSilent,
@@ -110,6 +114,7 @@ pub enum Evidence {
 
 /// The slowest requests, and where their time went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
     pub of: Explained,
     /// The percentile, in percent, from which on requests count as slow.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Mean and maximum of a gauge over its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Level {
     pub mean: f64,
     pub max: f64,
@@ -13,6 +14,7 @@ pub struct Level {
 /// `server` of `summary.json`. What the server did not say is `null`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerSummary {
     /// Samples of the engine inside the measured part.
     pub samples: u64,
@@ -49,6 +51,7 @@ pub struct ServerSummary {
 /// A GPU or NPU over the measured part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceSummary {
     pub index: u32,
     pub name: String,
@@ -63,6 +66,7 @@ pub struct DeviceSummary {
 /// The host over the measured part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostSummary {
     /// Share of all cores in use.
     pub cpu: Option<Level>,

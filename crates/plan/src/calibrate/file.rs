@@ -24,12 +24,14 @@ const HEAD: &str = "\
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Calibration {
     pub schema: String,
     /// The card, as a preset or in numbers.
     pub device: String,
     pub cards: u32,
     pub engine: EngineKind,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub version: Option<Version>,
     /// Flags of the first point, from which a what-if departs; a switch is empty.
     #[serde(default)]
@@ -51,8 +53,11 @@ pub struct Calibration {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Workload {
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub input_tokens: LengthSpec,
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub output_tokens: LengthSpec,
     #[serde(default)]
     pub start: Start,
@@ -92,6 +97,7 @@ impl Workload {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FittedPoint {
     pub name: String,
     /// Its load: `concurrency 8`, `rate 2.5`.
@@ -105,6 +111,7 @@ pub struct FittedPoint {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verified {
     /// When, RFC 3339.
     pub at: String,

@@ -13,6 +13,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// The error of predictions of one metric at points that were held out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HeldOut {
     pub metric: MeanMetric,
     pub points: u32,

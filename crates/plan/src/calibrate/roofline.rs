@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A point that is faster than the card reads the weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TooFast {
     pub point: String,
     /// What a token took there, ms.

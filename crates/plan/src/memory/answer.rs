@@ -15,6 +15,7 @@ pub const SCHEMA: &str = "inferometer.memory/1";
 /// A part of a card's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Part {
     Weights,
     Activations,

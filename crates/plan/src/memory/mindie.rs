@@ -11,6 +11,7 @@ use serde::Serialize;
 /// The sizes that MindIE's configuration wants.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MindieSizes {
     /// Lengths that the batch sizes are for.
     pub lengths: Lengths,

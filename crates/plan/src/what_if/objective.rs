@@ -14,6 +14,7 @@ pub struct Objectives {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum PredictedVerdict {
     Missed,
     /// All are met, but the upper end of an interval misses, or there is none.

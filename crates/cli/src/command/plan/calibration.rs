@@ -3,8 +3,8 @@
 use super::arguments::CalibrateArguments;
 use super::show;
 use crate::exit::Exit;
-use crate::hubs;
 use crate::output::language;
+use crate::session::session;
 use anyhow::{Context, bail};
 use inferometer_plan::calibrate::{Calibration, Doubtful, calibrate};
 use inferometer_plan::device::{Card, Timed};
@@ -13,6 +13,7 @@ use inferometer_plan::observation::{Assumed, assume_longest_request, read_source
 use inferometer_plan::predict::Subject;
 use inferometer_report::plan::calibration::sections;
 use inferometer_store::whole_file;
+use inferometer_text::Lang;
 use std::path::Path;
 
 /// Fits, writes and shows a calibration.
@@ -28,7 +29,11 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Exit> {
         );
     }
     let subject = Subject {
-        model: model::find(&arguments.model, &hubs::access(arguments.proxy.as_deref()))?.model,
+        model: model::find(
+            &arguments.model,
+            &session(Lang::default())?.hub_access(arguments.proxy.as_deref()),
+        )?
+        .model,
         device: card.device,
         cards: arguments.settings.cards,
         engine: arguments.engine,

@@ -4,8 +4,8 @@ use super::Sheet;
 use super::arguments::MemoryArguments;
 use super::what_if::list;
 use crate::exit::Exit;
-use crate::hubs;
 use crate::options::Format;
+use crate::session::session;
 use anyhow::{Context, bail};
 use inferometer_catalog::engine::{EngineKind, LaunchCommand};
 use inferometer_plan::device::Card;
@@ -14,6 +14,7 @@ use inferometer_plan::memory::{Answer, Fit, Lengths, MemoryError, Question, answ
 use inferometer_plan::model::{KnownModel, find};
 use inferometer_report::message::plan::PlanText as Text;
 use inferometer_report::plan::memory::{sections, stacks};
+use inferometer_text::Lang;
 use serde_json::json;
 
 /// Divides every card by every engine.
@@ -73,7 +74,7 @@ pub fn run(arguments: &MemoryArguments) -> anyhow::Result<Exit> {
 /// The model, and the commands whose engines divide the cards.
 fn started(arguments: &MemoryArguments) -> anyhow::Result<(KnownModel, Vec<LaunchCommand>)> {
     let named = arguments.model.as_deref();
-    let hubs = hubs::access(arguments.proxy.as_deref());
+    let hubs = session(Lang::default())?.hub_access(arguments.proxy.as_deref());
     if arguments.command.is_empty() {
         let model = find(named.context("--model is missing")?, &hubs)?;
         let engines = match arguments.engine.as_slice() {

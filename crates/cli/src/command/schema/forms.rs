@@ -1,0 +1,316 @@
+//! Forms that are put together by hand where they are printed: their keys, for the schemas. The
+//! end-to-end tests hold what is printed against these, so that they cannot drift apart.
+
+// Only their schemas are used.
+#![allow(dead_code)]
+
+use inferometer_campaign::search::external::{FromSearcher, ToSearcher};
+use inferometer_catalog::model::Dtype;
+use inferometer_core::point::Point;
+use inferometer_core::summary::{Distribution, Summary};
+use inferometer_import::{Found, Stored};
+use inferometer_plan::calibrate::Beyond;
+use inferometer_plan::memory::{MindieSizes, Part, ShownStage};
+use inferometer_plan::observation::Start;
+use inferometer_plan::what_if::Verdict;
+use inferometer_store::sweep_dir::TrialState;
+use schemars::JsonSchema;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A sweep, as `inferometer sweep --format json` prints it.
+#[derive(JsonSchema)]
+pub struct Sweep {
+    schema: String,
+    label: Option<String>,
+    /// Options with more than one value, the one that changes fastest last.
+    axes: Vec<String>,
+    /// Measurements that are planned.
+    planned: u64,
+    points: Vec<SweepPoint>,
+}
+
+/// One measurement.
+#[derive(JsonSchema)]
+pub struct SweepPoint {
+    point: Option<Point>,
+    /// Which repeat, from 0.
+    repeat: u32,
+    state: TrialState,
+    /// The run, as a path below the sweep, if there is one.
+    directory: Option<String>,
+    /// Why there is none, or why it was passed over.
+    reason: Option<String>,
+    /// The class of the failure of an engine that was started for it.
+    class: Option<String>,
+    summary: Option<Summary>,
+}
+
+/// Results of other tools: as `inferometer import --format json` prints those of all files, and
+/// as `import.json` keeps those of one.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+pub enum Import {
+    Printed(PrintedImport),
+    Kept(Stored),
+}
+
+#[derive(JsonSchema)]
+pub struct PrintedImport {
+    schema: String,
+    results: Vec<Found>,
+    /// First and last line of each part that looks like a result and could not be read.
+    unread: Vec<(u64, u64)>,
+    /// The same by file.
+    unread_of: BTreeMap<String, Vec<(u64, u64)>>,
+    /// The folder in which each file's results are kept.
+    kept: Vec<Option<String>>,
+}
+
+/// Our equivalent of another benchmark's command line.
+#[derive(JsonSchema)]
+pub struct From {
+    schema: String,
+    tool: String,
+    /// The command, word by word.
+    words: Vec<String>,
+    /// Options without a counterpart, each with what can be done.
+    not_expressed: Vec<String>,
+    /// What has another meaning here.
+    differs: Vec<String>,
+    not_needed: Vec<String>,
+}
+
+/// How a card is divided: one answer, or several where several were asked for.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+pub enum Memory {
+    One(Box<MemoryAnswer>),
+    Several {
+        schema: String,
+        answers: Vec<MemoryAnswer>,
+    },
+}
+
+/// Bytes are those of one card.
+#[derive(JsonSchema)]
+pub struct MemoryAnswer {
+    schema: String,
+    model: String,
+    device: String,
+    engine: String,
+    version: String,
+    cards: u32,
+    /// Replicas of data parallelism, each with a cache of its own.
+    replicas: u32,
+    /// The stage of a pipeline that is shown, where there are several.
+    stage: Option<ShownStage>,
+    /// Flags that tell it from the other answers.
+    varied: BTreeMap<String, Option<String>>,
+    /// Given flags that change memory in ways that are not counted.
+    flags_not_counted: Vec<String>,
+    fits: bool,
+    /// What a card lacks where it does not fit.
+    lacking_gib: Option<f64>,
+    total_gib: f64,
+    weights_gib: Option<f64>,
+    /// `shape`, or `safetensors` where the files were at hand.
+    weights_from: String,
+    /// Encoders that are not counted.
+    weights_without: Vec<String>,
+    kv_bytes_per_token: f64,
+    kv_dtype: Dtype,
+    /// What the popular formula, with query heads, says.
+    popular_kv_bytes_per_token: f64,
+    popular_factor: f64,
+    kv_gib: f64,
+    kv_tokens: Option<u64>,
+    block_size: u32,
+    blocks: Option<u64>,
+    max_model_len: u64,
+    largest_max_model_len: Option<u64>,
+    /// Tokens of a request for which `max_concurrency` holds.
+    request_tokens: u64,
+    max_concurrency: Option<f64>,
+    parts: Vec<MemoryPart>,
+    /// Changes with which it fits, each a flag and its value.
+    remedies: Vec<BTreeMap<String, Value>>,
+    mindie: Option<MindieSizes>,
+}
+
+#[derive(JsonSchema)]
+pub struct MemoryPart {
+    name: Part,
+    gib: f64,
+}
+
+/// Predictions of settings that nobody has measured.
+#[derive(JsonSchema)]
+pub struct WhatIf {
+    schema: String,
+    settings: Vec<WhatIfSetting>,
+    /// Place of the recommended setting in `settings`.
+    recommended: Option<u64>,
+    /// The last verification of this calibration.
+    last_verified: Option<Verified>,
+    /// The verification that `--verify` made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verified: Option<Verified>,
+}
+
+#[derive(JsonSchema)]
+#[serde(untagged)]
+pub enum WhatIfSetting {
+    Predicted(Box<PredictedSetting>),
+    Refused(RefusedSetting),
+}
+
+/// A setting that cannot be served, or that never meets the objectives.
+#[derive(JsonSchema)]
+pub struct RefusedSetting {
+    device: String,
+    flags: BTreeMap<String, Value>,
+    point: Point,
+    predicted: (),
+    error: String,
+}
+
+#[derive(JsonSchema)]
+pub struct PredictedSetting {
+    device: String,
+    flags: BTreeMap<String, Value>,
+    point: Point,
+    predicted: Predicted,
+    work: PredictedWork,
+    /// Where the values lie in 9 of 10 cases.
+    interval: Interval,
+    inside_envelope: bool,
+    /// What lies outside the envelope.
+    outside: Vec<Beyond>,
+    cards: u32,
+    /// Servers for the asked traffic, by the low end of what one carries.
+    replicas: Option<u64>,
+    /// The same by both ends, the fewest first.
+    replicas_range: Option<[u64; 2]>,
+    cost_per_million_output_tokens: Option<f64>,
+    output_tokens_per_joule: Option<f64>,
+}
+
+/// Keys as in summary.json.
+#[derive(JsonSchema)]
+pub struct Predicted {
+    requests: PredictedRequests,
+    window_s: f64,
+    throughput: PredictedThroughput,
+    concurrency: PredictedConcurrency,
+    latency: PredictedLatency,
+    tokens: PredictedTokens,
+    slo: Option<PredictedSlo>,
+}
+
+#[derive(JsonSchema)]
+pub struct PredictedRequests {
+    planned: u64,
+    ok: u64,
+    failed: u64,
+    cut: u64,
+    unsent: u64,
+}
+
+#[derive(JsonSchema)]
+pub struct PredictedThroughput {
+    requests_per_s: f64,
+    input_tokens_per_s: f64,
+    output_tokens_per_s: f64,
+    total_tokens_per_s: f64,
+}
+
+#[derive(JsonSchema)]
+pub struct PredictedConcurrency {
+    configured: Option<u32>,
+    mean: Option<f64>,
+}
+
+#[derive(JsonSchema)]
+pub struct PredictedLatency {
+    ttft_ms: Option<Distribution>,
+    tpot_ms: Option<Distribution>,
+    e2e_ms: Option<Distribution>,
+    max_gap_ms: Option<Distribution>,
+}
+
+#[derive(JsonSchema)]
+pub struct PredictedTokens {
+    input_mean: f64,
+    output_mean: f64,
+}
+
+#[derive(JsonSchema)]
+pub struct PredictedSlo {
+    met: bool,
+    verdict: Verdict,
+}
+
+#[derive(JsonSchema)]
+pub struct PredictedWork {
+    input_tokens: String,
+    output_tokens: String,
+    /// Lengths were those of a trace.
+    trace: bool,
+    start: Start,
+    /// Requests longer than max-model-len.
+    too_long: u64,
+}
+
+#[derive(JsonSchema)]
+pub struct Interval {
+    throughput: IntervalThroughput,
+    latency: IntervalLatency,
+}
+
+#[derive(JsonSchema)]
+pub struct IntervalThroughput {
+    requests_per_s: Option<[f64; 2]>,
+    output_tokens_per_s: Option<[f64; 2]>,
+}
+
+#[derive(JsonSchema)]
+pub struct IntervalLatency {
+    ttft_ms: Option<LatencyInterval>,
+    tpot_ms: Option<LatencyInterval>,
+    e2e_ms: Option<LatencyInterval>,
+}
+
+#[derive(JsonSchema)]
+pub struct LatencyInterval {
+    mean: Option<[f64; 2]>,
+    p50: Option<[f64; 2]>,
+    p90: Option<[f64; 2]>,
+    p99: Option<[f64; 2]>,
+}
+
+/// A prediction that was measured.
+#[derive(JsonSchema)]
+pub struct Verified {
+    /// When, RFC 3339.
+    at: String,
+    setting: String,
+    /// `sim`, or the server's address.
+    on: Option<String>,
+    /// The run, where a server was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
+    held: bool,
+    /// predicted / measured − 1, by metric.
+    errors: BTreeMap<String, f64>,
+}
+
+/// A line between the tuner and a searcher of one's own, either way.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+pub enum Searcher {
+    /// What the tuner writes.
+    Tuner(ToSearcher),
+    /// What the searcher answers to `ask`.
+    Searcher(FromSearcher),
+}
