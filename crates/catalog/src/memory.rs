@@ -128,6 +128,7 @@ pub enum MemoryError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::GIB;
     use crate::device::{Device, Parallel};
     use crate::model::Model;
 

@@ -34,6 +34,7 @@ impl ImportDoubtCode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatedImportDoubt {
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub code: ImportDoubtCode,
     pub severity: Severity,
     pub text: String,

@@ -33,7 +33,7 @@ use inferometer_core::value::Tag;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 const SCENARIO: &str = "scenario.toml";

@@ -1,14 +1,13 @@
 //! A calibrated profile as a prior: it saves trials, and a wrong one does not mislead.
 
 use crate::guess::{guessed, prior};
-use crate::landscape::ground::{GROUNDS, Ground};
 use crate::landscape::problem::Problem;
 use crate::landscape::{Cell, Landscape, median, trials_to_95};
 use crate::wrong::{WRONG, off_by_thirty_percent};
 use inferometer_campaign::search::{Searcher, Tpe};
 use inferometer_catalog::device::Device;
 use inferometer_catalog::timing::Timing;
-use landscape::test_bed::{TEST_BEDS, TestBed};
+use crate::landscape::test_bed::{TEST_BEDS, TestBed};
 
 const SEEDS: u64 = 5;
 const PATIENCE: usize = 150;

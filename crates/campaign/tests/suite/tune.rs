@@ -1,11 +1,10 @@
 //! A small part of `bench/tune`: the default searcher against chance, on a landscape of the
 //! simulated engine with refusals, crashes and limits.
 
-use crate::landscape::ground::GROUNDS;
 use crate::landscape::problem::Problem;
 use crate::landscape::{Cell, median, trials_to_95};
 use inferometer_campaign::search::{Random, Searcher, Tpe};
-use landscape::test_bed::TEST_BEDS;
+use crate::landscape::test_bed::TEST_BEDS;
 
 const SEEDS: u64 = 7;
 const PATIENCE: usize = 150;

@@ -432,7 +432,7 @@ fn a_run_without_an_answer_has_only_its_course_of_time() {
     let summary = made_up::summary(&VLLM, load(2, 24), &records);
     let figures = run::all(
         &summary,
-        &made_up::plot_data(&records),
+        &Drawing::of(&made_up::trace(&records)),
         SimClock::Real,
         Lang::En,
     );

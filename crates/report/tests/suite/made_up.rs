@@ -11,7 +11,6 @@ use inferometer_core::scenario::Scenario;
 use inferometer_core::summary::Summary;
 use inferometer_core::thresholds::Thresholds;
 use inferometer_core::units::Offset;
-use inferometer_report::chart::run_plot_data::RunPlotData;
 use inferometer_text::Lang;
 
 /// An engine of so much speed.

@@ -186,11 +186,6 @@ impl SearchDriver<'_> {
         measured: &Measured,
         observer: &mut dyn Observer,
     ) {
-        let purpose = match outcome.purpose {
-            Purpose::Bracket => "bracket",
-            Purpose::Bisect => "bisect",
-            Purpose::Confirm => "confirm",
-        };
         let verdict = |tier: usize| match met[tier] {
             Some(true) => stored::ProbeVerdict::Met,
             Some(false) => stored::ProbeVerdict::Missed,

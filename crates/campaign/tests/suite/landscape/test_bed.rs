@@ -2,6 +2,7 @@
 
 use super::{Cell, Flag, Landscape, digits, median};
 use inferometer_catalog::device::Device;
+use inferometer_catalog::engine::LaunchCommand;
 use inferometer_catalog::timing::Timing;
 use inferometer_core::seed::{Dimension, rng};
 use inferometer_sim::engine::{
@@ -179,7 +180,8 @@ impl TestBed {
             timing: self.timing.clone(),
             stamp: String::new(),
         };
-        match Launch::of_command(&words, &host) {
+        let command = LaunchCommand::parse(&words).expect("a command");
+        match Launch::of_command(&command, &host) {
             Ok(launch) => {
                 let block = launch.config.block_size;
                 let mut engine = Engine::new(launch.config, 1);

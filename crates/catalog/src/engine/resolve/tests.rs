@@ -1,3 +1,4 @@
+use super::super::Value;
 use super::super::defaults::DeviceKind;
 use super::*;
 

@@ -8,11 +8,12 @@ use inferometer_campaign::search::external::{FromSearcher, ToSearcher};
 use inferometer_catalog::model::Dtype;
 use inferometer_core::point::Point;
 use inferometer_core::summary::{Distribution, Summary};
-use inferometer_import::{Found, Stored};
-use inferometer_plan::calibrate::Beyond;
-use inferometer_plan::memory::{MindieSizes, Part, ShownStage};
+use inferometer_import::{ImportedResult, Stored};
+use inferometer_plan::calibrate::Extrapolation;
+use inferometer_catalog::memory::CardStage;
+use inferometer_plan::memory::{MindieSizes, Part};
 use inferometer_plan::observation::Start;
-use inferometer_plan::what_if::Verdict;
+use inferometer_plan::what_if::PredictedVerdict;
 use inferometer_store::sweep_dir::TrialState;
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -58,7 +59,7 @@ pub enum Import {
 #[derive(JsonSchema)]
 pub struct PrintedImport {
     schema: String,
-    results: Vec<Found>,
+    results: Vec<ImportedResult>,
     /// First and last line of each part that looks like a result and could not be read.
     unread: Vec<(u64, u64)>,
     /// The same by file.
@@ -104,7 +105,7 @@ pub struct MemoryAnswer {
     /// Replicas of data parallelism, each with a cache of its own.
     replicas: u32,
     /// The stage of a pipeline that is shown, where there are several.
-    stage: Option<ShownStage>,
+    stage: Option<CardStage>,
     /// Flags that tell it from the other answers.
     varied: BTreeMap<String, Option<String>>,
     /// Given flags that change memory in ways that are not counted.
@@ -186,7 +187,7 @@ pub struct PredictedSetting {
     interval: Interval,
     inside_envelope: bool,
     /// What lies outside the envelope.
-    outside: Vec<Beyond>,
+    outside: Vec<Extrapolation>,
     cards: u32,
     /// Servers for the asked traffic, by the low end of what one carries.
     replicas: Option<u64>,
@@ -248,7 +249,7 @@ pub struct PredictedTokens {
 #[derive(JsonSchema)]
 pub struct PredictedSlo {
     met: bool,
-    verdict: Verdict,
+    verdict: PredictedVerdict,
 }
 
 #[derive(JsonSchema)]

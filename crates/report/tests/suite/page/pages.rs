@@ -11,7 +11,6 @@ use inferometer_core::record::{Failure, FailureClass, Outcome, Phase};
 use inferometer_core::summary::Summary;
 use inferometer_page::html::Page;
 use inferometer_report::chart::Drawing;
-use inferometer_report::chart::run_plot_data::RunPlotData;
 use inferometer_report::html::run::{RunPage, compose_page};
 use inferometer_report::html::sweep;
 use inferometer_report::sweep::{SweepReport, Visited};

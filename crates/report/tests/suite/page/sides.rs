@@ -6,7 +6,7 @@ use inferometer_analysis::compare::{Group, RunSample, Settings, compare};
 use inferometer_core::doubt::Severity;
 use inferometer_core::summary::Summary;
 use inferometer_import::{
-    Code, Imported, ImportedRequests, ImportedResult, ImportedSummary, ImportedThroughput,
+    ImportDoubtCode, Imported, ImportedRequests, ImportedResult, ImportedSummary, ImportedThroughput,
     StatedImportDoubt, Stored,
 };
 use inferometer_page::html::{Page, render};
@@ -216,7 +216,7 @@ fn imported(stored: &Stored, lang: Lang) -> ImportReport<'_> {
     if let Some(last) = report.results.get_mut(2) {
         last.doubts.push(StatedImportDoubt {
             severity: Severity::Invalid,
-            code: Code::LostRequests,
+            code: ImportDoubtCode::LostRequests,
             text: "10 of 80 are missing".to_owned(),
             remedy: "measure again".to_owned(),
         });
@@ -262,7 +262,7 @@ fn an_import_with_notes_alone_does_not_claim_to_have_no_doubts() {
     assert!(head(&report).contains("无疑点"));
     report.results[0].doubts.push(StatedImportDoubt {
         severity: Severity::Note,
-        code: Code::FewSamples,
+        code: ImportDoubtCode::FewSamples,
         text: "80 requests cannot carry p99".to_owned(),
         remedy: "measure more".to_owned(),
     });
