@@ -29,7 +29,6 @@ pub const SCHEMA: &str = "inferometer.compare/1";
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     pub name: String,
-    /// Its runs, at any number of points.
     pub runs: Vec<RunSample>,
 }
 
@@ -92,7 +91,6 @@ pub struct Comparison {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
-    /// The group that is compared with the baseline.
     pub group: String,
     /// The figure, by its place in the summary.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
@@ -184,7 +182,6 @@ pub enum Basis {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unpaired {
-    /// The group that has it.
     pub group: String,
     pub point: Point,
 }
@@ -341,14 +338,18 @@ fn against(
     let mut corrected = holm(&primary).into_iter();
     for (compared, is_sound) in &compared {
         let own = compared.primary_p_value(loads, settings);
-        let p_value = own.and_then(|own| match is_sound {
-            true => corrected.next(),
-            false => Some(own),
+        let p_value = own.and_then(|own| {
+            if *is_sound {
+                corrected.next()
+            } else {
+                Some(own)
+            }
         });
         let rows = compared.rows(&group.name, p_value, loads, settings);
-        match is_sound {
-            true => comparison.rows.extend(rows),
-            false => comparison.rows.extend(rows.into_iter().map(Row::undecided)),
+        if *is_sound {
+            comparison.rows.extend(rows)
+        } else {
+            comparison.rows.extend(rows.into_iter().map(Row::undecided))
         }
     }
 }
@@ -363,9 +364,10 @@ struct Compared<'a> {
 
 impl<'a> Compared<'a> {
     fn of(point: &'a Point, a: &[&RunSample], b: &[&RunSample], settings: &Settings) -> Self {
-        let primary = settings.primary.unwrap_or(match point.is_open_loop() {
-            true => Metric::E2eMean,
-            false => Metric::OutputTokensPerS,
+        let primary = settings.primary.unwrap_or(if point.is_open_loop() {
+            Metric::E2eMean
+        } else {
+            Metric::OutputTokensPerS
         });
         let others = settings
             .metrics
@@ -446,9 +448,10 @@ impl<'a> Compared<'a> {
         let mut corrected = holm(&secondary).into_iter();
         let row = |(metric, contrast): &(Metric, Contrast)| {
             let is_primary = *metric == self.primary;
-            let p_value = match is_primary {
-                true => primary,
-                false => of(*metric, contrast).and_then(|_| corrected.next()),
+            let p_value = if is_primary {
+                primary
+            } else {
+                of(*metric, contrast).and_then(|_| corrected.next())
             };
             let permuted = || self.permuted(*metric, contrast, loads, settings);
             let basis = match contrast.difference {
@@ -489,9 +492,10 @@ impl Row {
         let verdict = match (p_value, ratio) {
             (Some(_), _) if contrast.equivalent(settings) => Verdict::Same,
             (Some(p), Some(ratio)) if p < settings.risk => {
-                match (ratio > 1.0) == metric.more_is_better() {
-                    true => Verdict::Better,
-                    false => Verdict::Worse,
+                if (ratio > 1.0) == metric.more_is_better() {
+                    Verdict::Better
+                } else {
+                    Verdict::Worse
                 }
             }
             _ => Verdict::Unknown,

@@ -43,7 +43,6 @@ impl Steady {
     }
 }
 
-/// Number of bins for a span.
 fn bin_count(seconds: f64) -> usize {
     ((seconds / LONGEST_BIN_S).ceil() as usize).clamp(LEAST_BINS, MOST_BINS)
 }

@@ -39,7 +39,6 @@ pub struct Row {
     pub gap: Option<LargestGap>,
 }
 
-/// The largest gap of an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct LargestGap {
     pub at: Offset,
@@ -72,9 +71,10 @@ impl RunTrace {
         let of_stream =
             |span: Option<Duration>| Slim::from(span.filter(|_| done && record.streamed));
         self.add_tokens(record);
-        let gap = match done && record.streamed {
-            true => self.add_gaps(record),
-            false => None,
+        let gap = if done && record.streamed {
+            self.add_gaps(record)
+        } else {
+            None
         };
         let over = done || record.failure().is_some();
         self.rows.push(Row {

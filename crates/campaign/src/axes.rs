@@ -23,7 +23,6 @@ pub struct Axis {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Combination {
-    /// Every value with every other.
     #[default]
     Product,
     /// The first values together, then the second.
@@ -257,7 +256,6 @@ fn dependent_value(axis: &Axis, point: &Setting) -> Result<String, AxesError> {
     }
 }
 
-/// Equal as numbers, or as texts.
 fn same(a: &str, b: &str) -> bool {
     match (a.parse::<f64>(), b.parse::<f64>()) {
         (Ok(a), Ok(b)) => a == b,

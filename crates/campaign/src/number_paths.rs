@@ -140,7 +140,6 @@ impl<'de> Deserializer<'de> for Tracer<'_> {
     }
 }
 
-/// All fields of a struct.
 struct Fields<'a> {
     left: std::slice::Iter<'static, &'static str>,
     next: &'static str,
@@ -164,9 +163,10 @@ impl<'de> MapAccess<'de> for Fields<'_> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Error> {
-        let path = match self.path.is_empty() {
-            true => self.next.to_owned(),
-            false => format!("{}.{}", self.path, self.next),
+        let path = if self.path.is_empty() {
+            self.next.to_owned()
+        } else {
+            format!("{}.{}", self.path, self.next)
         };
         seed.deserialize(Tracer {
             path,

@@ -83,7 +83,6 @@ impl Device {
         &PRESETS
     }
 
-    /// The names of all presets, for messages.
     pub fn preset_names() -> String {
         let names: Vec<&str> = PRESETS.iter().map(|device| device.name.as_str()).collect();
         names.join(", ")

@@ -102,7 +102,6 @@ pub enum MemoryError {
         /// The card's memory, GiB.
         total: f64,
     },
-    /// Nothing is left for the KV cache.
     #[error(
         "nothing is left for the KV cache ({kv:.2} GiB); raise the memory utilization or use more cards"
     )]
@@ -128,9 +127,9 @@ pub enum MemoryError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::GIB;
     use crate::device::{Device, Parallel};
     use crate::model::Model;
+    use crate::units::GIB;
 
     fn small_vocabulary() -> Model {
         let mut model = Model::named("qwen2.5-7b").unwrap();

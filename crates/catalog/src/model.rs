@@ -97,7 +97,6 @@ pub struct Experts {
     /// Width of the experts that every token visits, together.
     #[serde(default)]
     pub shared_intermediate: u32,
-    /// First layers that are dense.
     #[serde(default)]
     pub dense_layers: u32,
 }
@@ -137,7 +136,6 @@ impl Model {
         &PRESETS
     }
 
-    /// The names of all presets, for messages.
     pub fn preset_names() -> String {
         let names: Vec<&str> = PRESETS.iter().map(|model| model.name.as_str()).collect();
         names.join(", ")

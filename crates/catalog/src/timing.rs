@@ -161,7 +161,6 @@ impl StepTime {
             .map_or(context, |window| context.min(u64::from(window)))
     }
 
-    /// The terms of a step.
     pub fn terms(&self, shape: &StepShape) -> Terms {
         let tokens = shape.prefill_tokens.saturating_add(shape.decode_tokens);
         let (padded, per_layer_us) = match self.launch {

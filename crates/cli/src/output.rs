@@ -112,9 +112,10 @@ pub fn keep(options: &OutputOptions, folder: &Path, page: impl FnOnce() -> anyho
 /// judged is not met, so that a gate does not open by accident.
 pub fn verdict(summary: &Summary) -> Exit {
     let met = (summary.slo.as_ref()).is_none_or(|slo| slo.outcome() == SloOutcome::Met);
-    match summary.valid && met {
-        true => Exit::Fine,
-        false => Exit::Doubtful,
+    if summary.valid && met {
+        Exit::Fine
+    } else {
+        Exit::Doubtful
     }
 }
 
@@ -196,9 +197,10 @@ fn render(run: &Shown<'_>, options: &OutputOptions, format: Format) -> anyhow::R
         ending: run.ending,
         directory: Some(run.directory.path()),
         lang,
-        detail: match options.definitions {
-            true => Detail::Definitions,
-            false => Detail::Numbers,
+        detail: if options.definitions {
+            Detail::Definitions
+        } else {
+            Detail::Numbers
         },
     };
     if let Some(foreign) = options.dialect.foreign() {
@@ -222,7 +224,6 @@ fn render(run: &Shown<'_>, options: &OutputOptions, format: Format) -> anyhow::R
     }))
 }
 
-/// The page of a run.
 pub fn page_of(run: &Shown<'_>, lang: Lang) -> String {
     let page = RunPage {
         folded: &run.reading.folded,

@@ -143,7 +143,6 @@ impl Progress {
         self.past.clear();
     }
 
-    /// The numbers of the phase at this moment.
     pub fn show(&mut self, now: &Snapshot) {
         let every = match self.mode {
             Mode::Live => LIVE_EVERY,

@@ -76,7 +76,6 @@ pub enum DoubtCode {
     WarmCache,
     /// The same prompts again and again.
     RepeatedPrompts,
-    /// No steady state was found.
     NoSteadyState,
     /// In-flight and TTFT both rise.
     Overload,

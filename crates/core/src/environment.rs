@@ -23,7 +23,6 @@ pub struct Environment {
     pub host: Host,
     /// What the preflight learned of the server.
     pub server: Probe,
-    /// The engine, where it was started for the measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<StartedEngine>,
     /// Token events a second that one worker of this client can take, as `doctor` found.
@@ -42,7 +41,6 @@ pub struct Host {
     pub cpu: Option<String>,
     /// Cores that this process may use.
     pub cores: u32,
-    /// Open files that this process may have.
     pub open_files: Option<u64>,
 }
 
@@ -87,7 +85,6 @@ pub struct Probe {
     pub api: String,
     /// The model that is asked for.
     pub model: String,
-    /// The models that the server lists.
     pub models: Vec<String>,
     /// `Server` header or version, as the server says it.
     pub software: Option<String>,
@@ -146,7 +143,6 @@ pub struct Ending {
     pub planned: u64,
     /// Of these, never started.
     pub unsent: u64,
-    /// When the measured part began.
     pub measured_from: Offset,
     /// When the last measured request had been sent or given up.
     pub sending_ended: Offset,

@@ -72,7 +72,6 @@ pub enum Distribution {
 /// Longest length that is taken: beyond it a typing error is more likely than a wish.
 pub const LONGEST: u32 = 100_000_000;
 
-/// A text that is no length.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is no length; write a whole number from 1, uniform(MIN,MAX), normal(MEAN,STD), lognormal(MEAN,STD) or histogram(FILE)"

@@ -11,20 +11,31 @@ pub enum Known {
         /// The one that is measured.
         model: String,
     },
-    /// There is no chat API.
     NoChatApi,
-    /// A field of the request is refused.
-    RefusesField { field: String },
+    RefusesField {
+        field: String,
+    },
     /// The server was told to go on and ended before the asked length.
-    EndsEarly { asked: u32, received: u32 },
+    EndsEarly {
+        asked: u32,
+        received: u32,
+    },
     /// No stream came where one was asked for.
     AnswersWhole,
     /// The limit of open files was too low.
-    RaisedOpenFiles { from: u64, to: u64 },
+    RaisedOpenFiles {
+        from: u64,
+        to: u64,
+    },
     /// The work is shorter than the run.
-    CyclesPrompts { distinct: u64 },
+    CyclesPrompts {
+        distinct: u64,
+    },
     /// What was found in the data.
-    DataFormat { format: String, rows: u64 },
+    DataFormat {
+        format: String,
+        rows: u64,
+    },
     /// Rows that could not be read.
     BadRows {
         count: u64,
@@ -33,8 +44,9 @@ pub enum Known {
         reason: String,
     },
     /// Rows that have no prompt, or no answer where one is needed.
-    UnusableRows { count: u64 },
-    /// Rows that the filters left out.
+    UnusableRows {
+        count: u64,
+    },
     FilteredRows {
         count: u64,
         /// Of so many.
@@ -43,15 +55,24 @@ pub enum Known {
     /// Only part of the data was read, since more would not fit into memory.
     DataTooLarge,
     /// Lengths were counted with a tokenizer that nobody chose.
-    DefaultTokenizer { tokenizer: String },
+    DefaultTokenizer {
+        tokenizer: String,
+    },
     /// A byte is not a token.
     BytesAsTokens,
     /// The server's own tokenizer and ours agree.
-    TokenizerAgrees { samples: u64 },
+    TokenizerAgrees {
+        samples: u64,
+    },
     /// They do not.
-    TokenizerDiffers { ours: u64, servers: u64 },
+    TokenizerDiffers {
+        ours: u64,
+        servers: u64,
+    },
     /// A chat template surrounds each prompt.
-    ChatTemplate { tokens: u32 },
+    ChatTemplate {
+        tokens: u32,
+    },
     /// Ours surrounds each piece of text.
     Template {
         chars: u64,
@@ -65,7 +86,9 @@ pub enum Known {
     /// Rows of a trace are sent at other times than its own.
     TraceLengthsOnly,
     /// Lines of the journal cannot be read.
-    DamagedLines { lines: u64 },
+    DamagedLines {
+        lines: u64,
+    },
 }
 
 /// A fact by its key, or as text from a run of an earlier version.

@@ -150,7 +150,6 @@ pub enum Outcome {
 pub struct Failure {
     /// The step of the request at which it went wrong.
     pub phase: Phase,
-    /// What kind of failure it was.
     pub class: FailureClass,
     /// The server's body or the system's message, made printable, shortened and free of
     /// secrets.
@@ -292,12 +291,10 @@ impl Record {
         self.due.or(self.sent)
     }
 
-    /// Arrival of the first token.
     pub fn first_token(&self) -> Option<Offset> {
         self.chunks.at.first().copied()
     }
 
-    /// Arrival of the last token.
     pub fn last_token(&self) -> Option<Offset> {
         self.chunks.at.last().copied()
     }

@@ -45,7 +45,6 @@ pub struct Connection {
     pub headers: Vec<String>,
     /// Environment variable that holds the API key.
     pub api_key_env: Option<String>,
-    /// File that holds the API key.
     pub api_key_file: Option<PathBuf>,
     pub ca: Option<PathBuf>,
     /// Certificate that the client shows.
@@ -130,7 +129,6 @@ pub enum Extent {
 }
 
 impl Extent {
-    /// Limit on the number of requests.
     pub fn requests(self) -> Option<u64> {
         match self {
             Extent::Requests(count) | Extent::Either(count, _) => Some(count),

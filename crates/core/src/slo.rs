@@ -53,7 +53,6 @@ pub enum SloScope {
     Mean,
 }
 
-/// A text that is no objective.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is no objective; write METRIC=TIME or METRIC.pNN=TIME, as in ttft=500ms or tpot.p99=50ms (metrics: ttft, first-answer, tpot, itl, max-gap, e2e)"

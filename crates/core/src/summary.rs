@@ -24,7 +24,6 @@ pub struct Summary {
     pub valid: bool,
     /// Reasons to distrust the run, the worst first.
     pub doubts: Vec<StatedDoubt>,
-    /// Accounting of every planned request.
     pub requests: Accounts,
     /// First send to last completion.
     pub window_s: Option<f64>,
@@ -71,7 +70,6 @@ pub struct ContinuationResult {
     pub very_short: u64,
     /// Characters of the template, which each prompt has beside its piece of text.
     pub template_chars: Option<u64>,
-    /// Tokens of the template, where they were counted.
     pub template_tokens: Option<u32>,
     /// Complete answers by their actual length.
     pub groups: Vec<ContinuationGroup>,
@@ -153,7 +151,6 @@ pub struct Concurrency {
     /// Streams of a closed loop, or the cap of an open one.
     pub configured: Option<u32>,
     pub mean: Option<f64>,
-    /// Largest number at one time.
     pub peak: Option<u64>,
 }
 
@@ -235,7 +232,6 @@ pub struct Tokens {
     pub input_asked_mean: Option<f64>,
     /// Mean prompt length, as the server counts.
     pub input_mean: Option<f64>,
-    /// Mean of the output lengths that were asked for.
     pub output_asked_mean: Option<f64>,
     pub output_mean: Option<f64>,
     /// Characters of the answers for each of their tokens.

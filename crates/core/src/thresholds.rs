@@ -23,7 +23,6 @@ pub struct Thresholds {
     pub thread_cpu_share: f64,
     /// Requests under way as a share of those expected.
     pub in_flight_share: f64,
-    /// Share of failures that warns.
     pub failures_warn: f64,
     /// Share of failures that makes the run invalid.
     pub failures_invalid: f64,
@@ -52,7 +51,6 @@ pub struct Thresholds {
     pub stall_floor_ms: f64,
     /// Fewest gaps of a request with a stall.
     pub stall_gaps: usize,
-    /// Share of requests with a stall.
     pub stall_share: f64,
     /// Requests sent about together over as many as would be if they were sent evenly.
     pub in_step_factor: f64,

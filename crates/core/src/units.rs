@@ -98,7 +98,6 @@ impl From<Option<Duration>> for Slim {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(pub Duration);
 
-/// A text that is no length of time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is no length of time; write a number and a unit, as in 200ms, 5s, 10m or 2h")]
 pub struct BadSpan(String);

@@ -61,7 +61,6 @@ impl Work {
 #[derive(Clone, Debug, PartialEq)]
 pub enum PromptSource {
     Text(String),
-    /// A data set or a trace.
     Data(DataSource),
     /// A text in pieces, each put into a template that asks to continue it.
     Continuation(Continuation),
@@ -125,12 +124,10 @@ pub enum History {
     /// What the server itself answered.
     #[default]
     Server,
-    /// What the data set holds.
     Data,
 }
 serde_as_text!(History);
 
-/// A tokenizer by name or place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenizerName {
     Cl100k,

@@ -60,9 +60,10 @@ impl Values {
             Values::Total(value) => return (name == "avg").then_some(*value),
             Values::Sample(sample) | Values::WithFailures(sample) => sample,
         };
-        let mean = match sample.is_empty() {
-            true => return None,
-            false => sample.iter().sum::<f64>() / sample.len() as f64,
+        let mean = if sample.is_empty() {
+            return None;
+        } else {
+            sample.iter().sum::<f64>() / sample.len() as f64
         };
         match name {
             "avg" => Some(mean),
@@ -239,9 +240,10 @@ impl Numbers {
             let unit = format!("({})", metric.unit);
             let numbers = STATISTICS.map(|name| shown(metric.values.statistic(name)));
             // A long name has its unit in a line of its own.
-            let (first, second) = match metric.header.len() > 30 {
-                true => (metric.header.clone(), Some(unit)),
-                false => (format!("{} {unit}", metric.header), None),
+            let (first, second) = if metric.header.len() > 30 {
+                (metric.header.clone(), Some(unit))
+            } else {
+                (format!("{} {unit}", metric.header), None)
             };
             rows.push([vec![first], numbers.to_vec()].concat());
             rows.extend(second.map(|unit| {

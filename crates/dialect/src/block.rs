@@ -8,7 +8,6 @@ const WIDTH: usize = 50;
 pub(super) struct TextBlock(String);
 
 impl TextBlock {
-    /// A block with its title line.
     pub(super) fn titled() -> Self {
         let mut block = TextBlock(String::new());
         block.centred(" Serving Benchmark Result ", '=');
@@ -29,12 +28,10 @@ impl TextBlock {
         self.line(label, &format!("{value:.2}"));
     }
 
-    /// A line with a whole number.
     pub(super) fn whole(&mut self, label: &str, value: u64) {
         self.line(label, &value.to_string());
     }
 
-    /// The block with its last line.
     pub(super) fn finished(mut self) -> String {
         self.0.push_str(&"=".repeat(WIDTH));
         self.0.push('\n');

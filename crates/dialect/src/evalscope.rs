@@ -80,9 +80,10 @@ fn answer(record: &Record) -> Answer {
         streamed: record.streamed,
         latency,
         ttft,
-        tpot: match output > 1 {
-            true => (latency - ttft) / further,
-            false => 0.0,
+        tpot: if output > 1 {
+            (latency - ttft) / further
+        } else {
+            0.0
         },
         gaps: record.gaps().map(|gap| gap.as_secs_f64()).collect(),
         input: (record.input_tokens().or(record.input_tokens_asked)).unwrap_or(0),
@@ -116,9 +117,10 @@ fn nearest_rank(ascending: &[f64], percent: usize) -> f64 {
 
 /// The mean over answers; −1 of none.
 fn average(values: &[f64]) -> f64 {
-    match values.is_empty() {
-        true => -1.0,
-        false => mean(values),
+    if values.is_empty() {
+        -1.0
+    } else {
+        mean(values)
     }
 }
 
@@ -144,16 +146,18 @@ impl Numbers {
     /// The answers whose TTFT and TPOT count: streams, or all where there is none.
     fn timed(&self) -> Vec<&Answer> {
         let streams: Vec<&Answer> = self.answers.iter().filter(|a| a.streamed).collect();
-        match streams.is_empty() {
-            true => self.answers.iter().collect(),
-            false => streams,
+        if streams.is_empty() {
+            self.answers.iter().collect()
+        } else {
+            streams
         }
     }
 
     fn per_second(&self, count: f64) -> f64 {
-        match self.duration.is_zero() {
-            true => -1.0,
-            false => count / self.duration.as_secs_f64(),
+        if self.duration.is_zero() {
+            -1.0
+        } else {
+            count / self.duration.as_secs_f64()
         }
     }
 

@@ -38,7 +38,6 @@ pub struct Numbers {
 /// What the tool learns of one answer's packages.
 struct Packages {
     first: Duration,
-    /// Packages and their time, as the tool counts them.
     counted: u64,
     time: Duration,
 }
@@ -56,9 +55,10 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
     let counted: u64 = packages.iter().map(|one| one.counted).sum();
     let time: f64 = packages.iter().map(|one| one.time.as_secs_f64()).sum();
     // The tool adds the first and the last package again if the last answer was a stream.
-    let ends = match all_messages(last).len() > 1 {
-        true => 2.0,
-        false => 0.0,
+    let ends = if all_messages(last).len() > 1 {
+        2.0
+    } else {
+        0.0
     };
     let ascending = |mut values: Vec<f64>| {
         sort(&mut values);

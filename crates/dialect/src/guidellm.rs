@@ -78,13 +78,10 @@ impl Weighted {
     /// The first of the most frequent values.
     fn mode(&self) -> f64 {
         let first = self.values.first().copied().unwrap_or_default();
-        let most = self
-            .values
-            .iter()
-            .fold(first, |most, &next| match next.1 > most.1 {
-                true => next,
-                false => most,
-            });
+        let most = self.values.iter().fold(
+            first,
+            |most, &next| if next.1 > most.1 { next } else { most },
+        );
         most.0
     }
 
@@ -191,9 +188,10 @@ fn between_tokens(record: &Record) -> Option<(f64, f64)> {
     let first = *record.chunks.at.first()?;
     let last = *record.chunks.at.last()?;
     let gaps = f64::from(output(record).saturating_sub(1));
-    match gaps > 0.0 {
-        true => Some((last.since(first).as_secs_f64() * 1e3 / gaps, gaps)),
-        false => Some((0.0, 0.0)),
+    if gaps > 0.0 {
+        Some((last.since(first).as_secs_f64() * 1e3 / gaps, gaps))
+    } else {
+        Some((0.0, 0.0))
     }
 }
 

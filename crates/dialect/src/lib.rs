@@ -77,7 +77,6 @@ impl Dialect {
         }
     }
 
-    /// The dialect of a word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -255,9 +254,10 @@ impl<'a> Source<'a> {
 
     fn model(&self) -> String {
         let probed = &self.environment.server.model;
-        match probed.is_empty() {
-            true => self.scenario.connection.model.clone().unwrap_or_default(),
-            false => probed.clone(),
+        if probed.is_empty() {
+            self.scenario.connection.model.clone().unwrap_or_default()
+        } else {
+            probed.clone()
         }
     }
 

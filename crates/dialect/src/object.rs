@@ -13,13 +13,13 @@ impl Object {
     /// Adds a number that may be infinite, which Python writes as `Infinity` and a strict
     /// reader refuses.
     pub(super) fn put_unbounded(&mut self, key: &str, value: f64) {
-        match value.is_infinite() {
-            true => self.0.push(format!("{}: Infinity", spaced(&key.into()))),
-            false => self.put(key, value),
+        if value.is_infinite() {
+            self.0.push(format!("{}: Infinity", spaced(&key.into())))
+        } else {
+            self.put(key, value)
         }
     }
 
-    /// An object of such values.
     pub(super) fn from_pairs<'a>(
         pairs: impl IntoIterator<Item = (&'a str, serde_json::Value)>,
     ) -> Self {
@@ -47,7 +47,6 @@ impl Object {
         format!("{{{}}}", self.0.join(", "))
     }
 
-    /// The object on one line, with a line feed.
     pub(super) fn finished(self) -> String {
         self.braced() + "\n"
     }

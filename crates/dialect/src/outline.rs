@@ -2,7 +2,6 @@
 
 use unicode_width::UnicodeWidthStr;
 
-/// To which side a column is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Left,
@@ -100,9 +99,10 @@ pub(super) fn heavy_sections(
     let line = |cells: &[String], bar: &str| {
         let cells = cells.iter().zip(&widths).enumerate();
         let cells = cells.map(|(column, (cell, &width))| {
-            let side = match left_column == Some(column) {
-                true => Side::Left,
-                false => Side::Right,
+            let side = if left_column == Some(column) {
+                Side::Left
+            } else {
+                Side::Right
             };
             padded(cell, width, side)
         });

@@ -7,9 +7,10 @@ pub(super) struct Real(pub(super) f64);
 
 impl Display for Real {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0.is_nan() {
-            true => f.write_str("nan"),
-            false => write!(f, "{:?}", self.0),
+        if self.0.is_nan() {
+            f.write_str("nan")
+        } else {
+            write!(f, "{:?}", self.0)
         }
     }
 }

@@ -197,9 +197,10 @@ fn range_ratio(length: Distribution) -> Option<f64> {
 }
 
 fn per_second(amount: f64, duration: Duration) -> f64 {
-    match duration.is_zero() {
-        true => 0.0,
-        false => amount / duration.as_secs_f64(),
+    if duration.is_zero() {
+        0.0
+    } else {
+        amount / duration.as_secs_f64()
     }
 }
 

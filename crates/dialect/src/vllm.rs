@@ -279,9 +279,10 @@ fn queue_time(source: &Source<'_>, record: &Record) -> Duration {
 
 impl Numbers {
     fn per_second(&self, count: u64) -> f64 {
-        match self.duration.is_zero() {
-            true => 0.0,
-            false => count as f64 / self.duration.as_secs_f64(),
+        if self.duration.is_zero() {
+            0.0
+        } else {
+            count as f64 / self.duration.as_secs_f64()
         }
     }
 
@@ -356,9 +357,10 @@ impl Numbers {
         object.put("model_id", self.about.model.as_str());
         object.put("tokenizer_id", serde_json::Value::Null);
         object.put("num_prompts", self.about.prompts);
-        match self.about.rate.is_finite() {
-            true => object.put("request_rate", self.about.rate),
-            false => object.put("request_rate", "inf"),
+        if self.about.rate.is_finite() {
+            object.put("request_rate", self.about.rate)
+        } else {
+            object.put("request_rate", "inf")
         }
         object.put_unbounded("burstiness", self.about.burstiness);
         object.put("max_concurrency", self.about.max_concurrency);

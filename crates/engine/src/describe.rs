@@ -53,7 +53,6 @@ impl Engine {
         Ok(Self::of(LaunchCommand::parse(words)?))
     }
 
-    /// The engine of a parsed command.
     pub fn of(command: LaunchCommand) -> Self {
         Engine {
             command,
@@ -144,7 +143,6 @@ impl Engine {
         }
     }
 
-    /// The command that stops a named container.
     pub fn stop_command(&self) -> Option<Vec<String>> {
         let name = self.command.container.as_ref()?.name.clone()?;
         let is_tool = |word: &&String| {

@@ -15,7 +15,6 @@ const QUERY: &str =
 /// A driver that takes longer is stuck.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// A tool that shows devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeviceTool {
     /// `nvidia-smi`, by this command.
@@ -64,7 +63,6 @@ impl DeviceTool {
         (!used.is_empty()).then(|| used.iter().sum())
     }
 
-    /// What kind of device it shows.
     pub fn kind(&self) -> DeviceKind {
         match self {
             DeviceTool::NvidiaSmi(_) => DeviceKind::Gpu,

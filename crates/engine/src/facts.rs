@@ -72,7 +72,6 @@ impl StartFacts {
         facts
     }
 
-    /// The engine with these facts filled in.
     pub fn fill_in(&self, engine: StartedEngine) -> StartedEngine {
         StartedEngine {
             start_s: self.ready_s,

@@ -23,7 +23,6 @@ pub struct Failure {
     pub fact: Option<Fact>,
     /// How the process ended; absent if we ended it, or it never began.
     pub exit: Option<Exit>,
-    /// Time from the start to the failure.
     pub after_s: f64,
     /// The whole log; absent if it never began.
     pub log: Option<PathBuf>,

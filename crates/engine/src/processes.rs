@@ -23,7 +23,6 @@ pub(crate) fn all() -> Vec<Process> {
     pids.filter_map(one).collect()
 }
 
-/// The process of this pid.
 pub(crate) fn one(pid: i32) -> Option<Process> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     read_stat(&String::from_utf8_lossy(&stat))

@@ -49,7 +49,6 @@ pub enum StartError {
 /// Between two looks at a starting engine.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Longest time for one probe.
 const PROBE: Duration = Duration::from_secs(5);
 
 impl Launch {

@@ -62,7 +62,6 @@ pub(crate) struct SupervisedCommand {
     pub registry: Option<PathBuf>,
 }
 
-/// What the supervisor reports, one line each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Event {

@@ -11,7 +11,6 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// Longest line of the supervisor.
 const LONGEST_LINE: u64 = 1 << 20;
 
 /// What the supervisor needs beyond the grace period: the kill, and a stop command.

@@ -39,7 +39,6 @@ pub struct WatchPlan {
 #[derive(Clone, Debug)]
 pub enum Devices {
     None,
-    /// Those that this tool lists.
     Shown(DeviceTool),
     /// Those of this host, if it has a tool that shows them; to find it may take seconds.
     OfThisHost,

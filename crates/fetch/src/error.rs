@@ -31,7 +31,6 @@ pub enum FetchError {
     Insecure { host: String, reason: String },
     #[error("the redirects of {url} lead nowhere ({reason})")]
     LostRedirect { url: String, reason: &'static str },
-    /// From https to http.
     #[error(
         "{url} is redirected from https to plain http at {host}, which anyone on the way could alter"
     )]

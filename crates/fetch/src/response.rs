@@ -27,7 +27,6 @@ pub struct Head {
 }
 
 impl Head {
-    /// The value of a header, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }

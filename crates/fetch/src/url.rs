@@ -60,7 +60,6 @@ pub fn without_query(url: &Uri) -> String {
     )
 }
 
-/// Its host and port as they may be shown.
 pub fn host_shown(url: &Uri) -> String {
     let authority = url.authority().map_or("", |authority| authority.as_str());
     printable(

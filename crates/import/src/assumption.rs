@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Assumption {
-    /// Times under this name have no unit.
-    Unit { name: String, read_as: TimeUnit },
+    Unit {
+        name: String,
+        read_as: TimeUnit,
+    },
     /// The prefill ends with the first token.
     PrefillIsTtft {
         /// As the source calls it.
@@ -22,7 +24,9 @@ pub enum Assumption {
         name: String,
     },
     /// The client's command does not say how many prompts it sends.
-    DefaultPrompts { count: u64 },
+    DefaultPrompts {
+        count: u64,
+    },
     /// The client's command does not say its request rate, which then has no limit.
     DefaultRate,
     /// In words, as imports of older versions have it.

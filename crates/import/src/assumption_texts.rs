@@ -3,19 +3,12 @@
 inferometer_text::texts! {
     /// Assumptions about results of other tools.
     pub enum AssumptionText {
-        /// Times under `{name}` have no unit.
         Unit => "`{name}` has no unit: read as {unit}", "“{name}”未写单位：按{unit}读取";
-        /// A unit.
         Seconds => "seconds", "秒";
-        /// A unit.
         Milliseconds => "milliseconds", "毫秒";
-        /// `{name}` is the time of the prefill.
         PrefillIsTtft => "`{name}` is the time of the prefill: read as time to first token", "“{name}”为预填充耗时：按首 token 时延（TTFT）读取";
-        /// `{name}` is the total of all users' speeds.
         TotalIsOutput => "`{name}` stands beside the speed of one user: read as output throughput", "“{name}”与单路速度并列：按输出吞吐量读取";
-        /// The number of prompts, `{count}`.
         DefaultPrompts => "--num-prompts is not given: its default of {count}", "未给出 --num-prompts：按默认值 {count}";
-        /// The request rate.
         DefaultRate => "--request-rate is not given: its default of inf", "未给出 --request-rate：按默认值 inf";
     }
 }

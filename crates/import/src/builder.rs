@@ -34,7 +34,6 @@ pub(crate) struct ResultBuilder {
     /// Output throughput of one card, under its name.
     per_card: Option<(String, f64)>,
     cards: Option<f64>,
-    /// Unit of times that have none.
     pub(crate) time_unit: Option<Unit>,
     /// The last concurrency was a bare one, the mean where a configured one is known too.
     bare_concurrency: Option<f64>,

@@ -125,7 +125,6 @@ pub enum ImportDoubt {
         offset: f64,
         base: f64,
     },
-    /// A number of the heading is in no flag.
     HeadingNumber {
         number: u64,
     },

@@ -3,95 +3,50 @@
 inferometer_text::texts! {
     /// What an import doubts, and what to do about it. Those that carry `{name}` are templates.
     pub enum ImportDoubtText {
-        /// Requests are missing, failures are reported.
         Lost => "{missing} of {planned} requests are missing ({ended} ended, {failed} reported as failed)", "{planned} 个请求中有 {missing} 个下落不明（结束 {ended} 个，其中报告失败 {failed} 个）";
-        /// The same where they are not.
         LostSilently => "{missing} of {planned} requests are missing ({ended} ended, failures are not reported)", "{planned} 个请求中有 {missing} 个下落不明（结束 {ended} 个，未报告失败数）";
-        /// What to do.
         LostRemedy => "measure again with a client that accounts for every request", "请用能交代每个请求去向的客户端重新测量";
-        /// Requests failed.
         Failed => "{failed} of {all} requests failed ({share})", "{all} 个请求中失败 {failed} 个（{share}）";
-        /// What to do.
         FailedRemedy => "see why they failed; the numbers are of the others only", "请查明失败原因；这些数字只含其余请求";
-        /// The same where only the share is known.
         FailedShare => "{share} of the requests failed", "{share} 的请求失败";
-        /// A number is given twice.
         Twice => "`{name}` is {passed_over} and was {kept} before", "“{name}”为 {passed_over}，而前文已给出 {kept}";
-        /// What to do.
         TwiceRemedy => "the first is kept; see in the source which of them is meant", "保留先出现的数值；请核对来源中以哪个为准";
-        /// The first token comes after the last.
         FirstAfterEnd => "mean time to first token is {ttft} ms, mean latency {e2e} ms: no request ends before it begins", "平均首 token 时延为 {ttft} ms，而平均端到端时延为 {e2e} ms：请求不可能在首 token 之前结束";
-        /// What to do.
         FirstAfterEndRemedy => "check the units and which latency is meant; use neither until then", "请核对单位与时延口径；核对前两者都不可用";
-        /// Little's law.
         Shrunk => "requests a second × latency is {under_way}, of {configured} configured ({expected} after ramp and drain): the client shrank", "QPS × 时延为 {under_way}，而设定并发为 {configured}（扣除起步与收尾后应为 {expected}）：客户端并发缩水";
-        /// What to do.
         ShrunkRemedy => "do not read this point as the server's limit; measure again", "不要把该点当作服务端上限；请重新测量";
-        /// TTFT equals latency.
         NotStreamed => "time to first token equals latency: answers were not streamed", "首 token 时延等于端到端时延：未采用流式输出";
-        /// What to do.
         NotStreamedRemedy => "ignore its time to first token", "忽略其首 token 时延";
-        /// Percentiles are equal.
         Flat => "percentiles of {metric} are equal to the last digit: one number, not a sample", "{metric} 的各百分位逐位相同：只是一个数，不是样本分布";
-        /// What to do.
         FlatRemedy => "use it as a mean at most", "至多当作均值使用";
-        /// Percentiles fall.
         Disordered => "{metric}: {lower} is {lower_value} but {upper} is {upper_value}", "{metric}：{lower} 为 {lower_value}，而 {upper} 为 {upper_value}";
-        /// What to do.
         DisorderedRemedy => "look at the source; a number was mistyped or columns were swapped", "请核对来源：可能录入有误或列被调换";
-        /// A number does not follow from others.
         Contradiction => "{printed} is {value}, but {from} is {follows}", "{printed} 为 {value}，但 {from} 为 {follows}";
-        /// What to do.
         ContradictionRemedy => "one of the numbers is of another run or counts something else; do not compare by it", "其中一个数来自另一次运行或口径不同；不要据此比较";
-        /// A number.
         OutputThroughput => "output throughput", "输出吞吐量";
-        /// A number.
         InputThroughput => "input throughput", "输入吞吐量";
-        /// A number.
         TotalThroughput => "total throughput", "总吞吐量";
-        /// A number.
         Qps => "requests a second", "每秒请求数";
-        /// What it follows from.
         QpsTimesOutput => "requests a second × mean output", "每秒请求数 × 平均输出长度";
-        /// What it follows from.
         OutputOverTime => "output tokens / duration", "输出 token 数 ÷ 总耗时";
-        /// What it follows from.
         InputOverTime => "input tokens / duration", "输入 token 数 ÷ 总耗时";
-        /// What it follows from.
         SumOfBoth => "input + output throughput", "输入吞吐量 + 输出吞吐量";
-        /// What it follows from.
         RequestsOverTime => "successful requests / duration", "成功请求数 ÷ 总耗时";
-        /// Answers end at one length.
         Capped => "most outputs end at {cap} tokens", "多数输出止于 {cap} 个 token";
-        /// What to do.
         CappedRemedy => "longer answers were cut: latency and throughput are those of the cap", "更长的回答被截断：时延与吞吐量反映的是该上限";
-        /// Percentiles without their sample.
         FewSamples => "{count} requests cannot carry {ranks}", "{count} 个请求不足以支撑 {ranks}";
-        /// What to do.
         FewSamplesRemedy => "measure {least} requests or more", "请至少测量 {least} 个请求";
-        /// A flood.
         AllAtOnce => "rate inf without a cap: time to first token is mostly time in the queue", "请求速率 inf 且无并发上限：首 token 时延主要是排队时间";
-        /// What to do.
         AllAtOnceRemedy => "read throughput from it, not latency", "只取吞吐量，不取时延";
-        /// A table against its blocks.
         TableContradicts => "the table contradicts the block in lines {first}–{last}: {apart}", "表格与第 {first}–{last} 行的结果块不符：{apart}";
-        /// `{name}` of the table and of the block.
         Apart => "{name} {value} against {other}", "{name} {value} 对 {other}";
-        /// What to do.
         TableRemedy => "trust the block; the table was typed by hand", "以结果块为准；表格系手工录入";
-        /// Lengths that differ by a whole number.
         TokenOffset => "mean input is {mean}, a constant {offset} tokens from the {base} of another row", "平均输入 {mean}，与另一行的 {base} 恒差 {offset} 个 token";
-        /// What to do.
         TokenOffsetRemedy => "check which of them counts the chat template or begin tokens", "请核对哪一方计入了对话模板或起始 token";
-        /// A heading against the flags.
         HeadingNumber => "the heading says {number}, and no flag of the command does", "标题写的是 {number}，而命令行参数中没有该值";
-        /// A heading against a switch.
         HeadingSwitch => "the heading says {word}, and the command has --enable-chunked-prefill {given}", "标题写的是 {word}，而命令行为 --enable-chunked-prefill {given}";
-        /// What to do.
         HeadingRemedy => "the command or the heading was copied from another run", "命令或标题抄自另一次运行";
-        /// A heading against the result.
         HeadingConcurrency => "the heading says concurrency {said}, the result {configured}", "标题写的并发数为 {said}，结果中为 {configured}";
-        /// What to do.
         HeadingBlockRemedy => "the heading or the block was copied from another run", "标题或结果块抄自另一次运行";
     }
 }

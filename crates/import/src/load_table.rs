@@ -27,9 +27,7 @@ struct Grid<'a> {
 }
 
 enum Heads<'a> {
-    /// Numbers of concurrency, or names.
     Streams,
-    /// Numbers of a column with this name.
     Named(&'a str),
     /// A setting that is not known, beside a load that is.
     Setting(&'a str),

@@ -25,7 +25,6 @@ impl<'a> Notes<'a> {
         }
     }
 
-    /// The line that a byte lies in.
     pub(crate) fn line_of(&self, byte: usize) -> usize {
         self.starts
             .partition_point(|start| *start <= byte)

@@ -119,7 +119,6 @@ pub struct ImportedLatencies {
 }
 
 impl ImportedLatencies {
-    /// The latencies that are known, by their keys.
     pub fn known(&self) -> Vec<(&'static str, &Spread)> {
         [
             ("ttft_ms", &self.ttft_ms),

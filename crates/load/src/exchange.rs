@@ -196,7 +196,6 @@ struct ReadTimer<'a> {
     context: &'a ExchangeContext,
     sleep: Pin<Box<Sleep>>,
     sent: Offset,
-    /// When the last byte came.
     last_byte: Offset,
     limit: Duration,
     /// The journal knows of the lull since the last read.

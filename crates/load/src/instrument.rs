@@ -118,7 +118,6 @@ impl Control {
 pub struct Phase {
     pub warmup: bool,
     pub load: PhaseLoad,
-    /// Number of requests, if it limits the phase.
     pub requests: Option<u64>,
     /// Time of sending, if it limits the phase.
     pub duration: Option<Duration>,

@@ -11,13 +11,11 @@ pub struct Doc {
 /// A part of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
-    /// Its heading, where it has one.
     pub heading: Option<String>,
     pub blocks: Vec<Block>,
 }
 
 impl Section {
-    /// A part with a heading.
     pub fn headed(heading: &str, blocks: Vec<Block>) -> Self {
         Section {
             heading: Some(heading.to_owned()),
@@ -97,7 +95,6 @@ pub struct Note {
     pub subject: String,
     /// What is to be said; may be empty.
     pub text: String,
-    /// What follows from it.
     pub follow: Option<Follow>,
 }
 
@@ -108,7 +105,6 @@ pub enum Follow {
     Quote(String),
 }
 
-/// A command line to copy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
     pub caption: String,
@@ -132,7 +128,6 @@ pub struct Table {
     pub footnotes: Vec<String>,
 }
 
-/// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Its title; may be empty.
@@ -235,7 +230,6 @@ impl Cell {
         Cell::Text(String::new())
     }
 
-    /// A number where there is one.
     pub fn number(value: Option<f64>, unit: Unit, decimals: usize) -> Self {
         match value.filter(|value| value.is_finite()) {
             Some(value) => Cell::Number(Number {
@@ -289,7 +283,6 @@ impl Cell {
 pub struct Number {
     /// Its value, in `unit`.
     pub value: f64,
-    /// Its unit.
     pub unit: Unit,
     /// Digits after the point that are worth printing.
     pub decimals: usize,
@@ -317,7 +310,6 @@ pub enum Support {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A plain number of things.
     Count,
     Milliseconds,
     Seconds,

@@ -100,7 +100,6 @@ impl Axis {
     }
 }
 
-/// How values lie on an axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Scale {
     /// Evenly, from zero.
@@ -173,14 +172,12 @@ impl Shape {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// Where; on an axis of names its number.
     pub x: f64,
     /// The value; absent where there is none.
     pub y: Option<f64>,
     pub interval: Option<[f64; 2]>,
     /// A word beside the point.
     pub label: Option<String>,
-    /// How its marker is filled on a line.
     pub fill: Fill,
 }
 

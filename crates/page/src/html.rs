@@ -170,9 +170,10 @@ fn figures(editions: &[Edition; 2]) -> String {
             let panels = [panels.0, panels.1];
             let titles = [0, 1].map(|at| {
                 let panel = panels[at];
-                let unit = match panel.y.title.is_empty() && !panel.y.unit.is_empty() {
-                    true => format!(" ({})", panel.y.unit),
-                    false => String::new(),
+                let unit = if panel.y.title.is_empty() && !panel.y.unit.is_empty() {
+                    format!(" ({})", panel.y.unit)
+                } else {
+                    String::new()
                 };
                 glossaries[at].explained(&format!("{}{unit}", panel.title))
             });
@@ -180,14 +181,13 @@ fn figures(editions: &[Edition; 2]) -> String {
             if !panels[0].title.is_empty() {
                 out.push_str(&format!("<h3>{}</h3>", both("span", &titles)));
             }
-            out.push_str(&match panels[0].is_empty() {
-                true => {
-                    let why = panels.map(|panel| escaped(&panel.when_empty));
-                    format!("<p class=\"empty\">{}</p>", both("span", &why))
-                }
-                false => format!(
+            out.push_str(&if panels[0].is_empty() {
+                let why = panels.map(|panel| escaped(&panel.when_empty));
+                format!("<p class=\"empty\">{}</p>", both("span", &why))
+            } else {
+                format!(
                     "<div class=\"plot\" data-figure=\"{number}\" data-panel=\"{place}\"></div>"
-                ),
+                )
             });
             out.push_str("</div>\n");
         }
@@ -238,7 +238,6 @@ fn embedded(id: &str, value: &Value) -> String {
     format!("<script type=\"application/json\" id=\"{id}\">{safe}</script>\n")
 }
 
-/// The words that the script says.
 fn script_words() -> Value {
     let pair = |text: ControlText| json!({"en": text.text(Lang::En), "zh": text.text(Lang::Zh)});
     json!({"copied": pair(ControlText::Copied)})

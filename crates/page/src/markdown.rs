@@ -27,9 +27,10 @@ fn section(section: &Section) -> Vec<String> {
 fn block(block: &Block) -> String {
     match block {
         Block::Verdict(verdict) => {
-            let rest = match verdict.rest.is_empty() {
-                true => String::new(),
-                false => format!(" ({})", escaped(&verdict.rest)),
+            let rest = if verdict.rest.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", escaped(&verdict.rest))
             };
             let (word, reason) = (escaped(&verdict.word), escaped(&verdict.reason));
             format!("**{word}** {reason}{rest}\n")
@@ -82,9 +83,10 @@ fn row(cells: impl Iterator<Item = String>) -> String {
 fn histogram(bars: &[Bar]) -> String {
     let single = bars.iter().all(|bar| bar.from == bar.to);
     let rows = bars.iter().map(|bar| {
-        let range = match single {
-            true => number::count(bar.from),
-            false => format!("{} – {}", number::count(bar.from), number::count(bar.to)),
+        let range = if single {
+            number::count(bar.from)
+        } else {
+            format!("{} – {}", number::count(bar.from), number::count(bar.to))
         };
         row([range, number::count(bar.count)].into_iter())
     });
@@ -94,9 +96,10 @@ fn histogram(bars: &[Bar]) -> String {
 fn note(note: &Note) -> String {
     let tag = escaped(&note.tag);
     let subject = code(&note.subject);
-    let text = match note.text.is_empty() {
-        true => String::new(),
-        false => format!(": {}", escaped(&note.text)),
+    let text = if note.text.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", escaped(&note.text))
     };
     let follow = match &note.follow {
         Some(Follow::Remedy(remedy)) => format!("  - → {}\n", escaped(remedy)),

@@ -111,9 +111,10 @@ pub fn time(span: Duration) -> String {
 /// A time given in milliseconds, for a table: in milliseconds below ten seconds, so that the
 /// rows compare.
 pub fn whole_millis(value: f64) -> String {
-    match (0.0..10_000.0).contains(&value) && value > 0.0 {
-        true => format!("{} ms", brief(value)),
-        false => millis(value),
+    if (0.0..10_000.0).contains(&value) && value > 0.0 {
+        format!("{} ms", brief(value))
+    } else {
+        millis(value)
     }
 }
 

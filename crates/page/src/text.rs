@@ -195,14 +195,16 @@ impl Page {
         let tag_width = tags.unwrap_or(0);
         for note in notes {
             let tag = clean(&note.tag);
-            let tag = match tag.starts_with(|c: char| c.is_ascii_digit()) {
-                true => pad_left(&tag, tag_width),
-                false => pad_right(&tag, tag_width),
+            let tag = if tag.starts_with(|c: char| c.is_ascii_digit()) {
+                pad_left(&tag, tag_width)
+            } else {
+                pad_right(&tag, tag_width)
             };
             let subject = clean(&note.subject);
-            let text = match note.text.is_empty() {
-                true => subject.clone(),
-                false => format!("{subject}: {}", clean(&note.text)),
+            let text = if note.text.is_empty() {
+                subject.clone()
+            } else {
+                format!("{subject}: {}", clean(&note.text))
             };
             let lead = format!("{}  ", self.paint(note.tone, &tag));
             let blank = " ".repeat(tag_width + 2);

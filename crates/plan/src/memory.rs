@@ -54,7 +54,6 @@ impl Lengths {
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum MemoryError {
-    /// The engine refuses its flags.
     #[error("{engine} refuses these flags: {message}{}", nearest.as_ref().map_or(String::new(), |name| format!("; the nearest name is {name}")))]
     Refused {
         engine: EngineKind,

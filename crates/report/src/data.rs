@@ -20,7 +20,6 @@ pub struct Conversion {
     pub file: String,
 }
 
-/// The survey of a data set as a document.
 pub fn compose(survey: &Survey, conversion: Option<&Conversion>, lang: Lang) -> Doc {
     let mut sections = vec![Section::plain(vec![Block::Pairs(facts(
         survey, conversion, lang,

@@ -28,7 +28,6 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What the report of an import is made of.
 #[derive(Clone, Debug)]
 pub struct ImportReport<'a> {
     pub stored: &'a Stored,

@@ -90,7 +90,6 @@ impl<'a> MeasuredPoint<'a> {
             .map(|all| all.into_iter().all(|met| met))
     }
 
-    /// The value of an axis as a number.
     pub(crate) fn number(&self, axis: &str) -> Option<f64> {
         match self.point.0.get(axis)? {
             Value::String(text) => text.parse().ok(),
@@ -99,7 +98,6 @@ impl<'a> MeasuredPoint<'a> {
         .filter(|value: &f64| value.is_finite())
     }
 
-    /// The value of an axis as it is written.
     pub(crate) fn text(&self, axis: &str) -> String {
         value_text(self.point.0.get(axis))
     }
@@ -140,7 +138,6 @@ pub(crate) fn groups<'a>(
     groups
 }
 
-/// Whether an axis is one of load.
 pub(crate) fn is_load(axis: &str) -> bool {
     LOAD.contains(&axis)
 }

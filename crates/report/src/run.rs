@@ -23,7 +23,6 @@ use inferometer_text::punctuation::PunctuationText;
 use inferometer_text::{Lang, Text, fill};
 use std::path::Path;
 
-/// What a report of a run is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct RunReport<'a> {
     pub summary: &'a Summary,
@@ -31,7 +30,6 @@ pub struct RunReport<'a> {
     /// Where and against what it ran.
     pub environment: &'a Environment,
     pub ending: &'a Ending,
-    /// The run directory, where the run is stored.
     pub directory: Option<&'a Path>,
     pub lang: Lang,
     pub detail: Detail,
@@ -60,7 +58,6 @@ impl RunReport<'_> {
         PunctuationText::Comma.join(self.lang, parts)
     }
 
-    /// Parts that may hold lists.
     fn clauses<S: AsRef<str>>(&self, parts: &[S]) -> String {
         PunctuationText::Semicolon.join(self.lang, parts)
     }
@@ -252,7 +249,6 @@ pub(crate) fn started(options: &[String], command: &[String]) -> Vec<String> {
     words
 }
 
-/// A word as a shell takes it.
 pub(crate) fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%…".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -25,7 +25,6 @@ pub struct ListedResult {
     pub ttft_p50_ms: Option<f64>,
 }
 
-/// What a line of the list is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Listed {
     /// A run, and when its requests were sent; absent where that cannot be read.

@@ -47,7 +47,6 @@ impl<'a> StudyReport<'a> {
         &self.study.goal.objectives
     }
 
-    /// The load levels, where there are several.
     fn several_levels(&self) -> &'a [Level] {
         match self.study.levels.as_slice() {
             [_] => &[],
@@ -348,7 +347,6 @@ fn slo_heading(slo: &Slo) -> String {
     }
 }
 
-/// The flags of all trials, by name.
 fn flag_names(trials: &[TrialRow]) -> Vec<&str> {
     let names = trials.iter().flat_map(|trial| trial.flags.0.keys());
     let names: BTreeSet<&str> = names.map(String::as_str).collect();

@@ -33,9 +33,10 @@ pub fn fill(found: &mut ImportedResult, version: Option<Version>) {
         return;
     }
     found.defaults = Some(EngineDefaults {
-        version: match first == last {
-            true => format!("{engine} {first}"),
-            false => format!("{engine} {first} to {last}"),
+        version: if first == last {
+            format!("{engine} {first}")
+        } else {
+            format!("{engine} {first} to {last}")
         },
         by: by.to_owned(),
         flags: defaults,

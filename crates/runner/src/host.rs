@@ -74,7 +74,6 @@ pub fn now() -> String {
         .to_string()
 }
 
-/// Wall time for the name of a folder.
 pub fn folder_time() -> String {
     jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string()
 }

@@ -52,7 +52,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use watch::MetricsSearch;
 
-/// What is to be measured.
 pub struct Point {
     pub scenario: Scenario,
     /// Where its data lie on this machine, if it has any.
@@ -66,7 +65,6 @@ pub struct Point {
     pub watch: Option<Watch>,
     /// Flags of the engine that is started for it, in place of its command's own.
     pub flags: Flags,
-    /// The engine that was started for it.
     pub engine: Option<StartedEngine>,
     /// Whether usage is asked for with each chunk, as at an earlier point of the same server:
     /// points are to be compared.
@@ -326,7 +324,6 @@ struct Driven {
     stagger: Option<Duration>,
 }
 
-/// The warm-up, then the measured part.
 fn drive(
     instrument: &mut Instrument<Network>,
     scenario: &Scenario,

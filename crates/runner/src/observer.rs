@@ -88,7 +88,6 @@ pub enum Event<'a> {
     StudyBegins {
         trials: &'a [StudyTrial],
     },
-    /// The last of these trials has ended.
     TrialEnded {
         trials: &'a [StudyTrial],
     },

@@ -44,7 +44,6 @@ pub struct Servers {
     from_log: Option<StartedEngine>,
 }
 
-/// A server that is up.
 enum LiveServer {
     Embedded {
         model: Option<String>,

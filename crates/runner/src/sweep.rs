@@ -15,7 +15,6 @@ use inferometer_store::sweep_dir::{SweepDir, Visited};
 /// Options that raise the load: the innermost axes of a sweep.
 pub const LOAD_AXES: [&str; 2] = ["concurrency", "rate"];
 
-/// What became of the visits, with their numbers.
 pub fn read(sweep: &SweepDir) -> Result<Vec<Visited>, RunnerError> {
     let visited = sweep.results()?.into_iter().map(|trial| Visited {
         summary: sweep.summary(&trial),

@@ -72,7 +72,6 @@ pub fn fetch(
     Ok(path)
 }
 
-/// Opens the work of a scenario.
 pub fn open(
     scenario: &Scenario,
     file: Option<&Path>,
@@ -115,7 +114,6 @@ pub fn replay(arrivals: &[Duration], speed: f64, extent: Extent) -> Vec<Offset> 
         .collect()
 }
 
-/// The prompts of a workload as jobs.
 pub struct WorkJobs(pub Arc<Workload>);
 
 impl Jobs for WorkJobs {

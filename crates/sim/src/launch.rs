@@ -63,7 +63,6 @@ pub struct Launch {
 /// Why an engine does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// The engine refuses its flags.
     #[error("{}", .0.message)]
     Refused(Box<Refusal>),
     /// The memory does not suffice: what the engine logs before it gives up.

@@ -71,7 +71,6 @@ fn texts(message: &Value) -> Result<Vec<&str>, ErrorReply> {
     }
 }
 
-/// The tokens of the one prompt of a completion.
 pub(crate) fn completion(
     tokenizer: &Tokenizer,
     body: &Map<String, Value>,

@@ -124,7 +124,6 @@ impl ErrorReply {
         }
     }
 
-    /// The body in the form of an engine.
     pub(crate) fn body_for(&self, kind: Option<EngineKind>) -> String {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
         let error = &body["error"];
@@ -178,7 +177,6 @@ pub(crate) fn model_list(model: &str, max_model_len: u32) -> String {
     json!({"object": "list", "data": [card]}).to_string()
 }
 
-/// How the end of a body is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyEnd {
     Length(usize),

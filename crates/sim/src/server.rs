@@ -39,7 +39,6 @@ const LAST_ANSWERS: Duration = Duration::from_millis(500);
 pub enum Ending {
     /// It was asked to stop, or the fault `die-after` stopped it.
     Stopped,
-    /// The engine died, and the server with it.
     Died(Death),
 }
 

@@ -47,7 +47,6 @@ enum Cutter {
     },
 }
 
-/// Why a tokenizer cannot be had.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{}: {why}; give a tokenizer.json, a model folder that holds one, cl100k, o200k, bytes or words",
@@ -89,9 +88,10 @@ impl Tokenizer {
     ///
     /// If there is no usable file.
     pub fn at(place: &Path) -> Result<Tokenizer, TokenizerError> {
-        let file = match place.is_dir() {
-            true => place.join(FILE),
-            false => place.to_owned(),
+        let file = if place.is_dir() {
+            place.join(FILE)
+        } else {
+            place.to_owned()
         };
         let bad = |why: String| TokenizerError {
             place: file.clone(),

@@ -31,7 +31,6 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header of a new journal.
     pub fn new(planned: Option<u64>) -> Self {
         Header {
             version: VERSION,
@@ -266,9 +265,10 @@ impl JournalRecords {
     fn parse_line<T: serde::de::DeserializeOwned>(&mut self) -> Option<T> {
         let value = serde_json::from_slice(&self.line).ok();
         if value.is_none() {
-            match self.line.ends_with(b"\n") {
-                true => self.damage.lines += 1,
-                false => self.damage.torn_end = true,
+            if self.line.ends_with(b"\n") {
+                self.damage.lines += 1
+            } else {
+                self.damage.torn_end = true
             }
         }
         value

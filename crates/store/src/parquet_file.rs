@@ -221,7 +221,6 @@ fn places(found: &SchemaDescriptor) -> Result<Vec<Option<usize>>, String> {
     known.columns().iter().map(place).collect()
 }
 
-/// The records of a file.
 pub struct ParquetRecords {
     path: PathBuf,
     reader: SerializedFileReader<File>,
@@ -233,7 +232,6 @@ pub struct ParquetRecords {
 }
 
 impl ParquetRecords {
-    /// Number of records in the whole file.
     pub fn total(&self) -> u64 {
         let rows = self.reader.metadata().file_metadata().num_rows();
         u64::try_from(rows).unwrap_or_default()

@@ -79,11 +79,12 @@ impl RunDir {
             Err(error) if error.kind() == ErrorKind::NotFound => true,
             Err(error) => return Err(StorageError::io("read", path, error)),
         };
-        match empty {
-            true => Ok(()),
-            false => Err(StorageError::NotEmpty {
+        if empty {
+            Ok(())
+        } else {
+            Err(StorageError::NotEmpty {
                 path: path.to_owned(),
-            }),
+            })
         }
     }
 
@@ -135,7 +136,6 @@ impl RunDir {
         self.read_json(ENVIRONMENT)
     }
 
-    /// Stores how the run ended.
     pub fn write_ending(&self, ending: &Ending) -> Result<(), StorageError> {
         self.write_json(ENDING, ending)
     }
@@ -149,7 +149,6 @@ impl RunDir {
         }
     }
 
-    /// How the run ended, if that is stored.
     pub fn stored_ending(&self) -> Result<Option<Ending>, StorageError> {
         if self.path.join(ENDING).exists() {
             return self.read_json(ENDING).map(Some);
@@ -327,7 +326,6 @@ impl Seal {
     }
 }
 
-/// The records of a run, one by one.
 pub enum Records {
     /// From the file of a finished run.
     Parquet(ParquetRecords),

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 /// Longest line that is read: a sample of many devices has a few thousand bytes.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// Appends samples to a file.
 #[derive(Debug)]
 pub struct SampleWriter {
     file: File,

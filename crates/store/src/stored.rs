@@ -25,7 +25,6 @@ pub enum Kind {
     Sweep,
     /// A search for the highest load.
     Capacity,
-    /// A study of launch flags.
     Study,
     Import,
 }

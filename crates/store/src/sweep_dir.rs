@@ -55,7 +55,6 @@ pub struct SweepPlan {
     pub points: Vec<PlannedPoint>,
 }
 
-/// One point of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedPoint {
@@ -134,7 +133,6 @@ pub enum SweepError {
     /// The folder holds something else.
     #[error("{path} holds files that are no sweep's; choose another folder with --out")]
     Occupied { path: PathBuf },
-    /// The folder holds another sweep.
     #[error(
         "{path} holds another sweep ({difference}); give the same options to go on with it, or another --out"
     )]
@@ -166,7 +164,6 @@ impl SweepDir {
         path.join(PLAN).is_file()
     }
 
-    /// Opens a sweep to read it.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, SweepError> {
         let path = path.into();
         if !Self::is_at(&path) {

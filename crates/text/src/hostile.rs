@@ -45,7 +45,6 @@ impl Secrets {
         }
     }
 
-    /// The text with every secret in it replaced.
     pub fn redact(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| {
             text.replace(secret, "[redacted]")

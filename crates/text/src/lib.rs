@@ -70,7 +70,6 @@ macro_rules! texts {
         pub enum $type { $($(#[$about])* $variant),+ }
 
         impl $type {
-            /// Every text.
             pub const ALL: &'static [$type] = &[$($type::$variant),+];
 
             /// The text in a language.

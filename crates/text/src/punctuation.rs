@@ -6,11 +6,8 @@ use crate::texts;
 texts! {
     /// Signs between the parts of a sentence.
     pub enum PunctuationText {
-        /// Between parts of a list.
         Comma => ", ", "，";
-        /// Between parts that hold commas.
         Semicolon => "; ", "；";
-        /// `{text}`, and `{more}` about it.
         InBrackets => "{text} ({more})", "{text}（{more}）";
     }
 }

@@ -231,7 +231,6 @@ fn shown(line: &str) -> String {
     line.trim().chars().take(ENOUGH).map(printable).collect()
 }
 
-/// A number that is a possible length.
 fn whole(number: f64) -> Option<u32> {
     let possible = number.fract() == 0.0 && (1.0..=f64::from(LONGEST)).contains(&number);
     possible.then_some(number as u32)

@@ -328,7 +328,6 @@ impl Prompts for Capped {
     }
 }
 
-/// Texts as the ids of their tokens.
 struct AsTokenIds<P> {
     prompts: P,
     tokenizer: Arc<dyn Tokenizer>,

@@ -20,7 +20,6 @@ pub struct Survey {
     /// Its format, given or found.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub format: DataFormat,
-    /// The user named the format.
     pub format_given: bool,
     pub packing: Packing,
     /// What became of its rows.

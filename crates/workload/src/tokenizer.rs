@@ -28,7 +28,6 @@ pub trait Tokenizer: Send + Sync {
     /// The tokens of a text, without any that a model adds around it.
     fn encode(&self, text: &str) -> Vec<u32>;
 
-    /// The number of tokens of a text.
     fn count(&self, text: &str) -> u32 {
         u32::try_from(self.encode(text).len()).unwrap_or(u32::MAX)
     }

@@ -55,7 +55,6 @@ pub(crate) struct Permuted {
 
 struct Side {
     logs: Vec<f64>,
-    /// The value of the last run.
     last: Option<f64>,
     /// Mean variance within a run; absent if one run cannot say.
     within: Option<f64>,
@@ -198,9 +197,10 @@ impl Contrast {
         let inside = size < (1.0 + settings.margin).ln();
         let clear = |repeats: u32| {
             let error = (self.per_run / f64::from(repeats)).sqrt();
-            let degrees = match self.paired {
-                true => f64::from(repeats - 1),
-                false => f64::from(2 * repeats - 2),
+            let degrees = if self.paired {
+                f64::from(repeats - 1)
+            } else {
+                f64::from(2 * repeats - 2)
             };
             let quantile = |p| student_quantile(p, degrees) + normal_quantile(POWER);
             quantile(1.0 - settings.risk / 2.0) * error <= size

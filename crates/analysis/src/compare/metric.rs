@@ -63,7 +63,6 @@ pub enum Metric {
 
 inferometer_core::serde_as_text!(Metric);
 
-/// A text that names no metric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is no metric that can be compared; write one as in throughput.output_tokens_per_s or latency.ttft_ms.p99"
@@ -109,7 +108,6 @@ impl Metric {
         matches!(self.source(), Source::Rate(_))
     }
 
-    /// Its value in a summary.
     pub fn of(self, summary: &Summary) -> Option<f64> {
         let rate = &summary.throughput;
         let value = match self {

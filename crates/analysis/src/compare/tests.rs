@@ -333,7 +333,6 @@ fn copies_of_a_run_are_one_run() {
     assert_eq!(told, [[5, 1], [5, 1]]);
 }
 
-/// Runs that have seeds, from the first on.
 fn seeded(mut group: Group, first: u64) -> Group {
     for (seed, run) in (first..).zip(&mut group.runs) {
         run.definition.seed = Some(seed);

@@ -215,9 +215,10 @@ fn without_shared(part: &str, other: &BTreeSet<String>) -> String {
         .split("; ")
         .filter(|part| !shared.contains(part))
         .collect();
-    match own.is_empty() {
-        true => "nothing".to_owned(),
-        false => own.join("; "),
+    if own.is_empty() {
+        "nothing".to_owned()
+    } else {
+        own.join("; ")
     }
 }
 

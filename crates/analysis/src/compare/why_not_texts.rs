@@ -3,35 +3,20 @@
 inferometer_text::texts! {
     /// Why two groups may not be compared. Those that carry `{name}` are templates.
     pub enum WhyNotText {
-        /// Fewer than two groups.
         OneGroup => "there is nothing to compare with: give two groups or more", "没有比较对象：请给出两组或更多结果";
-        /// A group is empty.
         NoRuns => "'{group}' has no runs", "“{group}”中没有任何运行结果";
-        /// No load was measured in both.
         NothingPaired => "'{baseline}' and '{group}' have no load in common; measure both at the same loads", "“{baseline}”与“{group}”没有共同的负载点；请在相同负载下测量两者";
-        /// The only loads differ.
         DifferentLoad => "the loads differ: {a} against {b}", "负载不同：{a} 对 {b}";
-        /// A run is invalid.
         Invalid => "at {point}: a run of '{group}' is invalid ({codes})", "{point}：“{group}”中有无效（INVALID）的运行（{codes}）";
-        /// Something that must agree does not.
         Differs => "at {point}: {what} differs: {a} against {b}", "{point}：{what}不同：{a} 对 {b}";
-        /// Must agree.
         Definition => "the definition of the metrics", "指标定义";
-        /// Must agree.
         TokenSource => "the source of token counts", "token 计数来源";
-        /// Must agree.
         Streaming => "streaming", "是否流式输出";
-        /// Must agree.
         LatencyFrom => "the moment from which latency counts", "时延起算时刻";
-        /// Must agree.
         Work => "the work", "请求内容";
-        /// Must agree, unless each side has several.
         Seed => "the seed of prompts and arrivals", "提示词与到达时刻的随机种子";
-        /// Must agree.
         OutputTokens => "the mean output length in tokens", "平均输出 token 数";
-        /// Must agree.
         InputChars => "the mean prompt length in characters", "平均输入字符数";
-        /// Must agree.
         InputTokens => "the mean prompt length in tokens", "平均输入 token 数";
     }
 }

@@ -74,9 +74,10 @@ pub(super) fn latencies(
         .flatten(),
         second_token_ms: of(4, |answer| answer.second_token.ms()),
         tpot_ms: of(5, |answer| answer.tpot.ms()),
-        itl_ms: match std::ptr::eq(itl, chunk_gaps) {
-            true => inter_chunk_ms,
-            false => pooled(itl, by_token, &bootstrap, 6),
+        itl_ms: if std::ptr::eq(itl, chunk_gaps) {
+            inter_chunk_ms
+        } else {
+            pooled(itl, by_token, &bootstrap, 6)
         },
         inter_chunk_ms,
         max_gap_ms: of(8, |answer| answer.max_gap.ms()),

@@ -35,7 +35,6 @@ impl Pool {
         }
     }
 
-    /// The sample with its values in order.
     pub(super) fn into_ordered(mut self) -> Ordered {
         match self.counted {
             Some(counted) => Ordered::Counted(counted),

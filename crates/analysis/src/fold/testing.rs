@@ -74,7 +74,6 @@ pub(crate) struct MadeUp {
     pub(crate) records: Vec<Record>,
 }
 
-/// A scenario from the text of its file.
 pub(crate) fn scenario(toml: &str) -> Scenario {
     Options::from_toml(toml).unwrap().resolve().unwrap()
 }
@@ -162,7 +161,6 @@ impl MadeUp {
         summarize(&context, self.records.iter().cloned())
     }
 
-    /// Severity of a doubt, if it is raised.
     pub(crate) fn doubt(&self, code: DoubtCode) -> Option<Severity> {
         let summary = self.summary();
         let found = summary.doubts.iter().find(|doubt| doubt.code == code);

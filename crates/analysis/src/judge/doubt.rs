@@ -51,7 +51,6 @@ pub enum Doubt {
     Failures {
         failed: u64,
         ended: u64,
-        /// The most frequent kind and its number.
         most: Option<(Phase, FailureClass, u64)>,
         severity: Severity,
     },
@@ -111,7 +110,6 @@ pub enum Doubt {
         distinct: u64,
         requests: u64,
     },
-    /// No steady state was found.
     NoSteadyState {
         answers: u64,
     },

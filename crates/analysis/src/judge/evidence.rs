@@ -49,7 +49,6 @@ pub struct WaveEvidence {
 pub struct StallEvidence {
     /// Requests with enough gaps to tell.
     pub requests: u64,
-    /// Of these, with a stall.
     pub stalled: u64,
     pub worst_ms: Option<f64>,
     /// Median gap of the request that had it.

@@ -4,75 +4,40 @@
 use inferometer_core::doubt::DoubtCode;
 
 inferometer_text::texts! {
-    /// The meaning or the remedy of a doubt.
     pub enum DoubtMeaning {
-        /// Of `lost-requests`.
         Lost => "planned requests are in no account, or were counted twice", "有计划内的请求不在任何统计中，或被重复统计";
-        /// Its remedy.
         LostRemedy => "do not use these numbers; measure the points again", "不要使用这些数据；请重测这些测点";
-        /// Of `shrunk-concurrency`.
         Shrunk => "fewer requests were under way than configured", "在途请求数少于设定的并发数";
-        /// Its remedy.
         ShrunkRemedy => "run `inferometer doctor URL`, raise --workers, and check the limit of open files", "运行 `inferometer doctor URL`，调大 --workers，并检查打开文件数上限";
-        /// Of `unfilled-streams`.
         Unfilled => "too few requests to fill the streams: the load never was what its name says", "请求太少，未能填满并发：实际负载从未达到所标的并发数";
-        /// Its remedy.
         UnfilledRemedy => "give --requests 'concurrency*10'", "使用 --requests 'concurrency*10'";
-        /// Of `client-late`.
         Late => "the client itself sent late", "客户端自身发送滞后";
-        /// Its remedy.
         LateRemedy => "free this host's CPU, or measure from another host", "腾出本机 CPU，或换一台机器压测";
-        /// Of `client-busy`.
         Busy => "the client was near its own limit", "客户端接近自身上限";
-        /// Its remedy.
         BusyRemedy => "raise --workers, or measure from a larger host", "调大 --workers，或换更大的机器";
-        /// Of `interrupted`.
         Interrupted => "the measurement did not end by itself", "测量未正常结束";
-        /// Its remedy.
         InterruptedRemedy => "run the same command again to finish", "再次运行同一命令即可补完";
-        /// Of `failures`.
         Failures => "requests failed; the report of each point has their classes and samples", "有请求失败；各测点的报告列有类别与样例";
-        /// Its remedy.
         FailuresRemedy => "read the server's log, and lower the load until it answers", "查看服务端日志，并降低负载直至其正常应答";
-        /// Of `resent`.
         Resent => "kept connections were found closed, and requests went out again", "保持的连接已被关闭，请求被重发";
-        /// Its remedy.
         ResentRemedy => "look in the server's log for a keep-alive limit or for workers that crash", "在服务端日志中查找 keep-alive 限制或崩溃的 worker";
-        /// Of `output-lengths`.
         OutputLengths => "answers do not have the length that was asked for", "回答长度与要求不符";
-        /// Its remedy.
         OutputLengthsRemedy => "check that the server takes ignore_eos or min_tokens; compare only runs of the same received lengths", "确认服务端支持 ignore_eos 或 min_tokens；只比较实际长度相同的运行";
-        /// Of `input-lengths`.
         InputLengths => "the server counts other prompt lengths than were aimed at", "服务端统计的输入长度与预期不符";
-        /// Its remedy.
         InputLengthsRemedy => "quote the server's counts, or choose --input-tokens so that they come out as wanted", "引用服务端的计数，或调整 --input-tokens 使其符合预期";
-        /// Of `warm-cache`.
         WarmCache => "prompts were found in the server's prefix cache, which the workload did not ask for", "输入命中了服务端的前缀缓存，而负载并未要求";
-        /// Its remedy.
         WarmCacheRemedy => "run it with --cache-nonce, or reset the server's prefix cache before each point", "使用 --cache-nonce，或在每个测点前清空服务端的前缀缓存";
-        /// Of `repeated-prompts`.
         Repeated => "the same prompts were sent again and again", "相同的输入被反复发送";
-        /// Its remedy.
         RepeatedRemedy => "use --input-tokens for synthetic prompts, or a --data file with more lines", "用 --input-tokens 合成输入，或使用行数更多的 --data 文件";
-        /// Of `no-steady-state`.
         Unsteady => "throughput, requests under way or TTFT never settled", "吞吐量、在途请求数或 TTFT 始终未稳定";
-        /// Its remedy.
         UnsteadyRemedy => "send more requests at each point; do not quote throughput as what the server sustains", "增加每个测点的请求数；不要把吞吐量当作服务端可持续的水平";
-        /// Of `overload`.
         Overload => "the server fell behind the arrivals: requests under way and TTFT both rose", "服务端跟不上到达速率：在途请求数与 TTFT 同时上升";
-        /// Its remedy.
         OverloadRemedy => "latencies of these points grow with the length of the run; quote lower rates", "这些测点的时延随运行时长增长；请引用更低的速率";
-        /// Of `in-step`.
         InStep => "the streams sent in waves, so that TTFT is that of a wave; the same load may run without", "各路请求成批发出，TTFT 反映的是成批到达；同样的负载再跑一次未必如此";
-        /// Its remedy.
         InStepRemedy => "vary the lengths, as in --output-tokens uniform(64,192), or measure with --rate", "让长度有变化，例如 --output-tokens uniform(64,192)，或改用 --rate 压测";
-        /// Of `server-died`.
         Died => "the server did not answer after the measurement", "测量结束后服务端没有响应";
-        /// Its remedy.
         DiedRemedy => "read the end of the server's log; start it again and measure with less load", "查看服务端日志末尾；重启后用更低的负载测量";
-        /// Of `nothing-measured`.
         Nothing => "no request was answered completely", "没有任何请求得到完整回答";
-        /// Its remedy.
         NothingRemedy => "read the samples in the reports of these points, and the server's log", "查看这些测点报告中的样例和服务端日志";
     }
 }

@@ -158,9 +158,10 @@ impl Stalls {
                 stalls.preempted += 1;
                 continue;
             }
-            let worked_on = match alone {
-                true => Duration::ZERO,
-                false => around.prefilling(from, to).min(excess),
+            let worked_on = if alone {
+                Duration::ZERO
+            } else {
+                around.prefilling(from, to).min(excess)
             };
             stalls.interference += worked_on;
             stalls.interfered += u64::from(worked_on > Duration::ZERO);
@@ -169,7 +170,6 @@ impl Stalls {
         stalls
     }
 
-    /// All of the lost time.
     pub fn lost(&self) -> Duration {
         self.interference + self.preemption + self.unknown
     }

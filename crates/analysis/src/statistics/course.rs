@@ -84,7 +84,6 @@ pub fn mser5(values: &[f64]) -> Option<usize> {
 /// their means do not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BatchMeans {
-    /// Mean of the values in whole batches.
     pub mean: f64,
     pub error: f64,
     /// 95 % interval, by Student's t.
@@ -126,7 +125,6 @@ pub fn batch_means(values: &[f64], batches: usize) -> Option<BatchMeans> {
     })
 }
 
-/// Batches of the design effect.
 const EFFECT_BATCHES: usize = 16;
 
 /// Design effect of a sequence of hits and misses in the order in which they came: how many of

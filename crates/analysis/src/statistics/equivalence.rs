@@ -38,7 +38,6 @@ impl Difference {
         2.0 * student_tail((self.value / self.error).abs(), self.degrees)
     }
 
-    /// Interval that holds the difference with this confidence.
     pub fn interval(&self, confidence: f64) -> [f64; 2] {
         let half = student_quantile(0.5 + confidence / 2.0, self.degrees) * self.error;
         [self.value - half, self.value + half]

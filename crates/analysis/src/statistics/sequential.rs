@@ -13,7 +13,6 @@ pub struct Sprt {
     met: u64,
 }
 
-/// Shares or risks that make no test.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
     "no sequential test between shares {bad} and {good} with risks {false_good} and {false_bad}: give 0 < bad < good < 1 and risks between 0 and 0.5"

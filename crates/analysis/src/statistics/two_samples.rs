@@ -9,7 +9,6 @@ use rand::RngExt;
 
 /// Most ways to divide the values that are all tried.
 const MOST_DIVISIONS: u64 = 200_000;
-/// Divisions drawn where there are more.
 const DRAWN_DIVISIONS: u32 = 20_000;
 /// Most values a side for the exact distribution of ranks.
 const MOST_EXACT: usize = 50;
@@ -116,9 +115,10 @@ pub fn mann_whitney(a: &[f64], b: &[f64]) -> Option<Test> {
         let total = n + m;
         let variance = n * m / 12.0 * (total + 1.0 - ties / (total * (total - 1.0)));
         let distance = (n * m / 2.0 - smaller - 0.5).max(0.0);
-        match variance > 0.0 {
-            true => 2.0 * normal_tail(distance / variance.sqrt()),
-            false => 1.0,
+        if variance > 0.0 {
+            2.0 * normal_tail(distance / variance.sqrt())
+        } else {
+            1.0
         }
     };
     Some(Test {
@@ -147,7 +147,6 @@ fn rank_distribution(n: usize, m: usize) -> Vec<f64> {
     ways
 }
 
-/// A shift between two samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
     /// Median of all differences `b` − `a`.

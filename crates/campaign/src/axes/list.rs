@@ -13,7 +13,6 @@ pub enum Values {
     /// One for each value of another axis.
     By {
         axis: String,
-        /// Value there and value here.
         cases: Vec<(String, String)>,
         otherwise: Option<String>,
     },

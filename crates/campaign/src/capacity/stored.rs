@@ -25,7 +25,6 @@ pub struct Capacity {
     pub sim_clock: SimClock,
     /// What was raised: `rate` or `concurrency`.
     pub over: String,
-    /// The answer for the first tier.
     #[serde(flatten)]
     pub answer: TierCapacity,
     /// Requests of the whole search.
@@ -76,7 +75,6 @@ pub struct TierCapacity {
     pub long_run: Option<LongRun>,
 }
 
-/// A long run at an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LongRun {
@@ -143,7 +141,6 @@ pub struct StoredProbe {
 }
 
 impl StoredProbe {
-    /// What it showed of the first tier.
     pub fn of_first_tier(&self) -> ProbeVerdict {
         self.first_tier.unwrap_or(self.verdict)
     }

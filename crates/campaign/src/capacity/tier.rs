@@ -17,7 +17,6 @@ const LONGEST_PART: u64 = 4;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tier {
     pub(super) id: usize,
-    /// Numbers of its targets, with their shares.
     pub(super) targets: Vec<(usize, f64)>,
     /// Requests that it may spend, and that the whole search may have spent by then; known once
     /// its search begins.

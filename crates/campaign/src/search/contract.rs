@@ -30,7 +30,6 @@ fn space(dimensions: Vec<(&str, Domain)>) -> Space {
     Space::new(dimensions.collect(), Vec::new()).unwrap()
 }
 
-/// One flag of each kind.
 fn mixed() -> Space {
     let words = ["auto", "fp8", "int8"]
         .map(|word| Value::Text(word.into()))

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 pub const FORM: &str = "inferometer.searcher/1";
 
-/// A line from the tuner to the searcher.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -34,7 +33,6 @@ pub enum ToSearcher {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchedFlag {
     pub flag: String,
-    /// Whether its values have an order.
     pub ordered: bool,
     /// Its values, or those of a grid where there are too many to list.
     pub values: Vec<Value>,
@@ -86,7 +84,6 @@ pub enum AnswerError {
 /// Most of a line that an error shows.
 const SHOWN: usize = 200;
 
-/// The first line to a searcher.
 pub fn study(space: &Space, objectives: usize, seed: u64) -> ToSearcher {
     let searched = space.dimensions().iter().map(|dimension| {
         let domain: &Domain = &dimension.domain;

@@ -15,7 +15,6 @@ pub enum Value {
 }
 
 impl Value {
-    /// As a number, where it is one.
     pub fn number(&self) -> Option<f64> {
         match self {
             Value::Int(number) => Some(*number as f64),
@@ -44,7 +43,6 @@ impl fmt::Display for Value {
     }
 }
 
-/// A value for each flag, by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

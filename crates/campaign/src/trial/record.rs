@@ -40,7 +40,6 @@ pub enum Origin {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum State {
     Done,
-    /// The engine refused its flags.
     Refused,
     /// The engine did not start, or died.
     Crashed,
@@ -77,7 +76,6 @@ pub struct Ending {
     /// Device memory in use while serving.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_memory_gib: Option<f64>,
-    /// Time from the start to readiness.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_s: Option<f64>,
     /// Time of the whole trial, the start included.
@@ -101,7 +99,6 @@ impl Ending {
         }
     }
 
-    /// Failed with a class and the evidence for it.
     pub fn failed(state: State, class: &str, evidence: Option<String>) -> Self {
         Ending {
             class: Some(class.to_owned()),

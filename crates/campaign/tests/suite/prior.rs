@@ -2,12 +2,12 @@
 
 use crate::guess::{guessed, prior};
 use crate::landscape::problem::Problem;
+use crate::landscape::test_bed::{TEST_BEDS, TestBed};
 use crate::landscape::{Cell, Landscape, median, trials_to_95};
 use crate::wrong::{WRONG, off_by_thirty_percent};
 use inferometer_campaign::search::{Searcher, Tpe};
 use inferometer_catalog::device::Device;
 use inferometer_catalog::timing::Timing;
-use crate::landscape::test_bed::{TEST_BEDS, TestBed};
 
 const SEEDS: u64 = 5;
 const PATIENCE: usize = 150;

@@ -2,9 +2,9 @@
 //! simulated engine with refusals, crashes and limits.
 
 use crate::landscape::problem::Problem;
+use crate::landscape::test_bed::TEST_BEDS;
 use crate::landscape::{Cell, median, trials_to_95};
 use inferometer_campaign::search::{Random, Searcher, Tpe};
-use crate::landscape::test_bed::TEST_BEDS;
 
 const SEEDS: u64 = 7;
 const PATIENCE: usize = 150;

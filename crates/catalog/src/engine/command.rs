@@ -8,7 +8,6 @@ mod program;
 
 pub use program::Form;
 
-/// A flag as it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenFlag {
     /// Our name of it, without dashes; for an unknown one what was typed, without dashes.
@@ -292,7 +291,6 @@ impl LaunchCommand {
         }
     }
 
-    /// Takes out all flags of that name.
     pub fn remove(&mut self, name: &str) {
         self.flags.retain(|given| given.name != name);
         let most = self.flags.len();

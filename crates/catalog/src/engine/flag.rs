@@ -80,7 +80,6 @@ struct EarlierDefault {
 }
 
 impl Flag {
-    /// Is it known to this version?
     pub fn known_in(&self, version: Version) -> bool {
         self.since.is_none_or(|since| version >= since)
             && self.until.is_none_or(|until| version < until)
@@ -96,7 +95,6 @@ impl Flag {
             .or(self.default.as_deref())
     }
 
-    /// How its value is read in this version.
     pub fn kind_in(&self, version: Version) -> Kind {
         match self.int_until {
             Some(until) if version < until => Kind::Int,
@@ -174,7 +172,6 @@ struct Table {
     flag: Vec<Flag>,
 }
 
-/// Every flag of an engine, in any version.
 pub fn table(engine: EngineKind) -> &'static [Flag] {
     static TABLES: [OnceLock<Vec<Flag>>; 4] = [const { OnceLock::new() }; 4];
     let (index, text) = match engine {
@@ -205,7 +202,6 @@ pub fn versions(engine: EngineKind) -> Vec<Version> {
     all
 }
 
-/// The flags that this version of an engine knows.
 pub fn flags(engine: EngineKind, version: Version) -> Vec<&'static Flag> {
     table(engine)
         .iter()

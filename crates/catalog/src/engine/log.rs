@@ -12,7 +12,6 @@ mod table;
 
 use table::{LINES, Line, Name};
 
-/// What a line of a log says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fact {
@@ -28,12 +27,10 @@ pub enum Fact {
         /// Time that it took, where the engine says.
         seconds: Option<f64>,
     },
-    /// Memory for the KV cache on one device.
     KvCacheMemory {
         /// GiB.
         gib: f64,
     },
-    /// Tokens that the KV cache holds.
     KvCacheTokens {
         tokens: u64,
     },
@@ -52,7 +49,6 @@ pub enum Fact {
     KvCacheCapacity {
         /// Tokens that the cache holds.
         tokens: u64,
-        /// Tokens of the longest request.
         request_tokens: u64,
         /// How many of those fit.
         requests: f64,
@@ -79,7 +75,6 @@ pub enum Fact {
     EngineStarted {
         seconds: f64,
     },
-    /// It listens, or is about to.
     Listening {
         address: String,
     },

@@ -94,7 +94,6 @@ fn table() -> &'static Table {
     })
 }
 
-/// The metrics that this version of an engine has.
 pub fn metrics(engine: EngineKind, version: Version) -> Vec<&'static Metric> {
     let known = table()
         .engine

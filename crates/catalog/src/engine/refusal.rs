@@ -18,7 +18,6 @@ pub enum Rule {
     MissingValue,
     /// A value that cannot be read, or is not among the choices.
     BadValue,
-    /// A number outside its range.
     OutOfRange,
     /// `max_num_batched_tokens` < `max_num_seqs`.
     BatchedTokensBelowSeqs,
@@ -52,7 +51,6 @@ pub struct Refusal {
     pub flag: String,
     /// The engine's own words, in one line.
     pub message: String,
-    /// All that it prints about it.
     pub printed: String,
     pub exit_code: i32,
 }

@@ -38,7 +38,6 @@ pub fn resolve(
     }
 }
 
-/// The names under which the model is served.
 fn served_names(given: &given::Given, flag: &str, model: &str) -> Vec<String> {
     match given.list(flag) {
         names if names.is_empty() => vec![model.to_owned()],

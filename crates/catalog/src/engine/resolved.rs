@@ -20,7 +20,6 @@ pub enum Policy {
 pub struct Speculative {
     /// Its method, such as `ngram`, `eagle3`, `draft_model`.
     pub method: String,
-    /// Tokens drafted at a time.
     pub tokens: u64,
     pub model: Option<String>,
 }

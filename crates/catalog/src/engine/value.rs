@@ -33,7 +33,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Does a value follow the flag?
     pub fn takes_value(self) -> bool {
         !matches!(self, Self::Enable | Self::Switch)
     }

@@ -20,7 +20,6 @@ use crate::units::GIB;
 pub struct Division {
     /// The model in the format that the flags ask for.
     pub model: Model,
-    /// Weights of the whole model.
     pub model_weights: Weights,
     /// The card's stage, where there are several.
     pub stage: Option<CardStage>,
@@ -300,7 +299,6 @@ fn cache_bytes(settings: &MemorySettings, available: f64, layout: &KvLayout) -> 
     }
 }
 
-/// How the flags spread a model over cards.
 fn spread(flags: &ResolvedFlags, model: &Model, device: &Device) -> Spread {
     let parallel = flags.parallelism();
     let tensor = parallel.tensor;

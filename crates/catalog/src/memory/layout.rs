@@ -33,7 +33,6 @@ impl KvLayout {
         self.block_bytes().max(self.request_bytes(1))
     }
 
-    /// Tokens of whole blocks.
     pub fn whole_blocks(&self, tokens: u64) -> u64 {
         tokens.next_multiple_of(u64::from(self.block_size))
     }

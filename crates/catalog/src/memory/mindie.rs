@@ -12,7 +12,6 @@ const RUN_TIME: f64 = 2.0;
 /// The sizes from which MindIE's manual computes `npuMemSize`, in GiB.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MindieMemory {
-    /// Memory of a card.
     pub card: f64,
     /// Weights on all cards together.
     pub weights: f64,

@@ -22,7 +22,6 @@ pub struct Spread {
 /// How cards share routed experts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpertSplit {
-    /// Each holds a slice of every expert.
     Sliced,
     /// Each holds some experts whole.
     Whole,
@@ -99,7 +98,6 @@ impl Spread {
         (0..count).map(stage).collect()
     }
 
-    /// Bytes of weights on one card of a stage.
     pub fn weight_bytes(&self, model: &Model, stage: &Stage) -> f64 {
         let layers = model.layer_bytes(stage.layers.clone());
         let mut common = layers.common;

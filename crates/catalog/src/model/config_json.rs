@@ -33,7 +33,6 @@ pub enum ModelError {
         least: u32,
         most: u32,
     },
-    /// A model of states alone.
     #[error(
         "config.json of {model}: a '{kind}' has states and no attention, so that there is no KV cache to plan; choose a model with attention"
     )]
@@ -50,12 +49,10 @@ pub enum ModelError {
         given: usize,
         layers: u32,
     },
-    /// Layers whose state has no size.
     #[error(
         "config.json of {model}: it has layers with a state, and no `{key}` to compute its size from"
     )]
     State { model: String, key: &'static str },
-    /// Nothing says which layers keep a state.
     #[error(
         "config.json of {model}: `{key}` speaks of linear or state-space layers, but nothing says which layers they are; add `layer_types`, a word for each layer"
     )]
@@ -138,12 +135,13 @@ impl Config<'_> {
     fn heads(&self) -> Result<u32, ModelError> {
         let kind = self.text("model_type").unwrap_or_default();
         let heads = self.number(&["num_attention_heads", "n_head"], 1)?;
-        heads.ok_or_else(
-            || match kind.contains("mamba") || kind.starts_with("rwkv") {
-                true => self.without_attention(),
-                false => self.missing("num_attention_heads"),
-            },
-        )
+        heads.ok_or_else(|| {
+            if kind.contains("mamba") || kind.starts_with("rwkv") {
+                self.without_attention()
+            } else {
+                self.missing("num_attention_heads")
+            }
+        })
     }
 
     fn without_attention(&self) -> ModelError {
@@ -199,9 +197,10 @@ impl Config<'_> {
             Some(_) => f64::from(written) * factor,
         };
         let most = f64::from(1 << 28);
-        Ok(match stretched.is_finite() && stretched >= 1.0 {
-            true => stretched.min(most) as u32,
-            false => written,
+        Ok(if stretched.is_finite() && stretched >= 1.0 {
+            stretched.min(most) as u32
+        } else {
+            written
         })
     }
 

@@ -10,7 +10,6 @@ use super::source::{SourceError, read, unreadable};
 
 /// The list of weight files, where there are several.
 pub const INDEX: &str = "model.safetensors.index.json";
-/// The largest list that is read.
 pub const LARGEST_INDEX: u64 = 64 << 20;
 
 /// Bytes of the weights; `None` where the folder has no weight files.

@@ -37,7 +37,6 @@ impl Weights {
 pub const LARGEST_CONFIG: u64 = 4 << 20;
 
 impl KnownModel {
-    /// A model by its shape alone.
     pub fn of_shape(model: Model) -> KnownModel {
         KnownModel {
             weights: Weights::Computed(model.weight_bytes()),

@@ -37,7 +37,6 @@ pub struct Recurrent {
 }
 
 impl Layers {
-    /// Layers with keys and values.
     pub fn attention(&self) -> u32 {
         self.full.saturating_add(self.windowed)
     }

@@ -47,7 +47,6 @@ pub fn header_length(file: &str, bytes: [u8; 8]) -> Result<u64, SafetensorsError
     })
 }
 
-/// Bytes of all tensors that a header names.
 pub fn tensor_bytes(file: &str, header: &[u8]) -> Result<f64, SafetensorsError> {
     let bad = |reason: String| SafetensorsError::Header {
         file: file.to_owned(),

@@ -51,7 +51,6 @@ impl Parameters {
     }
 }
 
-/// Bytes of the weights of some layers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LayerBytes {
     pub common: f64,

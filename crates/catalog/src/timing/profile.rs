@@ -96,12 +96,7 @@ pub enum TimingError {
     Form(String),
     /// A coefficient makes no sense.
     #[error("timing profile: `{key}` is {value}, expected a number from 0 to {most}")]
-    Range {
-        key: String,
-        value: f64,
-        /// The most it may be.
-        most: f64,
-    },
+    Range { key: String, value: f64, most: f64 },
 }
 
 impl Timing {

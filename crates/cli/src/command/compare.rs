@@ -40,7 +40,6 @@ pub struct CompareArguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailOn {
     Worse,
-    /// The primary metric is worse.
     PrimaryWorse,
 }
 
@@ -168,9 +167,10 @@ fn verdict(comparison: &Comparison, fail_on: Option<FailOn>) -> anyhow::Result<E
         Some(FailOn::PrimaryWorse) => comparison.is_worse(true),
         None => false,
     };
-    Ok(match worse || !comparison.comparable {
-        true => Exit::Doubtful,
-        false => Exit::Fine,
+    Ok(if worse || !comparison.comparable {
+        Exit::Doubtful
+    } else {
+        Exit::Fine
     })
 }
 

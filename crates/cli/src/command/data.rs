@@ -158,9 +158,10 @@ pub fn run(arguments: &DataArguments) -> anyhow::Result<Exit> {
     };
     show(arguments, &survey, conversion.as_ref())?;
     let sound = survey.rows.bad == 0 || arguments.skip_bad;
-    Ok(match sound && survey.rows.usable > 0 {
-        true => Exit::Fine,
-        false => Exit::Doubtful,
+    Ok(if sound && survey.rows.usable > 0 {
+        Exit::Fine
+    } else {
+        Exit::Doubtful
     })
 }
 

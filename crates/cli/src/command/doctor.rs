@@ -197,7 +197,6 @@ fn stamp_error(streams: u32, session: &Session) -> anyhow::Result<StampError> {
     error
 }
 
-/// A line of the truth log.
 #[derive(Deserialize)]
 struct Truth {
     id: String,

@@ -117,7 +117,6 @@ pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exi
     Ok(Exit::Fine)
 }
 
-/// The page of an import that was kept.
 pub fn stored_page(folder: &Path, lang: Lang) -> anyhow::Result<String> {
     let stored = Stored::open(folder)?;
     Ok(page(&stored, Some(folder), lang))
@@ -184,7 +183,6 @@ fn render(
     })
 }
 
-/// The page of one import.
 fn page(stored: &Stored, kept: Option<&Path>, lang: Lang) -> String {
     let page = inferometer_report::html::import::compose_page(stored, lang, |lang| {
         ImportReport::new(stored, kept, lang)
@@ -192,7 +190,6 @@ fn page(stored: &Stored, kept: Option<&Path>, lang: Lang) -> String {
     html::render(&page)
 }
 
-/// One text of all imports.
 fn table(
     imports: &[(&Stored, Option<PathBuf>)],
     format: Format,

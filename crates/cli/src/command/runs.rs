@@ -135,11 +135,12 @@ fn import_of(stored: &Stored) -> Known {
     Known {
         label: None,
         tags: BTreeMap::new(),
-        state: match (results.iter().flat_map(|result| &result.doubts))
+        state: if (results.iter().flat_map(|result| &result.doubts))
             .any(|doubt| doubt.severity == Severity::Invalid)
         {
-            true => RunState::Invalid,
-            false => RunState::Foreign,
+            RunState::Invalid
+        } else {
+            RunState::Foreign
         },
         what: Listed::Import {
             results: results.len(),

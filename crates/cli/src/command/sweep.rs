@@ -253,7 +253,6 @@ fn environment(sweep: &SweepDir, visited: &[Visited]) -> Option<Environment> {
         .find_map(|path| RunDir::open(path).ok()?.environment().ok())
 }
 
-/// The page of a sweep.
 pub fn page(sweep: &SweepDir, visited: &[Visited], lang: Lang) -> String {
     let environment = environment(sweep, visited);
     let report = report(sweep, visited, environment.as_ref(), lang);

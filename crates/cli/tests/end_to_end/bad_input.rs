@@ -197,13 +197,16 @@ fn servers_that_do_not_serve_are_told_apart() {
         &["307", "http://127.0.0.1:1/x", "base URL"],
     );
 
-    let broken = Crooked::answering(|head| match head.starts_with("GET") {
-        true => answer("200 OK", "application/json", r#"{"data":[{"id":"m"}]}"#),
-        false => answer(
-            "500 Oh",
-            "application/json",
-            r#"{"error":{"message":"out of memory"}}"#,
-        ),
+    let broken = Crooked::answering(|head| {
+        if head.starts_with("GET") {
+            answer("200 OK", "application/json", r#"{"data":[{"id":"m"}]}"#)
+        } else {
+            answer(
+                "500 Oh",
+                "application/json",
+                r#"{"error":{"message":"out of memory"}}"#,
+            )
+        }
     });
     assert_refused(
         &place,

@@ -147,17 +147,15 @@ fn answers_of_another_length_than_asked_are_told() {
                 .ok()
         });
         let _ = lines.read_exact(&mut vec![0; length.unwrap_or(0)]);
-        let body = match head.starts_with("GET") {
-            true => r#"{"data":[{"id":"short"}]}"#.to_owned(),
-            false => {
-                let token =
-                    "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x \"}}]}\n\n"
-                        .repeat(3);
-                let usage = r#""usage":{"prompt_tokens":16,"completion_tokens":3}"#;
-                format!(
-                    "{token}data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"stop\"}}],{usage}}}\n\ndata: [DONE]\n\n"
-                )
-            }
+        let body = if head.starts_with("GET") {
+            r#"{"data":[{"id":"short"}]}"#.to_owned()
+        } else {
+            let token =
+                "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x \"}}]}\n\n".repeat(3);
+            let usage = r#""usage":{"prompt_tokens":16,"completion_tokens":3}"#;
+            format!(
+                "{token}data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"stop\"}}],{usage}}}\n\ndata: [DONE]\n\n"
+            )
         };
         let kind = if head.starts_with("GET") {
             "application/json"

@@ -158,9 +158,10 @@ impl Place {
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).into_iter().flatten() {
                 let path = entry.unwrap().path();
-                match path.is_dir() {
-                    true => folders.push(path),
-                    false => found.push(path),
+                if path.is_dir() {
+                    folders.push(path)
+                } else {
+                    found.push(path)
                 }
             }
         }

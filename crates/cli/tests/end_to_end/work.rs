@@ -46,9 +46,10 @@ impl Listener {
                     None => r#"{"index":0,"text":"yes "}"#,
                 };
                 let end = choice.replacen("}}", "},\"finish_reason\":\"length\"}", 1);
-                let end = match end == choice {
-                    true => choice.replacen('}', ",\"finish_reason\":\"length\"}", 1),
-                    false => end,
+                let end = if end == choice {
+                    choice.replacen('}', ",\"finish_reason\":\"length\"}", 1)
+                } else {
+                    end
                 };
                 let usage = r#"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}"#;
                 let events = format!(

@@ -10,7 +10,6 @@ pub enum OptionError {
     Conflict(&'static str, &'static str, &'static str),
     #[error("{0} needs {1}: {2}")]
     Needs(&'static str, &'static str, &'static str),
-    /// A value is outside its range.
     #[error("{0} {1} is not possible: {2}")]
     Range(&'static str, String, &'static str),
     /// A stored scenario names a header whose value was not stored.
@@ -21,7 +20,6 @@ pub enum OptionError {
     /// A value that cannot be read.
     #[error(transparent)]
     Value(#[from] BadValue),
-    /// A file is no options file.
     #[error("{0}")]
     File(String),
 }

@@ -47,7 +47,6 @@ impl Options {
         })
     }
 
-    /// The options as a TOML file.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("options hold only what TOML can say")
     }

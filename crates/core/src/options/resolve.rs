@@ -307,9 +307,10 @@ fn within(
     range: std::ops::RangeInclusive<f64>,
     takes: &'static str,
 ) -> Result<f64, OptionError> {
-    match range.contains(&value) {
-        true => Ok(value),
-        false => Err(OptionError::Range(name, format!("{value:e}"), takes)),
+    if range.contains(&value) {
+        Ok(value)
+    } else {
+        Err(OptionError::Range(name, format!("{value:e}"), takes))
     }
 }
 

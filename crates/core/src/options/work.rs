@@ -110,18 +110,20 @@ pub(super) fn resolve_work(options: WorkOptions) -> Result<Work, OptionError> {
         tokenizer: options.tokenizer,
         conversation,
         as_token_ids,
-        ignore_eos: match options.no_ignore_eos {
-            true => false,
-            false => options.ignore_eos.unwrap_or(exact_by_default),
+        ignore_eos: if options.no_ignore_eos {
+            false
+        } else {
+            options.ignore_eos.unwrap_or(exact_by_default)
         },
         min_tokens: options.min_tokens,
         temperature,
         top_p: options.top_p,
         stop: options.stop.unwrap_or_default(),
         extra: options.extra,
-        cache_nonce: match options.no_cache_nonce {
-            true => false,
-            false => options.cache_nonce.unwrap_or(ours),
+        cache_nonce: if options.no_cache_nonce {
+            false
+        } else {
+            options.cache_nonce.unwrap_or(ours)
         },
     })
 }

@@ -29,7 +29,6 @@ pub struct ServerSummary {
     pub generation_tokens: Option<f64>,
     /// Mean requests in a step, where the engine says so.
     pub batch_size: Option<f64>,
-    /// Mean tokens of a step.
     pub step_tokens: Option<f64>,
     /// Mean time before the first step of a request.
     pub queue_mean_ms: Option<f64>,
@@ -63,7 +62,6 @@ pub struct DeviceSummary {
     pub temperature_c: Option<Level>,
 }
 
-/// The host over the measured part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -14,7 +14,6 @@ pub(super) fn push_host(translator: &mut Translator, usual_port: u16) {
     });
 }
 
-/// Address and API from the address of an endpoint.
 pub(super) fn push_endpoint(translator: &mut Translator, url: &str) {
     let url = with_scheme(url.trim_end_matches('/'));
     let ends = [
@@ -31,7 +30,6 @@ pub(super) fn push_endpoint(translator: &mut Translator, url: &str) {
     }
 }
 
-/// The API from the path of an endpoint.
 pub(super) fn push_api(translator: &mut Translator, path: &str) {
     if path.ends_with("/chat/completions") {
         return translator.push("api", "chat");

@@ -5,7 +5,6 @@ use crate::notes::{Notes, bare};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What a launch of a server is known by.
 const SERVERS: &str = "vllm serve |vllm.entrypoints|vllm/vllm-openai|sglang.launch_server|\
     sglang serve |lmsysorg/sglang|mindieservice_daemon|lmdeploy serve |trtllm-serve |\
     text-generation-launcher|llama-server |ktransformers.launch_server";

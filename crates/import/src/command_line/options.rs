@@ -89,7 +89,6 @@ impl Options {
         })
     }
 
-    /// As written, those of these options that are given.
     pub(super) fn written(&mut self, names: &str) -> Vec<String> {
         self.take(names)
             .map(|option| option.written.clone())

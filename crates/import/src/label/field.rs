@@ -49,7 +49,6 @@ pub(crate) enum Field {
     TotalPerS,
     /// A speed of this sample beside the server's throughput, and else that throughput.
     Speed(Sample),
-    /// Output throughput over the number of cards.
     OutputPerCard,
     Cards,
     InputCharsPerS,
@@ -112,7 +111,6 @@ impl Field {
         }
     }
 
-    /// Whether its numbers can have this unit.
     pub(crate) fn takes(self, unit: Unit) -> bool {
         match self {
             Field::Of(sample, _) if sample.is_time() => unit.in_ms().is_some(),

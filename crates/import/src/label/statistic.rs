@@ -37,7 +37,6 @@ pub(super) fn statistic(words: &str) -> (Option<Stat>, String) {
     (stat.or_else(|| in_chinese(&rest)), rest)
 }
 
-/// What may follow the number of a percentile.
 const RANK_WORDS: &str = "百分位数|百分位|分位数|分位值|分位|线|percentile";
 
 /// `p99`, `tp99`, `median`, `90` before `分位`.

@@ -9,12 +9,10 @@ use crate::summary::Stat;
 
 /// Names of metrics that make lines a table of results.
 const LEAST_NAMES: usize = 2;
-/// Rows in which names of metrics are looked for.
 const ROWS_LOOKED_AT: usize = 40;
 /// Rows without such a name after which no further one is looked for.
 const ROWS_IN_VAIN: usize = 4;
 
-/// The table that begins in a line.
 pub(super) fn table(notes: &Notes<'_>, first: usize) -> Option<TextTable> {
     let line = |at: usize| notes.lines[at].trim_start_matches('\u{feff}');
     let mut separators = ['\t', ',', ';'].into_iter();

@@ -63,7 +63,6 @@ fn with_history(history: &[Exchange], text: &str) -> String {
     prompt + text
 }
 
-/// The texts of messages, one after the other.
 fn flattened(messages: &[Value]) -> String {
     let mut prompt = String::new();
     for message in messages {

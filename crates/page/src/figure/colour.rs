@@ -30,11 +30,11 @@ impl Rgb {
         Rgb(parts)
     }
 
-    /// The colour of words on it.
     pub(super) fn words(self) -> &'static str {
-        match self.is_light() {
-            true => "#1f2328",
-            false => "#ffffff",
+        if self.is_light() {
+            "#1f2328"
+        } else {
+            "#ffffff"
         }
     }
 

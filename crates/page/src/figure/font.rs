@@ -127,7 +127,6 @@ pub fn undrawable(figure: &Figure) -> Vec<char> {
     missing.into_iter().collect()
 }
 
-/// Every text of a figure.
 fn texts(figure: &Figure) -> Vec<&str> {
     let mut texts = vec![figure.title.as_str()];
     texts.extend(figure.footnotes.iter().map(String::as_str));

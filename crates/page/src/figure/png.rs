@@ -27,7 +27,6 @@ pub struct PngError {
     reason: String,
 }
 
-/// The figure as a PNG file.
 pub fn render(figure: &Figure, theme: Theme) -> Result<Vec<u8>, PngError> {
     let error = |reason: String| PngError {
         id: figure.id.clone(),

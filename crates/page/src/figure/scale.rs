@@ -97,7 +97,6 @@ fn by_ratio(values: &[f64]) -> Limits {
     }
 }
 
-/// Every value that a panel has on an axis.
 fn values(panel: &Panel, on: On) -> Vec<f64> {
     let mut values = Vec::new();
     for series in &panel.series {

@@ -28,7 +28,6 @@ const FOOTNOTE_LINE: f64 = 16.0;
 /// Highest chart of names, however many there are.
 const HIGHEST: f64 = 4_000.0;
 
-/// The figure as an SVG document.
 pub fn render(figure: &Figure, theme: Theme) -> String {
     let sheet = Sheet::new(figure);
     let mut markup = Markup::default();

@@ -11,7 +11,6 @@ pub struct Tick {
     pub label: String,
 }
 
-/// From here on ticks count in thousands, or millions.
 const COUNT_IN_THOUSANDS: f64 = 10_000.0;
 /// Longest fraction that is written in full.
 const LONGEST_LEVEL: usize = 6;
@@ -65,9 +64,10 @@ pub fn ticks(axis: &Axis, limits: Limits, room: usize) -> Vec<Tick> {
 /// A level as it was given, unless that is long.
 fn level_label(at: f64) -> String {
     let given = at.to_string();
-    match at.fract() != 0.0 && given.len() <= LONGEST_LEVEL {
-        true => given,
-        false => number::whole_or_brief(at),
+    if at.fract() != 0.0 && given.len() <= LONGEST_LEVEL {
+        given
+    } else {
+        number::whole_or_brief(at)
     }
 }
 

@@ -42,9 +42,10 @@ impl TimeUnit {
     /// The unit that suits values in milliseconds.
     pub fn of(values_ms: impl IntoIterator<Item = f64>) -> Self {
         let finite = values_ms.into_iter().filter(|value| value.is_finite());
-        match finite.fold(0.0, f64::max) >= SECONDS_FROM_MS {
-            true => TimeUnit::Seconds,
-            false => TimeUnit::Milliseconds,
+        if finite.fold(0.0, f64::max) >= SECONDS_FROM_MS {
+            TimeUnit::Seconds
+        } else {
+            TimeUnit::Milliseconds
         }
     }
 

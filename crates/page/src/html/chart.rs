@@ -193,9 +193,10 @@ fn rounded(value: f64) -> Value {
         return Value::Null;
     }
     let short: f64 = format!("{value:.*e}", DIGITS - 1).parse().unwrap_or(value);
-    match short.fract() == 0.0 && short.abs() < 1e15 {
-        true => json!(short as i64),
-        false => json!(short),
+    if short.fract() == 0.0 && short.abs() < 1e15 {
+        json!(short as i64)
+    } else {
+        json!(short)
     }
 }
 

@@ -12,11 +12,10 @@ use inferometer_text::Lang;
 
 /// English and Chinese, of which the page shows one; what is the same stands once.
 pub(super) fn both(tag: &str, [en, zh]: &[String; 2]) -> String {
-    match en == zh {
-        true => en.clone(),
-        false => {
-            format!("<{tag} lang=\"en\">{en}</{tag}><{tag} lang=\"zh\">{zh}</{tag}>")
-        }
+    if en == zh {
+        en.clone()
+    } else {
+        format!("<{tag} lang=\"en\">{en}</{tag}><{tag} lang=\"zh\">{zh}</{tag}>")
     }
 }
 
@@ -66,9 +65,10 @@ fn tone(tone: Tone) -> &'static str {
 }
 
 fn verdict(verdict: &Verdict) -> String {
-    let rest = match verdict.rest.is_empty() {
-        true => String::new(),
-        false => format!(" <span>({})</span>", escaped(&verdict.rest)),
+    let rest = if verdict.rest.is_empty() {
+        String::new()
+    } else {
+        format!(" <span>({})</span>", escaped(&verdict.rest))
     };
     format!(
         "<p class=\"verdict {}\"><strong>{}</strong> {}{rest}</p>\n",
@@ -90,9 +90,10 @@ fn pairs(pairs: &[Pair], glossary: &Glossary) -> String {
 }
 
 fn note(note: &Note) -> String {
-    let text = match note.text.is_empty() {
-        true => String::new(),
-        false => format!(" {}", escaped(&note.text)),
+    let text = if note.text.is_empty() {
+        String::new()
+    } else {
+        format!(" {}", escaped(&note.text))
     };
     let follow = match &note.follow {
         Some(Follow::Remedy(remedy)) => format!("<p class=\"remedy\">{}</p>", escaped(remedy)),
@@ -121,9 +122,10 @@ fn histogram(bars: &[Bar]) -> String {
     let most = bars.iter().map(|bar| bar.count).max().unwrap_or(0).max(1);
     let single = bars.iter().all(|bar| bar.from == bar.to);
     let rows = bars.iter().map(|bar| {
-        let range = match single {
-            true => number::count(bar.from),
-            false => format!("{} – {}", number::count(bar.from), number::count(bar.to)),
+        let range = if single {
+            number::count(bar.from)
+        } else {
+            format!("{} – {}", number::count(bar.from), number::count(bar.to))
         };
         let share = 100.0 * bar.count as f64 / most as f64;
         format!(
@@ -181,9 +183,10 @@ fn unit(table: &Table, place: usize) -> String {
     });
     let mut units = units.map(Unit::sign);
     let first = units.next().unwrap_or_default();
-    match !first.is_empty() && units.all(|unit| unit == first) {
-        true => format!(" data-unit=\"{first}\""),
-        false => String::new(),
+    if !first.is_empty() && units.all(|unit| unit == first) {
+        format!(" data-unit=\"{first}\"")
+    } else {
+        String::new()
     }
 }
 

@@ -10,7 +10,6 @@ pub struct Headline {
     pub name: String,
     /// The number in words, `n/a` where there is none.
     pub value: String,
-    /// Its unit, or what it is a part of.
     pub unit: String,
     pub tone: Tone,
 }

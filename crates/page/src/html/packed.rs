@@ -9,7 +9,6 @@ use serde_json::Value;
 use std::io::Write;
 use std::sync::LazyLock;
 
-/// Numbers from this size on are packed.
 const LARGE: usize = 1 << 20;
 
 /// The chart script; `assets/make-plotly` made it.

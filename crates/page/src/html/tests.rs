@@ -2,7 +2,6 @@ use super::*;
 use crate::doc::{Bar, Cell, Column, Command, Follow, Note, Pair, Table, Tone, Unit, Verdict};
 use crate::figure::{Axis, Colour, Panel, Sample, Scale, Series, Shape};
 
-/// A page with one of everything.
 fn of_everything() -> Page {
     page(Lang::En, json!({"tokens": 7}), |lang| Edition {
         lang,

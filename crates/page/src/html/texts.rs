@@ -2,27 +2,16 @@
 
 inferometer_text::texts! {
     pub enum ControlText {
-        /// Heading: numbers to download.
         RawNumbers => "Raw numbers", "原始数据";
-        /// What they are.
         RawNumbersAre => "Every number of this page, unrounded, is inside it as JSON.", "本页所有数值均以 JSON 形式（未取整）嵌入页面。";
-        /// Button.
         Download => "Download JSON", "下载 JSON";
-        /// Button.
         CopyMarkdown => "Copy as Markdown", "复制为 Markdown";
-        /// Button.
         CopyCsv => "Copy as CSV", "复制为 CSV";
-        /// Button.
         Copy => "Copy", "复制";
-        /// Button that was pressed.
         Copied => "Copied", "已复制";
-        /// Button: light or dark.
         Theme => "Light / dark", "浅色 / 深色";
-        /// Under a chart: how to use it.
         ChartHelp => "Drag to zoom, double-click to reset, click a name in the legend to hide it.", "拖动缩放，双击还原，点击图例可隐藏曲线。";
-        /// Where a browser cannot draw.
         NoCharts => "This browser cannot unpack the charts (it lacks DecompressionStream). The tables are complete; for pictures, use inferometer report --format png.", "当前环境无法解压图表（缺少 DecompressionStream）。表格数据完整；如需图片，请使用 inferometer report --format png。";
-        /// Where scripts are off.
         NoScript => "Charts need JavaScript. The tables are complete; for pictures, use inferometer report --format png.", "图表需要启用 JavaScript。表格数据完整；如需图片，请使用 inferometer report --format png。";
     }
 }

@@ -22,13 +22,14 @@ pub(super) fn lines(bars: &[Bar], columns: usize) -> Vec<String> {
     let most = bars.iter().map(|bar| bar.count).max().unwrap_or(0);
     (bars.iter().zip(&ranges).zip(&counts))
         .map(|((bar, (from, to)), count)| {
-            let range = match single {
-                true => pad_left(from, from_width),
-                false => format!(
+            let range = if single {
+                pad_left(from, from_width)
+            } else {
+                format!(
                     "{} – {}",
                     pad_left(from, from_width),
                     pad_left(to, to_width)
-                ),
+                )
             };
             let lead = format!("{range}  {}  ", pad_left(count, count_width));
             let room = columns.saturating_sub(width(&lead));

@@ -124,9 +124,10 @@ impl Layout {
         // Names that leave no room for numbers stand once.
         let named: Vec<usize> = all[..names.min(all.len())].to_vec();
         let fits = total(&widths, &named, GAP) <= page / 2;
-        let (repeats, repeated) = match fits {
-            true => (Names::Whole, named.clone()),
-            false => (Names::Cut, named[..1].to_vec()),
+        let (repeats, repeated) = if fits {
+            (Names::Whole, named.clone())
+        } else {
+            (Names::Cut, named[..1].to_vec())
         };
         let (marks, figures): (Vec<usize>, Vec<usize>) = (all.iter().skip(named.len()))
             .partition(|at| table.columns[**at].place == Place::Everywhere);
@@ -215,9 +216,10 @@ fn fitted(
     let all: Vec<usize> = (0..widths.len()).collect();
     let shrinks = |column: usize| table.columns[column].fit == Fit::Wrap;
     let narrow = total(&widths, &all, GAP) > page && total(&widths, &all, NARROW_GAP) <= page;
-    let gap = match narrow && !all.iter().any(|&column| shrinks(column)) {
-        true => NARROW_GAP,
-        false => GAP,
+    let gap = if narrow && !all.iter().any(|&column| shrinks(column)) {
+        NARROW_GAP
+    } else {
+        GAP
     };
     while total(&widths, &all, gap) > page {
         let widest = (all.iter().copied())
@@ -239,9 +241,10 @@ fn fitted(
     };
     let floor = |column: usize| {
         let least = least(column);
-        match widths[column].saturating_sub(least) >= WORTH_BREAKING {
-            true => least,
-            false => widths[column],
+        if widths[column].saturating_sub(least) >= WORTH_BREAKING {
+            least
+        } else {
+            widths[column]
         }
     };
     let floors: Vec<usize> = match heading {
@@ -264,7 +267,6 @@ fn pieces(title: &str) -> Vec<&str> {
     words.flat_map(|word| word.split_inclusive('-')).collect()
 }
 
-/// A title in lines of a width.
 fn broken(title: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     if width(title) <= columns {

@@ -39,7 +39,6 @@ pub struct Answer {
     /// The stage of layers that the card holds, where there are several: the one whose cache
     /// holds the fewest tokens.
     pub stage: Option<CardStage>,
-    /// Flags that tell it from other answers.
     pub varied: Vec<Flag>,
     /// Given flags that change memory in ways which are not counted here.
     pub not_counted: Vec<String>,

@@ -13,7 +13,6 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MindieSizes {
-    /// Lengths that the batch sizes are for.
     pub lengths: Lengths,
     /// npuMemSize that −1 comes to, GiB.
     pub npu_mem_size: f64,

@@ -109,7 +109,6 @@ fn length(mean: Option<f64>, relative: Option<f64>) -> Option<Lengths> {
     Some(spread_around(mean, relative))
 }
 
-/// Lengths around a mean with a relative deviation.
 pub(super) fn spread_around(mean: f64, relative: Option<f64>) -> Lengths {
     match relative.filter(|relative| *relative > 0.03) {
         Some(relative) => Lengths::Normal(mean, (mean * relative.min(1.0)).round()),

@@ -28,7 +28,6 @@ const WIDE: f64 = 30.0;
 #[derive(Clone, Debug)]
 pub struct ComparedRuns<'a> {
     pub label: String,
-    /// Its runs, at any number of loads.
     pub runs: &'a [RunSample],
 }
 

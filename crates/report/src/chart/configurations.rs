@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 /// Configurations by their short names, as `0-enable-64`.
 #[derive(Clone, Debug, Default)]
 pub struct Configurations<'a> {
-    /// Name and numbers of each, in order.
     pub rows: Vec<(String, &'a Summary)>,
     pub style: Style,
     pub shown: Shown,

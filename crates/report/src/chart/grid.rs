@@ -66,7 +66,6 @@ pub fn heat_maps(grid: &Grid<'_>, metrics: &[Metric], lang: Lang) -> Figure {
     }
 }
 
-/// The metrics that a grid is looked at by.
 pub const USUAL: [Metric; 4] = [
     Metric::OutputTokensPerS,
     Metric::TtftMean,

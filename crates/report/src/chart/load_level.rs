@@ -36,7 +36,6 @@ impl Level {
     }
 }
 
-/// Levels of load and what was measured at them.
 #[derive(Clone, Debug, Default)]
 pub struct Ladder<'a> {
     /// What a level is: `concurrency`, `rate`, or the name of another axis.
@@ -58,7 +57,6 @@ pub struct LadderSeries<'a> {
     pub knee: Option<Knee>,
 }
 
-/// Where the levels of a ladder lie.
 pub(super) struct Places {
     axis: Axis,
     /// Place of each name, where not all levels are numbers.
@@ -66,7 +64,6 @@ pub(super) struct Places {
     pub(super) left_out: Vec<String>,
 }
 
-/// Levels from this ratio on are drawn by ratio.
 const BY_RATIO: f64 = 12.0;
 
 impl Places {

@@ -4,7 +4,6 @@ use crate::message::figures::FigureText as Text;
 use inferometer_analysis::compare::Metric;
 use inferometer_text::Lang;
 
-/// The name of a metric of the summary.
 pub(crate) fn metric_name(metric: Metric, lang: Lang) -> String {
     let of = |base: Text, p: Option<&str>| match p {
         None => Text::MeanOf.with(lang, &[("metric", base.text(lang).to_owned())]),

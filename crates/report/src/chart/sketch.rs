@@ -97,7 +97,6 @@ impl Sketch {
         }
     }
 
-    /// Middles of the parts of time with their values.
     pub(super) fn over_time(&self, values: &[f64]) -> Vec<[f64; 2]> {
         let width = (self.span[1] - self.span[0]) / values.len().max(1) as f64;
         let values = values.iter().enumerate();

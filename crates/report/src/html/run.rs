@@ -20,7 +20,6 @@ use inferometer_text::Lang;
 use serde_json::json;
 use std::path::Path;
 
-/// What the page of a run is made of.
 #[derive(Clone, Copy)]
 pub struct RunPage<'a> {
     pub folded: &'a Folded,

@@ -26,7 +26,6 @@ const ABOUT_AS_GOOD: f64 = 10.0;
 const STEPS: u32 = 16;
 const ROUNDING: f64 = 1e-9;
 
-/// The end of a rise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct EndOfRise {
     /// The load at which the fitted line meets the level.

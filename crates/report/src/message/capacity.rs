@@ -3,7 +3,6 @@
 use inferometer_text::texts;
 
 texts! {
-    /// A text of a capacity report.
     pub enum CapacityText {
         Found => "CAPACITY", "容量";
         NotFound => "NO CAPACITY", "无结论";

@@ -19,7 +19,6 @@ inferometer_text::texts! {
         CountSame => "no difference at {count}", "{count} 个无差异";
         CountUnknown => "cannot tell at {count}", "{count} 个无法判断";
         SeeReasons => "{group}: {count} reasons against a comparison, see below", "{group}：有 {count} 条不可比的原因，见下";
-        /// Key: the group that the others are compared with.
         Baseline => "A (baseline)", "A（基准）";
         GroupIs => "{name} (runs: {runs}, loads: {points})", "{name}（{runs} 次运行，{points} 个负载点）";
         Margin => "margin", "容许差";
@@ -30,7 +29,6 @@ inferometer_text::texts! {
         Interval => "95 % interval", "95 % 区间";
         Verdict => "verdict", "结论";
         Detectable => "least", "可辨";
-        /// Beside a span of changes: over how many loads it goes.
         OverLoads => "at {count} loads", "共 {count} 个负载点";
         Repeats => "runs", "次数";
         Legend => "times in ms; least: the smallest difference that this data would detect in 4 of 5 cases; runs: how many runs per side would decide it", "时间单位 ms；可辨：现有数据有 80 % 把握发现的最小差异；次数：每侧需运行多少次才能下结论";
@@ -53,9 +51,7 @@ inferometer_text::texts! {
         OutputTokensPerS => "output tok/s", "输出 tok/s";
         RequestsPerS => "req/s", "请求 req/s";
         TotalTokensPerS => "total tok/s", "总计 tok/s";
-        /// Mean of a latency that has one name in every language.
         Mean => "{latency} mean", "{latency} 均值";
-        /// 99th percentile of the largest gap of each request.
         MaxGapP99 => "max gap p99", "最大间隔 p99";
         Goodput => "goodput/s", "达标 req/s";
     }

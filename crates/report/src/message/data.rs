@@ -3,7 +3,6 @@
 use inferometer_text::texts;
 
 texts! {
-    /// A data set at a glance.
     pub enum DataText {
         Data => "Data", "数据";
         ReadAs => "Read as", "识别为";

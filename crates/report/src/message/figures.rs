@@ -19,9 +19,7 @@ inferometer_text::texts! {
 
         Ttft => "TTFT", "首 token 时延 TTFT";
         Tpot => "TPOT", "每 token 时延 TPOT";
-        /// Time to the first token that is not reasoning.
         FirstAnswer => "First answer token", "首个回答 token 时延";
-        /// Share of requests that met all that is asked of one.
         Attainment => "Attainment", "达标率";
         Itl => "ITL", "token 间时延 ITL";
         InterChunk => "Inter-chunk gap", "数据块间隔";
@@ -55,14 +53,11 @@ inferometer_text::texts! {
         Configuration => "Configuration", "配置";
 
         Ladder => "Load ladder", "加压曲线";
-        /// Title: metrics over the values of `{axis}`, which is no load.
         OverAxis => "Results over {axis}", "随 {axis} 的变化";
         Overlay => "Engines compared", "引擎对比";
         OverlayPerCard => "Engines compared, per card", "引擎对比（单卡）";
         Computed => "Computed in virtual time on the simulated engine; nothing was measured.", "以虚拟时间在模拟引擎上计算得出，并非实测。";
-        /// Under figures of which some sides were not measured.
         ComputedSides => "Computed in virtual time on the simulated engine, not measured: {sides}.", "以虚拟时间在模拟引擎上计算得出，并非实测：{sides}。";
-        /// Title: one ladder by the number of its cards.
         LadderPerCard => "Load ladder, per card", "加压曲线（单卡）";
         LadderFailures => "Failures over load", "失败请求随负载变化";
         ConfigurationLatency => "Latency by configuration", "各配置时延";
@@ -88,7 +83,6 @@ inferometer_text::texts! {
         Knee => "knee {value}", "拐点 {value}";
         KneeIs => "Knee: from there on output throughput hardly rises; shaded are the measured levels that it lies between.", "拐点：此后输出吞吐量几乎不再上升；阴影为其所在的测点区间。";
         Knees => "Output throughput hardly rises from here on: {points}.", "输出吞吐量自此几乎不再上升：{points}。";
-        /// A knee at `{value}` of the ladder `{name}`, between `{low}` and `{high}`.
         KneeOf => "{name} {value} ({low}–{high})", "{name} {value}（{low}–{high}）";
 
         Search => "Probes of the search", "容量搜索测点";
@@ -103,10 +97,8 @@ inferometer_text::texts! {
         NoAnswers => "no complete answer", "没有成功的请求";
         NoFailures => "No request failed.", "没有失败的请求。";
         LeftOut => "Left out because the run is INVALID: {points}.", "因运行无效（INVALID）未绘出：{points}。";
-        /// Footnote: points `{points}` of which there is no measurement.
         NotMeasured => "Not measured: {points}.", "没有测量结果：{points}。";
         Doubtful => "Drawn though INVALID: {points}.", "虽无效（INVALID）仍绘出：{points}。";
-        /// Title of a figure that has nothing but invalid points.
         InvalidTitle => "{title} – INVALID", "{title} – 无效（INVALID）";
         AllInvalid => "Every point of this chart is INVALID; the report says why.", "本图全部测点均为无效（INVALID），原因见报告。";
         Pooled => "Requests of repeated runs are taken together.", "重复运行的请求合并统计。";

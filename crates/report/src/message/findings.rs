@@ -11,7 +11,6 @@ inferometer_text::texts! {
         StallsName => "Hidden stalls", "被掩盖的卡顿";
         LostName => "Lost requests", "丢失的请求";
         ClientName => "Client", "客户端";
-        /// A finding of one ladder: `{text}` holds for `{ladder}`.
         Of => "{text}, for {ladder}", "{text}；条件 {ladder}";
         Knee => "output throughput hardly rises beyond {axis} {load} (between {low} and {high})", "输出吞吐量自 {axis} {low} 与 {high} 之间（约 {load}）起几乎不再上升";
         KneeEvidence => "{before} tok/s at {low}, {after} tok/s at {high}, highest {peak} tok/s at {peak_load}; {basis}", "{low} 时 {before} tok/s，{high} 时 {after} tok/s，最高 {peak} tok/s（{peak_load}）；{basis}";
@@ -20,17 +19,14 @@ inferometer_text::texts! {
         StillRising => "none up to {axis} {load}, where output throughput still rises", "至 {axis} {load} 仍未饱和，输出吞吐量还在上升";
         RisingEvidence => "{before} tok/s at {low}, {after} tok/s at {high}: {change}", "{low} 时 {before} tok/s，{high} 时 {after} tok/s：{change}";
         FailuresFrom => "failures start at {axis} {load}", "失败从 {axis} {load} 开始出现";
-        /// Failures that might as well be at lower loads.
         FailuresSeen => "failures are seen from {axis} {load} on; too few requests ended at lower loads to say that none fail there", "自 {axis} {load} 起出现失败；更低负载下完成的请求太少，无法断定那里没有失败";
         FailuresEverywhere => "requests fail at every load, from {axis} {load} on", "所有负载下均有请求失败（自 {axis} {load} 起）";
-        /// Some loads have failures, and some higher ones none.
         FailuresScattered => "requests fail at some loads, but not at every higher one: {axis} {loads}", "部分负载下有请求失败，但更高负载并非都失败：{axis} {loads}";
         FailureCount => "{failed} of {ended} failed at {load}: {classes}", "{load} 时 {ended} 个请求失败 {failed} 个：{classes}";
         NoneBelow => "none of {ended} at lower loads", "更低负载的 {ended} 个请求无失败";
         Least => "{cell} has the lowest output throughput of {count} cells, {factor} times below the highest ({best})", "{count} 个格点中 {cell} 输出吞吐量最低，为最高格点（{best}）的 1/{factor}";
         LeastSeveral => "{cell} have the lowest output throughput of {count} cells and are indistinguishable; the lowest is {factor} times below the highest ({best})", "{count} 个格点中 {cell} 输出吞吐量最低且无法区分，最低者为最高格点（{best}）的 1/{factor}";
         LeastEvidence => "{low} tok/s against {high} tok/s", "{low} tok/s 对 {high} tok/s";
-        /// A setting is the best of all, at the only point.
         Wins => "{metric} is best with {setting}", "{metric}：{setting} 最优";
         NextEvidence => "{best} against {other} ({ratio}) with the next, {setting}", "{best}，次优 {setting} 为 {other}（{ratio}）";
         WinsEverywhere => "{metric} is better with {setting} at all {count} compared points", "{metric}：在全部 {count} 个可比测点上，{setting} 更优";
@@ -47,7 +43,6 @@ inferometer_text::texts! {
         Stalls => "at least {share} of the answers paused for {gap} or longer, which the p99 of ITL ({itl}) does not show", "至少 {share} 的回答出现过 {gap} 或更长的停顿，而 ITL 的 p99（{itl}）看不出来";
         StallOnce => "an answer paused for {gap}, which the p99 of ITL ({itl}) does not show", "有回答停顿 {gap}，而 ITL 的 p99（{itl}）看不出来";
         StallsEvidence => "{factor} times; {answers} answers, {gaps} gaps", "{factor} 倍；{answers} 个回答，{gaps} 个间隔";
-        /// At several points of a sweep; `{text}` is of the worst.
         AtPoints => "at {count} of {all} measurements; the worst, {point}: {text}", "{all} 次测量中有 {count} 次；最严重者 {point}：{text}";
         Lost => "{lost} of {planned} requests are unaccounted for", "{planned} 个请求中有 {lost} 个下落不明";
         LostEvidence => "{ok} ok, {failed} failed, {cut} cut, {unsent} not sent", "成功 {ok}，失败 {failed}，截断 {cut}，未发送 {unsent}";

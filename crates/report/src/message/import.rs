@@ -2,12 +2,10 @@
 
 inferometer_text::texts! {
     pub enum ImportText {
-        /// Heading of one result: `{number}` of a tool at lines.
         Result => "{number}. {label}", "{number}、{label}";
         NoLabel => "(no heading)", "（无标题）";
         Source => "from", "来源";
         At => "{file}, lines {first}–{last}, numbers as {tool} defines them", "{file} 第 {first}–{last} 行，数值按 {tool} 的定义";
-        /// The same for a database, which has no lines.
         AtDatabase => "{file}, numbers as {tool} defines them", "{file}，数值按 {tool} 的定义";
         Load => "load", "负载";
         Tags => "tags", "标签";
@@ -26,7 +24,6 @@ inferometer_text::texts! {
         Defaults => "defaults", "默认参数";
         DefaultsOf => "{flags} ({version}, by {by})", "{flags}（{version}，依据：{by}）";
         Assumed => "assumed", "假定";
-        /// Key: names of numbers that could not be read.
         NotRead => "not read", "未读取";
         Refused => "refused", "启动失败";
         Memory => "memory", "显存";

@@ -38,7 +38,6 @@ texts! {
         DataFormat =>
             "the data was read as {format}; rows taken: {rows}",
             "数据按 {format} 读取；取用 {rows} 行";
-        /// `{count}` rows, the first in `{line}` because of `{reason}`.
         BadRows =>
             "bad rows were skipped: {count}, the first in line {line} ({reason})",
             "跳过损坏的行：{count} 行，首个在第 {line} 行（{reason}）";

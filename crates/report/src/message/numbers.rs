@@ -48,11 +48,9 @@ texts! {
         Latency => "Latency", "时延";
         Mean => "mean", "平均";
         Max => "max", "最大";
-        /// Footnote to a percentile with too few samples; `{least}`.
         TooFew =>
             "* too few samples for this percentile ({least})",
             "* 样本不足以支撑该百分位（至少需要 {least}）";
-        /// In place of the numbers of a run without an answer.
         NothingAnswered =>
             "No request was answered: there is no throughput and no latency.",
             "没有任何请求得到回答：无吞吐量，也无时延。";

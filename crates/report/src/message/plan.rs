@@ -28,12 +28,10 @@ inferometer_text::texts! {
         DoesNotFit => "DOES NOT FIT", "放不下";
         NoCache => "{engine} on {device} lacks {gib} GiB per card for the smallest cache", "{device} 上的 {engine} 每卡还差 {gib} GiB 才有最小的 KV 缓存";
         TooLong => "{engine} on {device} lacks {gib} GiB per card for one request of {tokens} tokens", "{device} 上的 {engine} 每卡还差 {gib} GiB 才放得下一个 {tokens} token 的请求";
-        /// Why: the cache that was asked for has no room.
         CacheTooLarge => "{engine} on {device} lacks {gib} GiB per card for the KV cache that its flags ask for", "{device} 上的 {engine} 每卡还差 {gib} GiB 才放得下参数所要求的 KV 缓存";
         SmallerCache => "a KV cache of at most {gib} GiB per card", "每卡 KV 缓存不超过 {gib} GiB";
         LongerThanMax => "requests of {tokens} tokens are longer than max-model-len {most}: they are refused, so none can run", "{tokens} token 的请求超过 max-model-len {most}，会被拒绝，故无并发数";
         NotCounted => "not counted in the weights: {names}; give a folder or URL with the weight files to count everything", "权重未计入：{names}；给出含权重文件的目录或 URL 即可全部计入";
-        /// Where a card ends, in a bar that goes beyond it.
         CardEnd => "end of the card", "显存上限";
         Holds => "{engine} on {device} holds {tokens} tokens of KV cache", "{device} 上的 {engine} 可存 {tokens} 个 token 的 KV 缓存";
         HoldsEach => "{engine} on {device} holds {tokens} tokens of KV cache in each of {replicas} replicas", "{device} 上的 {engine} 每个副本（共 {replicas} 个）可存 {tokens} 个 token 的 KV 缓存";
@@ -52,7 +50,6 @@ inferometer_text::texts! {
         HeldOutNote => "predicted / measured − 1 of each point, predicted from the others alone", "每个负载点仅由其余点预测：预测值 / 实测值 − 1";
         LeftOutOtherTime => "{points}: req/s left out, it contradicts output tok/s (another time, or another length); output tok/s is used", "{points}：未采用每秒请求数，它与输出吞吐量矛盾（统计时段或长度不一致），以输出吞吐量为准";
         LeftOutIdle => "{points}: rates left out, with the latency they leave streams idle (a straggler, or a wrong figure); latencies are used", "{points}：未采用速率，按时延折算有并发处于空闲（有拖尾请求，或数据有误），以时延为准";
-        /// A load with the requests that were under way.
         InFlight => "{load} ({n} in flight)", "{load}（在途 {n}）";
         AssumedLength => "max-model-len {tokens} is assumed: the model's own does not fit on this card; set it with --flag max-model-len=N", "假定 max-model-len 为 {tokens}：模型自身的长度在此卡上放不下；可用 --flag max-model-len=N 指明";
         Metric => "metric", "指标";
@@ -66,7 +63,6 @@ inferometer_text::texts! {
         E2e => "E2E latency", "端到端时延";
         HeldOut => "Error at points that were held out", "留出点误差";
         Envelope => "May be trusted within", "可信范围";
-        /// Heading: the envelope of what may not be trusted.
         Spanned => "The points span", "负载点范围";
         Distrusted => "not to be trusted: {metric} at {point} was predicted {error} off from the other points; measure it again or leave it out, and check model, card, lengths and flags", "不可信：由其余负载点预测 {point} 的{metric}，误差 {error}；请重测或去掉该点，并核对模型、设备、长度与参数";
         Written => "written to {file}", "已写入 {file}";
@@ -93,7 +89,6 @@ inferometer_text::texts! {
         NothingMeets => "no setting meets the objectives", "没有配置满足目标";
         Refused => "refused: {reason}", "拒绝启动：{reason}";
         NeverMet => "one stream alone misses the objectives", "单个并发已不达标";
-        /// Requests longer than the engine takes, all of them.
         AllTooLong => "rejected: {tokens} tokens (prompt + answer) exceed max-model-len {most}", "拒绝请求：{tokens} token（输入 + 输出）超过 max-model-len {most}";
         SomeTooLong => "{n} of {all} requests exceed max-model-len (prompt + answer): the engine rejects them, and they count as failed", "{all} 个请求中有 {n} 个（输入 + 输出）超过 max-model-len：会被引擎拒绝，计为失败";
         WorkNote => "simulated: prompts of {input} and answers of {output} tokens, {requests} requests, {start}", "模拟负载：输入 {input}、输出 {output} token，{requests} 个请求，{start}";

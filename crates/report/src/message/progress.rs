@@ -5,11 +5,9 @@ use inferometer_text::texts;
 texts! {
     /// What is said while something goes on.
     pub enum ProgressText {
-        /// The server at `{url}` is asked what it can do.
         Preflight => "preflight: {url}", "预检：{url}";
         WarmUp => "warm-up", "预热";
         Measuring => "measuring", "测量";
-        /// The line of a phase; short enough for 80 columns.
         Line =>
             "{phase}: {done} done, {in_flight} in flight, {rate} req/s, {tokens} tok/s, \
              TTFT {ttft}, {failed} failed",

@@ -11,7 +11,6 @@ inferometer_text::texts! {
         WaitingRequests => "Waiting", "等待中的请求";
         KvUse => "KV cache in use", "KV cache 占用";
         Preempted => "Preemptions", "抢占次数";
-        /// Key: share of prompt tokens found in the prefix cache.
         PrefixHits => "Prefix cache hits", "前缀缓存命中率";
         BatchSize => "Requests in a step", "每步请求数";
         StepTokens => "Tokens in a step", "每步 token 数";
@@ -20,7 +19,6 @@ inferometer_text::texts! {
         PrefillMean => "prefill {time}", "预填充 {time}";
         DecodeMean => "decode {time}", "解码 {time}";
         MeanAndMax => "mean {mean}, max {max}", "平均 {mean}，最大 {max}";
-        /// Share of time in which a device works, `{share}`.
         Busy => "busy: {share}", "利用率：{share}";
         MemoryOf => "memory: {used} of {total} GiB", "显存：{used}/{total} GiB";
         Memory => "memory: {used} GiB", "内存：{used} GiB";
@@ -50,7 +48,6 @@ inferometer_text::texts! {
     }
 }
 
-/// A cause by its name in a report.
 pub fn cause(cause: Cause, lang: Lang) -> &'static str {
     match cause {
         Cause::Client => ServerText::Client,

@@ -37,12 +37,10 @@ texts! {
             "synthetic prompts and answers of {pairs} tokens",
             "合成提示词与回答，{pairs} token";
         DataPrompts => "{format} rows of {file}", "{file} 的数据行（{format}）";
-        /// Prompts as long as those of the trace `{file}`.
         TracePrompts =>
             "synthetic prompts of the lengths in {file} ({format})",
             "合成提示词，长度取自 {file}（{format}）";
         SomeFormat => "data", "数据";
-        /// Pieces of `{length}` from `{file}`, and `{ask}` characters asked for.
         Continuation =>
             "pieces of {length} from {file} in a template that asks for {ask} characters",
             "文本取自 {file}，每段 {length}，模板要求续写 {ask} 字";

@@ -13,7 +13,6 @@ inferometer_text::texts! {
         ChooseTwo => "Choose two or more results to see their figures and ratios.", "勾选两个或更多结果，即可查看数值与比值。";
         NotATest => "Ratios are of stored figures against the first chosen result. No test says whether a difference is more than chance; a sweep counts by its best valid point.", "比值以首个勾选的结果为基准，仅由已存数值得出，未检验差异是否显著；扫描取其最佳有效测点。";
         Computed => "computed, not measured", "计算得出，并非实测";
-        /// Over a comparison of results that are not alike.
         Unlike => "NOT COMPARABLE: the marked results differ from the first in their kind of load (streams or rate) or by more than 5 % in mean lengths, so their ratios say nothing about the servers.", "不可比：带标记的结果与首个结果的负载类型（并发或速率）不同，或平均长度相差超过 5 %，其比值不能说明服务优劣。";
         Metric => "metric", "指标";
         Back => "all results", "全部结果";

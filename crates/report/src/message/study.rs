@@ -11,7 +11,6 @@ texts! {
         Unconfirmed => "UNCONFIRMED", "未经确认";
         Nothing => "NOTHING FOUND", "无结果";
         TradeOff => "TRADE-OFF", "有得有失";
-        /// Verdict: the default is not good enough, and another setting is.
         DefaultMisses => "DEFAULT MISSES THE SLO", "默认配置未满足 SLO";
         Change => "{metric} {value} (95 %: {low} to {high})", "{metric} {value}（95 %：{low} 至 {high}）";
         Gain => "{changes} against the default, {repeats} starts each", "相对默认配置：{changes}，各重启 {repeats} 次";
@@ -31,7 +30,6 @@ texts! {
         Trials => "Trials", "试验";
         Counts => "{all}: {done} measured, {failed} failed, {stopped} stopped early, {repeats} repeats", "共 {all} 次：测得 {done}，失败 {failed}，提前终止 {stopped}，重复 {repeats}";
         BestCommand => "Best (trial {trial})", "最佳（试验 {trial}）";
-        /// Keys of the best configuration, for an engine that reads a file.
         BestKeys => "Best values of the configuration file (trial {trial})", "配置文件的最佳取值（试验 {trial}）";
         Pareto => "Pareto front", "Pareto 前沿";
         Importance => "Which flags matter", "各参数的影响";

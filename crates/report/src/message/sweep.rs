@@ -31,7 +31,6 @@ inferometer_text::texts! {
         MeanLengths => "mean input tokens: {input}; mean output tokens: {output}", "平均输入 token：{input}；平均输出 token：{output}";
         SpreadMeans => "±: half of the 95 % interval of tok/s over the repeats, in %; other figures are means over them", "±：多次测量 tok/s 的 95 % 置信区间半宽（%）；其余为各次均值";
         Because => "{point}: {why}", "{point}：{why}";
-        /// The points of a doubt, where it is all of them.
         EveryPoint => "every point", "全部测点";
         MoreReasons => "and {count} more", "另有 {count} 个";
         Saved => "Saved in", "保存于";

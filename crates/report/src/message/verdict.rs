@@ -5,10 +5,8 @@ use inferometer_text::texts;
 texts! {
     /// Verdicts and the headings over their reasons.
     pub enum VerdictText {
-        /// The verdict on a run without a grave doubt.
         Valid => "VALID", "有效";
         Invalid => "INVALID", "无效";
-        /// What `runs` says of a run that has no ending.
         Unfinished => "no end", "未结束";
         Foreign => "as given", "原样";
         NoDoubts => "no doubts about these numbers", "没有发现可疑之处";
@@ -18,11 +16,9 @@ texts! {
         Notes => "{count} notes", "{count} 条提示";
         OneMoreReason => "and 1 more reason", "另有 1 个原因";
         MoreReasons => "and {count} more reasons", "另有 {count} 个原因";
-        /// The reason of an invalid run that names none.
         NoReasonStored => "no reason is stored", "未记录原因";
         ObjectivesMet => "objectives met", "SLO 全部达标";
         ObjectivesMissed => "objectives MISSED: {list}", "SLO 未达标：{list}";
-        /// In the verdict: `{list}` can be called neither met nor missed.
         ObjectivesUndecided => "objectives undecided: {list}", "SLO 无法判定：{list}";
         AttainmentMissed => "attainment", "达标率";
         Objectives => "Objectives", "SLO 目标";

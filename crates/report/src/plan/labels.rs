@@ -22,7 +22,6 @@ pub(super) fn flags(setting: &Setting) -> String {
     shown.collect::<Vec<_>>().join(" ")
 }
 
-/// A setting on one line.
 pub fn setting_text(setting: &Setting, load: Load, lang: Lang) -> String {
     let parts = [
         setting.device.clone(),

@@ -17,7 +17,6 @@ pub struct Verification {
     pub run: Option<PathBuf>,
 }
 
-/// An earlier verification, for people.
 pub fn earlier(record: &Verified, lang: Lang) -> Section {
     let errors = MeanMetric::all().filter_map(|metric| {
         let error = record.errors.get(metric.into_str())?;

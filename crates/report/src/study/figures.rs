@@ -53,7 +53,6 @@ impl StudyCharts<'_> {
         self.trials().filter(|trial| !is_repeat(trial))
     }
 
-    /// The first objective as an axis.
     fn objective(&self, scale: Scale) -> Axis {
         let first = self.report.objectives().first();
         self.measure(first.map_or("", |objective| &objective.path), scale)
@@ -177,7 +176,6 @@ impl StudyCharts<'_> {
         names
     }
 
-    /// The objective over the values of every flag.
     fn slices(&self) -> Option<Figure> {
         let flags = self.flags();
         let panels: Vec<Panel> = (flags.iter().take(MOST_SLICES))

@@ -19,7 +19,6 @@ enum FlagScale {
         low: f64,
         high: f64,
         by_ratio: bool,
-        /// Each value once, where they are few.
         few: Vec<f64>,
     },
     Words(Vec<String>),

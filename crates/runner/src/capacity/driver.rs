@@ -33,7 +33,6 @@ pub fn at_level(options: &Options, over: Over, level: f64, requests: u64) -> Opt
     options
 }
 
-/// A search under way.
 pub struct SearchDriver<'a> {
     pub options: Options,
     pub over: Over,

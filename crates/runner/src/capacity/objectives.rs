@@ -145,7 +145,6 @@ impl Watched {
         Ok((requests, met))
     }
 
-    /// The name of a tier, where there are several.
     pub fn tier_name(&self, tier: usize) -> Option<String> {
         let several = self.tiers.len() > 1;
         several.then(|| self.tiers[tier].name.clone())

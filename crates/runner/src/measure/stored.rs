@@ -29,7 +29,6 @@ pub struct Reading {
     pub damaged_lines: u64,
 }
 
-/// Reads the stored records of a run.
 pub fn read(directory: &RunDir, context: &RunContext<'_>) -> Result<Reading, RunnerError> {
     pass(directory, context, None)
 }
@@ -134,7 +133,6 @@ fn hand_out(
     }
 }
 
-/// All stored records of a run.
 pub fn records(directory: &RunDir) -> Result<Vec<Record>, RunnerError> {
     Ok(directory.records()?.collect::<Result<Vec<_>, _>>()?)
 }

@@ -6,7 +6,6 @@ use inferometer_campaign::axes::{Axis, Expression, Setting, Values};
 use inferometer_catalog::engine::value::switch;
 use inferometer_catalog::engine::{EngineKind, Lookup, flag, lookup, nearest};
 
-/// A flag and its values as they were typed.
 #[derive(Clone, Debug)]
 pub struct EngineFlag {
     /// Its name, without dashes in front.
@@ -129,7 +128,6 @@ pub fn check_switches<'a>(
     Ok(())
 }
 
-/// The flags of a point.
 pub fn chosen(flags: &[EngineFlag], point: &Setting) -> Flags {
     let value = |flag: &EngineFlag| Some((flag.name.clone(), point.0.get(&flag.name)?.clone()));
     flags.iter().filter_map(value).collect()

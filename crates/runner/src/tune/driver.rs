@@ -37,7 +37,6 @@ pub struct StudyDriver<'a> {
     pub folder: PathBuf,
     /// What happened so far.
     pub journal: Journal,
-    /// Of each trial.
     pub trial_observer: &'a NewObserver<'a>,
     /// Of an external searcher.
     pub searcher_observer: &'a NewObserver<'a>,

@@ -25,7 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const LOOK: Duration = Duration::from_millis(200);
 /// Proposals in a row that the engine's rules refuse before the searcher counts as lost.
 const MOST_REFUSED: usize = 1000;
-/// Longest line that is read.
 const LONGEST_LINE: u64 = 1 << 20;
 
 /// A program that searches. It keeps what it was told, so it is told everything once.

@@ -77,7 +77,6 @@ impl Journal {
         Ok(())
     }
 
-    /// The id of the next proposal.
     pub fn next_id(&self) -> u64 {
         let ended = self.trials.iter().map(|trial| trial.proposal.id);
         let all = ended.chain(self.pending.iter().map(|proposal| proposal.id));

@@ -131,7 +131,6 @@ fn candidates(study: &Study, rules: &dyn Rules) -> Vec<Point> {
         .collect()
 }
 
-/// The flags of the command and of a point.
 fn flags(study: &Study, point: &Point) -> Vec<Flag> {
     let chosen = study.space.flags(point).unwrap_or_default();
     let places = ["port", "host"];

@@ -37,9 +37,7 @@ pub struct TestBed {
 }
 
 enum BedEngine {
-    /// The simulated engine, in virtual time.
     Virtual(Box<Host>),
-    /// Real engines on this host.
     Real(Box<Launcher>),
 }
 
@@ -50,12 +48,10 @@ pub struct Slot {
     pub devices: Vec<String>,
 }
 
-/// An engine that is up.
 pub struct RunningEngine {
     pub servers: Servers,
     /// Virtual where it is computed.
     pub clock: SimClock,
-    /// Time from the start to readiness.
     pub start_s: Option<f64>,
 }
 
@@ -312,7 +308,6 @@ impl TestBed {
 }
 
 impl RunningEngine {
-    /// The end of an engine that died meanwhile.
     pub fn died(&mut self) -> Option<Ending> {
         self.servers.ended().map(|failure| ending(&failure))
     }

@@ -35,7 +35,6 @@ pub struct Job<'a> {
     pub slot: &'a Slot,
     /// Seed of its work: repeats of the last stage see other work in every round.
     pub seed: u64,
-    /// What earlier trials had at the rungs.
     pub rivals: Vec<RungFigure>,
     pub folder: PathBuf,
     pub control: Control,

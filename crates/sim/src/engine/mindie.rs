@@ -11,7 +11,6 @@ pub struct MindiePolicy {
     /// maxPrefillBatchSize: prompts of a prefill. A prefill is begun only while fewer than this
     /// many run, which no manual says but users have met: at 1 the batch stays at 1.
     pub max_prefill_batch_size: u32,
-    /// maxPrefillTokens: tokens of a prefill.
     pub max_prefill_tokens: u32,
     /// maxBatchSize: sequences of a decode.
     pub max_batch_size: u32,

@@ -11,7 +11,6 @@ pub struct StepOutcome<'a> {
     /// What happened, in order; chunks with the time at which they leave, which may be later.
     pub events: &'a [Event],
     pub began: Option<StepRecord>,
-    /// What it died of, at this step or before.
     pub died: Option<OutOfMemory>,
     /// When to call again; `None` while there is nothing to do.
     pub wake: Option<Nanos>,

@@ -13,7 +13,6 @@ pub struct StepRecord {
     pub batch: u32,
     /// Prompt tokens, those computed again after a preemption included.
     pub prefill_tokens: u32,
-    /// Tokens of sequences that decode.
     pub decode_tokens: u32,
     /// Sequences in the batch, those without a part in this step included.
     pub running: u32,

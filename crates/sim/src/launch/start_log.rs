@@ -14,7 +14,6 @@ pub(super) struct StartLog<'a> {
 
 /// GiB a second at which weights are read in a start that takes its time.
 const LOADING_GIB_S: f64 = 1.0;
-/// Other parts of such a start.
 const IMPORTS: Duration = Duration::from_secs(15);
 const PROFILING: Duration = Duration::from_secs(20);
 const CAPTURING: Duration = Duration::from_secs(12);
@@ -101,7 +100,6 @@ impl<'a> StartLog<'a> {
             .collect()
     }
 
-    /// The lines of a start that the memory ends.
     pub(super) fn given_up(&self, error: &MemoryError) -> Vec<String> {
         let cause = match *error {
             MemoryError::Weights { .. } | MemoryError::Cache { .. } => Fact::DeviceOutOfMemory,

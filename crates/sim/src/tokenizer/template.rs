@@ -10,7 +10,6 @@ use serde_json::{Map, Value as Json, json};
 /// Steps after which a template is given up. Real ones take some thousands for each message.
 const MOST_STEPS: u64 = 20_000_000;
 
-/// A template, and the tokens that it may name.
 pub(crate) struct ChatTemplate {
     source: String,
     /// `bos_token` and its like.

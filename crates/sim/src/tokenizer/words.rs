@@ -17,9 +17,10 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
         let mut rest = run;
         std::iter::from_fn(move || {
             let first = rest.chars().next()?;
-            let end = match is_word_by_itself(first) {
-                true => first.len_utf8(),
-                false => rest.find(is_word_by_itself).unwrap_or(rest.len()),
+            let end = if is_word_by_itself(first) {
+                first.len_utf8()
+            } else {
+                rest.find(is_word_by_itself).unwrap_or(rest.len())
             };
             let (word, left) = rest.split_at(end);
             rest = left;

@@ -142,7 +142,6 @@ fn too_short() -> ParquetError {
     ParquetError::General("a column has fewer rows than the others".to_owned())
 }
 
-/// What all columns can, whatever their values are.
 pub(super) trait Column {
     /// Writes all rows and forgets them.
     fn write(&mut self, to: &mut SerializedColumnWriter<'_>) -> Result<()>;

@@ -65,7 +65,6 @@ macro_rules! table {
         pub(super) struct Table { $($name: Cells<$type>),+ }
 
         impl Table {
-            /// The columns with their names.
             pub(super) fn columns(&mut self) -> Vec<(&'static str, &mut dyn Column)> {
                 vec![$((stringify!($name), &mut self.$name)),+]
             }

@@ -8,7 +8,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// A run in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedRun {
     pub path: PathBuf,

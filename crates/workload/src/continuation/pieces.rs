@@ -6,7 +6,6 @@ use inferometer_core::work::{self, Language, PromptLength, Template};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Pieces of text by index.
 pub struct Pieces(Kind);
 
 enum Kind {

@@ -35,7 +35,6 @@ impl Form {
         ))
     }
 
-    /// The template with a text in it.
     pub(super) fn filled(&self, text: &str) -> String {
         self.0.join(text)
     }

@@ -57,7 +57,6 @@ pub enum DataError {
         "{path} is too large to be shuffled as a whole; take its first rows with --limit, or leave out --shuffle"
     )]
     TooLargeToShuffle { path: PathBuf },
-    /// Nothing says how long pieces of a text are.
     #[error(
         "{path} is read as a text to be cut into pieces; say how long with --max-prompt, such as 512 or 2000chars"
     )]
@@ -69,7 +68,6 @@ pub enum DataError {
         /// The first bad line, counted from 1.
         line: u64,
     },
-    /// Lengths, where prompts are asked for.
     #[error(
         "line {line} of the data holds lengths and no prompt; a trace cannot be mixed with prompts"
     )]
@@ -101,7 +99,6 @@ pub enum Fault {
     Json(String),
     #[error("it has no field '{field}' but {found}; see --field")]
     NoField { field: String, found: String },
-    /// A field of another type.
     #[error("its field '{field}' should be {wanted}")]
     WrongType { field: String, wanted: &'static str },
     /// JSON that is neither messages nor a request.

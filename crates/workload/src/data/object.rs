@@ -7,7 +7,6 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The fields of an object in their order.
 #[derive(Debug)]
 pub struct Object<'a>(Vec<(Text<'a>, &'a RawValue)>);
 
@@ -16,7 +15,6 @@ pub struct Object<'a>(Vec<(Text<'a>, &'a RawValue)>);
 pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
 impl<'a> Object<'a> {
-    /// The object that a row is.
     pub fn parse(row: &'a str) -> Result<Self, Fault> {
         from_json(row)
     }
@@ -27,7 +25,6 @@ impl<'a> Object<'a> {
         found.map(|(_, value)| *value)
     }
 
-    /// The names of its fields.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(key, _)| &*key.0)
     }

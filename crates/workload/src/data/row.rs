@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A row of a data set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     pub content: RowContent,

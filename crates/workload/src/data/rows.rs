@@ -15,7 +15,6 @@ pub enum Shape {
     Array,
 }
 
-/// A row and the line where it begins.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RawRow<'a> {
     /// Counted from 1.

@@ -62,7 +62,6 @@ impl KeptRows {
         self.draw.is_none() && full
     }
 
-    /// Bytes of all rows that are kept.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -6,7 +6,6 @@ use inferometer_text::hostile::printable;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Longest address that is shown.
 const SHOWN_CHARS: usize = 300;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +25,6 @@ pub enum Remote {
     Web(WebFile),
 }
 
-/// A file of a data set on a hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubFile {
     owner: String,

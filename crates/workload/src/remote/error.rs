@@ -84,7 +84,6 @@ pub enum RemoteError {
         address: Box<Remote>,
         reason: &'static str,
     },
-    /// A redirect from https to http.
     #[error(
         "{address} is redirected from https to plain http at {host}, which anyone on the way \
          could alter; download it elsewhere and give the file"

@@ -30,7 +30,6 @@ pub enum SyntheticError {
         /// Tokens of the longest prompt.
         longest: u32,
     },
-    /// A number of groups that cannot be.
     #[error("--prefix-groups {0} is impossible; give a number from 1 to {MOST_GROUPS}")]
     Groups(u32),
     /// A trace without requests.

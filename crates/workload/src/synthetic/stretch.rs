@@ -25,7 +25,6 @@ pub(super) fn total(stretches: &[Stretch]) -> u32 {
 /// What decides the words of a stretch, beside the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// The number of a prompt.
     Prompt(u64),
     /// Session and turn, for turns after the first.
     Turn(u64, u32),

@@ -101,7 +101,6 @@ pub(super) fn fact(name: Name, slots: &[Slot]) -> Option<Fact> {
     })
 }
 
-/// The line and its slots that state a fact.
 pub(super) fn slots(fact: &Fact) -> (Name, Vec<Slot>) {
     let count = |number: u64| Slot::Number(number as f64);
     let number = Slot::Number;

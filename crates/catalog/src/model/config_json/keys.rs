@@ -62,12 +62,12 @@ impl<'a> Config<'a> {
     /// The first of `keys` that is there; what is assumed, where none is written.
     pub fn any(&self, keys: &[&str]) -> Option<&Value> {
         let written = |key: &&str| self.map.get(*key);
-        match keys.iter().any(|key| written(key).is_some()) {
-            true => keys
-                .iter()
+        if keys.iter().any(|key| written(key).is_some()) {
+            keys.iter()
                 .filter_map(written)
-                .find(|value| !value.is_null()),
-            false => keys.iter().find_map(|key| self.known?.defaults.get(*key)),
+                .find(|value| !value.is_null())
+        } else {
+            keys.iter().find_map(|key| self.known?.defaults.get(*key))
         }
     }
 

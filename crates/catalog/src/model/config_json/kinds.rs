@@ -83,9 +83,12 @@ fn kinds(config: &Config<'_>, layers: u32, window: Option<u32>) -> Result<Vec<Ki
     // Jamba: attention in every n-th layer.
     if let Some(period) = config.number(&["attn_layer_period"], 1)? {
         let offset = config.number(&["attn_layer_offset"], 0)?.unwrap_or(0);
-        return Ok(each(&|layer| match layer % period == offset % period {
-            true => Kind::Full,
-            false => Kind::State,
+        return Ok(each(&|layer| {
+            if layer % period == offset % period {
+                Kind::Full
+            } else {
+                Kind::State
+            }
         }));
     }
     // Qwen3-Next: the last of every n layers sees everything.
@@ -136,9 +139,12 @@ fn kinds(config: &Config<'_>, layers: u32, window: Option<u32>) -> Result<Vec<Ki
         Some(true) => config.number(&["max_window_layers"], 0)?.unwrap_or(0),
         _ => 0,
     };
-    Ok(each(&|layer| match layer < below {
-        true => Kind::Full,
-        false => Kind::Window,
+    Ok(each(&|layer| {
+        if layer < below {
+            Kind::Full
+        } else {
+            Kind::Window
+        }
     }))
 }
 
@@ -151,13 +157,14 @@ fn state_key(config: &Config<'_>) -> Option<String> {
 }
 
 fn counted(config: &Config<'_>, layers: u32, kinds: Vec<Kind>) -> Result<Vec<Kind>, ModelError> {
-    match kinds.len() == layers as usize {
-        true => Ok(kinds),
-        false => Err(ModelError::KindCount {
+    if kinds.len() == layers as usize {
+        Ok(kinds)
+    } else {
+        Err(ModelError::KindCount {
             model: config.model.to_owned(),
             given: kinds.len(),
             layers,
-        }),
+        })
     }
 }
 

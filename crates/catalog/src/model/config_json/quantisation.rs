@@ -43,7 +43,6 @@ pub(super) fn read(config: &Config<'_>, layers: u32) -> Result<Option<Stored>, S
     }))
 }
 
-/// A number as it is stored.
 #[derive(Clone, Copy, PartialEq)]
 struct Format {
     dtype: Dtype,
@@ -93,9 +92,10 @@ fn format(map: &Map<String, Value>) -> Result<Option<Format>, String> {
         }
         "bitsandbytes" if flag("load_in_4bit") || flag("_load_in_4bit") => Some(Format {
             // Scales of blocks of 64 are themselves quantised to 8 bits, or have 32.
-            bytes: match flag("bnb_4bit_use_double_quant") {
-                true => (4.0 + 8.0 / 64.0 + 32.0 / (64.0 * 256.0)) / 8.0,
-                false => Dtype::Nf4.bytes(),
+            bytes: if flag("bnb_4bit_use_double_quant") {
+                (4.0 + 8.0 / 64.0 + 32.0 / (64.0 * 256.0)) / 8.0
+            } else {
+                Dtype::Nf4.bytes()
             },
             dtype: Dtype::Nf4,
         }),

@@ -60,7 +60,6 @@ pub fn page(found: &Capacity, folder: &Path, lang: Lang) -> String {
     ))
 }
 
-/// The stored search of a folder.
 pub fn read(folder: &Path) -> anyhow::Result<Capacity> {
     let file = folder.join(FILE);
     let text = std::fs::read_to_string(&file)

@@ -54,7 +54,6 @@ fn is_switch(argument: &Arg) -> bool {
     !argument.get_action().takes_values() || most == Some(0)
 }
 
-/// How an argument is written on a command line.
 fn written(argument: &Arg) -> String {
     let values: Vec<&str> = (argument.get_value_names())
         .map(|names| names.iter().map(|name| name.as_str()).collect())

@@ -114,7 +114,6 @@ struct FlagSet {
 /// The most columns that anyone compares.
 const MOST_SETS: usize = 64;
 
-/// Every combination of the values that flags are given.
 fn flag_sets(given: &[Flag]) -> anyhow::Result<Vec<FlagSet>> {
     let mut sets = vec![FlagSet::default()];
     for (name, value) in given {

@@ -5,12 +5,12 @@
 #![allow(dead_code)]
 
 use inferometer_campaign::search::external::{FromSearcher, ToSearcher};
+use inferometer_catalog::memory::CardStage;
 use inferometer_catalog::model::Dtype;
 use inferometer_core::point::Point;
 use inferometer_core::summary::{Distribution, Summary};
 use inferometer_import::{ImportedResult, Stored};
 use inferometer_plan::calibrate::Extrapolation;
-use inferometer_catalog::memory::CardStage;
 use inferometer_plan::memory::{MindieSizes, Part};
 use inferometer_plan::observation::Start;
 use inferometer_plan::what_if::PredictedVerdict;

@@ -69,9 +69,10 @@ impl Args for Typed {
         MeasurementOptions::augment_args(command).mut_args(|argument| {
             let takes_text = own.contains(argument.get_id())
                 && matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);
-            match takes_text {
-                true => argument.value_parser(clap::value_parser!(String)),
-                false => argument,
+            if takes_text {
+                argument.value_parser(clap::value_parser!(String))
+            } else {
+                argument
             }
         })
     }
@@ -98,12 +99,11 @@ impl FromArgMatches for Typed {
                 || argument
                     .get_num_args()
                     .is_some_and(|count| count.max_values() == 0);
-            let kind = match bare {
-                true => Kind::Switch,
-                false => {
-                    let values = matches.get_many::<String>(id).into_iter().flatten();
-                    Kind::Values(values.cloned().collect())
-                }
+            let kind = if bare {
+                Kind::Switch
+            } else {
+                let values = matches.get_many::<String>(id).into_iter().flatten();
+                Kind::Values(values.cloned().collect())
             };
             self.given.push(Given {
                 name: argument.get_long().unwrap_or(id).to_owned(),
@@ -127,7 +127,6 @@ impl Typed {
         self.values("url")
     }
 
-    /// Values of an option as typed.
     pub fn values(&self, name: &str) -> &[String] {
         let found = self.given.iter().find(|given| given.name == name);
         match found.map(|given| &given.kind) {

@@ -15,20 +15,17 @@ use inferometer_store::run_dir::RunDir;
 use inferometer_text::Lang;
 use std::path::Path;
 
-/// What the stored study of a folder found.
 pub fn read_stored(folder: &Path) -> anyhow::Result<StudyResult> {
     let (study, trials) = stored(folder)?;
     Ok(study.result(&trials))
 }
 
-/// Shows the stored study of a folder.
 pub fn show_stored(folder: &Path, options: &OutputOptions) -> anyhow::Result<Exit> {
     let (study, trials) = stored(folder)?;
     show(&study, &trials, folder, options)?;
     Ok(exit(&study, &trials))
 }
 
-/// The page of the stored study of a folder.
 pub fn stored_page(folder: &Path, lang: Lang) -> anyhow::Result<String> {
     let (study, trials) = stored(folder)?;
     Ok(page(&study, &study.result(&trials), folder, lang))

@@ -117,9 +117,10 @@ pub(super) fn margins(panel: &Panel, width: f64, height: f64, header: f64, foot:
         },
         _ => 20.0,
     };
-    let title = match foot == Foot::Written && !panel.x.caption().is_empty() {
-        true => 18.0,
-        false => 0.0,
+    let title = if foot == Foot::Written && !panel.x.caption().is_empty() {
+        18.0
+    } else {
+        0.0
     };
     Margins {
         left,
@@ -142,9 +143,10 @@ pub(super) fn aslant_name(name: &str) -> String {
 fn name_style(names: &[String], width: f64) -> NameStyle {
     let slot = width / names.len().max(1) as f64;
     let fits = |name: &String| font::width(name, TICK) <= slot - 5.0;
-    match names.iter().all(fits) {
-        true => NameStyle::Level,
-        false => NameStyle::Aslant((NARROWEST_SLOT / slot).ceil().max(1.0) as usize),
+    if names.iter().all(fits) {
+        NameStyle::Level
+    } else {
+        NameStyle::Aslant((NARROWEST_SLOT / slot).ceil().max(1.0) as usize)
     }
 }
 
@@ -183,13 +185,13 @@ impl Frame {
 
     /// The pixel of the value from which bars and areas rise.
     pub(super) fn ground(&self) -> f64 {
-        match self.y.log {
-            true => self.bottom,
-            false => self
-                .y
+        if self.y.log {
+            self.bottom
+        } else {
+            self.y
                 .at(0.0)
                 .unwrap_or(self.bottom)
-                .clamp(self.top, self.bottom),
+                .clamp(self.top, self.bottom)
         }
     }
 }

@@ -145,9 +145,10 @@ mod tests {
                 let b_right = b.left + font::width(&b.label, SIZE);
                 let apart = a_right <= b.left || b_right <= a.left;
                 assert!(a.row != b.row || apart, "{} on {}", a.label, b.label);
-                let (low, high, right) = match a.row < b.row {
-                    true => (a, b, a_right),
-                    false => (b, a, b_right),
+                let (low, high, right) = if a.row < b.row {
+                    (a, b, a_right)
+                } else {
+                    (b, a, b_right)
                 };
                 let crossed = high.x > low.left && high.x < right;
                 assert!(

@@ -31,7 +31,6 @@ enum Sign {
     Block,
 }
 
-/// The named series of a panel.
 pub(super) fn of_panel(panel: &Panel) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     for series in panel.series.iter().filter(|series| !series.name.is_empty()) {
@@ -40,10 +39,13 @@ pub(super) fn of_panel(panel: &Panel) -> Vec<Entry> {
             colour: series.colour,
             sign: match series.shape {
                 Shape::Line(_) | Shape::Step(_) => Sign::Line,
-                Shape::Scatter(ref samples) => match shapes::is_crowd(samples, series.colour) {
-                    true => Sign::Dot,
-                    false => Sign::Marker,
-                },
+                Shape::Scatter(ref samples) => {
+                    if shapes::is_crowd(samples, series.colour) {
+                        Sign::Dot
+                    } else {
+                        Sign::Marker
+                    }
+                }
                 Shape::Area(_)
                 | Shape::Bars(_)
                 | Shape::Stack(_)
@@ -93,7 +95,6 @@ fn shown(name: &str, width: f64) -> String {
     font::fit(name, SIZE, LONGEST.min(width - SIGN))
 }
 
-/// Height of a legend so wide.
 pub(super) fn height(entries: &[Entry], width: f64) -> f64 {
     let lines = places(entries, width)
         .last()

@@ -4,7 +4,6 @@ use super::surface::{Anchor, DOT_OPACITY, Extra, HALO, HEAVY, Paint, Segment, Su
 use inferometer_text::hostile;
 use std::fmt::Write;
 
-/// Longest text that is written.
 const LONGEST: usize = 400;
 
 fn anchor_word(anchor: Anchor) -> &'static str {

@@ -196,9 +196,10 @@ fn draw_shades(surface: &mut dyn Surface, panel: &Panel, frame: &Frame, look: &L
 fn draw_y_axis(surface: &mut dyn Surface, panel: &Panel, frame: &Frame, look: &Look) {
     let names = matches!(panel.y.scale, Scale::Category(_));
     let heat = heat_of(panel).is_some();
-    let skip = match names {
-        true => (12.0 / frame.y.slot()).ceil().max(1.0) as usize,
-        false => 1,
+    let skip = if names {
+        (12.0 / frame.y.slot()).ceil().max(1.0) as usize
+    } else {
+        1
     };
     for tick in frame.y_ticks.iter().step_by(skip) {
         let Some(y) = frame.y.at(tick.at) else {

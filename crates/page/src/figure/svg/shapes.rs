@@ -30,7 +30,6 @@ pub(super) struct Canvas<'a> {
     pub(super) taken: Taken,
 }
 
-/// Draws the series of a panel.
 pub(super) fn draw(surface: &mut dyn Surface, series: &[Series], canvas: &mut Canvas<'_>) {
     let groups = series
         .iter()

@@ -16,7 +16,6 @@ pub(in crate::figure) struct Words<'a> {
     pub(in crate::figure) extra: Extra<'a>,
 }
 
-/// What sets a text off.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::figure) enum Extra<'a> {
     None,
@@ -105,7 +104,6 @@ pub(in crate::figure) fn closed(points: impl IntoIterator<Item = [f64; 2]>) -> V
 }
 
 pub(in crate::figure) trait Surface {
-    /// Text with its baseline at a place.
     fn text(&mut self, place: [f64; 2], words: Words<'_>, content: &str);
 
     fn path(&mut self, path: &[Segment], paint: Paint<'_>);

@@ -6,8 +6,8 @@ use inferometer_analysis::compare::{Group, RunSample, Settings, compare};
 use inferometer_core::doubt::Severity;
 use inferometer_core::summary::Summary;
 use inferometer_import::{
-    ImportDoubtCode, Imported, ImportedRequests, ImportedResult, ImportedSummary, ImportedThroughput,
-    StatedImportDoubt, Stored,
+    ImportDoubtCode, Imported, ImportedRequests, ImportedResult, ImportedSummary,
+    ImportedThroughput, StatedImportDoubt, Stored,
 };
 use inferometer_page::html::{Page, render};
 use inferometer_report::compare::{CompareReport, figures};

@@ -110,7 +110,6 @@ fn places(header: &str, names: Names) -> Result<[usize; 3], Fault> {
     Ok(places)
 }
 
-/// The row is a header with these columns.
 pub fn is_header(row: &str, names: Names) -> bool {
     places(row, names).is_ok()
 }
