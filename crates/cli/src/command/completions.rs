@@ -33,7 +33,6 @@ mod tests {
             clap_complete::generate(*shell, &mut Cli::command(), "inferometer", &mut script);
             let script = String::from_utf8(script).unwrap();
             assert!(script.contains("max-concurrency"), "{shell}");
-            assert!(!script.contains("null-server"), "{shell}");
         }
     }
 }

@@ -248,6 +248,7 @@ fn coded(section: &str) -> BTreeSet<String> {
     (text.unwrap_or_default().lines())
         .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next())
         .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .filter(|code| !code.starts_with("--"))
         .map(str::to_owned)
         .collect()
 }
