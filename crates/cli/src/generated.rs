@@ -1,6 +1,8 @@
 //! Files of the repository that are written from the code: option tables and JSON Schemas. A test
 //! fails where one is stale; the same test writes them all with `INFEROMETER_UPDATE=1`.
 
+mod option_tables;
+
 use std::path::Path;
 
 /// How to bring them up to date, for the messages of failed tests.

@@ -1,7 +1,7 @@
 //! What goes wrong. Nobody but a reader acts on most of it, so it is text with its causes below;
 //! what a driver does act on is found among the causes.
 
-use crate::launch::EngineFailure;
+use crate::engine_failure::EngineFailure;
 use std::error::Error;
 use std::io::{self, ErrorKind};
 

@@ -1,7 +1,7 @@
 //! Engines that we start ourselves: `-- ENGINE COMMAND`.
 //!
 //! `EngineOptions → Launcher (described, probed, checked) → LaunchedEngine → stopped`, or an
-//! [`EngineFailure`] with its class.
+//! [`EngineFailure`](crate::engine_failure::EngineFailure) with its class.
 
 mod address;
 mod inherited;
@@ -10,6 +10,6 @@ mod launcher;
 mod options;
 
 pub use inherited::{device_variable, with_inherited};
-pub use launched::{EngineFailure, LaunchedEngine};
+pub use launched::LaunchedEngine;
 pub use launcher::{CARDS, Flags, Launcher};
 pub use options::EngineOptions;

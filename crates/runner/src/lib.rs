@@ -8,6 +8,7 @@ pub mod capacity;
 pub mod certificate;
 pub mod embedded;
 pub mod engine_defaults;
+pub mod engine_failure;
 pub mod error;
 pub mod host;
 pub mod keys;

@@ -3,8 +3,9 @@
 //! lives as long as it is asked for with the same settings.
 
 use crate::embedded::EmbeddedServer;
+use crate::engine_failure::EngineFailure;
 use crate::error::{Context as _, RunnerError, bail};
-use crate::launch::{EngineFailure, EngineOptions, Flags, LaunchedEngine, Launcher};
+use crate::launch::{EngineOptions, Flags, LaunchedEngine, Launcher};
 use crate::measure::{Measured, Point, computed, device, measure, refold, simulate};
 use crate::observer::Observer;
 use crate::session::Session;

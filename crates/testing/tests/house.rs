@@ -183,7 +183,7 @@ fn modules(source: &Path) -> BTreeMap<Module, String> {
             .collect()
     };
     let is_test = |module: &Module| {
-        let for_tests = ["tests", "testing", "contract"];
+        let for_tests = ["tests", "testing", "contract", "generated"];
         module.iter().any(|part| for_tests.contains(&part.as_str()))
     };
     let modules = files(source)

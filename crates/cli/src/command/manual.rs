@@ -1,8 +1,5 @@
 //! `inferometer manual [COMMAND]`: the man page, made from the arguments.
 
-#[cfg(test)]
-mod options;
-
 use crate::exit::Exit;
 use anyhow::Context;
 use std::io::Write;

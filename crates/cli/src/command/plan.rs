@@ -2,6 +2,7 @@
 
 pub mod arguments;
 mod calibration;
+mod calibration_file;
 mod memory;
 mod trace;
 mod verify;

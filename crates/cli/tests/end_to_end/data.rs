@@ -189,7 +189,7 @@ fn bad_data_are_told_in_one_line_with_their_place_and_a_remedy() {
     for (options, words) in [
         (
             &["--data", &cut][..],
-            &["cut.json", "line 1", "ends inside", "--skip-bad"][..],
+            &["cut.json", "line 1", "ends in the middle", "--skip-bad"][..],
         ),
         (
             &["--data", &keys],

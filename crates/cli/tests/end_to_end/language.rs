@@ -5,7 +5,7 @@ use inferometer_core::doubt::DoubtCode;
 use strum::VariantArray as _;
 
 /// What stays as it is in a Chinese line: names, units, codes and words of the field.
-const KEPT: [&str; 36] = [
+const KEPT: [&str; 37] = [
     "TTFT",
     "TPOT",
     "ITL",
@@ -42,6 +42,7 @@ const KEPT: [&str; 36] = [
     "max_tokens",
     "trace",
     "prefill",
+    "virtual",
 ];
 
 /// Words of English prose: letters alone, outside options, addresses, paths and known words.

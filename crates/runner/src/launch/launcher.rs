@@ -3,7 +3,8 @@
 
 use super::address::{self, Address};
 use super::inherited::{device_variable, visible_devices, with_inherited};
-use super::{EngineFailure, EngineOptions, LaunchedEngine};
+use super::{EngineOptions, LaunchedEngine};
+use crate::engine_failure::EngineFailure;
 use crate::error::{Context as _, RunnerError, with_causes};
 use crate::observer::{Event, Observer};
 use crate::session::Session;

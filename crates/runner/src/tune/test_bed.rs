@@ -1,11 +1,10 @@
 //! Where trials run: on a simulated engine in virtual time, or on a real one that is started,
 //! asked and stopped.
 
+use crate::engine_failure::EngineFailure;
 use crate::error::{Context as _, RunnerError, bail};
 use crate::keys::Keys;
-use crate::launch::{
-    EngineFailure, EngineOptions, Flags, Launcher, device_variable, with_inherited,
-};
+use crate::launch::{EngineOptions, Flags, Launcher, device_variable, with_inherited};
 use crate::measure::simulated_host;
 use crate::observer::Observer;
 use crate::servers::Servers;

@@ -1,20 +1,19 @@
 //! `inferometer plan calibrate`.
 
 use super::arguments::CalibrateArguments;
+use super::calibration_file::write;
 use super::show;
 use crate::exit::Exit;
 use crate::output::language;
 use crate::session::session;
 use anyhow::{Context, bail};
-use inferometer_plan::calibrate::{Calibration, Doubtful, calibrate};
+use inferometer_plan::calibrate::{Doubtful, calibrate};
 use inferometer_plan::device::{Card, Timed};
 use inferometer_plan::model;
 use inferometer_plan::observation::{Assumed, assume_longest_request, read_sources};
 use inferometer_plan::predict::Subject;
 use inferometer_report::plan::calibration::sections;
-use inferometer_store::whole_file;
 use inferometer_text::Lang;
-use std::path::Path;
 
 /// Fits, writes and shows a calibration.
 pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Exit> {
@@ -61,15 +60,4 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Exit> {
         sections(&calibration, longest, &written, lang)
     })?;
     Ok(Exit::Fine)
-}
-
-/// Writes a calibration, whole or not at all.
-pub(super) fn write(file: &Path, calibration: &Calibration) -> anyhow::Result<()> {
-    let name = file.file_name().context("it is not a file name")?;
-    let folder = match file.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    whole_file::write(folder, &name.to_string_lossy(), &calibration.to_toml())?;
-    Ok(())
 }

@@ -1,6 +1,6 @@
 //! `plan what-if --verify`: measures the recommended setting and keeps the error.
 
-use super::calibration::write;
+use super::calibration_file::write;
 use crate::folder::new_folder;
 use crate::progress::Progress;
 use crate::session::session;

@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use strum::VariantArray;
 
-const OPTIONS: &str = include_str!("../../../../../docs/options.md");
-const MANUAL: &str = include_str!("../../../../../docs/manual.md");
+const OPTIONS: &str = include_str!("../../../../docs/options.md");
+const MANUAL: &str = include_str!("../../../../docs/manual.md");
 
 const HEAD: &str = "\
 # Options
