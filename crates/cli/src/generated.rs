@@ -6,7 +6,7 @@ mod option_tables;
 use std::path::Path;
 
 /// How to bring them up to date, for the messages of failed tests.
-const HOW: &str = "INFEROMETER_UPDATE=1 cargo test -p inferometer --bin inferometer";
+const HOW: &str = "INFEROMETER_UPDATE=1 cargo test --workspace --bin inferometer";
 
 pub struct Generated {
     /// Below the repository.

@@ -12,13 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Envelope {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub concurrency: Option<[f64; 2]>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub rate: Option<[f64; 2]>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub input_tokens: Option<[f64; 2]>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub output_tokens: Option<[f64; 2]>,
     /// Values of each flag that was given; an empty text stands for its default.
     pub flags: BTreeMap<String, BTreeSet<String>>,
