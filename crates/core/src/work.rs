@@ -107,19 +107,9 @@ pub struct Conversation {
 }
 
 /// Where the answers in a conversation's history come from.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
+#[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case", const_into_str, parse_err_ty = BadValue, parse_err_fn = BadValue::choose::<History>)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum History {
     /// What the server itself answered.
     #[default]

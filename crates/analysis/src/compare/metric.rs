@@ -3,21 +3,9 @@
 use inferometer_core::summary::{Distribution, Summary};
 
 /// A figure of the summary, named by its place there.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
+#[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(const_into_str, parse_err_ty = BadMetric, parse_err_fn = BadMetric::new)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Metric {
     /// Output tokens a second.
     #[strum(serialize = "throughput.output_tokens_per_s")]

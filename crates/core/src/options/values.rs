@@ -66,18 +66,9 @@ impl From<Positive> for f64 {
 }
 
 /// Spacing of arrivals by name; its parameter is `burstiness`.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
+#[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case", const_into_str, parse_err_ty = BadValue, parse_err_fn = BadValue::choose::<ArrivalName>)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrivalName {
     Constant,
     Poisson,

@@ -36,18 +36,9 @@ pub struct Window {
     pub length: Option<Span>,
 }
 
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
+#[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case", const_into_str, parse_err_ty = BadValue, parse_err_fn = BadValue::choose::<DataFormat>)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataFormat {
     /// `[{"conversations": [{"from", "value"}, …]}, …]`.
     #[strum(serialize = "sharegpt")]
@@ -88,18 +79,9 @@ impl DataFormat {
 serde_as_text!(DataFormat);
 
 /// Rules for which rows to take.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
+#[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case", const_into_str, parse_err_ty = BadValue, parse_err_fn = BadValue::choose::<Filter>)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filter {
     /// As vLLM's benchmark does with ShareGPT: prompt and answer of at least 4 tokens, a prompt
     /// of at most 1024, both together at most 2048.
