@@ -12,9 +12,10 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod window;
 
 use crate::context::RunContext;
-use crate::judge::{self, Doubt, Evidence};
+use crate::judge::{self, Doubt, Evidence, WindowEvidence};
 use crate::steady::{self, Steady};
 use inferometer_core::environment::EndCause;
 use inferometer_core::quantile::{quantile, sort};
@@ -28,6 +29,7 @@ use latency::{column, described, latencies, of_run};
 use run::Run;
 use tally::{Answer, Row, Tally};
 use timeline::Accumulated;
+use window::WindowRates;
 
 /// A summary, and its doubts before they are words.
 #[derive(Clone, Debug)]
@@ -98,7 +100,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         .sort_unstable_by_key(|row| (row.start, row.index));
     let token_gaps = tally.token_gaps().map(pool::Pool::into_ordered);
     let chunk_gaps = std::mem::take(&mut tally.chunk_gaps).into_ordered();
-    let run = Run::new(context, &tally.rows);
+    let run = Run::new(context, &tally.rows, &tally.unmeasured);
     let itl = token_gaps.as_ref().unwrap_or(&chunk_gaps);
     let events = tally.timeline.accumulate();
     let requests = accounts(context, &tally);
@@ -107,8 +109,17 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
     let steady = steady::find(&course, |from, to, count| events.bins(from, to, count))
         .filter(|_| requests.ok >= thresholds.steady_requests);
     let tokens = tokens(&run, &tally);
-    let throughput = throughput(&run, &tally, &tokens);
     let scale = tokens_per_event(&run.answers);
+    let rates = WindowRates::new(&run, &tally.handled, &events, scale);
+    let throughput = match &rates {
+        Some(rates) => rates.throughput(&tokens),
+        None => throughput(&run, &tally, &tokens),
+    };
+    let window = run.window.map(|(from, to)| WindowSpan {
+        start_s: from.as_duration().as_secs_f64(),
+        end_s: to.as_duration().as_secs_f64(),
+        steady_by_construction: run.is_steady(),
+    });
     let mut summary = Summary {
         schema: SCHEMA.to_owned(),
         label: context.scenario.label.clone(),
@@ -122,6 +133,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         doubts: Vec::new(),
         requests,
         window_s: run.window_s(),
+        window,
         steady_s: steady.map(|steady| steady.seconds()),
         throughput,
         steady: steady.map(|steady| steady_throughput(&run, steady, &events, scale)),
@@ -133,6 +145,7 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         slo: objectives::judge(
             &context.scenario.objectives,
             &tally,
+            throughput.requests_per_s.filter(|_| rates.is_some()),
             run.window_s(),
             |metric, p| of_run(&run, itl, metric, p),
         ),
@@ -142,6 +155,10 @@ fn conclude(context: &RunContext<'_>, mut tally: Tally<'_>) -> Folded {
         continuation: continuation::fold(context, &run.answers),
     };
     let evidence = Evidence {
+        window: rates.as_ref().map(|rates| WindowEvidence {
+            waves: rates.waves(),
+            off_by: rates.off_by(),
+        }),
         duplicates: duplicates(&tally.rows),
         in_flight: run.in_flight_evidence(),
         waves: (summary.latency.e2e_ms).and_then(|e2e| run.wave_evidence(e2e.p50)),
@@ -181,6 +198,8 @@ fn accounts(context: &RunContext<'_>, tally: &Tally<'_>) -> Accounts {
         cut: tally.cut,
         unsent,
         resent: tally.resent,
+        warmup: tally.warmup,
+        hold: tally.hold,
     }
 }
 

@@ -8,7 +8,9 @@ mod tests;
 pub mod texts;
 
 pub use doubt::{Doubt, Lateness};
-pub use evidence::{Evidence, InFlightEvidence, LengthEvidence, StallEvidence, WaveEvidence};
+pub use evidence::{
+    Evidence, InFlightEvidence, LengthEvidence, StallEvidence, WaveEvidence, WindowEvidence,
+};
 
 use crate::context::RunContext;
 use inferometer_core::doubt::Severity;
@@ -47,6 +49,7 @@ pub fn judge(
         late,
         busy,
         case.overload_or_no_steady_state(),
+        case.short_window(),
         case.output_lengths(),
         case.input_lengths(),
         case.warm_cache(),
@@ -234,6 +237,12 @@ impl Case<'_> {
         (expected && self.summary.steady.is_none()).then_some(Doubt::NoSteadyState { answers })
     }
 
+    fn short_window(&self) -> Option<Doubt> {
+        let window = self.evidence.window?;
+        let short = window.waves < self.thresholds.window_waves;
+        (short && self.summary.requests.ok > 0).then_some(Doubt::ShortWindow(window))
+    }
+
     fn output_lengths(&self) -> Option<Doubt> {
         let lengths = &self.evidence.lengths;
         let exact = lengths.exact as f64;
@@ -320,8 +329,11 @@ impl Case<'_> {
                 let together = match stagger {
                     Stagger::None => true,
                     Stagger::Over(span) => span.0.is_zero(),
+                    // In a warm-up it is the first answers that are spread.
                     Stagger::Auto => {
-                        ending.cause != EndCause::Killed && unspread(ending.stagger_ns)
+                        ending.cause != EndCause::Killed
+                            && !ending.steady_window
+                            && unspread(ending.stagger_ns)
                     }
                 };
                 (together && concurrency > 1).then_some(Doubt::AllAtOnce {

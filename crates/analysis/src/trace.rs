@@ -62,12 +62,19 @@ impl RunTrace {
         }
     }
 
-    /// Takes a record; one of the warm-up leaves no trace.
+    /// Takes a record. Of one that is not measured only the load is kept: its time under way
+    /// and its tokens.
     pub fn add(&mut self, record: &Record) {
-        if record.warmup {
+        let done = record.is_done();
+        if !record.is_measured() {
+            self.add_tokens(record);
+            let over = done || record.failure().is_some();
+            self.unmeasured.push(UnderWay {
+                from: record.sent.or(record.end).unwrap_or_default(),
+                to: record.end.filter(|_| over),
+            });
             return;
         }
-        let done = record.is_done();
         let of_stream =
             |span: Option<Duration>| Slim::from(span.filter(|_| done && record.streamed));
         self.add_tokens(record);

@@ -54,6 +54,8 @@ pub enum DoubtCode {
     NoSteadyState,
     /// In-flight and TTFT both rise.
     Overload,
+    /// The measured window holds fewer than three answers in a row.
+    ShortWindow,
     Stalls,
     AllAtOnce,
     /// Streams of a closed loop send in waves.

@@ -132,8 +132,11 @@ pub struct Ending {
     /// Of these, never started.
     pub unsent: u64,
     pub measured_from: Offset,
-    /// When the last measured request had been sent or given up.
+    /// When the last measured request had been sent or given up, or the time for it was over.
     pub sending_ended: Offset,
+    /// The load began before `measured_from` and was up to strength then, so that throughput is
+    /// what came between it and `sending_ended`. Runs of earlier versions had no such window.
+    pub steady_window: bool,
     /// Spread of the first wave, if there was one.
     pub stagger_ns: Option<u64>,
     /// CPU use of each client thread over the measured part, from 0 to 1.

@@ -20,4 +20,5 @@ pub mod summary;
 pub mod thresholds;
 pub mod units;
 pub mod value;
+pub mod window;
 pub mod work;

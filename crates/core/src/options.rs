@@ -161,7 +161,7 @@ pub struct LoadOptions {
     /// Shape of gamma arrivals: below 1 bursty, 1 Poisson, above 1 regular
     #[arg(long, value_name = "G", allow_negative_numbers = true)]
     pub burstiness: Option<Positive>,
-    /// Spread of the first wave of a closed loop [auto: over one mean latency]
+    /// Spread of the first wave of a closed loop [auto: over one latency]
     #[arg(long, value_name = "auto|none|TIME")]
     pub stagger: Option<Stagger>,
     /// Let the rate rise at the beginning
@@ -185,9 +185,12 @@ pub struct LoadOptions {
     /// Time to send for
     #[arg(long, value_name = "TIME")]
     pub duration: Option<Span>,
-    /// Requests (or time) before the measured part [one wave]
-    #[arg(long, value_name = "N|TIME")]
+    /// Load before the measured window opens: requests that must have ended, or a time [one wave]
+    #[arg(long, value_name = "N|TIME|none")]
     pub warmup: Option<Warmup>,
+    /// Keep up the load, unmeasured, until the last measured request has ended [auto]
+    #[arg(long, value_name = "auto|none")]
+    pub hold: Option<Hold>,
     /// Time that requests under way get once sending has ended [until they end]
     #[arg(long, value_name = "TIME")]
     pub drain: Option<Span>,

@@ -19,8 +19,9 @@ pub struct Record {
     pub session: Option<u64>,
     /// Its turn in that conversation.
     pub turn: Option<u32>,
-    /// Sent before the measured part; never in a metric.
-    pub warmup: bool,
+    /// The part of the load that it belongs to; only measured ones are in a metric of requests.
+    #[serde(alias = "warmup")]
+    pub stage: Stage,
     /// When the schedule wanted it sent; absent in a closed loop.
     pub due: Option<Offset>,
     /// Wait at a cap that the user set (`--max-concurrency`); absent without a cap.
@@ -67,6 +68,44 @@ pub struct Record {
     pub resent: bool,
     /// The answer opens like a refusal; told only where its text was looked at.
     pub refused: bool,
+}
+
+/// Parts of one continuous load. The measured window opens on a server that is already under
+/// load, and closes on one that still is.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case", try_from = "StageOrFlag")]
+#[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
+pub enum Stage {
+    /// Sent before the window opened.
+    Warmup,
+    /// Sent inside the window.
+    #[default]
+    Measured,
+    /// Sent to keep the server busy until the last measured request has ended.
+    Hold,
+}
+
+/// Earlier records have a flag, `warmup`, in place of the stage.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StageOrFlag {
+    Flag(bool),
+    Word(String),
+}
+
+impl TryFrom<StageOrFlag> for Stage {
+    type Error = strum::ParseError;
+
+    fn try_from(read: StageOrFlag) -> Result<Stage, strum::ParseError> {
+        match read {
+            StageOrFlag::Flag(true) => Ok(Stage::Warmup),
+            StageOrFlag::Flag(false) => Ok(Stage::Measured),
+            StageOrFlag::Word(word) => word.parse(),
+        }
+    }
 }
 
 /// Arrival of the chunks that carry tokens, as parallel columns.
@@ -223,6 +262,10 @@ pub enum TokenSource {
 }
 
 impl Record {
+    pub fn is_measured(&self) -> bool {
+        self.stage == Stage::Measured
+    }
+
     pub fn is_done(&self) -> bool {
         matches!(self.outcome, Outcome::Done)
     }

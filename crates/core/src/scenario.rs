@@ -79,8 +79,10 @@ pub enum ServerMetrics {
 pub struct Load {
     pub shape: Shape,
     pub extent: Extent,
-    /// Requests before the measured part.
+    /// Least load before the measured window opens.
     pub warmup: Warmup,
+    /// Whether the load goes on until the last measured request has ended.
+    pub hold: Hold,
     /// How long requests under way may take to finish once sending has ended; absent: until
     /// the request timeout.
     pub drain: Option<Span>,
@@ -207,20 +209,42 @@ pub enum Api {
 /// Spread of the first wave in a closed loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stagger {
-    /// Over one mean latency, learned from the warm-up.
+    /// Over one latency: with a warm-up by answers that are cut shorter for each stream but the
+    /// last, so that they end apart whatever the latency; without one by the latency that the
+    /// preflight saw.
     #[default]
     Auto,
     None,
     Over(Span),
 }
 
-/// Requests before the measured part.
+/// Least load before the measured window opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warmup {
-    /// So many; 0 is a legal wish.
+    /// Requests that must have ended; 0 opens the window with the first request.
     Requests(u64),
-    /// For so long.
     Time(Span),
+}
+
+impl Warmup {
+    pub fn is_none(self) -> bool {
+        match self {
+            Warmup::Requests(count) => count == 0,
+            Warmup::Time(span) => span.0.is_zero(),
+        }
+    }
+}
+
+/// What happens to the load once the last measured request is sent.
+#[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case", const_into_str, parse_err_ty = BadValue, parse_err_fn = BadValue::choose::<Hold>)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hold {
+    /// It goes on, unmeasured, until the last measured request has ended.
+    #[default]
+    Auto,
+    /// It drains.
+    None,
 }
 
 /// Arrivals a second; `inf` means all at once.
@@ -261,6 +285,7 @@ pub enum StopWhen {
 pub struct Until(pub f64);
 
 serde_as_text!(Api);
+serde_as_text!(Hold);
 serde_as_text!(SimClock);
 serde_as_text!(RampCurve);
 
@@ -319,13 +344,16 @@ impl FromStr for Warmup {
     type Err = BadValue;
     fn from_str(text: &str) -> Result<Self, BadValue> {
         let trimmed = text.trim();
+        if trimmed == "none" {
+            return Ok(Warmup::Requests(0));
+        }
         if let Ok(count) = trimmed.parse() {
             return Ok(Warmup::Requests(count));
         }
         trimmed.parse().map(Warmup::Time).map_err(|_| {
             BadValue::new(
                 text,
-                "give a number of requests such as 16, or a time such as 10s",
+                "give none, a number of requests such as 16, or a time such as 10s",
             )
         })
     }

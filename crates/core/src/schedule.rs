@@ -8,6 +8,7 @@
 use crate::scenario::{Arrival, Extent, Ramp, RampCurve, Rate};
 use crate::seed::{Dimension, rng};
 use crate::units::Offset;
+use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp1, Gamma};
 use std::time::Duration;
 
@@ -23,40 +24,74 @@ pub fn arrivals(
     seed: u64,
 ) -> Vec<Offset> {
     let most = extent.requests().unwrap_or(u64::MAX).min(MOST_ARRIVALS);
-    let end = extent.duration().map(|span| span.0.as_secs_f64());
-    if rate.is_infinite() {
-        return vec![Offset(0); usize::try_from(most).unwrap_or(usize::MAX)];
-    }
-    let mut gaps = UnitGaps::new(arrival, seed);
-    let mut accumulated = 0.0;
-    let mut due = Vec::new();
-    while (due.len() as u64) < most {
-        accumulated += gaps.next_gap();
-        let seconds = time_of(accumulated, rate.0, ramp);
-        if end.is_some_and(|end| seconds >= end) {
-            break;
-        }
-        // Beyond the clock's end nothing is due.
-        let Ok(span) = Duration::try_from_secs_f64(seconds) else {
-            break;
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let end = extent.duration().map(|span| Offset::after(span.0));
+    Arrivals::new(rate, arrival, ramp, seed, Part::Measured)
+        .take(most)
+        .take_while(|due| end.is_none_or(|end| *due < end))
+        .collect()
+}
+
+/// Which arrivals: those before the window and those from its opening on are drawn apart, so
+/// that the measured ones do not depend on how long the warm-up takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Warmup,
+    Measured,
+}
+
+/// Due times without an end, in order; all are 0 at an infinite rate.
+pub struct Arrivals {
+    rate: Rate,
+    ramp: Option<Ramp>,
+    gaps: UnitGaps,
+    accumulated: f64,
+    last: Offset,
+}
+
+impl Arrivals {
+    pub fn new(rate: Rate, arrival: Arrival, ramp: Option<Ramp>, seed: u64, part: Part) -> Self {
+        let stream = match part {
+            Part::Measured => 0,
+            Part::Warmup => 1,
         };
-        // Rounding on a ramp of years must not turn the order around.
-        let last = due.last().copied().unwrap_or_default();
-        due.push(Offset::after(span).max(last));
+        Arrivals {
+            rate,
+            ramp,
+            gaps: UnitGaps::new(arrival, rng(seed, Dimension::Arrival, stream)),
+            accumulated: 0.0,
+            last: Offset::default(),
+        }
     }
-    due
+}
+
+impl Iterator for Arrivals {
+    type Item = Offset;
+
+    fn next(&mut self) -> Option<Offset> {
+        if self.rate.is_infinite() {
+            return Some(Offset(0));
+        }
+        self.accumulated += self.gaps.next_gap();
+        let seconds = time_of(self.accumulated, self.rate.0, self.ramp);
+        // Beyond the clock's end nothing is due.
+        let span = Duration::try_from_secs_f64(seconds).ok()?;
+        // Rounding on a ramp of years must not turn the order around.
+        self.last = Offset::after(span).max(self.last);
+        Some(self.last)
+    }
 }
 
 /// Gaps of mean 1.
 struct UnitGaps {
     arrival: Arrival,
     gamma: Option<Gamma<f64>>,
-    rng: rand_chacha::ChaCha8Rng,
+    rng: ChaCha8Rng,
     first: bool,
 }
 
 impl UnitGaps {
-    fn new(arrival: Arrival, seed: u64) -> Self {
+    fn new(arrival: Arrival, rng: ChaCha8Rng) -> Self {
         let gamma = match arrival {
             Arrival::Gamma(shape) => {
                 Some(Gamma::new(shape, 1.0 / shape).expect("options checked the burstiness"))
@@ -66,7 +101,7 @@ impl UnitGaps {
         UnitGaps {
             arrival,
             gamma,
-            rng: rng(seed, Dimension::Arrival, 0),
+            rng,
             first: true,
         }
     }

@@ -25,8 +25,11 @@ pub struct Summary {
     /// Reasons to distrust the run, the worst first.
     pub doubts: Vec<StatedDoubt>,
     pub requests: Accounts,
-    /// First send to last completion.
+    /// Length of the window.
     pub window_s: Option<f64>,
+    /// Where throughput is counted; absent in runs of earlier versions.
+    #[serde(default)]
+    pub window: Option<WindowSpan>,
     /// Length of the steady state, where one was found.
     pub steady_s: Option<f64>,
     pub throughput: Throughput,
@@ -52,6 +55,17 @@ pub struct Summary {
     /// Asked and actual lengths, where a template asked for them in words.
     #[serde(default)]
     pub continuation: Option<ContinuationResult>,
+}
+
+/// The measured window, in seconds on the run's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WindowSpan {
+    pub start_s: f64,
+    pub end_s: f64,
+    /// It opened on a load that was up to strength, and throughput is what was completed and
+    /// received inside. Otherwise it reaches from the first send to the last completion.
+    pub steady_by_construction: bool,
 }
 
 /// Answers to a template that asks for so many characters, which nothing enforces.
@@ -115,6 +129,12 @@ pub struct Accounts {
     /// Of those that were sent: sent once more, because the server had closed the connection.
     #[serde(default)]
     pub resent: u64,
+    /// Sent before the measured window opened; not among the planned.
+    #[serde(default)]
+    pub warmup: u64,
+    /// Sent to keep up the load until the last measured request had ended; likewise.
+    #[serde(default)]
+    pub hold: u64,
 }
 
 /// Work done a second.

@@ -54,6 +54,8 @@ pub struct Thresholds {
     pub stall_share: f64,
     /// Requests sent about together over as many as would be if they were sent evenly.
     pub in_step_factor: f64,
+    /// Length of the measured window in mean answers.
+    pub window_waves: f64,
     /// Probability below which a trend is one.
     pub significance: f64,
     /// Share of requests that had to be sent once more.
@@ -90,6 +92,7 @@ impl Default for Thresholds {
             stall_gaps: 10,
             stall_share: 0.01,
             in_step_factor: 4.0,
+            window_waves: 3.0,
             significance: 0.01,
             steady_requests: 50,
         }

@@ -1,7 +1,7 @@
 //! A request in flight: its record, and the promise that it is recorded however it ends.
 
 use crate::api::AnswerText;
-use crate::live::LiveCounters;
+use crate::live::StageCounters;
 use crate::recorder::{RecorderMessage, RecorderSender};
 use inferometer_core::record::{Chunks, FailureClass, Outcome, Record};
 use inferometer_core::slo::Slo;
@@ -22,7 +22,7 @@ const AT_ONCE: Duration = Duration::from_millis(100);
 #[derive(Clone)]
 pub struct Sink {
     pub entries: RecorderSender,
-    pub live: Arc<LiveCounters>,
+    pub live: Arc<StageCounters>,
     /// Objectives that are counted while the run goes on.
     pub slos: Arc<[Slo]>,
     pub secrets: Arc<Secrets>,
@@ -47,7 +47,7 @@ struct Journaled {
 
 impl Flight {
     pub fn begin(record: Record, sink: Sink) -> Flight {
-        sink.live.start();
+        sink.live.of(record.stage).start();
         Flight {
             record,
             text: None,
@@ -83,7 +83,7 @@ impl Flight {
     /// A read gave something; from time to time the journal is told.
     pub fn read(&mut self, now: Offset, chunks_before: usize) {
         let new = self.record.chunks.len() - chunks_before;
-        self.sink.live.read(new as u64);
+        self.sink.live.of(self.record.stage).read(new as u64);
         if now.since(self.journaled.at) >= JOURNAL_EVERY {
             self.journal(now);
         }
@@ -102,7 +102,7 @@ impl Flight {
         let done = &self.journaled;
         let progress = Progress {
             index: record.index,
-            warmup: record.warmup,
+            stage: record.stage,
             sent: None,
             first_byte: record.first_byte,
             first_answer: record.first_answer,
@@ -143,7 +143,10 @@ impl Drop for Flight {
         if let Outcome::Failed(failure) = &mut record.outcome {
             failure.detail = self.sink.secrets.keep(&failure.detail);
         }
-        self.sink.live.end(&record, &self.sink.slos);
+        self.sink
+            .live
+            .of(record.stage)
+            .end(&record, &self.sink.slos);
         let text = self.text.take();
         let entry = Entry::End(Cow::Owned(record));
         let _ = self.sink.entries.send(RecorderMessage { entry, text });

@@ -1,21 +1,24 @@
-//! The instrument: workers on their threads, phases that they run together, and the watch
+//! The instrument: workers on their threads, the load that they run together, and the watch
 //! over both.
 
 use crate::clock::{lower_priority, thread_cpu_time};
 use crate::connect::Transport;
 use crate::flight::Sink;
 use crate::flood;
-use crate::live::{LiveCounters, Snapshot};
+use crate::live::{Snapshot, StageCounters};
 use crate::pace::Pacer;
 use crate::precision::{Precision, Primary};
 use crate::recorder::RecorderSender;
 use crate::setup::{PreparedRequest, RequestPlace, Setup};
 use crate::stop_rules::{StandstillDetector, StopRules};
 use crate::wakeup::WakeupProbe;
-use crate::worker::{Pacing, PhaseShare, Stop, Worker};
+use crate::worker::{LoadShare, Pacing, Stop, Window, Worker};
 use inferometer_core::environment::EndCause;
+use inferometer_core::record::Stage;
+use inferometer_core::scenario::Hold;
 use inferometer_core::slo::Slo;
 use inferometer_core::units::Offset;
+use inferometer_core::window::{LoadSoFar, Opening};
 use inferometer_text::hostile::Secrets;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +26,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use strum::VariantArray;
 use tokio::runtime::LocalOptions;
 use tokio::sync::{Semaphore, mpsc, watch};
 
@@ -30,13 +34,19 @@ use tokio::sync::{Semaphore, mpsc, watch};
 const AHEAD: usize = 1024;
 const AHEAD_BYTES: usize = 16 << 20;
 
-/// Requests of each worker that are made before a phase begins.
+/// Requests of each worker that are made before the load begins.
 const FIRST_MADE: usize = 32;
 
-/// Time for the workers to take up their parts before the phase begins.
+/// Time for the workers to take up their parts before the load begins.
 const LEAD: Duration = Duration::from_millis(5);
 
 const TICK: Duration = Duration::from_millis(25);
+
+/// Time for the workers to hear that the window opens before its first arrival is due.
+const OPENING_LEAD: Duration = Duration::from_millis(2);
+
+/// Longest hold, in mean latencies of the measured requests: a straggler must not cost more.
+const LONGEST_HOLD: u32 = 2;
 
 /// How long workers may take to leave when told to.
 const LEAVING: Duration = Duration::from_secs(5);
@@ -114,40 +124,63 @@ impl Control {
     }
 }
 
-/// A part of the run that all workers begin and end together: warm-up, or measured.
-pub struct Phase {
-    pub warmup: bool,
-    pub load: PhaseLoad,
+/// One continuous load: what warms up, what is measured, what holds the load afterwards.
+pub struct LoadPlan {
+    pub rhythm: Rhythm,
+    /// What must have happened before the window opens; absent: it opens with the first request.
+    pub opening: Option<Opening>,
+    /// What the requests from the opening on are: measured, or a few that only wake the server.
+    pub stage: Stage,
+    /// How many of them there are, where that is known.
     pub requests: Option<u64>,
-    /// Time of sending, if it limits the phase.
+    /// Time of sending from the opening on, if it limits it.
     pub duration: Option<Duration>,
+    pub hold: Hold,
     /// What answers get once sending has ended.
     pub drain: Option<Duration>,
 }
 
-pub enum PhaseLoad {
+pub enum Rhythm {
     /// Streams, whose beginnings are spread over a time.
-    Closed { streams: u32, stagger: Duration },
+    Closed { streams: u32, spread: Duration },
     /// Arrivals at due times, with a cap.
     Open {
-        /// Due times of the sessions from the beginning of the phase.
-        due: Arc<[Offset]>,
+        /// From the beginning on, until the window opens.
+        warmup: Schedule,
+        /// From the opening on; without an end where the load is held.
+        measured: Schedule,
         cap: Option<u32>,
     },
 }
 
+/// Due times of sessions, to be gone through as often as needed.
+pub type Schedule = Arc<dyn Fn() -> Box<dyn Iterator<Item = Offset> + Send> + Send + Sync>;
+
+/// What an observer hears while a load runs.
+pub enum LoadEvent<'a> {
+    /// The window is about to open: whatever must run around it may begin. The load goes on
+    /// meanwhile.
+    Opening,
+    Stage(Stage),
+    /// Numbers of the stage that the load is in, a few times a second.
+    Snapshot(&'a Snapshot),
+}
+
 #[derive(Clone, Debug)]
-pub struct PhaseReport {
+pub struct LoadReport {
     pub planned: u64,
     /// Of these, never begun.
     pub unsent: u64,
+    /// When the window opened.
     pub started: Offset,
-    /// When the last request was begun.
+    /// When the last measured request was begun, or the time for it was over.
     pub sending_ended: Offset,
+    /// The load was up to strength when the window opened.
+    pub steady_window: bool,
     pub cause: EndCause,
-    /// CPU use of each worker's thread, from 0 to 1.
+    /// CPU use of each worker's thread since the window opened, from 0 to 1.
     pub cpu_shares: Vec<f64>,
-    /// How late this process was woken at the 99th percentile; absent for a short phase.
+    /// How late this process was woken at the 99th percentile; absent for a short window.
     pub pulse_p99: Option<Duration>,
     pub totals: Snapshot,
 }
@@ -163,15 +196,23 @@ pub struct Instrument<T: Transport + Send + Sync> {
 type FirstTurns = Box<dyn Iterator<Item = (RequestPlace, Option<Offset>)> + Send>;
 
 struct Handle {
-    orders: Sender<PhaseShare>,
-    live: Arc<LiveCounters>,
+    orders: Sender<LoadShare>,
+    live: Arc<StageCounters>,
     thread: JoinHandle<()>,
 }
 
 struct Done {
     worker: usize,
     last_sent: Offset,
+    /// CPU time since its first measured request.
     busy: Duration,
+}
+
+/// Workers at work on a load, as the watch over them sees it.
+struct Started {
+    start: Offset,
+    window: watch::Sender<Window>,
+    makers: Vec<JoinHandle<()>>,
 }
 
 impl<T: Transport + Send + Sync> Instrument<T> {
@@ -190,7 +231,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         control.measuring.store(true, Ordering::Relaxed);
         let workers = (0..workers.max(1) as usize)
             .map(|worker| {
-                let live = Arc::new(LiveCounters::new(slos.len()));
+                let live = Arc::new(StageCounters::new(slos.len()));
                 let sink = Sink {
                     entries: entries.clone(),
                     live: Arc::clone(&live),
@@ -220,47 +261,105 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         }
     }
 
-    pub fn snapshot(&self) -> Snapshot {
-        Snapshot::of(self.workers.iter().map(|worker| &*worker.live))
+    fn snapshot(&self, stage: Stage) -> Snapshot {
+        Snapshot::of(self.workers.iter().map(|worker| worker.live.of(stage)))
     }
 
-    /// Runs a phase to its end. `observe` is shown the phase's numbers a few times a second.
-    pub fn run_phase(
+    /// Runs a load to its end, and tells what happens.
+    pub fn run(
         &mut self,
-        phase: Phase,
+        plan: LoadPlan,
         rules: &StopRules,
-        mut observe: impl FnMut(&Snapshot),
-    ) -> PhaseReport {
-        let before = self.snapshot();
-        let known = phase.requests;
-        let warmup = phase.warmup;
-        let mut precision = Precision::new(match phase.load {
-            PhaseLoad::Closed { .. } => Primary::TokenRate,
-            PhaseLoad::Open { .. } => Primary::Latency,
+        mut tell: impl FnMut(LoadEvent<'_>),
+    ) -> LoadReport {
+        let stage = plan.stage;
+        let before = Stage::VARIANTS.iter().map(|&stage| self.snapshot(stage));
+        let before: Vec<Snapshot> = before.collect();
+        let known = plan.requests;
+        let (opening, duration, hold) = (plan.opening, plan.duration, plan.hold);
+        let mut precision = Precision::new(match plan.rhythm {
+            Rhythm::Closed { .. } => Primary::TokenRate,
+            Rhythm::Open { .. } => Primary::Latency,
         });
-        let (start, makers) = self.hand_out(phase);
+        let Started {
+            start,
+            window,
+            makers,
+        } = self.hand_out(plan);
+        let begun = Instant::now();
+        let mut so_far = LoadSoFar::default();
+        let mut opened = None;
+        let mut held_since: Option<Instant> = None;
         let mut done: Vec<Done> = Vec::new();
         let mut still = StandstillDetector::new();
         let mut leave_by = None;
-        let begun = Instant::now();
-        let wakeups = WakeupProbe::start();
         let mut dead = 0;
+        if opening.is_none() {
+            opened = Some(Opened::at(start, Snapshot::default()));
+        } else {
+            tell(LoadEvent::Stage(Stage::Warmup));
+        }
         while done.len() + dead < self.workers.len() {
             match self.reports.recv_timeout(TICK) {
                 Ok(report) => done.push(report),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            let now = self.snapshot().since(&before);
-            observe(&now);
-            if !warmup && rules.wants_end(&now, known) {
+            let of = |stage: Stage| self.snapshot(stage).since(&before[stage as usize]);
+            let now = of(stage);
+            let others = Stage::VARIANTS.iter().filter(|&&other| other != stage);
+            let all = others.fold(now.clone(), |sum, &other| sum.with(&of(other)));
+            match (&opened, held_since) {
+                (None, _) => tell(LoadEvent::Snapshot(&of(Stage::Warmup))),
+                (Some(_), None) => tell(LoadEvent::Snapshot(&now)),
+                (Some(_), Some(_)) => tell(LoadEvent::Snapshot(&of(Stage::Hold))),
+            }
+            if let (None, Some(opening)) = (&opened, &opening)
+                && self.control.state() == Stop::Go
+            {
+                so_far.advance(begun.elapsed(), all.started, all.ended());
+                if opening.is_due(&so_far) {
+                    tell(LoadEvent::Opening);
+                    let at = self.setup.clock.now() + OPENING_LEAD;
+                    window.send_replace(Window::Open(at));
+                    opened = Some(Opened::at(at, all.clone()));
+                    tell(LoadEvent::Stage(stage));
+                }
+            }
+            if stage == Stage::Measured && rules.wants_end(&now, known) {
                 self.control.end(Stop::Drain, EndCause::StopCondition);
             }
-            if let Some(until) = rules.until.filter(|_| !warmup) {
-                precision.see(begun.elapsed(), &now);
+            if let (Some(until), Some(opened)) = (rules.until, &opened) {
+                let since_opening = Snapshot {
+                    tokens: all.tokens - opened.all.tokens,
+                    ..now.clone()
+                };
+                precision.see(opened.instant.elapsed(), &since_opening);
                 if precision.reaches(until) {
                     self.control.end(Stop::Drain, EndCause::Precise);
                 }
+            }
+            // A load that is held ends with the last measured answer, and at the latest when that
+            // has had twice the mean time.
+            let stopped = self.control.state() >= Stop::Drain;
+            let time_over = (opened.as_ref().zip(duration))
+                .is_some_and(|(opened, duration)| opened.instant.elapsed() >= duration);
+            let all_sent = known.is_some_and(|known| now.started >= known);
+            let measured = opened.is_some() && (all_sent || time_over);
+            if measured && hold == Hold::Auto && held_since.is_none() {
+                held_since = Some(Instant::now());
+                tell(LoadEvent::Stage(Stage::Hold));
+            }
+            if (stopped || held_since.is_some()) && now.in_flight() == 0 {
+                window.send_replace(Window::Over);
+            } else if let (Some(since), Some(mean)) = (held_since, now.mean_latency())
+                && since.elapsed() > mean * LONGEST_HOLD
+            {
+                window.send_if_modified(|window| {
+                    let closes = *window < Window::Closed;
+                    *window = (*window).max(Window::Closed);
+                    closes
+                });
             }
             // A worker that died takes its requests with it: that must end the run, and show.
             let reported = |worker: usize| done.iter().any(|report| report.worker == worker);
@@ -270,7 +369,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             if dead > 0 {
                 self.control.end(Stop::Leave, EndCause::Watchdog);
             }
-            if still.longer_than(rules.standstill, &now) {
+            if still.longer_than(rules.standstill, &all) {
                 self.control.end(Stop::Leave, EndCause::Watchdog);
             }
             if self.control.state() == Stop::Leave {
@@ -280,149 +379,187 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 }
             }
         }
-        let pulse_p99 = wakeups.finish();
+        let steady_window = opening.is_some() && opened.is_some();
+        let opened = opened.unwrap_or_else(|| {
+            let never = self.setup.clock.now();
+            Opened::at(never, Snapshot::default())
+        });
+        // Over the time since the opening, so that a worker without work does not look busy.
+        let wall = opened.instant.elapsed().as_secs_f64();
+        let pulse_p99 = opened.wakeups.finish();
         // The maker of a worker that hangs waits for it; it ends with the process.
         if done.len() == self.workers.len() {
             for maker in makers {
                 let _ = maker.join();
             }
         }
-        // Over the time of the phase, so that a worker without work does not look busy.
-        let wall = begun.elapsed().as_secs_f64().max(f64::MIN_POSITIVE);
         done.sort_by_key(|report| report.worker);
-        let totals = self.snapshot().since(&before);
+        let totals = self.snapshot(stage).since(&before[stage as usize]);
         let planned = known.unwrap_or(totals.started).max(totals.started);
-        PhaseReport {
+        let last_sent = done.iter().map(|report| report.last_sent).max();
+        let last_sent = last_sent.unwrap_or_default().max(opened.at);
+        let cause = self.control.cause();
+        let to_the_end = cause == EndCause::Complete && totals.started < known.unwrap_or(u64::MAX);
+        let time_over = duration.filter(|_| to_the_end && steady_window);
+        LoadReport {
             planned,
             unsent: planned - totals.started,
-            started: start,
-            sending_ended: done
-                .iter()
-                .map(|report| report.last_sent)
-                .max()
-                .unwrap_or(start),
-            cause: self.control.cause(),
+            started: opened.at,
+            sending_ended: time_over.map_or(last_sent, |duration| opened.at + duration),
+            steady_window,
+            cause,
             cpu_shares: done
                 .iter()
-                .map(|report| (report.busy.as_secs_f64() / wall).min(1.0))
+                .map(|report| (report.busy.as_secs_f64() / wall.max(f64::MIN_POSITIVE)).min(1.0))
                 .collect(),
             pulse_p99,
             totals,
         }
     }
 
-    /// Gives each worker its part, and a thread that makes its requests ahead of need. The phase
+    /// Gives each worker its part, and threads that make its requests ahead of need. The load
     /// begins when the first requests are made, however long that takes.
-    fn hand_out(&self, phase: Phase) -> (Offset, Vec<JoinHandle<()>>) {
+    fn hand_out(&self, plan: LoadPlan) -> Started {
         let count = self.workers.len() as u64;
-        let Phase {
-            warmup, requests, ..
-        } = phase;
         let first = RequestPlace {
             session: 0,
             turn: 0,
             turns: 1,
             index: 0,
-            warmup,
+            stage: plan.stage,
         };
         let size = self.setup.prepare(first, None, &[]).bytes.len();
         let ahead = (AHEAD_BYTES / size.max(1)).clamp(2, AHEAD);
-        let cap = match &phase.load {
-            PhaseLoad::Open { cap: Some(cap), .. } => Some(Arc::new(Semaphore::new(*cap as usize))),
+        let cap = match &plan.rhythm {
+            Rhythm::Open { cap: Some(cap), .. } => Some(Arc::new(Semaphore::new(*cap as usize))),
             _ => None,
         };
-        let (made, first_made) = channel();
-        let mut supplies = Vec::new();
-        for worker in 0..count {
-            let (to_worker, requests_made) = mpsc::channel(ahead);
-            let sessions = self.sessions(warmup, requests);
-            let share: FirstTurns = match &phase.load {
-                PhaseLoad::Closed { streams, .. } => {
-                    // A session belongs to a stream's place, so that each worker gets requests
-                    // in proportion to its streams.
-                    let streams = u64::from(*streams);
-                    let mine =
-                        sessions.filter(move |place| place.session % streams % count == worker);
-                    Box::new(mine.map(|place| (place, None)))
-                }
-                PhaseLoad::Open { due, .. } => {
-                    let due = Arc::clone(due);
-                    let all = sessions.take(due.len());
-                    let mine = all.filter(move |place| place.session % count == worker);
-                    Box::new(mine.map(move |place| {
-                        let due = due[place.session as usize];
-                        (place, Some(due))
-                    }))
-                }
-            };
+        let mut makers = Vec::new();
+        let mut supply = |stage: Stage, worker: u64, made: Option<Sender<()>>| {
+            let (to_worker, requests) = mpsc::channel(ahead);
+            let share = self.share(&plan, stage, worker);
             let setup = Arc::clone(&self.setup);
-            let made = made.clone();
             let first = ahead.min(FIRST_MADE);
             let maker = std::thread::Builder::new()
                 .name("maker".into())
-                .spawn(move || make(&setup, share, &to_worker, first, &made))
+                .spawn(move || make(&setup, share, &to_worker, first, made))
                 .expect("the system gives a thread");
-            supplies.push((maker, requests_made));
-        }
+            makers.push(maker);
+            requests
+        };
+        let (made, first_made) = channel();
+        let supplies: Vec<_> = (0..count)
+            .map(|worker| {
+                let warmup = (plan.opening)
+                    .map(|_| supply(Stage::Warmup, worker, Some(made.clone())));
+                let told = warmup.is_none().then(|| made.clone());
+                (warmup, supply(plan.stage, worker, told))
+            })
+            .collect();
         drop(made);
-        // Each maker says once that its first requests are there; one that has none is gone.
+        // Each maker of what is sent first says once that it is there; one without any is gone.
         for _ in 0..count {
             let _ = first_made.recv();
         }
         let start = self.setup.clock.now() + LEAD;
-        let makers = (self.workers.iter().zip(0u64..).zip(supplies))
-            .map(|((handle, worker), (maker, requests))| {
-                let pacing = match &phase.load {
-                    PhaseLoad::Closed { streams, stagger } => {
-                        let streams = u64::from(*streams);
-                        let begins = (0..streams)
-                            .filter(|slot| slot % count == worker)
-                            .map(|slot| start + stagger.mul_f64(slot as f64 / streams as f64));
-                        Pacing::Closed(begins.collect())
-                    }
-                    PhaseLoad::Open { .. } => Pacing::Open { cap: cap.clone() },
-                };
-                let part = PhaseShare {
-                    pacing,
-                    requests,
-                    start,
-                    send_until: phase.duration.map(|duration| start + duration),
-                    drain: phase.drain,
-                };
-                handle
-                    .orders
-                    .send(part)
-                    .expect("a worker lives until it is finished");
-                maker
-            })
-            .collect();
-        (start, makers)
+        let window = watch::Sender::new(match plan.opening {
+            Some(_) => Window::Shut,
+            None => Window::Open(start),
+        });
+        for ((handle, worker), (warmup, requests)) in
+            self.workers.iter().zip(0u64..).zip(supplies)
+        {
+            let pacing = match &plan.rhythm {
+                Rhythm::Closed { streams, spread } => {
+                    let streams = u64::from(*streams);
+                    let begins = (0..streams)
+                        .filter(|slot| slot % count == worker)
+                        .map(|slot| start + spread.mul_f64(slot as f64 / streams as f64));
+                    Pacing::Closed(begins.collect())
+                }
+                Rhythm::Open { .. } => Pacing::Open { cap: cap.clone() },
+            };
+            let share = LoadShare {
+                pacing,
+                warmup,
+                requests,
+                start,
+                duration: plan.duration,
+                hold: plan.hold,
+                drain: plan.drain,
+                window: window.subscribe(),
+            };
+            handle
+                .orders
+                .send(share)
+                .expect("a worker lives until it is finished");
+        }
+        Started {
+            start,
+            window,
+            makers,
+        }
     }
 
-    /// The sessions of a phase in their order, each with its turns, until there are enough
-    /// requests. The warm-up takes first turns only: it is there to wake the server.
+    /// The sessions of a worker, from the warm-up or from the opening on, with their due times.
+    fn share(&self, plan: &LoadPlan, stage: Stage, worker: u64) -> FirstTurns {
+        let count = self.workers.len() as u64;
+        let warms_up = plan.opening.is_some() && stage == Stage::Warmup;
+        let sessions = match (warms_up, plan.hold) {
+            (true, _) => self.sessions(stage, None, Hold::None),
+            (false, hold) => self.sessions(stage, plan.requests, hold),
+        };
+        match &plan.rhythm {
+            Rhythm::Closed { streams, .. } => {
+                // A session belongs to a stream's place, so that each worker gets requests
+                // in proportion to its streams.
+                let streams = u64::from(*streams);
+                let mine = sessions.filter(move |place| place.session % streams % count == worker);
+                Box::new(mine.map(|place| (place, None)))
+            }
+            Rhythm::Open {
+                warmup, measured, ..
+            } => {
+                let schedule = if warms_up { warmup } else { measured };
+                let mine = sessions
+                    .zip(schedule())
+                    .filter(move |(place, _)| place.session % count == worker);
+                Box::new(mine.map(|(place, due)| (place, Some(due))))
+            }
+        }
+    }
+
+    /// Sessions in their order, each with its turns, until there are enough requests; then
+    /// those that hold the load, if it is held. A few that only wake the server have one turn.
     fn sessions(
         &self,
-        warmup: bool,
+        stage: Stage,
         requests: Option<u64>,
+        hold: Hold,
     ) -> impl Iterator<Item = RequestPlace> + use<T> {
         let setup = Arc::clone(&self.setup);
+        let wakes = stage == Stage::Warmup && requests.is_some();
         let mut next = 0;
         (0..).map_while(move |session| {
-            let left = requests.unwrap_or(u64::MAX) - next;
+            let left = requests.map_or(u64::MAX, |requests| requests.saturating_sub(next));
+            let (stage, left) = match (left, hold) {
+                (0, Hold::None) => return None,
+                (0, Hold::Auto) => (Stage::Hold, u64::MAX),
+                (left, _) => (stage, left),
+            };
             let turns = match setup.conversation {
-                Some(_) if !warmup => setup.jobs.turns(session).max(1),
+                Some(_) if !wakes => setup.jobs.turns(session).max(1),
                 _ => 1,
             };
             let turns = u32::try_from(left).unwrap_or(u32::MAX).min(turns);
             let index = next;
             next += u64::from(turns);
-            (turns > 0).then_some(RequestPlace {
+            Some(RequestPlace {
                 session,
                 turn: 0,
                 turns,
                 index,
-                warmup,
+                stage,
             })
         })
     }
@@ -438,18 +575,43 @@ impl<T: Transport + Send + Sync> Instrument<T> {
     }
 }
 
+/// The window since it is open.
+struct Opened {
+    at: Offset,
+    instant: Instant,
+    /// What all stages had done by then.
+    all: Snapshot,
+    wakeups: WakeupProbe,
+}
+
+impl Opened {
+    fn at(at: Offset, all: Snapshot) -> Self {
+        Opened {
+            at,
+            instant: Instant::now(),
+            all,
+            wakeups: WakeupProbe::start(),
+        }
+    }
+}
+
 /// A maker's thread: makes requests ahead of need, and says when the first are there.
 fn make<T: Transport + Send + Sync>(
     setup: &Setup<T>,
     share: FirstTurns,
     to_worker: &mpsc::Sender<PreparedRequest>,
     first: usize,
-    made: &Sender<()>,
+    made: Option<Sender<()>>,
 ) {
     lower_priority();
+    let tell = || {
+        if let Some(made) = &made {
+            let _ = made.send(());
+        }
+    };
     for (number, (place, due)) in share.enumerate() {
         if number == first {
-            let _ = made.send(());
+            tell();
         }
         let request = setup.prepare(place, due, &[]);
         if to_worker.blocking_send(request).is_err() {
@@ -457,14 +619,14 @@ fn make<T: Transport + Send + Sync>(
         }
     }
     // Of a short share nobody was told yet; of a long one, once more does no harm.
-    let _ = made.send(());
+    tell();
 }
 
 fn work<T: Transport + Send + Sync>(
     worker: usize,
     setup: Arc<Setup<T>>,
     sink: Sink,
-    parts: &Receiver<PhaseShare>,
+    parts: &Receiver<LoadShare>,
     stop: &watch::Receiver<Stop>,
     report: &Sender<Done>,
 ) {
@@ -477,12 +639,12 @@ fn work<T: Transport + Send + Sync>(
     let this = Rc::new(Worker::new(setup, sink, Pacer::precise()));
     drop(guard);
     while let Ok(part) = parts.recv() {
-        let before = thread_cpu_time();
-        let last_sent = this.run(&runtime, part, stop.clone());
+        let sent = this.run(&runtime, part, stop.clone());
+        let since_first = |first| thread_cpu_time().saturating_sub(first);
         let _ = report.send(Done {
             worker,
-            last_sent,
-            busy: thread_cpu_time().saturating_sub(before),
+            last_sent: sent.last,
+            busy: sent.cpu_at_first.map(since_first).unwrap_or_default(),
         });
     }
 }

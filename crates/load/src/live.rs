@@ -1,10 +1,11 @@
 //! Numbers of the run while it goes on. Each worker owns one set and is the only one to write
 //! to it; views read them and cannot slow the driver.
 
-use inferometer_core::record::{Outcome, Record};
+use inferometer_core::record::{Outcome, Record, Stage};
 use inferometer_core::slo::{Slo, SloScope};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
+use strum::VariantArray;
 
 /// Buckets per octave of the live TTFT histogram; enough for a progress line.
 const PER_OCTAVE: f64 = 8.0;
@@ -81,6 +82,19 @@ impl LiveCounters {
     }
 }
 
+/// The counters of each stage of the load.
+pub struct StageCounters([LiveCounters; Stage::VARIANTS.len()]);
+
+impl StageCounters {
+    pub fn new(objectives: usize) -> Self {
+        StageCounters(std::array::from_fn(|_| LiveCounters::new(objectives)))
+    }
+
+    pub fn of(&self, stage: Stage) -> &LiveCounters {
+        &self.0[stage as usize]
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     pub started: u64,
@@ -140,27 +154,34 @@ impl Snapshot {
         self.started.saturating_sub(self.ended())
     }
 
+    pub(crate) fn with(&self, other: &Snapshot) -> Snapshot {
+        self.combined(other, u64::saturating_add)
+    }
+
     pub fn since(&self, earlier: &Snapshot) -> Snapshot {
-        let minus = |now: u64, then: u64| now.saturating_sub(then);
+        self.combined(earlier, u64::saturating_sub)
+    }
+
+    /// Each number with its counterpart.
+    fn combined(&self, other: &Snapshot, combine: fn(u64, u64) -> u64) -> Snapshot {
+        let each = |these: &[u64], others: &[u64]| {
+            let others = others.iter().copied().chain(std::iter::repeat(0));
+            let pairs = these.iter().zip(others);
+            pairs.map(|(&one, other)| combine(one, other)).collect()
+        };
         Snapshot {
-            started: minus(self.started, earlier.started),
-            ok: minus(self.ok, earlier.ok),
-            failed: minus(self.failed, earlier.failed),
-            cut: minus(self.cut, earlier.cut),
-            tokens: minus(self.tokens, earlier.tokens),
-            reads: minus(self.reads, earlier.reads),
-            missed_any: minus(self.missed_any, earlier.missed_any),
-            missed: each_minus(&self.missed, &earlier.missed),
-            latency_ns: minus(self.latency_ns, earlier.latency_ns),
-            ttft: each_minus(&self.ttft, &earlier.ttft),
+            started: combine(self.started, other.started),
+            ok: combine(self.ok, other.ok),
+            failed: combine(self.failed, other.failed),
+            cut: combine(self.cut, other.cut),
+            tokens: combine(self.tokens, other.tokens),
+            reads: combine(self.reads, other.reads),
+            missed_any: combine(self.missed_any, other.missed_any),
+            missed: each(&self.missed, &other.missed),
+            latency_ns: combine(self.latency_ns, other.latency_ns),
+            ttft: each(&self.ttft, &other.ttft),
         }
     }
-}
-
-fn each_minus(now: &[u64], then: &[u64]) -> Vec<u64> {
-    let then = then.iter().copied().chain(std::iter::repeat(0));
-    let both = now.iter().zip(then);
-    both.map(|(now, then)| now.saturating_sub(then)).collect()
 }
 
 fn bucket(span: Duration) -> usize {

@@ -6,8 +6,9 @@ use crate::connect::{Network, basic_auth};
 use crate::exchange::Timeouts;
 use crate::http::Request;
 use inferometer_core::content::{Content, Exchange};
-use inferometer_core::record::Record;
+use inferometer_core::record::{Record, Stage};
 use inferometer_core::units::Offset;
+use inferometer_core::window::first_share;
 use inferometer_core::work::History;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,7 +60,7 @@ pub struct RequestPlace {
     /// Turns that it will have in this run.
     pub turns: u32,
     pub index: u64,
-    pub warmup: bool,
+    pub stage: Stage,
 }
 
 impl RequestPlace {
@@ -114,6 +115,9 @@ pub struct Setup<T> {
     /// Where the sessions of the warm-up begin, so that they are none of the measured ones
     /// where the work has enough of them.
     pub warmup_from: u64,
+    /// Streams whose first answers in the warm-up are cut shorter by and by, so that the streams
+    /// go on apart; absent: none are.
+    pub spread_first_answers: Option<u32>,
     pub keep_text: bool,
     pub timeouts: Timeouts,
     pub clock: Clock,
@@ -140,11 +144,20 @@ impl<T> Setup<T> {
             session,
             turn,
             index,
-            warmup,
+            stage,
             ..
         } = place;
+        let warmup = stage == Stage::Warmup;
         let first = if warmup { self.warmup_from } else { 0 };
-        let job = self.jobs.job(first + session, turn);
+        let mut job = self.jobs.job(first + session, turn);
+        if let Some(streams) = self.spread_first_answers.map(u64::from)
+            && warmup
+            && index < streams
+        {
+            let share = first_share(index, streams);
+            let shorter = |tokens: u32| (f64::from(tokens) * share).ceil() as u32;
+            job.output_tokens = job.output_tokens.map(shorter);
+        }
         // A conversation stays with one server, whose cache knows it.
         let route = (session % self.routes.len() as u64) as usize;
         let part = if warmup { "w" } else { "r" };
@@ -170,7 +183,7 @@ impl<T> Setup<T> {
             index,
             session: self.conversation.map(|_| session),
             turn: self.conversation.map(|_| turn),
-            warmup,
+            stage,
             due,
             // Nobody counted what the server itself had said.
             input_tokens_asked: job.input_tokens.filter(|_| history.is_empty()),

@@ -1,14 +1,15 @@
 //! A worker: one thread with its own runtime, connections, buffer and recorder. It shares
 //! nothing with other workers but the cap of an open loop and the request to stop.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, thread_cpu_time};
 use crate::connect::Transport;
 use crate::exchange::ExchangeContext;
 use crate::flight::{Flight, Sink};
 use crate::pace::Pacer;
 use crate::setup::{PreparedRequest, Setup};
 use inferometer_core::content::Exchange;
-use inferometer_core::record::Outcome;
+use inferometer_core::record::{Outcome, Stage};
+use inferometer_core::scenario::Hold;
 use inferometer_core::units::Offset;
 use inferometer_core::work::History;
 use std::cell::{Cell, RefCell};
@@ -28,14 +29,32 @@ pub enum Stop {
     Leave,
 }
 
-pub struct PhaseShare {
+/// The measured window, as the instrument tells it to the workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Window {
+    /// Warming up.
+    Shut,
+    /// Open from this moment on; later also held.
+    Open(Offset),
+    /// Nothing more is sent.
+    Closed,
+    /// The measured answers are in: what is still under way is cut.
+    Over,
+}
+
+pub struct LoadShare {
     pub pacing: Pacing,
+    /// Sent until the window opens; absent where it is open from the beginning.
+    pub warmup: Option<mpsc::Receiver<PreparedRequest>>,
+    /// Sent from then on: the measured requests, then those that hold the load.
     pub requests: mpsc::Receiver<PreparedRequest>,
     pub start: Offset,
-    /// When sending ends, if time limits it.
-    pub send_until: Option<Offset>,
-    /// What answers get after that.
+    /// Time of measured sending from the opening on, if it limits it.
+    pub duration: Option<Duration>,
+    pub hold: Hold,
+    /// What measured answers get once sending has ended.
     pub drain: Option<Duration>,
+    pub window: watch::Receiver<Window>,
 }
 
 pub enum Pacing {
@@ -53,7 +72,15 @@ pub struct Worker<T: Transport> {
     pools: Vec<RefCell<Vec<T::Stream>>>,
     sink: Sink,
     pacer: Pacer,
-    last_sent: Cell<Offset>,
+    sent: Cell<MeasuredSends>,
+}
+
+/// The measured sends of a worker.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MeasuredSends {
+    pub last: Offset,
+    /// CPU time of the worker's thread at the first.
+    pub cpu_at_first: Option<Duration>,
 }
 
 impl<T: Transport> Worker<T> {
@@ -67,42 +94,48 @@ impl<T: Transport> Worker<T> {
             setup,
             sink,
             pacer,
-            last_sent: Cell::default(),
+            sent: Cell::default(),
         }
     }
 
-    /// Runs its share of a phase to the end; returns when the last request was begun. What is
-    /// still in flight then is cut, and recorded so.
+    /// Runs its share of a load to the end. What is still in flight then is cut, and recorded
+    /// so.
     pub fn run(
         self: &Rc<Self>,
         runtime: &LocalRuntime,
-        share: PhaseShare,
+        share: LoadShare,
         stop: watch::Receiver<Stop>,
-    ) -> Offset {
+    ) -> MeasuredSends {
+        self.sent.take();
         runtime.block_on(Rc::clone(self).run_share(share, stop));
-        self.last_sent.get()
+        self.sent.get()
     }
 
     /// Sends and waits for answers. To be run where local tasks can be spawned.
-    pub async fn run_share(self: Rc<Self>, share: PhaseShare, mut stop: watch::Receiver<Stop>) {
+    pub async fn run_share(self: Rc<Self>, share: LoadShare, mut stop: watch::Receiver<Stop>) {
         let tasks = Rc::new(Tasks::default());
         let gate = Gate {
             clock: self.setup.clock,
-            send_until: share.send_until,
+            duration: share.duration,
+            hold: share.hold,
             stop: stop.clone(),
+            window: share.window,
             tasks: Rc::clone(&tasks),
+        };
+        let supply = Supply {
+            warmup: share.warmup,
+            requests: share.requests,
         };
         match share.pacing {
             Pacing::Closed(begins) => {
-                let requests = Rc::new(Mutex::new(share.requests));
+                let supply = Rc::new(Mutex::new(supply));
                 for begin in begins {
-                    let stream = Rc::clone(&self).stream(begin, Rc::clone(&requests), gate.clone());
+                    let stream = Rc::clone(&self).stream(begin, Rc::clone(&supply), gate.clone());
                     Tasks::spawn(&tasks, stream);
                 }
             }
             Pacing::Open { cap } => {
-                let arrivals =
-                    Rc::clone(&self).arrivals(share.requests, share.start, cap, gate.clone());
+                let arrivals = Rc::clone(&self).arrivals(supply, share.start, cap, gate.clone());
                 Tasks::spawn(&tasks, arrivals);
             }
         }
@@ -116,6 +149,7 @@ impl<T: Transport> Worker<T> {
         tokio::select! {
             () = tasks.all_done() => {}
             () = give_up => {}
+            () = gate.over() => {}
             _ = stop.wait_for(|stop| *stop == Stop::Leave) => {}
         }
         // Ended tasks drop their flights, which record themselves as cut.
@@ -125,7 +159,7 @@ impl<T: Transport> Worker<T> {
     async fn stream(
         self: Rc<Self>,
         begin: Offset,
-        requests: Rc<Mutex<mpsc::Receiver<PreparedRequest>>>,
+        supply: Rc<Mutex<Supply>>,
         gate: Gate,
     ) {
         tokio::select! {
@@ -133,13 +167,13 @@ impl<T: Transport> Worker<T> {
             () = gate.sending_over() => return,
         }
         while gate.is_open() {
-            let Some(request) = requests.lock().await.recv().await else {
+            let Some(request) = supply.lock().await.next(&gate).await else {
                 gate.tasks.exhausted();
                 return;
             };
-            if !gate.is_open() {
+            let Some(request) = gate.admit(request, self.setup.clock.now()) else {
                 return;
-            }
+            };
             self.session(request, None, &gate).await;
         }
     }
@@ -180,7 +214,11 @@ impl<T: Transport> Worker<T> {
             if !gate.is_open() {
                 return;
             }
-            request = self.setup.prepare(place, Some(due), &history);
+            let next = self.setup.prepare(place, Some(due), &history);
+            match gate.admit(next, due) {
+                Some(next) => request = next,
+                None => return,
+            }
         }
     }
 
@@ -212,19 +250,26 @@ impl<T: Transport> Worker<T> {
     /// The arrivals of an open loop: each request at its due time, whatever the others do.
     async fn arrivals(
         self: Rc<Self>,
-        mut requests: mpsc::Receiver<PreparedRequest>,
+        mut supply: Supply,
         start: Offset,
         cap: Option<Arc<Semaphore>>,
         gate: Gate,
     ) {
-        while let Some(mut request) = requests.recv().await {
-            let due = start + request.record.due.unwrap_or_default().as_duration();
+        while let Some(mut request) = supply.next(&gate).await {
+            let warmup = request.place.stage == Stage::Warmup;
+            let from = if warmup { start } else { gate.opened_at() };
+            let due = from + request.record.due.unwrap_or_default().as_duration();
             request.record.due = Some(due);
             tokio::select! {
                 biased;
                 () = self.pacer.until(&self.setup.clock, due) => {}
-                () = gate.stopped() => return,
+                () = gate.quiet() => return,
+                // What would still come of the warm-up gives way to the measured arrivals.
+                () = gate.opened(), if warmup && gate.is_shut() => continue,
             }
+            let Some(request) = gate.admit(request, due) else {
+                break;
+            };
             let (this, cap, gate_of_task) = (Rc::clone(&self), cap.clone(), gate.clone());
             Tasks::spawn(&gate.tasks, async move {
                 this.session(request, cap.as_deref(), &gate_of_task).await;
@@ -252,7 +297,12 @@ impl<T: Transport> Worker<T> {
 
     async fn send_on_connection(&self, bytes: &[u8], route: usize, flight: &mut Flight) {
         let begun = self.setup.clock.now();
-        self.last_sent.set(self.last_sent.get().max(begun));
+        if flight.record.stage == Stage::Measured {
+            let mut sent = self.sent.get();
+            sent.last = sent.last.max(begun);
+            sent.cpu_at_first.get_or_insert_with(thread_cpu_time);
+            self.sent.set(sent);
+        }
         if let Some(mut stream) = self.idle_connection(route) {
             if self.context.exchange(&mut stream, bytes, flight).await {
                 self.pools[route].borrow_mut().push(stream);
@@ -300,18 +350,81 @@ impl<T: Transport> Worker<T> {
     }
 }
 
-/// Whether requests may still be sent.
+/// The requests of a worker, made ahead of need.
+struct Supply {
+    warmup: Option<mpsc::Receiver<PreparedRequest>>,
+    requests: mpsc::Receiver<PreparedRequest>,
+}
+
+impl Supply {
+    /// The next request of the stage that the load is in.
+    async fn next(&mut self, gate: &Gate) -> Option<PreparedRequest> {
+        if let Some(warmup) = &mut self.warmup {
+            if gate.is_shut()
+                && let Some(request) = warmup.recv().await
+                && gate.is_shut()
+            {
+                return Some(request);
+            }
+            self.warmup = None;
+        }
+        self.requests.recv().await
+    }
+}
+
+/// Whether requests may still be sent, and as what.
 #[derive(Clone)]
 struct Gate {
     clock: Clock,
-    send_until: Option<Offset>,
+    duration: Option<Duration>,
+    hold: Hold,
     stop: watch::Receiver<Stop>,
+    window: watch::Receiver<Window>,
     tasks: Rc<Tasks>,
 }
 
 impl Gate {
     fn is_open(&self) -> bool {
-        *self.stop.borrow() == Stop::Go && self.send_until.is_none_or(|end| self.clock.now() < end)
+        let in_time = self.hold == Hold::Auto || self.is_in_time(self.clock.now());
+        *self.stop.borrow() == Stop::Go && *self.window.borrow() < Window::Closed && in_time
+    }
+
+    fn is_shut(&self) -> bool {
+        *self.window.borrow() == Window::Shut
+    }
+
+    /// When the window opened, or the distant past if that is long forgotten.
+    fn opened_at(&self) -> Offset {
+        match *self.window.borrow() {
+            Window::Open(at) => at,
+            Window::Shut | Window::Closed | Window::Over => Offset::default(),
+        }
+    }
+
+    /// When measured sending ends, once that is known.
+    fn send_until(&self) -> Option<Offset> {
+        match *self.window.borrow() {
+            Window::Open(at) => self.duration.map(|duration| at + duration),
+            Window::Shut | Window::Closed | Window::Over => None,
+        }
+    }
+
+    fn is_in_time(&self, at: Offset) -> bool {
+        self.send_until().is_none_or(|end| at < end)
+    }
+
+    /// A request as what it is sent at a moment: a measured one whose time is over holds the
+    /// load, where that is wanted.
+    fn admit(&self, mut request: PreparedRequest, at: Offset) -> Option<PreparedRequest> {
+        if request.record.stage == Stage::Measured && !self.is_in_time(at) {
+            request.record.stage = Stage::Hold;
+            request.place.stage = Stage::Hold;
+        }
+        if request.record.stage == Stage::Hold {
+            self.tasks.exhausted();
+        }
+        (self.is_open() && (request.record.stage != Stage::Hold || self.hold == Hold::Auto))
+            .then_some(request)
     }
 
     async fn stopped(&self) {
@@ -322,10 +435,37 @@ impl Gate {
             .await;
     }
 
-    /// Nothing more will be sent: the time is over, somebody wants an end, or all is sent.
+    async fn opened(&self) {
+        let mut window = self.window.clone();
+        let _ = window.wait_for(|window| *window > Window::Shut).await;
+    }
+
+    async fn over(&self) {
+        let mut window = self.window.clone();
+        if window.wait_for(|w| *w == Window::Over).await.is_err() {
+            std::future::pending().await
+        }
+    }
+
+    /// Nothing at all is sent any more, neither measured nor to hold the load.
+    async fn quiet(&self) {
+        let mut window = self.window.clone();
+        let closed = async {
+            if window.wait_for(|w| *w >= Window::Closed).await.is_err() {
+                std::future::pending().await
+            }
+        };
+        tokio::select! {
+            () = closed => {}
+            () = self.stopped() => {}
+        }
+    }
+
+    /// Nothing more will be measured: the time is over, somebody wants an end, or all is sent.
     async fn sending_over(&self) {
         let time_over = async {
-            match self.send_until {
+            self.opened().await;
+            match self.send_until() {
                 Some(end) => tokio::time::sleep_until(self.clock.instant(end)).await,
                 None => std::future::pending().await,
             }

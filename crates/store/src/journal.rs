@@ -5,7 +5,7 @@
 //! the run is over, `RunDir::seal` turns the journal into Parquet.
 
 use crate::error::StorageError;
-use inferometer_core::record::{BareChunk, Chunks, Outcome, Record};
+use inferometer_core::record::{BareChunk, Chunks, Outcome, Record, Stage};
 use inferometer_core::units::Offset;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -68,7 +68,8 @@ impl<'a> Entry<'a> {
 #[serde(default)]
 pub struct Progress {
     pub index: u64,
-    pub warmup: bool,
+    #[serde(alias = "warmup")]
+    pub stage: Stage,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<Offset>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -236,7 +237,7 @@ pub struct JournalRecords {
     lines: BufReader<io::Take<File>>,
     line: Vec<u8>,
     header: Header,
-    open: BTreeMap<(bool, u64), Record>,
+    open: BTreeMap<(Stage, u64), Record>,
     damage: Damage,
 }
 
@@ -283,16 +284,16 @@ impl JournalRecords {
                 Entry::Begin(record) => {
                     let mut record = record.into_owned();
                     record.outcome = Outcome::Cut;
-                    self.open.insert((record.warmup, record.index), record);
+                    self.open.insert((record.stage, record.index), record);
                 }
                 Entry::Progress(progress) => {
-                    match self.open.get_mut(&(progress.warmup, progress.index)) {
+                    match self.open.get_mut(&(progress.stage, progress.index)) {
                         Some(record) => progress.apply(record),
                         None => self.damage.lines += 1,
                     }
                 }
                 Entry::End(record) => {
-                    self.open.remove(&(record.warmup, record.index));
+                    self.open.remove(&(record.stage, record.index));
                     return Ok(Some(record.into_owned()));
                 }
             }
@@ -367,7 +368,7 @@ mod tests {
             ..request(0)
         };
         let warmup = Record {
-            warmup: true,
+            stage: Stage::Warmup,
             ..done.clone()
         };
         let (first, second) = (request(0), request(1));

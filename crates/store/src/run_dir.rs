@@ -30,6 +30,7 @@ use inferometer_core::scenario::Scenario;
 use inferometer_core::server::Sample;
 use inferometer_core::summary::Summary;
 use inferometer_core::value::Tag;
+use inferometer_core::window::Opening;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self};
@@ -254,14 +255,12 @@ impl RunDir {
     /// The ending of a run that could not write one.
     fn killed(&self) -> Result<Ending, StorageError> {
         let mut records = self.records()?;
-        let planned = match records.planned() {
-            Some(planned) => Some(planned),
-            None => self.scenario()?.load.extent.requests(),
-        };
+        let load = self.scenario()?.load;
+        let planned = records.planned().or(load.extent.requests());
         let (mut seen, mut measured_from, mut sending_ended) = (0, None, None);
         for record in &mut records {
             let record = record?;
-            if record.warmup {
+            if !record.is_measured() {
                 continue;
             }
             seen += 1;
@@ -277,6 +276,8 @@ impl RunDir {
             unsent: planned - seen,
             measured_from: measured_from.unwrap_or_default(),
             sending_ended: sending_ended.unwrap_or_default(),
+            // Runs of versions without a window do not name a hold.
+            steady_window: Opening::of(&load).is_some() && self.options()?.load.hold.is_some(),
             ..Ending::default()
         })
     }

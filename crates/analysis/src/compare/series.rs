@@ -51,7 +51,7 @@ impl Series {
         let mut answers = Vec::new();
         let (mut chars, mut first_sent) = (0u64, u64::MAX);
         for record in records {
-            if record.warmup {
+            if !record.is_measured() {
                 continue;
             }
             first_sent = first_sent.min(record.sent.map_or(u64::MAX, |sent| sent.0));
@@ -227,6 +227,7 @@ fn variance(values: impl Iterator<Item = f64>) -> Option<f64> {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
+    use inferometer_core::record::Stage;
 
     /// A closed loop of one stream whose answers take `latency_ms(i)` and have 100 tokens.
     pub(crate) fn series(n: u64, latency_ms: impl Fn(u64) -> f64) -> Series {
@@ -295,7 +296,7 @@ mod tests {
     #[test]
     fn records_become_columns_and_what_was_not_answered_is_left_out() {
         let mut made_up = crate::fold::testing::MadeUp::closed(4, 400);
-        made_up.records[0].warmup = true;
+        made_up.records[0].stage = Stage::Warmup;
         made_up.records[1].outcome = inferometer_core::record::Outcome::Cut;
         let run = Series::of_records(made_up.records);
         assert_eq!((run.ttft_ms.len(), run.shares_s.len()), (398, 398));

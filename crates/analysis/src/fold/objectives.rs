@@ -11,6 +11,7 @@ use inferometer_core::summary::{ObjectiveResult, SloResult};
 pub(super) fn judge(
     objectives: &Objectives,
     tally: &Tally<'_>,
+    completed_per_s: Option<f64>,
     window_s: Option<f64>,
     value: impl Fn(SloMetric, Option<f64>) -> Option<f64>,
 ) -> Option<SloResult> {
@@ -18,6 +19,7 @@ pub(super) fn judge(
         return None;
     }
     let ended = tally.rows.len() as u64;
+    let ok = tally.rows.iter().filter(|row| row.answer.is_some()).count();
     let share =
         |seen: &Verdicts| (ended > 0 && seen.unknown == 0).then(|| seen.met as f64 / ended as f64);
     let enough = |share: Option<f64>| Some(share? >= objectives.least_share());
@@ -48,9 +50,12 @@ pub(super) fn judge(
     }
     Some(SloResult {
         attainment,
-        goodput_per_s: window_s
-            .filter(|_| attainment.is_some())
-            .map(|seconds| tally.together.met as f64 / seconds),
+        goodput_per_s: match completed_per_s {
+            // Of the requests that a steady window completes, the share that is good.
+            Some(rate) => (ok > 0).then(|| rate * tally.together.met as f64 / ok as f64),
+            None => window_s.map(|seconds| tally.together.met as f64 / seconds),
+        }
+        .filter(|_| attainment.is_some()),
         objectives: results,
         met: together(&verdicts),
     })

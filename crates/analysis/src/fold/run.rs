@@ -2,13 +2,13 @@
 
 use super::RunContext;
 use super::tally::{Answer, Row, ms};
-use crate::concurrency::InFlight;
+use crate::concurrency::{InFlight, UnderWay};
 use crate::judge::{InFlightEvidence, WaveEvidence};
 use crate::statistics::Bootstrap;
 use crate::steady::{self, Course, Overload};
 use inferometer_core::environment::EndCause;
 use inferometer_core::quantile::sort;
-use inferometer_core::scenario::{Shape, Stagger};
+use inferometer_core::scenario::{Hold, Shape, Stagger};
 use inferometer_core::summary::Concurrency;
 use inferometer_core::units::Offset;
 use std::time::Duration;
@@ -29,21 +29,34 @@ const PART_OF_A_WAVE: f64 = 0.1;
 pub(super) struct Run<'a> {
     pub(super) context: &'a RunContext<'a>,
     pub(super) rows: &'a [Row],
+    /// Requests that are not measured while under way.
+    unmeasured: &'a [UnderWay],
     /// Complete answers, ordered by start.
     pub(super) answers: Vec<&'a Answer>,
-    /// First send to last completion.
+    /// From its opening to its close, or first send to last completion where the load was not
+    /// steady by construction.
     pub(super) window: Option<(Offset, Offset)>,
     in_flight: InFlight,
     ttft: Vec<(Offset, f64)>,
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(context: &'a RunContext<'a>, rows: &'a [Row]) -> Self {
+    pub(super) fn new(
+        context: &'a RunContext<'a>,
+        rows: &'a [Row],
+        unmeasured: &'a [UnderWay],
+    ) -> Self {
         let answers: Vec<&Answer> = rows.iter().filter_map(|row| row.answer.as_ref()).collect();
         let from = rows.iter().filter_map(|row| row.sent.offset()).min();
         // A failure that hangs until its timeout must not stretch the window of the others.
         let completed = answers.iter().map(|answer| answer.completed).max();
         let to = completed.or_else(|| rows.iter().filter_map(|row| row.end.offset()).max());
+        let ending = context.ending;
+        let window = if ending.steady_window {
+            Some((ending.measured_from, ending.sending_ended))
+        } else {
+            from.zip(to)
+        };
         let ttft = rows
             .iter()
             .filter_map(|row| Some((row.start.offset()?, row.answer.as_ref()?.ttft.ms()?)))
@@ -51,14 +64,21 @@ impl<'a> Run<'a> {
         Run {
             context,
             rows,
-            window: from.zip(to).filter(|(from, to)| from < to),
+            unmeasured,
+            window: window.filter(|(from, to)| from < to),
             in_flight: InFlight::sweep(
                 rows.iter()
-                    .filter_map(|row| row.under_way(row.sent.offset())),
+                    .filter_map(|row| row.under_way(row.sent.offset()))
+                    .chain(unmeasured.iter().copied()),
             ),
             answers,
             ttft,
         }
+    }
+
+    /// The load was up to strength when the window opened, and went on when it closed.
+    pub(super) fn is_steady(&self) -> bool {
+        self.context.ending.steady_window
     }
 
     pub(super) fn window_s(&self) -> Option<f64> {
@@ -127,7 +147,8 @@ impl<'a> Run<'a> {
         let arrived = InFlight::sweep(
             self.rows
                 .iter()
-                .filter_map(|row| row.under_way(row.start.offset())),
+                .filter_map(|row| row.under_way(row.start.offset()))
+                .chain(self.unmeasured.iter().copied()),
         );
         let last = self
             .rows
@@ -162,6 +183,8 @@ impl<'a> Run<'a> {
             return None;
         }
         let spread = match (self.context.ending.stagger_ns, stagger) {
+            // The streams had all begun when the window opened.
+            _ if self.is_steady() => Duration::ZERO,
             (Some(nanos), _) => Duration::from_nanos(nanos),
             (None, Stagger::Over(span)) => span.0,
             (None, Stagger::Auto | Stagger::None) => Duration::ZERO,
@@ -184,17 +207,20 @@ impl<'a> Run<'a> {
         let busy = bins(InFlight::sweep(
             self.rows
                 .iter()
-                .filter_map(|r| r.under_way(r.busy_from.offset())),
+                .filter_map(|r| r.under_way(r.busy_from.offset()))
+                .chain(self.unmeasured.iter().copied()),
         ));
         let left = bins(InFlight::sweep(
             self.rows
                 .iter()
                 .filter(|row| row.sent.is_some())
-                .filter_map(|row| row.under_way(Some(from.min(row.sent.offset()?)))),
+                .filter_map(|row| row.under_way(Some(from.min(row.sent.offset()?))))
+                .chain(self.unmeasured.iter().copied()),
         ));
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
         let streams = f64::from(concurrency);
-        let expected = left.into_iter().map(|left| left.min(streams));
+        let held = self.context.scenario.load.hold == Hold::Auto && self.is_steady();
+        let expected = left.into_iter().map(|left| if held { streams } else { left.min(streams) });
         Some(InFlightEvidence {
             seen: mean(busy),
             expected: mean(expected.collect()),
@@ -220,7 +246,8 @@ impl<'a> Run<'a> {
         let sent = |row: &Row| Some(ms(row.sent.offset()?.as_duration()));
         let mut sends: Vec<f64> = self.rows.iter().filter_map(sent).collect();
         sort(&mut sends);
-        let sends = sends.get(streams..)?;
+        let first_wave = if self.is_steady() { 0 } else { streams };
+        let sends = sends.get(first_wave..)?;
         if sends.len() < streams * LEAST_WAVES {
             return None;
         }

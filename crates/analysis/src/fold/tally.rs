@@ -5,7 +5,7 @@ use super::timeline::Timeline;
 use crate::concurrency::UnderWay;
 use crate::judge::{LengthEvidence, StallEvidence};
 use inferometer_core::quantile::{quantile, sort};
-use inferometer_core::record::{FailureClass, Phase, Record, TokenSource};
+use inferometer_core::record::{FailureClass, Phase, Record, Stage, TokenSource};
 use inferometer_core::scenario::Scenario;
 use inferometer_core::slo::{Slo, SloScope};
 use inferometer_core::summary::FailureCount;
@@ -37,6 +37,30 @@ impl Row {
         Some(UnderWay {
             from: from?,
             to: self.end.offset(),
+        })
+    }
+}
+
+/// A complete answer of any stage, as the window counts it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Handled {
+    pub(super) from: Offset,
+    pub(super) to: Offset,
+    pub(super) input: Option<u32>,
+    pub(super) output: Option<u32>,
+    pub(super) input_chars: u64,
+    pub(super) output_chars: u64,
+}
+
+impl Handled {
+    fn of(record: &Record) -> Option<Self> {
+        Some(Handled {
+            from: record.sent?,
+            to: record.completed().or(record.end).filter(|_| record.is_done())?,
+            input: record.input_tokens(),
+            output: record.output_tokens(),
+            input_chars: record.input_chars,
+            output_chars: record.output_chars,
         })
     }
 }
@@ -74,6 +98,12 @@ pub(super) struct Tally<'a> {
     from_work: bool,
     thresholds: &'a Thresholds,
     pub(super) rows: Vec<Row>,
+    /// Complete answers of all stages, where the load was steady by construction.
+    pub(super) handled: Vec<Handled>,
+    /// Those that are not measured while under way.
+    pub(super) unmeasured: Vec<UnderWay>,
+    pub(super) warmup: u64,
+    pub(super) hold: u64,
     pub(super) cut: u64,
     /// Sent once more on a new connection.
     pub(super) resent: u64,
@@ -148,6 +178,10 @@ impl<'a> Tally<'a> {
             from_work: scenario.work.output == Output::FromWork,
             thresholds,
             rows: Vec::new(),
+            handled: Vec::new(),
+            unmeasured: Vec::new(),
+            warmup: 0,
+            hold: 0,
             cut: 0,
             resent: 0,
             failures: BTreeMap::new(),
@@ -169,9 +203,23 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Takes a record; one of the warm-up leaves no trace.
+    /// Takes a record. One that is not measured counts as load only.
     pub(super) fn add(&mut self, record: &Record) {
-        if record.warmup {
+        self.handled.extend(Handled::of(record));
+        match record.stage {
+            Stage::Measured => {}
+            Stage::Warmup => self.warmup += 1,
+            Stage::Hold => self.hold += 1,
+        }
+        if !record.is_measured() {
+            for &at in &record.chunks.at {
+                self.timeline.add(at);
+            }
+            let over = record.is_done() || record.failure().is_some();
+            self.unmeasured.extend(record.sent.map(|from| UnderWay {
+                from,
+                to: record.end.filter(|_| over),
+            }));
             return;
         }
         self.lag.extend(record.lag().map(ms));

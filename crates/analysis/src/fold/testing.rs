@@ -81,7 +81,7 @@ pub(crate) fn scenario(toml: &str) -> Scenario {
 impl MadeUp {
     /// Records as they are, with the ending that fits them.
     pub(crate) fn of(scenario: Scenario, records: Vec<Record>) -> Self {
-        let planned = records.iter().filter(|record| !record.warmup).count() as u64;
+        let planned = records.iter().filter(|record| record.is_measured()).count() as u64;
         let last = records.iter().filter_map(|record| record.sent).max();
         let ending = Ending {
             planned,

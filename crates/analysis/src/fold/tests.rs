@@ -2,7 +2,7 @@
 
 use super::testing::{MadeUp, TOKENS, answer, at, scenario};
 use inferometer_core::doubt::Severity;
-use inferometer_core::record::{Outcome, Record, TokenSource};
+use inferometer_core::record::{Outcome, Record, Stage, TokenSource};
 use inferometer_core::summary::SloOutcome;
 use inferometer_core::units::Offset;
 
@@ -66,7 +66,7 @@ fn every_metric_of_two_requests_is_what_its_definition_says() {
 fn the_warm_up_leaves_no_trace() {
     let mut run = two();
     let mut early = answer(7, 0.0, 5000.0, 11, 500.0);
-    early.warmup = true;
+    early.stage = Stage::Warmup;
     run.records.push(early);
     assert_eq!(run.summary(), two().summary());
 }

@@ -1,6 +1,6 @@
 //! Doubts with their data: what was seen, typed, before it is put into words.
 
-use super::{InFlightEvidence, StallEvidence, WaveEvidence};
+use super::{InFlightEvidence, StallEvidence, WaveEvidence, WindowEvidence};
 use crate::steady::Overload;
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::EndCause;
@@ -114,6 +114,8 @@ pub enum Doubt {
         answers: u64,
     },
     Overload(Overload),
+    /// The measured window holds too few answers in a row.
+    ShortWindow(WindowEvidence),
     Stalls {
         seen: StallEvidence,
         /// Largest gap over median gap that is a stall.
@@ -165,6 +167,7 @@ impl Doubt {
             Doubt::RepeatedPrompts { .. } => DoubtCode::RepeatedPrompts,
             Doubt::NoSteadyState { .. } => DoubtCode::NoSteadyState,
             Doubt::Overload(_) => DoubtCode::Overload,
+            Doubt::ShortWindow(_) => DoubtCode::ShortWindow,
             Doubt::Stalls { .. } => DoubtCode::Stalls,
             Doubt::AllAtOnce { .. } => DoubtCode::AllAtOnce,
             Doubt::InStep(_) => DoubtCode::InStep,
@@ -194,6 +197,7 @@ impl Doubt {
             | Doubt::WarmCache { .. }
             | Doubt::RepeatedPrompts { .. }
             | Doubt::NoSteadyState { .. }
+            | Doubt::ShortWindow(_)
             | Doubt::Overload(_) => Severity::Warn,
             Doubt::FewSamples { .. }
             | Doubt::OutputCapped { .. }

@@ -14,6 +14,8 @@ pub struct Evidence {
     pub in_flight: Option<InFlightEvidence>,
     /// How the sends of a closed loop crowd; absent in an open one or where it cannot be told.
     pub waves: Option<WaveEvidence>,
+    /// Length of a window that is steady by construction; absent for a run without one.
+    pub window: Option<WindowEvidence>,
     /// Overload of an open loop.
     pub overload: Option<Overload>,
     pub sent: u64,
@@ -42,6 +44,16 @@ pub struct WaveEvidence {
     pub even: f64,
     /// A tenth of a median answer's time.
     pub span_ms: f64,
+}
+
+/// How long the window is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WindowEvidence {
+    /// Its length in mean answers.
+    pub waves: f64,
+    /// By how much, as a share, throughput changes with the place of its edges; absent where
+    /// nothing was received.
+    pub off_by: Option<f64>,
 }
 
 /// Requests with a long gap.

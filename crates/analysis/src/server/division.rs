@@ -49,7 +49,7 @@ impl<'a> Division<'a> {
             prefill: None,
             evidence: Vec::new(),
         };
-        let measured = || records.iter().filter(|r| r.is_done() && !r.warmup);
+        let measured = || records.iter().filter(|r| r.is_done() && r.is_measured());
         let (Some(from), Some(to)) = (
             measured().filter_map(|record| record.sent).min(),
             measured().filter_map(Record::completed).max(),

@@ -26,7 +26,7 @@ pub fn explain(
     };
     let measured: Vec<(&Record, f64)> = records
         .iter()
-        .filter(|record| record.is_done() && !record.warmup)
+        .filter(|record| record.is_done() && record.is_measured())
         .filter_map(|record| Some((record, millis(latency(record)?))))
         .collect();
     let mut sorted: Vec<f64> = measured.iter().map(|(_, ms)| *ms).collect();

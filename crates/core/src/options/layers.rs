@@ -24,7 +24,7 @@ layered!(ConnectionOptions {
 });
 layered!(LoadOptions {
     concurrency, rate, arrival, burstiness, stagger, ramp, ramp_from, ramp_over, speed,
-    max_concurrency, requests, duration, warmup, drain, soak, stop_when, until;
+    max_concurrency, requests, duration, warmup, hold, drain, soak, stop_when, until;
 });
 layered!(WorkOptions {
     prompt, data, data_format, field, filter, limit, shuffle, min_prompt, max_prompt, skip_bad,

@@ -255,22 +255,42 @@ fn resolve_load(options: &LoadOptions, work: &Work, simulated: bool) -> Result<L
     }
     let wave = match &shape {
         Shape::Closed { concurrency, .. } => u64::from(*concurrency),
-        Shape::Open {
-            max_concurrency, ..
+        Shape::Open { .. } | Shape::Replay { .. } => {
+            let tenth = extent.requests().map_or(u64::MAX, |count| count / 10);
+            OPEN_WARMUP.min(tenth).max(1)
         }
-        | Shape::Replay {
-            max_concurrency, ..
-        } => u64::from(max_concurrency.unwrap_or(8).min(8)),
     };
     Ok(Load {
+        warmup: options.warmup.unwrap_or(Warmup::Requests(wave)),
+        hold: resolve_hold(options.hold, &shape)?,
         shape,
         extent,
-        warmup: options.warmup.unwrap_or(Warmup::Requests(wave)),
         drain: options.drain,
         stop_when: options.stop_when.clone().unwrap_or_default(),
         until: options.until,
     })
 }
+
+/// A burst and a trace have no load that could go on.
+fn resolve_hold(given: Option<Hold>, shape: &Shape) -> Result<Hold, OptionError> {
+    let ends = match shape {
+        Shape::Closed { .. } => None,
+        Shape::Open { rate, .. } => rate.is_infinite().then_some("--rate inf"),
+        Shape::Replay { .. } => Some("a trace"),
+    };
+    match (given, ends) {
+        (Some(Hold::Auto), Some(what)) => Err(OptionError::Conflict(
+            "--hold auto",
+            what,
+            "there is no steady load that could go on; leave it out",
+        )),
+        (None, Some(_)) => Ok(Hold::None),
+        (given, _) => Ok(given.unwrap_or_default()),
+    }
+}
+
+/// Requests of an open loop, or before a trace, that wake the server.
+const OPEN_WARMUP: u64 = 8;
 
 /// Time to get precise in, where nothing else is said.
 const LONGEST_UNTIL: Span = Span(std::time::Duration::from_secs(300));

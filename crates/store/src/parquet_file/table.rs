@@ -4,7 +4,9 @@
 //! nanoseconds. Numbers above 2⁶³−1, which no run reaches, are stored as that.
 
 use super::cells::{Cells, Column};
-use inferometer_core::record::{BareChunk, Chunks, Failure, Outcome, Record, TokenSource, Usage};
+use inferometer_core::record::{
+    BareChunk, Chunks, Failure, Outcome, Record, Stage, TokenSource, Usage,
+};
 use inferometer_core::units::Offset;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
@@ -55,6 +57,7 @@ message records {
   required boolean streamed;
   required boolean usage_given;
   optional boolean refused;
+  optional binary stage (UTF8);
 }";
 
 /// Defines the table with one field a column, in the order of the schema.
@@ -111,6 +114,7 @@ table! {
     streamed: BoolType,
     usage_given: BoolType,
     refused: BoolType,
+    stage: ByteArrayType,
 }
 
 impl Table {
@@ -155,7 +159,7 @@ impl Table {
         self.input_chars.push_one(signed(record.input_chars));
         self.output_chars.push_one(signed(record.output_chars));
         self.url.push_one(text(&record.url));
-        self.warmup.push_one(record.warmup);
+        self.warmup.push_one(record.stage == Stage::Warmup);
         self.cap_wait_ns.push_maybe(record.cap_wait.map(span));
         self.first_answer_ns
             .push_maybe(record.first_answer.map(offset));
@@ -171,6 +175,7 @@ impl Table {
         self.streamed.push_one(record.streamed);
         self.usage_given.push_one(record.usage.is_some());
         self.refused.push_maybe(Some(record.refused));
+        self.stage.push_maybe(Some(text(record.stage.into_str())));
     }
 
     /// Takes the next row as a record.
@@ -184,6 +189,12 @@ impl Table {
             output: output_tokens.filter(|_| source == TokenSource::Usage),
             cached: self.cached_tokens.take_maybe()?.map(unsigned).transpose()?,
         };
+        let stage = match (self.warmup.take_one()?, self.stage.take_maybe()?) {
+            (_, Some(stage)) => word(&stage)?,
+            // Of a version that knew no hold.
+            (true, None) => Stage::Warmup,
+            (false, None) => Stage::Measured,
+        };
         let (bare_ns, bare_kind) = (self.bare_ns.take_many()?, self.bare_kind.take_many()?);
         let bare = bare_ns.into_iter().zip(&bare_kind).map(|(at, kind)| {
             Ok(BareChunk {
@@ -196,7 +207,7 @@ impl Table {
             index: unsigned(self.index.take_one()?)?,
             session: self.session.take_maybe()?.map(unsigned).transpose()?,
             turn: self.turn.take_maybe()?.map(unsigned).transpose()?,
-            warmup: self.warmup.take_one()?,
+            stage,
             due: take_offset(&mut self.due_ns)?,
             cap_wait: take_offset(&mut self.cap_wait_ns)?.map(Offset::as_duration),
             connect: take_offset(&mut self.connect_ns)?.map(Offset::as_duration),

@@ -2,7 +2,7 @@
 
 use super::*;
 use inferometer_core::record::{
-    BareChunk, BareKind, Chunks, Failure, FailureClass, Outcome, Phase, Usage,
+    BareChunk, BareKind, Chunks, Failure, FailureClass, Outcome, Phase, Stage, Usage,
 };
 use inferometer_core::units::Offset;
 use proptest::collection::vec;
@@ -83,9 +83,9 @@ fn usage() -> impl Strategy<Value = Usage> {
 
 prop_compose! {
     fn record()(
-        (id, url, index, session, turn, warmup) in (
+        (id, url, index, session, turn, stage) in (
             any::<String>(), any::<String>(), nanos(), option::of(nanos()),
-            option::of(any::<u32>()), any::<bool>(),
+            option::of(any::<u32>()), select(Stage::VARIANTS),
         ),
         (due, cap_wait, connect, sent, first_byte, first_answer, end) in (
             option::of(offset()), option::of(span()), option::of(span()), option::of(offset()),
@@ -102,7 +102,7 @@ prop_compose! {
             (nanos(), nanos(), any::<bool>(), any::<bool>(), any::<bool>()),
     ) -> Record {
         Record {
-            id, index, session, turn, warmup, due, cap_wait, connect, sent, first_byte, chunks,
+            id, index, session, turn, stage, due, cap_wait, connect, sent, first_byte, chunks,
             first_answer, bare, end, outcome, status, usage, retokenized, finish,
             input_tokens_asked, output_tokens_asked, output_exact, input_chars, output_chars,
             url, streamed, resent, refused,
@@ -232,7 +232,7 @@ fn full_and_bare() -> [Record; 2] {
     let full = Record {
         session: Some(4),
         turn: Some(2),
-        warmup: true,
+        stage: Stage::Warmup,
         due: Some(Offset(1_000)),
         cap_wait: Some(Duration::from_nanos(7)),
         connect: Some(Duration::from_nanos(8)),

@@ -3,7 +3,7 @@
 use super::*;
 use crate::journal::{Entry, Progress};
 use crate::stored::latest;
-use inferometer_core::record::{Chunks, Outcome};
+use inferometer_core::record::{Chunks, Outcome, Stage};
 use inferometer_core::units::Offset;
 
 const SETTINGS: &str = "
@@ -42,7 +42,7 @@ fn begun(folder: &Path, planned: Option<u64>) -> RunDir {
     .unwrap();
     let mut journal = run.start_journal(&Header::new(planned)).unwrap();
     let warmup = Record {
-        warmup: true,
+        stage: Stage::Warmup,
         sent: Some(Offset(5)),
         ..request(0, Outcome::Done)
     };

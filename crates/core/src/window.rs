@@ -1,0 +1,175 @@
+//! The measured window of a continuous load: when it opens. A pure rule, so that a real run and
+//! one in virtual time follow the same.
+
+use crate::scenario::{Load, Shape, Stagger, Warmup};
+use std::time::Duration;
+
+/// What the load must have done before the window opens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Opening {
+    /// Requests that must have ended: each stream has had its first answer.
+    ended: u64,
+    /// Least time: a warm-up by time, the spread of the streams, the rise of the rate.
+    elapsed: Duration,
+    /// An open loop must have held its rate for a mean latency.
+    for_a_latency: bool,
+    /// Requests after which there is no more waiting: a server that falls behind for good has
+    /// no mean latency.
+    most_sent: u64,
+}
+
+impl Opening {
+    /// Absent for a load that has no window: one without a warm-up, a burst, a trace.
+    pub fn of(load: &Load) -> Option<Opening> {
+        if load.warmup.is_none() {
+            return None;
+        }
+        let (requests, time) = match load.warmup {
+            Warmup::Requests(count) => (count, Duration::ZERO),
+            Warmup::Time(span) => (1, span.0),
+        };
+        match load.shape {
+            Shape::Closed {
+                concurrency,
+                stagger,
+            } => Some(Opening {
+                ended: requests.max(u64::from(concurrency)),
+                elapsed: match stagger {
+                    Stagger::Over(span) => time.max(span.0),
+                    Stagger::Auto | Stagger::None => time,
+                },
+                for_a_latency: false,
+                most_sent: u64::MAX,
+            }),
+            Shape::Open { rate, ramp, .. } if !rate.is_infinite() => {
+                let rise = ramp.map_or(Duration::ZERO, |ramp| ramp.over.0);
+                let extent = load.extent;
+                let planned = extent.requests().unwrap_or(u64::MAX);
+                let in_time = extent.duration().map(|span| rate.0 * span.0.as_secs_f64());
+                let planned = planned.min(in_time.map_or(u64::MAX, |count| count as u64));
+                Some(Opening {
+                    ended: requests,
+                    elapsed: time.max(rise),
+                    for_a_latency: true,
+                    most_sent: requests.max(planned),
+                })
+            }
+            Shape::Open { .. } | Shape::Replay { .. } => None,
+        }
+    }
+
+    pub fn is_due(&self, load: &LoadSoFar) -> bool {
+        if load.elapsed < self.elapsed {
+            return false;
+        }
+        if load.sent >= self.most_sent && load.ended > 0 {
+            return true;
+        }
+        let held = !self.for_a_latency || load.mean_latency().is_some_and(|l| load.elapsed >= l);
+        load.ended >= self.ended && held
+    }
+}
+
+/// The load since it began, told from time to time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LoadSoFar {
+    elapsed: Duration,
+    sent: u64,
+    ended: u64,
+    /// Time under way of all requests together, in seconds.
+    under_way_s: f64,
+}
+
+impl LoadSoFar {
+    pub fn advance(&mut self, elapsed: Duration, sent: u64, ended: u64) {
+        let passed = elapsed.saturating_sub(self.elapsed).as_secs_f64();
+        self.under_way_s += self.sent.saturating_sub(self.ended) as f64 * passed;
+        (self.elapsed, self.sent, self.ended) = (elapsed.max(self.elapsed), sent, ended);
+    }
+
+    /// Those still under way are counted in: the first to end are the short ones.
+    fn mean_latency(&self) -> Option<Duration> {
+        let mean = self.under_way_s / self.ended as f64;
+        Duration::try_from_secs_f64(mean)
+            .ok()
+            .filter(|_| self.ended > 0)
+    }
+}
+
+/// The share of its answer that the first request of a stream asks for, so that the streams end
+/// their first answers one after the other over one latency, whatever that is.
+pub fn first_share(stream: u64, streams: u64) -> f64 {
+    (stream as f64 + 0.5) / streams.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+
+    fn opening(toml: &str) -> Option<Opening> {
+        let toml = format!("[load]\n{toml}");
+        let scenario = Options::from_toml(&toml).unwrap().resolve().unwrap();
+        Opening::of(&scenario.load)
+    }
+
+    fn so_far(seconds: f64, sent: u64, ended: u64) -> LoadSoFar {
+        let mut load = LoadSoFar::default();
+        load.advance(Duration::from_secs_f64(seconds), sent, ended);
+        load
+    }
+
+    #[test]
+    fn a_closed_loop_opens_when_every_stream_has_had_an_answer() {
+        let opening = opening("concurrency = 8\nwarmup = 2").unwrap();
+        assert!(!opening.is_due(&so_far(9.0, 14, 7)));
+        assert!(opening.is_due(&so_far(1.0, 16, 8)));
+    }
+
+    #[test]
+    fn a_warm_up_by_time_lasts_that_long_and_until_every_stream_has_had_an_answer() {
+        let opening = opening("concurrency = 8\nwarmup = '5s'").unwrap();
+        assert!(!opening.is_due(&so_far(4.9, 100, 92)));
+        assert!(!opening.is_due(&so_far(6.0, 8, 0)));
+        assert!(opening.is_due(&so_far(5.0, 16, 8)));
+    }
+
+    #[test]
+    fn an_open_loop_opens_when_the_rate_was_held_for_a_mean_latency() {
+        let opening = opening("rate = 100\nrequests = 5000").unwrap();
+        // Answers take 2 s: a hundred under way at once until the first ends.
+        let mut load = LoadSoFar::default();
+        let mut opened = None;
+        for tick in 1..=500u64 {
+            let at = tick as f64 / 100.0;
+            load.advance(Duration::from_secs_f64(at), tick, tick.saturating_sub(200));
+            if opened.is_none() && opening.is_due(&load) {
+                opened = Some(at);
+            }
+        }
+        let opened = opened.unwrap();
+        assert!((2.0..4.0).contains(&opened), "{opened}");
+    }
+
+    #[test]
+    fn a_server_that_falls_behind_for_good_does_not_keep_the_window_shut() {
+        let opening = opening("rate = 100\nrequests = 500").unwrap();
+        let mut load = LoadSoFar::default();
+        for tick in 1..=500u64 {
+            load.advance(Duration::from_millis(tick * 10), tick, tick / 50);
+        }
+        assert!(opening.is_due(&load));
+    }
+
+    #[test]
+    fn bursts_and_loads_without_a_warm_up_have_no_window() {
+        assert_eq!(opening("concurrency = 8\nwarmup = 'none'"), None);
+        assert_eq!(opening("rate = 'inf'\nrequests = 10"), None);
+    }
+
+    #[test]
+    fn first_answers_of_the_streams_are_spread_over_one_latency() {
+        let shares: Vec<f64> = (0..4).map(|stream| first_share(stream, 4)).collect();
+        assert_eq!(shares, [0.125, 0.375, 0.625, 0.875]);
+    }
+}
