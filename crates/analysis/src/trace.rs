@@ -20,6 +20,8 @@ const BITS: u32 = 6;
 pub struct RunTrace {
     thresholds: Thresholds,
     pub rows: Vec<Row>,
+    /// Requests of the warm-up and the hold.
+    unmeasured: Vec<UnderWay>,
     pub chunk_gaps: Gaps,
     pub token_gaps: Gaps,
     tokens: Bins,
@@ -56,6 +58,7 @@ impl RunTrace {
         RunTrace {
             thresholds: thresholds.clone(),
             rows: Vec::new(),
+            unmeasured: Vec::new(),
             chunk_gaps: Gaps::default(),
             token_gaps: Gaps::default(),
             tokens: Bins::default(),
@@ -189,6 +192,7 @@ impl RunTrace {
                 to: row.end.offset(),
             })
         });
+        let under_way = under_way.chain(self.unmeasured.iter().copied());
         InFlight::sweep(under_way).bins(from, to, parts)
     }
 }

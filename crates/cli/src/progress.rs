@@ -243,6 +243,7 @@ impl Observer for Progress {
                 let title = match phase {
                     PhaseKind::WarmUp => ProgressText::WarmUp,
                     PhaseKind::Measurement => ProgressText::Measuring,
+                    PhaseKind::Hold => ProgressText::Hold,
                 };
                 self.begin(title.text(self.lang), requests, duration);
             }

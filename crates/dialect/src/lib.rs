@@ -180,7 +180,9 @@ impl<'a> Source<'a> {
     fn measured(&self) -> Vec<&'a Record> {
         let records = self.records.iter();
         let mut sent: Vec<&Record> = records
-            .filter(|record| !record.warmup && (record.sent.is_some() || record.end.is_some()))
+            .filter(|record| {
+                record.is_measured() && (record.sent.is_some() || record.end.is_some())
+            })
             .collect();
         sent.sort_by_key(|record| (start(record), record.index));
         sent

@@ -119,6 +119,7 @@ impl ImportedSummary {
             doubts: doubts.collect(),
             requests: self.accounts().unwrap_or_default(),
             window_s: self.window_s,
+            window: None,
             steady_s: None,
             throughput: Throughput {
                 requests_per_s: throughput.requests_per_s,

@@ -12,7 +12,7 @@ use inferometer_load::api::{CHAT, Decoder};
 use inferometer_load::clock::Clock;
 use inferometer_load::exchange::{ExchangeContext, Timeouts};
 use inferometer_load::flight::{Flight, Sink};
-use inferometer_load::live::LiveCounters;
+use inferometer_load::live::StageCounters;
 use inferometer_load::sse::SseParser;
 use inferometer_sim::null::{NullConfig, NullServer};
 use inferometer_text::hostile::Secrets;
@@ -166,7 +166,7 @@ fn answer_over_loopback(bencher: Bencher<'_, '_>, events_per_write: u32) {
         let (entries, _) = std::sync::mpsc::channel();
         let sink = Sink {
             entries,
-            live: Arc::new(LiveCounters::new(0)),
+            live: Arc::new(StageCounters::new(0)),
             slos: Arc::new([]),
             secrets: Arc::new(Secrets::default()),
         };

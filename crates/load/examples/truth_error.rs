@@ -36,7 +36,7 @@ fn seen(path: &Path) -> Vec<Seen> {
     let records = run.records().expect("records");
     records
         .map(|record| record.expect("a record"))
-        .filter(|record| !record.warmup && record.is_done())
+        .filter(|record| record.is_measured() && record.is_done())
         .map(|record| Seen {
             sent_ns: record.sent.expect("a request that was sent").0 + origin,
             chunk_ns: record.chunks.at.iter().map(|at| at.0 + origin).collect(),

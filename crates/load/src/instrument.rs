@@ -330,10 +330,8 @@ impl<T: Transport + Send + Sync> Instrument<T> {
                 self.control.end(Stop::Drain, EndCause::StopCondition);
             }
             if let (Some(until), Some(opened)) = (rules.until, &opened) {
-                let since_opening = Snapshot {
-                    tokens: all.tokens - opened.all.tokens,
-                    ..now.clone()
-                };
+                let mut since_opening = now.clone();
+                since_opening.tokens = all.tokens - opened.all.tokens;
                 precision.see(opened.instant.elapsed(), &since_opening);
                 if precision.reaches(until) {
                     self.control.end(Stop::Drain, EndCause::Precise);
@@ -450,8 +448,8 @@ impl<T: Transport + Send + Sync> Instrument<T> {
         let (made, first_made) = channel();
         let supplies: Vec<_> = (0..count)
             .map(|worker| {
-                let warmup = (plan.opening)
-                    .map(|_| supply(Stage::Warmup, worker, Some(made.clone())));
+                let warmup =
+                    (plan.opening).map(|_| supply(Stage::Warmup, worker, Some(made.clone())));
                 let told = warmup.is_none().then(|| made.clone());
                 (warmup, supply(plan.stage, worker, told))
             })
@@ -466,8 +464,7 @@ impl<T: Transport + Send + Sync> Instrument<T> {
             Some(_) => Window::Shut,
             None => Window::Open(start),
         });
-        for ((handle, worker), (warmup, requests)) in
-            self.workers.iter().zip(0u64..).zip(supplies)
+        for ((handle, worker), (warmup, requests)) in self.workers.iter().zip(0u64..).zip(supplies)
         {
             let pacing = match &plan.rhythm {
                 Rhythm::Closed { streams, spread } => {

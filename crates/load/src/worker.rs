@@ -156,12 +156,7 @@ impl<T: Transport> Worker<T> {
         tasks.end().await;
     }
 
-    async fn stream(
-        self: Rc<Self>,
-        begin: Offset,
-        supply: Rc<Mutex<Supply>>,
-        gate: Gate,
-    ) {
+    async fn stream(self: Rc<Self>, begin: Offset, supply: Rc<Mutex<Supply>>, gate: Gate) {
         tokio::select! {
             () = tokio::time::sleep_until(self.setup.clock.instant(begin)) => {}
             () = gate.sending_over() => return,

@@ -24,15 +24,17 @@ use inferometer_analysis::context::RunContext;
 use inferometer_core::environment::{EndCause, Ending, Environment, Health, StartedEngine};
 use inferometer_core::note::{Known, Note};
 use inferometer_core::options::Options;
-use inferometer_core::scenario::{Connection, Scenario, ServerMetrics, Shape, Stagger};
+use inferometer_core::record::Stage;
+use inferometer_core::scenario::{Connection, Scenario, ServerMetrics, Shape};
 use inferometer_core::summary::Summary;
+use inferometer_core::units::Offset;
 use inferometer_core::work::{History, PromptSource, Work};
 use inferometer_engine::Profiler;
 use inferometer_load::api::CHAT;
 use inferometer_load::clock::Clock;
 use inferometer_load::connect::Network;
 use inferometer_load::http::url::{REDACTED, Target};
-use inferometer_load::instrument::{Control, Instrument, Phase, PhaseLoad, PhaseReport};
+use inferometer_load::instrument::{Control, Instrument, LoadEvent, LoadPlan, LoadReport, Rhythm};
 use inferometer_load::preflight::ServerProfile;
 use inferometer_load::recorder::{Recorder, TokenCount, Watch};
 use inferometer_load::setup::{Conversation, Jobs, Setup};
@@ -42,15 +44,15 @@ use inferometer_store::run_dir::RunDir;
 use inferometer_text::Lang;
 use inferometer_text::hostile::Secrets;
 use inferometer_workload::{Content, Workload};
-use plan::{
-    Planned, PlannedRhythm, default_workers, measured_phase, most_streams, warmup_phase,
-    warmup_requests,
-};
+use plan::{Planned, PlannedRhythm, default_workers, most_streams, planned, wake_up};
 use reach::{health_timeouts, look, timeouts};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use watch::MetricsSearch;
+
+/// The session of the preflight's request, counted from those of the warm-up.
+const PREFLIGHT_SESSION: u64 = 1 << 20;
 
 pub struct Point {
     pub scenario: Scenario,
@@ -153,7 +155,7 @@ pub fn measure(
 
     let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
     let workload = Arc::new(work::open(&scenario, data.as_deref(), nonce, session)?);
-    let measured = measured_phase(&scenario, &workload);
+    let planned = planned(&scenario, &workload);
     let jobs: Arc<dyn Jobs> = Arc::new(WorkJobs(Arc::clone(&workload)));
 
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -171,7 +173,7 @@ pub fn measure(
         }
         (true, _) => bail!("--profile needs a single server"),
     };
-    let sample = jobs.job(measured.spare_session() + warmup_requests(&scenario), 0);
+    let sample = jobs.job(planned.spare_session() + PREFLIGHT_SESSION, 0);
     let learned = runtime.block_on(look(&scenario, targets, &keys, sample, chunk_usage))?;
     notes.extend(learned.notes.iter().cloned());
     notes.extend(workload.notes.iter().cloned().map(Note::from));
@@ -187,7 +189,7 @@ pub fn measure(
     // The ways know the password of the proxy; the files must not.
     let scenario = without_password(scenario)?;
     let distinct = workload.prompts.distinct();
-    if let Some(distinct) = distinct.filter(|&distinct| measured.sessions() > Some(distinct)) {
+    if let Some(distinct) = distinct.filter(|&distinct| planned.requests > Some(distinct)) {
         notes.push(Known::CyclesPrompts { distinct }.into());
     }
     if workload.arrivals.is_some() && !matches!(scenario.load.shape, Shape::Replay { .. }) {
@@ -218,7 +220,7 @@ pub fn measure(
 
     let server_watch =
         search.and_then(|search| search.watch(&directory, environment.origin_monotonic_ns));
-    let journal = directory.start_journal(&Header::new(measured.requests))?;
+    let journal = directory.start_journal(&Header::new(planned.requests))?;
     let count = (workload.tokenizer.clone())
         .map(|tokenizer| Arc::new(move |text: &str| tokenizer.count(text)) as TokenCount);
     let keep_text = keeps_text(&scenario.work, count.is_some() && !learned.counts_output);
@@ -236,7 +238,8 @@ pub fn measure(
                 think: conversation.think.0,
                 history: conversation.history,
             }),
-        warmup_from: measured.spare_session(),
+        warmup_from: planned.spare_session(),
+        spread_first_answers: planned.spread_first_answers(),
         keep_text,
         timeouts: timeouts(&scenario.connection),
         clock,
@@ -253,31 +256,32 @@ pub fn measure(
     );
     drop(entries);
 
+    let alone = learned.probe.latency_ms;
+    let stagger = planned.stagger(alone.map(|ms| Duration::from_secs_f64(ms / 1e3)));
     let report = drive(
         &mut instrument,
         &scenario,
-        measured,
-        &learned,
+        planned,
+        stagger,
         profiler.as_ref(),
         observer,
     );
     instrument.finish();
     drop(server_watch);
-    let health = match report.phase.cause {
+    let health = match report.cause {
         EndCause::Watchdog => Default::default(),
         _ => runtime.block_on(learned.health(health_timeouts(&scenario.connection))),
     };
     let ending = Ending {
-        cause: report.phase.cause,
-        planned: report.phase.planned,
-        unsent: report.phase.unsent,
-        measured_from: report.phase.started,
-        sending_ended: report.phase.sending_ended,
-        stagger_ns: report
-            .stagger
-            .map(|span| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)),
-        thread_cpu_shares: report.phase.cpu_shares,
-        pulse_p99_ms: report.phase.pulse_p99.map(|late| late.as_secs_f64() * 1e3),
+        cause: report.cause,
+        planned: report.planned,
+        unsent: report.unsent,
+        measured_from: report.started,
+        sending_ended: report.sending_ended,
+        steady_window: report.steady_window,
+        stagger_ns: stagger.map(|span| Offset::after(span).0),
+        thread_cpu_shares: report.cpu_shares,
+        pulse_p99_ms: report.pulse_p99.map(|late| late.as_secs_f64() * 1e3),
         health: redacted(health, &keys.secrets),
     };
     directory.write_ending(&ending)?;
@@ -319,19 +323,14 @@ pub fn refold(measured: &mut Measured, lang: Lang) -> Result<(), RunnerError> {
     Ok(())
 }
 
-struct Driven {
-    phase: PhaseReport,
-    stagger: Option<Duration>,
-}
-
 fn drive(
     instrument: &mut Instrument<Network>,
     scenario: &Scenario,
-    measured: Planned,
-    learned: &ServerProfile,
+    planned: Planned,
+    stagger: Option<Duration>,
     profiler: Option<&Profiler>,
     observer: &mut dyn Observer,
-) -> Driven {
+) -> LoadReport {
     let connection = &scenario.connection;
     let drain = scenario.load.drain.map(|span| span.0);
     let rules = StopRules {
@@ -343,66 +342,83 @@ fn drive(
             connection.request_timeout.0 + drain.unwrap_or_default() + Duration::from_secs(5),
         ),
     };
-    let warmup = warmup_phase(scenario);
-    let mut latency = learned
-        .probe
-        .latency_ms
-        .map(|ms| Duration::from_secs_f64(ms / 1e3));
-    if let Some(phase) = warmup {
+    if let Some(plan) = wake_up(scenario) {
         observer.event(Event::Phase {
             phase: PhaseKind::WarmUp,
-            requests: phase.requests,
-            duration: phase.duration,
+            requests: plan.requests,
+            duration: plan.duration,
         });
-        let report = instrument.run_phase(phase, &rules, |now| {
-            observer.event(Event::Snapshot(now));
-        });
-        latency = report.totals.mean_latency().or(latency);
-    }
-    let requests = measured.requests;
-    let (load, stagger) = match measured.rhythm {
-        PlannedRhythm::Closed { streams, stagger } => {
-            let spread = match stagger {
-                Stagger::Auto => Some(latency.unwrap_or_default()),
-                Stagger::None => None,
-                Stagger::Over(span) => Some(span.0),
+        instrument.run(plan, &rules, |event| {
+            if let LoadEvent::Snapshot(now) = event {
+                observer.event(Event::Snapshot(now));
             }
-            .filter(|_| streams > 1);
-            let load = PhaseLoad::Closed {
+        });
+    }
+    let (requests, duration) = (
+        planned.requests,
+        scenario.load.extent.duration().map(|span| span.0),
+    );
+    let plan = LoadPlan {
+        rhythm: match planned.rhythm {
+            PlannedRhythm::Closed { streams, .. } => Rhythm::Closed {
                 streams,
-                stagger: spread.unwrap_or_default(),
-            };
-            (load, spread)
-        }
-        PlannedRhythm::Open { due, cap } => (PhaseLoad::Open { due, cap }, None),
-    };
-    let duration = scenario.load.extent.duration().map(|span| span.0);
-    let phase = Phase {
-        warmup: false,
-        load,
+                spread: stagger.unwrap_or_default(),
+            },
+            PlannedRhythm::Open {
+                warmup,
+                measured,
+                cap,
+            } => Rhythm::Open {
+                warmup,
+                measured,
+                cap,
+            },
+        },
+        opening: planned.opening,
+        stage: Stage::Measured,
         requests,
         duration,
+        hold: planned.hold,
         drain,
     };
-    let profiler = profiler.filter(|profiler| {
-        let began = profiler.start();
-        if let Err(error) = &began {
-            observer.notice(format!("the profiler does not run: {error}"));
+    let mut profiling = None;
+    let mut start_profiler = |observer: &mut dyn Observer| {
+        profiling = profiler.filter(|profiler| {
+            let began = profiler.start();
+            if let Err(error) = &began {
+                observer.notice(format!("the profiler does not run: {error}"));
+            }
+            began.is_ok()
+        });
+    };
+    if plan.opening.is_none() {
+        start_profiler(observer);
+        observer.event(Event::Phase {
+            phase: PhaseKind::Measurement,
+            requests,
+            duration,
+        });
+    }
+    let report = instrument.run(plan, &rules, |event| match event {
+        LoadEvent::Opening => start_profiler(observer),
+        LoadEvent::Stage(stage) => {
+            let (phase, requests, duration) = match stage {
+                Stage::Warmup => (PhaseKind::WarmUp, None, None),
+                Stage::Measured => (PhaseKind::Measurement, requests, duration),
+                Stage::Hold => (PhaseKind::Hold, None, None),
+            };
+            observer.event(Event::Phase {
+                phase,
+                requests,
+                duration,
+            });
         }
-        began.is_ok()
+        LoadEvent::Snapshot(now) => observer.event(Event::Snapshot(now)),
     });
-    observer.event(Event::Phase {
-        phase: PhaseKind::Measurement,
-        requests,
-        duration,
-    });
-    let phase = instrument.run_phase(phase, &rules, |now| {
-        observer.event(Event::Snapshot(now));
-    });
-    if let Some(Err(error)) = profiler.map(Profiler::stop) {
+    if let Some(Err(error)) = profiling.map(Profiler::stop) {
         observer.notice(format!("the profiler did not end well: {error}"));
     }
-    Driven { phase, stagger }
+    report
 }
 
 /// The text of answers is needed for the next turn, to see refusals where answers are free to

@@ -101,4 +101,6 @@ pub enum Event<'a> {
 pub enum PhaseKind {
     WarmUp,
     Measurement,
+    /// The load goes on until the last measured request has ended.
+    Hold,
 }

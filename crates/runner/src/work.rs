@@ -5,7 +5,7 @@ use crate::host;
 use crate::observer::{Event, Observer};
 use crate::session::Session;
 use inferometer_core::options::{FormatName, Options};
-use inferometer_core::scenario::{Extent, Load, Scenario, Warmup};
+use inferometer_core::scenario::{Extent, Load, Scenario, Shape, Warmup};
 use inferometer_core::units::Offset;
 use inferometer_core::work::{DataSource, PromptSource};
 use inferometer_load::setup::{Job, Jobs};
@@ -89,17 +89,22 @@ pub fn open(
     Ok(opening.open()?)
 }
 
-/// Sessions that a run can use: those measured, those of the warm-up and the preflight's.
+/// Sessions that a run can use: those measured, those of the warm-up and the hold, of which a
+/// few waves are enough, and the preflight's.
 fn wanted(load: &Load, prompts: &PromptSource) -> Option<u64> {
     let warmup = match load.warmup {
         Warmup::Requests(count) => count,
         Warmup::Time(_) => return None,
     };
+    let wave = match load.shape {
+        Shape::Closed { concurrency, .. } => u64::from(concurrency),
+        Shape::Open { .. } | Shape::Replay { .. } => 64,
+    };
     let trace = |data: &DataSource| data.format.is_some_and(|format| format.is_trace());
     match prompts {
         // A trace is measured from its beginning and warmed up with rows of its own.
         PromptSource::Data(data) if trace(data) => load.extent.requests(),
-        _ => Some(load.extent.requests()? + warmup + 1),
+        _ => Some(load.extent.requests()? + warmup + 8 * wave + 1),
     }
 }
 

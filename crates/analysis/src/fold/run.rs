@@ -220,7 +220,9 @@ impl<'a> Run<'a> {
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
         let streams = f64::from(concurrency);
         let held = self.context.scenario.load.hold == Hold::Auto && self.is_steady();
-        let expected = left.into_iter().map(|left| if held { streams } else { left.min(streams) });
+        let expected = left
+            .into_iter()
+            .map(|left| if held { streams } else { left.min(streams) });
         Some(InFlightEvidence {
             seen: mean(busy),
             expected: mean(expected.collect()),

@@ -56,7 +56,10 @@ impl Handled {
     fn of(record: &Record) -> Option<Self> {
         Some(Handled {
             from: record.sent?,
-            to: record.completed().or(record.end).filter(|_| record.is_done())?,
+            to: record
+                .completed()
+                .or(record.end)
+                .filter(|_| record.is_done())?,
             input: record.input_tokens(),
             output: record.output_tokens(),
             input_chars: record.input_chars,

@@ -97,9 +97,7 @@ impl<'a> WindowRates<'a> {
 
     fn output_tokens(&self, part: Part) -> Option<f64> {
         match self.per_event {
-            Some(tokens) => {
-                Some(self.events.between(part.from, part.to) * tokens / part.seconds())
-            }
+            Some(tokens) => Some(self.events.between(part.from, part.to) * tokens / part.seconds()),
             None => self.weighted(part, |request| request.output.map(u64::from)),
         }
     }
@@ -160,7 +158,9 @@ impl<'a> WindowRates<'a> {
         let seconds = self.whole.seconds();
         let inset = (self.mean_s / 2.0).min(seconds / 3.0);
         let moved = [0.0, 0.5, 1.0].map(|part| std::time::Duration::from_secs_f64(inset * part));
-        let pairs = moved.iter().flat_map(|&a| moved.iter().map(move |&b| (a, b)));
+        let pairs = moved
+            .iter()
+            .flat_map(|&a| moved.iter().map(move |&b| (a, b)));
         let changes = pairs.filter_map(|(a, b)| {
             let inner = Part {
                 from: self.whole.from + a,

@@ -33,6 +33,8 @@ inferometer_text::texts! {
         UnsteadyRemedy => "send more requests at each point; do not quote throughput as what the server sustains", "增加每个测点的请求数；不要把吞吐量当作服务端可持续的水平";
         Overload => "the server fell behind the arrivals: requests under way and TTFT both rose", "服务端跟不上到达速率：在途请求数与 TTFT 同时上升";
         OverloadRemedy => "latencies of these points grow with the length of the run; quote lower rates", "这些测点的时延随运行时长增长；请引用更低的速率";
+        Short => "the measured window holds fewer answers in a row than throughput needs", "测量窗口内先后完成的回答太少，吞吐量尚不可靠";
+        ShortRemedy => "send more requests at each point: five times the concurrency or more", "增加每个测点的请求数：至少为并发数的五倍";
         InStep => "the streams sent in waves, so that TTFT is that of a wave; the same load may run without", "各路请求成批发出，TTFT 反映的是成批到达；同样的负载再跑一次未必如此";
         InStepRemedy => "vary the lengths, as in --output-tokens uniform(64,192), or measure with --rate", "让长度有变化，例如 --output-tokens uniform(64,192)，或改用 --rate 压测";
         Died => "the server did not answer after the measurement", "测量结束后服务端没有响应";
@@ -61,6 +63,7 @@ impl DoubtMeaning {
             DoubtCode::RepeatedPrompts => [M::Repeated, M::RepeatedRemedy],
             DoubtCode::NoSteadyState => [M::Unsteady, M::UnsteadyRemedy],
             DoubtCode::Overload => [M::Overload, M::OverloadRemedy],
+            DoubtCode::ShortWindow => [M::Short, M::ShortRemedy],
             DoubtCode::InStep => [M::InStep, M::InStepRemedy],
             DoubtCode::ServerDied => [M::Died, M::DiedRemedy],
             DoubtCode::NothingMeasured => [M::Nothing, M::NothingRemedy],

@@ -213,6 +213,17 @@ fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
             ];
             (Text::Overload, Text::OverloadRemedy, values)
         }
+        Doubt::ShortWindow(window) => {
+            let off = window.off_by.map(|off_by| {
+                let values = [("off_by", percent(off_by))];
+                Text::OffBy.with(lang, &values)
+            });
+            let values = vec![
+                ("waves", format!("{:.1}", window.waves)),
+                ("off", off.unwrap_or_default()),
+            ];
+            (Text::ShortWindow, Text::ShortWindowRemedy, values)
+        }
         Doubt::Stalls { seen, factor } => {
             let longest = seen.worst_ms.zip(seen.its_median_ms);
             let longest = longest.map(|(worst, median)| {

@@ -14,14 +14,15 @@ use clap::Args;
 use inferometer_core::content::Content;
 use inferometer_core::options::{ConnectionOptions, Options};
 use inferometer_core::quantile::{quantile, sort};
-use inferometer_core::record::Record;
+use inferometer_core::record::{Record, Stage};
+use inferometer_core::scenario::Hold;
 use inferometer_load::api::{CHAT, RequestOptions};
 use inferometer_load::certificate::{Certificate, SCHEMA, StampError};
 use inferometer_load::clock::Clock;
 use inferometer_load::connect::Network;
 use inferometer_load::exchange::Timeouts;
 use inferometer_load::http::Target;
-use inferometer_load::instrument::{Control, Instrument, Phase, PhaseLoad};
+use inferometer_load::instrument::{Control, Instrument, LoadPlan, Rhythm};
 use inferometer_load::setup::{Job, Route, Setup, WARMUP_SESSION};
 use inferometer_load::stop_rules::StopRules;
 use inferometer_page::text;
@@ -280,6 +281,7 @@ impl Point {
             }),
             conversation: None,
             warmup_from: WARMUP_SESSION,
+            spread_first_answers: None,
             keep_text: false,
             timeouts: Timeouts {
                 read: limit,
@@ -298,17 +300,19 @@ impl Point {
             Some(_) => Duration::ZERO,
             None => Duration::from_millis(20),
         };
-        let phase = Phase {
-            warmup: false,
-            load: PhaseLoad::Closed {
+        let plan = LoadPlan {
+            rhythm: Rhythm::Closed {
                 streams: self.streams,
-                stagger,
+                spread: stagger,
             },
+            opening: None,
+            stage: Stage::Measured,
+            hold: Hold::None,
             requests: self.requests,
             duration: self.duration,
             drain: self.duration.map(|_| Duration::ZERO),
         };
-        let report = instrument.run_phase(phase, &StopRules::default(), |_| {});
+        let report = instrument.run(plan, &StopRules::default(), |_| {});
         let seconds = clock.now().since(report.started).as_secs_f64();
         instrument.finish();
         let records = received.try_iter().filter_map(|left| match left.entry {

@@ -9,7 +9,7 @@ use crate::connect::{Network, Transport};
 use crate::exchange::ExchangeContext;
 use crate::flight::{Flight, Sink};
 use crate::http::Request;
-use crate::live::LiveCounters;
+use crate::live::StageCounters;
 use crate::setup::Route;
 use inferometer_core::environment::Probe;
 use inferometer_core::note::{Known, Note};
@@ -118,7 +118,7 @@ impl Prober {
         let (entries, _) = std::sync::mpsc::channel();
         let sink = Sink {
             entries,
-            live: Arc::new(LiveCounters::new(0)),
+            live: Arc::new(StageCounters::new(0)),
             slos: Arc::new([]),
             secrets: Arc::new(Secrets::default()),
         };

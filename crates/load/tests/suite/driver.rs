@@ -2,7 +2,8 @@
 //! recorded, to the nanosecond and on any machine.
 
 use inferometer_core::content::Content;
-use inferometer_core::record::{Failure, FailureClass, Outcome, Record};
+use inferometer_core::record::{Failure, FailureClass, Outcome, Record, Stage};
+use inferometer_core::scenario::Hold;
 use inferometer_core::units::Offset;
 use inferometer_core::work::History;
 use inferometer_load::api::{CHAT, RequestOptions};
@@ -10,13 +11,13 @@ use inferometer_load::clock::Clock;
 use inferometer_load::connect::Transport;
 use inferometer_load::exchange::Timeouts;
 use inferometer_load::flight::Sink;
-use inferometer_load::live::LiveCounters;
+use inferometer_load::live::StageCounters;
 use inferometer_load::pace::Pacer;
 use inferometer_load::recorder::RecorderMessage;
 use inferometer_load::setup::{
     Conversation, Job, Jobs, RequestPlace, Route, Setup, WARMUP_SESSION,
 };
-use inferometer_load::worker::{Pacing, PhaseShare, Stop, Worker};
+use inferometer_load::worker::{LoadShare, Pacing, Stop, Window, Worker};
 use inferometer_store::journal::Entry;
 use inferometer_text::hostile::Secrets;
 use std::cell::RefCell;
@@ -160,6 +161,33 @@ struct Bed {
     setup: Arc<Setup<InMemory>>,
     entries: Receiver<RecorderMessage>,
     stop: watch::Sender<Stop>,
+    window: watch::Sender<Window>,
+}
+
+fn setup(server: InMemory, timeouts: Timeouts, talk: Option<Conversation>) -> Setup<InMemory> {
+    Setup {
+        routes: vec![Route {
+            transport: server,
+            path: "/v1/chat/completions".into(),
+            host: "memory".into(),
+            headers: Vec::new(),
+            url: "memory".into(),
+        }],
+        dialect: CHAT,
+        options: RequestOptions {
+            model: "m".into(),
+            stream: true,
+            ..RequestOptions::default()
+        },
+        jobs: Arc::new(Questions),
+        keep_text: talk.is_some(),
+        conversation: talk,
+        warmup_from: WARMUP_SESSION,
+        spread_first_answers: None,
+        timeouts,
+        clock: Clock::start(),
+        run_id: "test".into(),
+    }
 }
 
 impl Bed {
@@ -168,32 +196,11 @@ impl Bed {
     }
 
     fn talking(server: InMemory, timeouts: Timeouts, talk: Option<Conversation>) -> Bed {
-        let setup = Arc::new(Setup {
-            routes: vec![Route {
-                transport: server,
-                path: "/v1/chat/completions".into(),
-                host: "memory".into(),
-                headers: Vec::new(),
-                url: "memory".into(),
-            }],
-            dialect: CHAT,
-            options: RequestOptions {
-                model: "m".into(),
-                stream: true,
-                ..RequestOptions::default()
-            },
-            jobs: Arc::new(Questions),
-            keep_text: talk.is_some(),
-            conversation: talk,
-            warmup_from: WARMUP_SESSION,
-            timeouts,
-            clock: Clock::start(),
-            run_id: "test".into(),
-        });
+        let setup = Arc::new(setup(server, timeouts, talk));
         let (sender, entries) = std::sync::mpsc::channel();
         let sink = Sink {
             entries: sender,
-            live: Arc::new(LiveCounters::new(0)),
+            live: Arc::new(StageCounters::new(0)),
             slos: Arc::new([]),
             secrets: Arc::new(Secrets::default()),
         };
@@ -202,10 +209,11 @@ impl Bed {
             setup,
             entries,
             stop: watch::Sender::new(Stop::Go),
+            window: watch::Sender::new(Window::Open(Offset(0))),
         }
     }
 
-    fn part(&self, pacing: Pacing, due: &[Option<Offset>]) -> PhaseShare {
+    fn part(&self, pacing: Pacing, due: &[Option<Offset>]) -> LoadShare {
         // All requests are ready, so that paused time does not run ahead of a thread.
         let (sender, requests) = mpsc::channel(due.len().max(1));
         for (index, due) in (0u64..).zip(due) {
@@ -218,21 +226,24 @@ impl Bed {
                 turn: 0,
                 turns,
                 index: index * u64::from(turns),
-                warmup: false,
+                stage: Stage::Measured,
             };
             let request = self.setup.prepare(place, *due, &[]);
             assert!(sender.try_send(request).is_ok());
         }
-        PhaseShare {
+        LoadShare {
             pacing,
+            warmup: None,
             requests,
             start: Offset(0),
-            send_until: None,
+            duration: None,
+            hold: Hold::None,
             drain: None,
+            window: self.window.subscribe(),
         }
     }
 
-    async fn run(&self, part: PhaseShare) -> Vec<Record> {
+    async fn run(&self, part: LoadShare) -> Vec<Record> {
         let stop = self.stop.subscribe();
         LocalSet::new()
             .run_until(Rc::clone(&self.worker).run_share(part, stop))
@@ -387,7 +398,7 @@ async fn silence_ends_a_request_at_the_read_timeout_and_a_long_one_at_the_reques
 async fn what_is_under_way_when_the_drain_ends_is_cut_and_keeps_its_tokens() {
     let bed = Bed::new(InMemory::new(100, 100, 50), PATIENT);
     let mut part = bed.part(Pacing::Closed(vec![Offset(0), Offset(0)]), &[None; 10]);
-    part.send_until = Some(at(150));
+    part.duration = Some(Duration::from_millis(150));
     part.drain = Some(ms(200));
     let records = bed.run(part).await;
     assert_eq!(records.len(), 2, "nothing is sent after the time is over");
@@ -502,7 +513,7 @@ async fn what_still_waits_at_the_cap_when_the_run_ends_is_recorded_as_cut() {
         Pacing::Open { cap },
         &[Some(at(0)), Some(at(0)), Some(at(10))],
     );
-    part.send_until = Some(at(100));
+    part.duration = Some(Duration::from_millis(100));
     part.drain = Some(ms(200));
     let records = bed.run(part).await;
     assert_eq!(records.len(), 3, "every arrival is accounted for");
@@ -601,7 +612,117 @@ async fn a_conversation_that_is_stopped_sends_no_further_turn() {
         talk(5_000, History::Data),
     );
     let mut part = bed.part(Pacing::Closed(vec![at(0)]), &[None; 2]);
-    part.send_until = Some(at(1_000));
+    part.duration = Some(Duration::from_millis(1_000));
     let records = bed.run(part).await;
     assert_eq!(records.len(), 1);
+}
+
+/// Requests of the warm-up, ready to be sent.
+fn warmup(bed: &Bed, due: &[Option<Offset>]) -> mpsc::Receiver<PreparedRequest> {
+    let (sender, requests) = mpsc::channel(due.len());
+    for (index, due) in (0u64..).zip(due) {
+        let place = RequestPlace {
+            session: index,
+            turn: 0,
+            turns: 1,
+            index,
+            stage: Stage::Warmup,
+        };
+        assert!(sender.try_send(bed.setup.prepare(place, *due, &[])).is_ok());
+    }
+    requests
+}
+
+fn stages(records: &[Record]) -> Vec<(Stage, u64)> {
+    let mut sent: Vec<&Record> = records.iter().collect();
+    sent.sort_by_key(|record| record.sent);
+    sent.iter()
+        .map(|record| (record.stage, record.sent.unwrap().0 / 1_000_000))
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_goes_from_the_warm_up_into_the_window_without_a_pause() {
+    let bed = Bed::new(InMemory::new(100, 0, 1), PATIENT);
+    bed.window.send_replace(Window::Shut);
+    let part = LoadShare {
+        warmup: Some(warmup(&bed, &[None; 50])),
+        ..bed.part(Pacing::Closed(vec![at(0)]), &[None; 2])
+    };
+    let opens = async {
+        tokio::time::sleep(ms(250)).await;
+        bed.window.send_replace(Window::Open(at(250)));
+    };
+    let (records, ()) = tokio::join!(bed.run(part), opens);
+    let stages = stages(&records);
+    assert_eq!(stages.len(), 5, "{stages:?}");
+    let (before, inside): (Vec<_>, Vec<_>) = stages.into_iter().partition(|(_, at)| *at < 250);
+    assert!(before.iter().all(|(stage, _)| *stage == Stage::Warmup));
+    assert!(inside.iter().all(|(stage, _)| *stage == Stage::Measured));
+    assert!(inside[0].1 < 320, "{inside:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn arrivals_of_the_warm_up_give_way_to_measured_ones_at_the_opening() {
+    let bed = Bed::new(InMemory::new(10, 0, 1), PATIENT);
+    bed.window.send_replace(Window::Shut);
+    let every = |step: u64, count: u64| (0..count).map(|i| Some(at(i * step))).collect::<Vec<_>>();
+    let part = LoadShare {
+        warmup: Some(warmup(&bed, &every(100, 50))),
+        ..bed.part(Pacing::Open { cap: None }, &every(100, 3))
+    };
+    let opens = async {
+        tokio::time::sleep(ms(250)).await;
+        bed.window.send_replace(Window::Open(at(260)));
+    };
+    let (records, ()) = tokio::join!(bed.run(part), opens);
+    let due = |stage: Stage| {
+        let due = records.iter().filter(|record| record.stage == stage);
+        due.map(|record| record.due.unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(due(Stage::Warmup), [at(0), at(100), at(200)]);
+    assert_eq!(due(Stage::Measured), [at(260), at(360), at(460)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_the_time_is_over_the_load_is_held_until_it_is_told_to_end() {
+    let bed = Bed::new(InMemory::new(100, 0, 1), PATIENT);
+    let mut part = bed.part(Pacing::Closed(vec![at(0)]), &[None; 50]);
+    part.duration = Some(ms(350));
+    part.hold = Hold::Auto;
+    let ends = async {
+        tokio::time::sleep(ms(650)).await;
+        bed.window.send_replace(Window::Over);
+    };
+    let (records, ()) = tokio::join!(bed.run(part), ends);
+    let count = |stage: Stage| records.iter().filter(|r| r.stage == stage).count();
+    assert_eq!((count(Stage::Measured), count(Stage::Hold)), (4, 3));
+    let cut = records.iter().filter(|r| r.outcome == Outcome::Cut);
+    assert!(cut.clone().all(|record| record.stage == Stage::Hold) && cut.count() == 1);
+}
+
+#[test]
+fn first_answers_of_the_warm_up_are_asked_shorter_for_each_stream_but_the_last() {
+    let setup = Setup {
+        jobs: Arc::new(|_: u64| Job {
+            output_tokens: Some(100),
+            ..Job::default()
+        }),
+        spread_first_answers: Some(4),
+        ..setup(InMemory::new(100, 0, 1), PATIENT, None)
+    };
+    let asked = |stage: Stage, index: u64| {
+        let place = RequestPlace {
+            session: index,
+            turn: 0,
+            turns: 1,
+            index,
+            stage,
+        };
+        let record = setup.prepare(place, None, &[]).record;
+        record.output_tokens_asked.unwrap()
+    };
+    let warmup: Vec<u32> = (0..6).map(|index| asked(Stage::Warmup, index)).collect();
+    assert_eq!(warmup, [13, 38, 63, 88, 100, 100]);
+    assert_eq!(asked(Stage::Measured, 0), 100);
 }

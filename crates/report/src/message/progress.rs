@@ -8,6 +8,7 @@ texts! {
         Preflight => "preflight: {url}", "预检：{url}";
         WarmUp => "warm-up", "预热";
         Measuring => "measuring", "测量";
+        Hold => "holding the load", "保持负载";
         Line =>
             "{phase}: {done} done, {in_flight} in flight, {rate} req/s, {tokens} tok/s, \
              TTFT {ttft}, {failed} failed",

@@ -3,7 +3,7 @@
 use inferometer_core::environment::{Ending, Environment, Probe};
 use inferometer_core::options::Options;
 use inferometer_core::record::{
-    BareChunk, BareKind, Chunks, Failure, FailureClass, Outcome, Phase, Record, Usage,
+    BareChunk, BareKind, Chunks, Failure, FailureClass, Outcome, Phase, Record, Stage, Usage,
 };
 use inferometer_core::scenario::Scenario;
 use inferometer_core::units::Offset;
@@ -97,7 +97,7 @@ impl Run {
 /// duration: 1000 … 3000 = 2 s.
 fn two_answers() -> Run {
     let warmup = Record {
-        warmup: true,
+        stage: Stage::Warmup,
         ..chat(0, 10, &[500, 600], 2)
     };
     Run {

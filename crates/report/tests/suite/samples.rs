@@ -86,6 +86,7 @@ pub fn empty_summary() -> Summary {
         doubts: Vec::new(),
         requests: Accounts::default(),
         window_s: None,
+        window: None,
         steady_s: None,
         throughput: Throughput::default(),
         steady: None,
@@ -236,6 +237,7 @@ pub fn invalid() -> Sample {
         cut: 3,
         unsent: 5,
         resent: 0,
+        ..Accounts::default()
     };
     summary.steady = None;
     summary.steady_s = None;

@@ -14,7 +14,7 @@ use inferometer_campaign::capacity::{
 };
 use inferometer_core::environment::EndCause;
 use inferometer_core::options::{Count, Options};
-use inferometer_core::scenario::{Rate, SimClock, Warmup};
+use inferometer_core::scenario::{Rate, SimClock};
 use inferometer_core::summary::Summary;
 use inferometer_load::instrument::Control;
 use inferometer_load::worker::Stop;
@@ -91,10 +91,6 @@ impl SearchDriver<'_> {
         // the server's.
         let seed = options.run.seed.unwrap_or_default();
         options.run.seed = Some(seed.wrapping_add(self.lines.len() as u64));
-        if !self.lines.is_empty() && options.load.warmup.is_none() {
-            // The server is warm from the probe before.
-            options.load.warmup = Some(Warmup::Requests(0));
-        }
         if options.connection.sim_clock == Some(SimClock::Virtual) {
             return self.compute(probe, &options, &directory, observer);
         }

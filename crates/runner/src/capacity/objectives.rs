@@ -134,7 +134,7 @@ impl Watched {
         let mut met = vec![0; self.targets().len()];
         for record in run.records()? {
             let record = record?;
-            if record.warmup {
+            if !record.is_measured() {
                 continue;
             }
             requests += 1;

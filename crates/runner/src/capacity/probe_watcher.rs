@@ -17,7 +17,7 @@ pub struct ProbeWatcher {
 
 impl ProbeWatcher {
     pub fn observe(&mut self, record: &Record) -> Step {
-        if record.warmup {
+        if !record.is_measured() {
             return Step::Continue;
         }
         let sent = record.sent.map_or(u64::MAX, |sent| sent.0);

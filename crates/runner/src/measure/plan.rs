@@ -1,20 +1,25 @@
 //! A load point, planned before the first byte is sent.
 
 use crate::{host, work};
-use inferometer_core::scenario::{Scenario, Shape, Stagger, Warmup};
-use inferometer_core::schedule::arrivals;
+use inferometer_core::record::Stage;
+use inferometer_core::scenario::{Extent, Hold, Scenario, Shape, Stagger, Warmup};
+use inferometer_core::schedule::{Arrivals, MOST_ARRIVALS, Part};
 use inferometer_core::units::Offset;
-use inferometer_load::instrument::{Phase, PhaseLoad};
+use inferometer_core::window::Opening;
+use inferometer_load::instrument::{LoadPlan, Rhythm, Schedule};
 use inferometer_load::setup::WARMUP_SESSION;
 use inferometer_workload::Workload;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The measured part, planned before the first byte is sent.
+/// The load, planned before the first byte is sent.
 pub struct Planned {
     pub rhythm: PlannedRhythm,
-    /// Requests in all, where they are known.
+    /// Measured requests, where they are known.
     pub requests: Option<u64>,
+    /// When the window opens; absent for a load without one.
+    pub opening: Option<Opening>,
+    pub hold: Hold,
 }
 
 pub enum PlannedRhythm {
@@ -23,42 +28,68 @@ pub enum PlannedRhythm {
         stagger: Stagger,
     },
     Open {
-        due: Arc<[Offset]>,
+        warmup: Schedule,
+        measured: Schedule,
         cap: Option<u32>,
     },
 }
 
 impl Planned {
-    /// Sessions at most, where they are known.
-    pub fn sessions(&self) -> Option<u64> {
-        match &self.rhythm {
-            PlannedRhythm::Open { due, .. } => Some(due.len() as u64),
-            PlannedRhythm::Closed { .. } => self.requests,
+    /// The first session that neither the measured requests nor those that hold the load use.
+    pub fn spare_session(&self) -> u64 {
+        let held = match self.rhythm {
+            PlannedRhythm::Closed { streams, .. } => 4 * u64::from(streams),
+            PlannedRhythm::Open { .. } => 64 + self.requests.unwrap_or_default() / 4,
+        };
+        let held = if self.hold == Hold::Auto { held } else { 0 };
+        self.requests.map_or(WARMUP_SESSION, |count| count + held)
+    }
+
+    /// Streams whose first answers are spread by their lengths.
+    pub fn spread_first_answers(&self) -> Option<u32> {
+        match self.rhythm {
+            PlannedRhythm::Closed {
+                streams,
+                stagger: Stagger::Auto,
+            } => Some(streams).filter(|_| self.opening.is_some()),
+            PlannedRhythm::Closed { .. } | PlannedRhythm::Open { .. } => None,
         }
     }
 
-    /// The first session that the measured part does not use.
-    pub fn spare_session(&self) -> u64 {
-        self.sessions().unwrap_or(WARMUP_SESSION)
+    /// Time over which the streams of a closed loop begin, where it is time that spreads them:
+    /// `auto` without a warm-up takes the latency that one request had on its own.
+    pub fn stagger(&self, alone: Option<Duration>) -> Option<Duration> {
+        let PlannedRhythm::Closed { streams, stagger } = self.rhythm else {
+            return None;
+        };
+        match stagger {
+            Stagger::Auto => alone.filter(|_| self.opening.is_none()),
+            Stagger::None => None,
+            Stagger::Over(span) => Some(span.0),
+        }
+        .filter(|_| streams > 1)
     }
 }
 
-pub fn measured_phase(scenario: &Scenario, workload: &Workload) -> Planned {
+pub fn planned(scenario: &Scenario, workload: &Workload) -> Planned {
     let load = &scenario.load;
-    let extent = load.extent;
-    let talks = scenario.work.conversation.is_some();
-    let (due, cap) = match load.shape {
+    let opening = Opening::of(load);
+    let plan = |rhythm, requests| Planned {
+        rhythm,
+        requests,
+        opening,
+        hold: load.hold,
+    };
+    match load.shape {
         Shape::Closed {
             concurrency,
             stagger,
         } => {
-            return Planned {
-                rhythm: PlannedRhythm::Closed {
-                    streams: concurrency,
-                    stagger,
-                },
-                requests: extent.requests(),
+            let rhythm = PlannedRhythm::Closed {
+                streams: concurrency,
+                stagger,
             };
+            plan(rhythm, load.extent.requests())
         }
         Shape::Open {
             rate,
@@ -66,63 +97,76 @@ pub fn measured_phase(scenario: &Scenario, workload: &Workload) -> Planned {
             ramp,
             max_concurrency,
         } => {
-            let sessions = arrivals(rate, arrival, ramp, extent, scenario.seed);
-            let needed = match extent.requests().filter(|_| talks) {
-                Some(requests) => sessions_for(workload, requests),
-                None => sessions.len(),
+            let seed = scenario.seed;
+            let schedule = move |ramp, part: Part, until: Option<Duration>| -> Schedule {
+                Arc::new(move || {
+                    let due = Arrivals::new(rate, arrival, ramp, seed, part);
+                    let end = until.map(Offset::after);
+                    Box::new(due.take_while(move |due| end.is_none_or(|end| *due < end)))
+                })
             };
-            (sessions.into_iter().take(needed).collect(), max_concurrency)
+            let until = load.extent.duration().map(|span| span.0);
+            // A rise of the rate is part of the warm-up, where there is one.
+            let in_window = ramp.filter(|_| opening.is_none());
+            let talks = scenario.work.conversation.is_some();
+            let counted = schedule(in_window, Part::Measured, until);
+            let requests = match (load.extent, talks) {
+                (Extent::Requests(count), _) => Some(count),
+                // Turns that time cuts off were never planned.
+                (_, true) => None,
+                (extent, false) => {
+                    let most = extent.requests().unwrap_or(MOST_ARRIVALS);
+                    let most = usize::try_from(most).unwrap_or(usize::MAX);
+                    Some(counted().take(most).count() as u64)
+                }
+            };
+            let rhythm = PlannedRhythm::Open {
+                warmup: schedule(ramp, Part::Warmup, None),
+                measured: match load.hold {
+                    Hold::None => counted,
+                    Hold::Auto => schedule(in_window, Part::Measured, None),
+                },
+                cap: max_concurrency,
+            };
+            plan(rhythm, requests)
         }
         Shape::Replay {
             speed,
             max_concurrency,
         } => {
             let times = workload.arrivals.as_deref().unwrap_or_default();
-            (work::replay(times, speed, extent), max_concurrency)
+            let due: Arc<[Offset]> = work::replay(times, speed, load.extent).into();
+            let talks = scenario.work.conversation.is_some();
+            let requests = match (load.extent, talks) {
+                (Extent::Requests(_), true) => load.extent.requests(),
+                (_, true) => None,
+                (_, false) => Some(due.len() as u64),
+            };
+            let rhythm = PlannedRhythm::Open {
+                warmup: Arc::new(|| Box::new(std::iter::empty())),
+                measured: Arc::new(move || {
+                    let due = Arc::clone(&due);
+                    Box::new((0..due.len()).map(move |index| due[index]))
+                }),
+                cap: max_concurrency,
+            };
+            plan(rhythm, requests)
         }
-    };
-    let requests = if talks {
-        // Turns that time cuts off were never planned.
-        extent.requests().filter(|_| extent.duration().is_none())
-    } else {
-        Some(due.len() as u64)
-    };
-    Planned {
-        rhythm: PlannedRhythm::Open {
-            due: due.into(),
-            cap,
-        },
-        requests,
     }
 }
 
-/// Conversations whose turns add up to these requests.
-fn sessions_for(workload: &Workload, requests: u64) -> usize {
-    let mut turns = 0;
-    let enough = |session: &u64| {
-        turns += u64::from(workload.prompts.turns(*session).max(1));
-        turns < requests
-    };
-    (0..requests).take_while(enough).count() + 1
-}
-
-/// Requests of the warm-up, where that is how it is measured.
-pub fn warmup_requests(scenario: &Scenario) -> u64 {
-    match scenario.load.warmup {
-        Warmup::Requests(count) => count,
-        Warmup::Time(_) => 0,
+/// A few requests that wake the server before a load that has no window, such as a burst or a
+/// trace.
+pub fn wake_up(scenario: &Scenario) -> Option<LoadPlan> {
+    let load = &scenario.load;
+    if load.warmup.is_none() || Opening::of(load).is_some() {
+        return None;
     }
-}
-
-/// The warm-up is a closed loop in either case: it opens connections and wakes the server.
-pub fn warmup_phase(scenario: &Scenario) -> Option<Phase> {
-    let (requests, duration) = match scenario.load.warmup {
-        Warmup::Requests(0) => return None,
+    let (requests, duration) = match load.warmup {
         Warmup::Requests(count) => (Some(count), None),
-        Warmup::Time(span) if span.0.is_zero() => return None,
         Warmup::Time(span) => (None, Some(span.0)),
     };
-    let streams = match scenario.load.shape {
+    let streams = match load.shape {
         Shape::Closed { concurrency, .. } => concurrency,
         Shape::Open {
             max_concurrency, ..
@@ -134,14 +178,16 @@ pub fn warmup_phase(scenario: &Scenario) -> Option<Phase> {
     let streams = requests.map_or(streams, |count| {
         streams.min(u32::try_from(count).unwrap_or(u32::MAX))
     });
-    Some(Phase {
-        warmup: true,
-        load: PhaseLoad::Closed {
+    Some(LoadPlan {
+        rhythm: Rhythm::Closed {
             streams,
-            stagger: Duration::ZERO,
+            spread: Duration::ZERO,
         },
+        opening: None,
+        stage: Stage::Warmup,
         requests,
         duration,
+        hold: Hold::None,
         drain: None,
     })
 }

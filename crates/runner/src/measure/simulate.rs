@@ -1,9 +1,9 @@
 //! A load point on the simulated engine in virtual time: no server, no client, no waiting. What
 //! comes out is stored and judged like any run, and says what it is.
 
-use super::plan::{PlannedRhythm, measured_phase};
+use super::plan::{Planned, PlannedRhythm, planned};
 use super::stored::read_and_seal;
-use super::{Measured, Point};
+use super::{Measured, PREFLIGHT_SESSION, Point};
 use crate::error::{Context as _, RunnerError, bail};
 use crate::launch::{CARDS, Launcher};
 use crate::session::Session;
@@ -14,10 +14,12 @@ use inferometer_catalog::engine::{EngineKind, Version};
 use inferometer_core::content::Content;
 use inferometer_core::environment::{EndCause, Ending, Environment, Health, Probe, StartedEngine};
 use inferometer_core::note::{Known, Note};
-use inferometer_core::record::{Chunks, Failure, FailureClass, Outcome, Phase, Record, Usage};
-use inferometer_core::scenario::{Connection, Scenario, SimClock, Stagger};
+use inferometer_core::record::{
+    Chunks, Failure, FailureClass, Outcome, Phase, Record, Stage, Usage,
+};
+use inferometer_core::scenario::{Connection, Hold, Scenario, SimClock};
 use inferometer_core::units::Offset;
-use inferometer_load::setup::WARMUP_SESSION;
+use inferometer_core::window::{LoadSoFar, first_share};
 use inferometer_sim::engine::{Engine, Request, virtual_time};
 use inferometer_sim::launch::{Host, Launch, USUAL_DEVICE};
 use inferometer_sim::words;
@@ -26,7 +28,8 @@ use inferometer_store::run_dir::RunDir;
 use inferometer_workload::{Prompt, Workload};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
-use virtual_time::{Keep, Run, Served};
+use std::time::Duration;
+use virtual_time::{Agenda, Happening, Keep, Run, Served};
 
 /// Tokens of an answer whose length nobody asked for.
 const USUAL_ANSWER: u32 = 128;
@@ -60,33 +63,21 @@ pub fn simulate(
     RunDir::check(out)?;
     let nonce = (scenario.work.cache_nonce).then(work::new_nonce);
     let workload = work::open(&scenario, data.as_deref(), nonce, session)?;
-    let planned = measured_phase(&scenario, &workload);
+    let planned = planned(&scenario, &workload);
     let block = launch.config.block_size;
     let mut engine = Engine::new(launch.config.clone(), scenario.seed);
     let keep = Keep {
         chunk_times: true,
         steps: false,
     };
+    let spare = planned.spare_session();
     let request = |session: u64| request(session, &workload.prompt(session, 0), block);
-    let mut stagger_ns = None;
-    let run = match &planned.rhythm {
-        PlannedRhythm::Closed { streams, stagger } => {
-            let Some(requests) = planned.requests else {
-                bail!("--sim-clock virtual needs a number of requests: give --requests");
-            };
-            let spread = spread(launch, *streams, *stagger, &workload);
-            let starts = virtual_time::spread_over(spread, *streams);
-            stagger_ns = Some(spread).filter(|_| *stagger != Stagger::None && *streams > 1);
-            virtual_time::staggered_loop(&mut engine, (0..requests).map(request), &starts, keep)
-        }
-        PlannedRhythm::Open { due, .. } => {
-            let arrivals = due
-                .iter()
-                .zip(0..)
-                .map(|(due, session)| (due.0, request(session)));
-            virtual_time::open_loop(&mut engine, arrivals, keep)
-        }
-    };
+    let alone = virtual_time::first_wave(&launch.config, [request(spare + PREFLIGHT_SESSION)]);
+    let stagger = planned.stagger(Some(Duration::from_nanos(alone)));
+    let mut load = VirtualLoad::new(&planned, stagger, spare, &request)?;
+    let run = virtual_time::drive(&mut engine, keep, |agenda, happening| {
+        load.hear(agenda, happening);
+    });
     let is_open = matches!(planned.rhythm, PlannedRhythm::Open { .. });
 
     let mut notes: Vec<Note> = vec![Known::VirtualTime.into()];
@@ -104,21 +95,25 @@ pub fn simulate(
     };
     let ending = Ending {
         cause: EndCause::Complete,
-        planned: run.served.len() as u64,
-        sending_ended: run
-            .served
-            .iter()
-            .map(|served| Offset(served.arrived))
-            .max()
-            .unwrap_or_default(),
-        stagger_ns,
+        planned: load.measured,
+        measured_from: Offset(load.opened.unwrap_or_default()),
+        sending_ended: Offset(load.last_measured),
+        steady_window: planned.opening.is_some() && load.opened.is_some(),
+        stagger_ns: stagger.map(|span| Offset::after(span).0),
         health: Health::Alive,
         ..Ending::default()
     };
     let directory = RunDir::create(out)?;
     directory.write_scenario(&scenario)?;
     directory.write_environment(&environment)?;
-    write_records(&directory, &scenario, &workload, &run, is_open)?;
+    write_records(
+        &directory,
+        &scenario,
+        &workload,
+        &run,
+        &load.stages,
+        is_open,
+    )?;
     directory.write_ending(&ending)?;
     let context = RunContext {
         scenario: &scenario,
@@ -185,23 +180,147 @@ pub fn computed(
     Ok(Launch::of_defaults(model, &host)?)
 }
 
-/// Time over which the streams begin, in nanoseconds: one mean latency, as a warm-up would
-/// show it.
-fn spread(launch: &Launch, streams: u32, stagger: Stagger, workload: &Workload) -> u64 {
-    match stagger {
-        Stagger::None => 0,
-        Stagger::Over(span) => Offset::after(span.0).0,
-        Stagger::Auto => {
-            let block = launch.config.block_size;
-            let wave = (0..u64::from(streams)).map(|session| {
-                let place = WARMUP_SESSION + session;
-                Request {
-                    id: session,
-                    ..request(place, &workload.prompt(place, 0), block)
+/// The load as the instrument drives it, in virtual time.
+struct VirtualLoad<'a> {
+    planned: &'a Planned,
+    spread: Duration,
+    /// The request of a session.
+    request: &'a dyn Fn(u64) -> Request,
+    /// Where the sessions of the warm-up begin.
+    spare: u64,
+    /// Requests to measure.
+    requests: u64,
+    so_far: LoadSoFar,
+    due: Box<dyn Iterator<Item = Offset>>,
+    sent: u64,
+    ended: u64,
+    warmup: u64,
+    measured: u64,
+    measured_ended: u64,
+    /// The stage of each request, in the order in which they were scheduled.
+    stages: Vec<Stage>,
+    opened: Option<u64>,
+    last_measured: u64,
+}
+
+impl<'a> VirtualLoad<'a> {
+    fn new(
+        planned: &'a Planned,
+        stagger: Option<Duration>,
+        spare: u64,
+        request: &'a dyn Fn(u64) -> Request,
+    ) -> Result<Self, RunnerError> {
+        let Some(requests) = planned.requests else {
+            bail!("--sim-clock virtual needs a number of requests: give --requests");
+        };
+        let opened = planned.opening.is_none().then_some(0);
+        Ok(VirtualLoad {
+            planned,
+            spread: stagger.unwrap_or_default(),
+            request,
+            spare,
+            requests,
+            so_far: LoadSoFar::default(),
+            due: match &planned.rhythm {
+                PlannedRhythm::Closed { .. } => Box::new(std::iter::empty()),
+                PlannedRhythm::Open { measured, .. } if opened.is_some() => measured(),
+                PlannedRhythm::Open { warmup, .. } => warmup(),
+            },
+            sent: 0,
+            ended: 0,
+            warmup: 0,
+            measured: 0,
+            measured_ended: 0,
+            stages: Vec::new(),
+            opened,
+            last_measured: 0,
+        })
+    }
+
+    fn hear(&mut self, agenda: &mut Agenda, happening: Happening) {
+        match happening {
+            Happening::Begin => match self.planned.rhythm {
+                PlannedRhythm::Closed { streams, .. } => {
+                    let span = Offset::after(self.spread).0;
+                    for start in virtual_time::spread_over(span, streams) {
+                        self.send(agenda, start);
+                    }
                 }
-            });
-            virtual_time::first_wave(&launch.config, wave)
+                PlannedRhythm::Open { .. } => self.next_arrival(agenda),
+            },
+            Happening::Arrived { at } => {
+                self.sent += 1;
+                self.look(at);
+                if let PlannedRhythm::Open { .. } = self.planned.rhythm {
+                    self.next_arrival(agenda);
+                }
+            }
+            Happening::Ended { at, place } => {
+                self.ended += 1;
+                self.measured_ended += u64::from(self.stages[place] == Stage::Measured);
+                self.look(at);
+                if let PlannedRhythm::Closed { .. } = self.planned.rhythm {
+                    self.send(agenda, at);
+                }
+            }
         }
+    }
+
+    /// Opens the window when its time has come.
+    fn look(&mut self, at: u64) {
+        if self.opened.is_some() {
+            return;
+        }
+        let elapsed = Duration::from_nanos(at);
+        self.so_far.advance(elapsed, self.sent, self.ended);
+        if (self.planned.opening).is_some_and(|opening| opening.is_due(&self.so_far)) {
+            self.opened = Some(at);
+            if let PlannedRhythm::Open { measured, .. } = &self.planned.rhythm {
+                self.due = measured();
+            }
+        }
+    }
+
+    fn next_arrival(&mut self, agenda: &mut Agenda) {
+        if let Some(due) = self.due.next() {
+            let at = self.opened.unwrap_or_default() + due.0;
+            self.send(agenda, at);
+        }
+    }
+
+    /// Schedules the next request of the stage that the load is in, if there is one.
+    fn send(&mut self, agenda: &mut Agenda, at: u64) {
+        let stage = match self.opened {
+            None => Stage::Warmup,
+            Some(_) if self.measured < self.requests => Stage::Measured,
+            Some(_) => Stage::Hold,
+        };
+        let over = self.measured_ended >= self.requests || self.planned.hold == Hold::None;
+        if stage == Stage::Hold && over {
+            return;
+        }
+        let scheduled = self.stages.len() as u64;
+        let (nth, session) = if stage == Stage::Warmup {
+            (scheduled, self.spare + scheduled)
+        } else {
+            let nth = scheduled - self.warmup;
+            (nth, nth)
+        };
+        let mut request = (self.request)(session);
+        if let Some(streams) = self.planned.spread_first_answers().map(u64::from)
+            && stage == Stage::Warmup
+            && nth < streams
+        {
+            let share = first_share(nth, streams);
+            request.output_tokens = (f64::from(request.output_tokens) * share).ceil() as u32;
+        }
+        self.warmup += u64::from(stage == Stage::Warmup);
+        if stage == Stage::Measured {
+            self.measured += 1;
+            self.last_measured = self.last_measured.max(at);
+        }
+        self.stages.push(stage);
+        agenda.schedule(at, request);
     }
 }
 
@@ -242,14 +361,17 @@ fn write_records(
     scenario: &Scenario,
     workload: &Workload,
     run: &Run,
+    stages: &[Stage],
     is_open: bool,
 ) -> Result<(), RunnerError> {
-    let mut journal = directory.start_journal(&Header::new(Some(run.served.len() as u64)))?;
-    let mut order: Vec<&Served> = run.served.iter().collect();
-    order.sort_by_key(|served| (served.finished.unwrap_or(served.arrived), served.id));
-    for served in order {
+    let measured = stages.iter().filter(|stage| **stage == Stage::Measured);
+    let mut journal = directory.start_journal(&Header::new(Some(measured.count() as u64)))?;
+    let mut order: Vec<(&Served, Stage)> = run.served.iter().zip(stages.iter().copied()).collect();
+    order.sort_by_key(|(served, _)| (served.finished.unwrap_or(served.arrived), served.id));
+    for (served, stage) in order {
         let prompt = workload.prompt(served.id, 0);
         let record = Record {
+            stage,
             due: is_open.then_some(Offset(served.arrived)),
             output_exact: scenario.work.ignore_eos,
             ..record(served, &prompt)

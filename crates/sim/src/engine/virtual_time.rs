@@ -131,16 +131,19 @@ pub fn staggered_loop(
     keep: Keep,
 ) -> Run {
     let mut requests = requests.into_iter();
-    let mut driver = Driver::new(keep);
-    for (&start, request) in starts.iter().zip(requests.by_ref()) {
-        driver.schedule(start, request);
-    }
-    driver.drive(engine, |driver, at| {
-        if let Some(request) = requests.next() {
-            driver.schedule(at, request);
+    drive(engine, keep, |agenda, happening| match happening {
+        Happening::Begin => {
+            for (&start, request) in starts.iter().zip(requests.by_ref()) {
+                agenda.schedule(start, request);
+            }
         }
-    });
-    driver.run
+        Happening::Arrived { .. } => {}
+        Happening::Ended { at, .. } => {
+            if let Some(request) = requests.next() {
+                agenda.schedule(at, request);
+            }
+        }
+    })
 }
 
 /// When so many clients begin who spread their first requests evenly over a time.
@@ -168,24 +171,52 @@ pub fn open_loop(
     requests: impl IntoIterator<Item = (Nanos, Request)>,
     keep: Keep,
 ) -> Run {
-    let mut driver = Driver::new(keep);
-    for (at, request) in requests {
-        driver.schedule(at, request);
-    }
-    driver.drive(engine, |_, _| {});
-    driver.run
+    let mut requests = Some(requests);
+    drive(engine, keep, |agenda, _| {
+        for (at, request) in requests.take().into_iter().flatten() {
+            agenda.schedule(at, request);
+        }
+    })
 }
 
-struct Driver {
+/// What a client may answer with further requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happening {
+    Begin,
+    Arrived {
+        at: Nanos,
+    },
+    /// Answered or refused; its place is that in [`Run::served`].
+    Ended {
+        at: Nanos,
+        place: usize,
+    },
+}
+
+/// Serves what a client schedules, at the beginning and whenever something happens, until
+/// nothing is left.
+pub fn drive(
+    engine: &mut Engine,
+    keep: Keep,
+    mut client: impl FnMut(&mut Agenda, Happening),
+) -> Run {
+    let mut agenda = Agenda::new(keep);
+    client(&mut agenda, Happening::Begin);
+    agenda.drive(engine, client);
+    agenda.run
+}
+
+/// The requests of a run that are still to come.
+pub struct Agenda {
     run: Run,
     keep: Keep,
     arrivals: BinaryHeap<Reverse<(Nanos, usize)>>,
     requests: Vec<Option<Request>>,
 }
 
-impl Driver {
-    fn new(keep: Keep) -> Driver {
-        Driver {
+impl Agenda {
+    fn new(keep: Keep) -> Agenda {
+        Agenda {
             run: Run::default(),
             keep,
             arrivals: BinaryHeap::new(),
@@ -193,7 +224,7 @@ impl Driver {
         }
     }
 
-    fn schedule(&mut self, at: Nanos, mut request: Request) {
+    pub fn schedule(&mut self, at: Nanos, mut request: Request) {
         let index = self.requests.len();
         self.run.served.push(Served {
             id: request.id,
@@ -206,8 +237,7 @@ impl Driver {
         self.arrivals.push(Reverse((at, index)));
     }
 
-    /// Runs until nothing is left; `ended` hears of each request that ends, and when.
-    fn drive(&mut self, engine: &mut Engine, mut ended: impl FnMut(&mut Driver, Nanos)) {
+    fn drive(&mut self, engine: &mut Engine, mut client: impl FnMut(&mut Agenda, Happening)) {
         let mut ends = Vec::new();
         loop {
             let arrival = self
@@ -222,8 +252,9 @@ impl Driver {
                     };
                     if let Err(refusal) = engine.add(at, request) {
                         self.run.served[index].refused = Some(refusal);
-                        ends.push(at);
+                        ends.push((at, index));
                     }
+                    client(self, Happening::Arrived { at });
                 }
                 (_, Some(wake)) => {
                     let outcome = engine.step(wake);
@@ -238,15 +269,15 @@ impl Driver {
                 }
                 (_, None) => return,
             }
-            for at in ends.drain(..) {
-                ended(self, at);
+            for (at, place) in ends.drain(..) {
+                client(self, Happening::Ended { at, place });
             }
         }
     }
 }
 
 impl Run {
-    fn note(&mut self, event: &Event, keep_times: bool, ends: &mut Vec<Nanos>) {
+    fn note(&mut self, event: &Event, keep_times: bool, ends: &mut Vec<(Nanos, usize)>) {
         let served = &mut self.served[event.request as usize];
         match event.kind {
             EventKind::Started { cached_tokens } => {
@@ -277,7 +308,7 @@ impl Run {
                 served.finish = Some(finish);
                 served.preemptions = preemptions;
                 self.ended = self.ended.max(event.at);
-                ends.push(event.at);
+                ends.push((event.at, event.request as usize));
             }
         }
     }

@@ -56,6 +56,9 @@ inferometer_text::texts! {
         UnsteadyRemedy => "run longer (--requests or --duration), with --warmup of at least one wave; do not quote throughput as what the server sustains", "延长运行（--requests 或 --duration），--warmup 至少覆盖一批请求；不要把该吞吐量当作服务端可持续的能力";
         Overload => "the server fell behind the arrivals: over the second half of sending, requests under way rose from {middle} to {end} and TTFT from {early} to {late}", "服务端跟不上到达速率：在发送的后半段，在途请求从 {middle} 升到 {end}，TTFT 从 {early} 升到 {late}";
         OverloadRemedy => "lower --rate; latencies grow with the length of such a run and say nothing about the server", "降低 --rate；过载时的时延随运行时长增长，不能说明服务端的性能";
+        ShortWindow => "the measured window is {waves} mean answers long, and throughput is known from three on{off}", "测量窗口只有 {waves} 个平均回答时长，吞吐量至少需要三个{off}";
+        OffBy => ": with its edges elsewhere it comes out up to {off_by} different", "：窗口边界移动后结果最多相差 {off_by}";
+        ShortWindowRemedy => "send more requests, at least five times the concurrency, or for longer (--duration)", "增加请求数（至少为并发数的五倍），或延长时间（--duration）";
         Stalls => "{stalled} of {requests} answers ({share}) stalled for {factor} times their median gap or more{longest}", "{requests} 个回答中有 {stalled} 个（{share}）出现停顿，达到自身间隔中位数的 {factor} 倍或以上{longest}";
         LongestStall => "; the longest took {worst} in an answer with a median gap of {median}", "；最长的一次为 {worst}，而该回答的间隔中位数为 {median}";
         StallsRemedy => "read max gap beside ITL; look in the server's log for preemption, long prefills or swapping at those times", "结合 ITL 看最大间隔；在服务端日志中查找对应时刻的抢占、长 prefill 或换出";

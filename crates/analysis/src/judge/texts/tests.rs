@@ -1,5 +1,5 @@
 use super::*;
-use crate::judge::{InFlightEvidence, Lateness, StallEvidence, WaveEvidence};
+use crate::judge::{InFlightEvidence, Lateness, StallEvidence, WaveEvidence, WindowEvidence};
 use crate::steady::Overload;
 use inferometer_core::doubt::{DoubtCode, Severity};
 use inferometer_core::environment::EndCause;
@@ -145,6 +145,10 @@ fn doubts() -> Vec<Doubt> {
         Doubt::Overload(Overload {
             in_flight: [3.0, 30.0],
             ttft_ms: [90.0, 900.0],
+        }),
+        Doubt::ShortWindow(WindowEvidence {
+            waves: 1.7,
+            off_by: Some(0.08),
         }),
         Doubt::Stalls {
             seen: StallEvidence {

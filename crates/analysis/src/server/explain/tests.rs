@@ -279,6 +279,8 @@ fn slow_requests_are_divided_as_those_that_ended_with_them() {
 fn without_a_complete_answer_there_is_nothing_to_explain() {
     assert_eq!(explain(&[], &[], Explained::Ttft, 99.0), None);
     let mut warmup = fast(3);
-    warmup.iter_mut().for_each(|record| record.stage = Stage::Warmup);
+    warmup
+        .iter_mut()
+        .for_each(|record| record.stage = Stage::Warmup);
     assert_eq!(explain(&warmup, &[], Explained::E2e, 99.0), None);
 }
