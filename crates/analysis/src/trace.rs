@@ -168,11 +168,13 @@ impl RunTrace {
         let begins = self
             .rows
             .iter()
-            .filter_map(|row| row.sent.or(row.start).offset());
+            .filter_map(|row| row.sent.or(row.start).offset())
+            .chain(self.unmeasured.iter().map(|request| request.from));
         let ends = self
             .rows
             .iter()
-            .filter_map(|row| row.end.or(row.sent).offset());
+            .filter_map(|row| row.end.or(row.sent).offset())
+            .chain(self.unmeasured.iter().filter_map(|request| request.to));
         let window = [begins.min()?, ends.max()?];
         (window[1] > window[0]).then_some(window)
     }

@@ -92,7 +92,7 @@ impl Default for Thresholds {
             stall_gaps: 10,
             stall_share: 0.01,
             in_step_factor: 4.0,
-            window_waves: 3.0,
+            window_waves: 2.9,
             significance: 0.01,
             steady_requests: 50,
         }

@@ -9,7 +9,7 @@ use inferometer_catalog::engine::{EngineKind, ResolvedFlags, Version, name_for};
 use inferometer_catalog::model::{KnownModel, Model};
 use inferometer_catalog::timing::Timing;
 use inferometer_sim::engine::virtual_time::{
-    Keep, Run, Served, first_wave, open_loop, spread_over, staggered_loop,
+    Keep, Run, Served, open_loop, spread_over, staggered_loop, steady_loop,
 };
 use inferometer_sim::engine::{Engine, EngineConfig, Policy, Rejection, Request};
 use inferometer_sim::launch::{Host, Launch, LaunchError};
@@ -153,14 +153,15 @@ fn served(
     match work.load {
         Load::Closed(streams) => {
             let streams = streams.max(1);
-            let wave = requests.iter().take(streams as usize);
+            let mut engine = Engine::new(config, seed);
             let span = match work.start {
+                Start::Spread => {
+                    return steady_loop(&mut engine, &requests, streams as usize, Keep::default());
+                }
                 Start::AtOnce => 0,
-                Start::Spread => first_wave(&config, wave.cloned()),
                 Start::Over(span) => span,
             };
             let starts = spread_over(span, streams);
-            let mut engine = Engine::new(config, seed);
             staggered_loop(&mut engine, requests, &starts, Keep::default())
         }
         Load::Open(rate) => {

@@ -64,7 +64,7 @@ pub enum Start {
     /// All at once, as most tools do.
     #[default]
     AtOnce,
-    /// Over one mean latency, as our runs do.
+    /// Before the measured window, over one latency, as our runs do.
     Spread,
     /// Over a time that is known, in nanoseconds.
     Over(u64),

@@ -62,6 +62,12 @@ impl RunReport<'_> {
         PunctuationText::Semicolon.join(self.lang, parts)
     }
 
+    /// Throughput is of a window that is steady by construction.
+    fn has_steady_window(&self) -> bool {
+        let window = self.summary.window;
+        window.is_some_and(|window| window.steady_by_construction)
+    }
+
     fn is_open(&self) -> bool {
         !matches!(self.scenario.load.shape, Shape::Closed { .. })
     }

@@ -10,11 +10,13 @@ use super::timeline::Accumulated;
 use crate::statistics::batch_means;
 use inferometer_core::summary::{Throughput, Tokens};
 use inferometer_core::units::Offset;
+use std::time::Duration;
 
-/// Batches of an interval: each at least as long as an answer takes, or neighbours would share
-/// their requests.
+/// Batches of an interval.
 const MOST_BATCHES: usize = 10;
 const LEAST_BATCHES: usize = 5;
+/// Part of an answer's time that a window may lack to hold so many answers in a row.
+const NEARLY: f64 = 0.05;
 
 /// A part of the window.
 #[derive(Clone, Copy)]
@@ -123,31 +125,34 @@ impl<'a> WindowRates<'a> {
         }
     }
 
-    /// 95 % interval by means of batches that are whole waves long; none for a short window.
+    /// 95 % interval by the means of batches; none for a short window. Each batch is as long as
+    /// a whole number of answers takes: neighbours share no more than a few requests, and streams
+    /// that send in waves do as much in one as in the next.
     fn interval(&self, rate: impl Fn(Part) -> Option<f64>) -> Option<[f64; 2]> {
-        let waves = self.waves().floor() as usize;
-        if waves < LEAST_BATCHES {
+        let waves = (self.waves() + NEARLY).floor();
+        let waves_of_batch = (waves / MOST_BATCHES as f64).floor().max(1.0);
+        let count = (waves / waves_of_batch).floor() as u32;
+        if count < LEAST_BATCHES as u32 {
             return None;
         }
-        let count = if waves < 2 * MOST_BATCHES {
-            waves.min(MOST_BATCHES)
-        } else {
-            MOST_BATCHES
+        let seconds = self
+            .whole
+            .seconds()
+            .min(f64::from(count) * waves_of_batch * self.mean_s);
+        let width = Duration::from_secs_f64(seconds / f64::from(count));
+        // What is left over is at the beginning, where the load is least settled.
+        let from = self.whole.to - width * count;
+        let batch = |batch| Part {
+            from: from + width * batch,
+            to: from + width * (batch + 1),
         };
-        let width = self.whole.to.since(self.whole.from) / count as u32;
-        let rates: Option<Vec<f64>> = (0..count as u32)
-            .map(|batch| {
-                rate(Part {
-                    from: self.whole.from + width * batch,
-                    to: self.whole.from + width * (batch + 1),
-                })
-            })
-            .collect();
-        let means = batch_means(&rates?, count)?;
+        let rates: Option<Vec<f64>> = (0..count).map(|nth| rate(batch(nth))).collect();
+        let means = batch_means(&rates?, count as usize)?;
         // Neighbours that are alike tell less than they seem to.
         let alike = means.correlation.clamp(0.0, 0.9);
         let half = (means.interval[1] - means.mean) * ((1.0 + alike) / (1.0 - alike)).sqrt();
-        Some([means.mean - half, means.mean + half])
+        let middle = rate(self.whole)?;
+        Some([middle - half, middle + half])
     }
 
     /// By how much, as a share, the token rate would change if the edges of the window fell
@@ -157,7 +162,7 @@ impl<'a> WindowRates<'a> {
         let whole = rate(self.whole).filter(|&rate| rate > 0.0)?;
         let seconds = self.whole.seconds();
         let inset = (self.mean_s / 2.0).min(seconds / 3.0);
-        let moved = [0.0, 0.5, 1.0].map(|part| std::time::Duration::from_secs_f64(inset * part));
+        let moved = [0.0, 0.5, 1.0].map(|part| Duration::from_secs_f64(inset * part));
         let pairs = moved
             .iter()
             .flat_map(|&a| moved.iter().map(move |&b| (a, b)));

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 fn recorded(path: &Path) -> Option<Vec<Record>> {
     let records = RunDir::open(path).ok()?.records().ok()?;
     let known = records.filter_map(Result::ok);
-    Some(known.filter(|record| !record.warmup).collect())
+    Some(known.filter(|record| record.is_measured()).collect())
 }
 
 /// Waits until the journal knows of at least this many measured requests.

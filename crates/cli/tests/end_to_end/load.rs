@@ -2,6 +2,7 @@
 
 use crate::support::{Place, Run, Sim};
 use inferometer_core::record::{Outcome, Record};
+use inferometer_store::run_dir::RunDir;
 use std::time::Duration;
 
 const SHORT: [&str; 2] = ["--output-tokens", "4"];
@@ -295,46 +296,69 @@ fn what_does_not_end_within_the_drain_is_cut_and_counted() {
 }
 
 #[test]
-fn the_warm_up_is_kept_apart() {
-    let sim = Sim::start(&[]);
-    let by_count = run(
-        &sim,
-        &["--concurrency", "2", "--requests", "8", "--warmup", "5"],
-    );
-    by_count.assert_all_ok(8);
-    assert_eq!(by_count.warmup.len(), 5);
-    assert_eq!(by_count.summary.tokens.output, Some(32));
-    let by_time = run(
-        &sim,
-        &["--rate", "50", "--requests", "8", "--warmup", "200ms"],
-    );
-    by_time.assert_all_ok(8);
-    assert!(!by_time.warmup.is_empty());
-    let none = run(
-        &sim,
-        &["--concurrency", "2", "--requests", "8", "--warmup", "0"],
-    );
-    assert!(none.warmup.is_empty());
-    let one_wave = run(&sim, &["--concurrency", "3", "--requests", "8"]);
-    assert_eq!(one_wave.warmup.len(), 3);
-    for run in [&by_count, &by_time, &one_wave] {
-        let over = run
-            .warmup
-            .iter()
-            .filter_map(|record| record.end)
-            .max()
-            .unwrap();
-        let begun = run
-            .records
-            .iter()
-            .filter_map(|record| record.sent)
-            .min()
-            .unwrap();
-        assert!(
-            over <= begun,
-            "the measured part begins when the warm-up is over"
+fn warm_up_window_and_hold_are_one_load() {
+    let sim = Sim::start(&["--ttft", "20ms", "--itl", "5ms"]);
+    let by_count = ["--concurrency", "2", "--requests", "8", "--warmup", "5"];
+    let by_time = ["--rate", "50", "--requests", "8", "--warmup", "200ms"];
+    let one_wave = ["--concurrency", "3", "--requests", "8"];
+    for options in [&by_count[..], &by_time, &one_wave] {
+        let run = run(&sim, options);
+        run.assert_all_ok(8);
+        assert_eq!(
+            run.summary.tokens.output,
+            Some(32),
+            "only measured ones count"
         );
+        let ending = RunDir::open(&run.path).unwrap().ending().unwrap();
+        let window = run.summary.window.expect("it has a window");
+        assert!(window.steady_by_construction && ending.steady_window);
+        let sent = |records: &[Record]| {
+            let sent = records.iter().filter_map(|record| record.start());
+            sent.collect::<Vec<_>>()
+        };
+        assert!(
+            sent(&run.warmup)
+                .iter()
+                .all(|&at| at < ending.measured_from)
+        );
+        assert!(
+            sent(&run.records)
+                .iter()
+                .all(|&at| at >= ending.measured_from)
+        );
+        assert!(sent(&run.hold).iter().all(|&at| at >= ending.measured_from));
+        // The server is never idle between the stages.
+        let warm_until = run.warmup.iter().filter_map(|record| record.end).max();
+        let first = run.records.iter().filter_map(|record| record.sent).min();
+        assert!(warm_until > first, "{options:?}");
+        let accounts = run.summary.requests;
+        assert_eq!(accounts.warmup, run.warmup.len() as u64);
+        assert_eq!(accounts.hold, run.hold.len() as u64);
+        assert_eq!(accounts.planned, 8);
     }
+}
+
+#[test]
+fn without_warm_up_and_hold_a_run_is_the_burst_that_others_measure() {
+    let sim = Sim::start(&["--ttft", "20ms", "--itl", "5ms"]);
+    let burst = ["--warmup", "none", "--hold", "none", "--stagger", "none"];
+    let run = run(
+        &sim,
+        &[&["--concurrency", "2", "--requests", "8"], &burst[..]].concat(),
+    );
+    run.assert_all_ok(8);
+    assert!(run.warmup.is_empty() && run.hold.is_empty());
+    let window = run.summary.window.unwrap();
+    assert!(!window.steady_by_construction);
+    let sent = run.records.iter().filter_map(|record| record.sent).min();
+    let done = run.records.iter().filter_map(|record| record.completed());
+    let length = done.max().unwrap().since(sent.unwrap()).as_secs_f64();
+    assert_eq!(run.summary.window_s, Some(length));
+    assert_eq!(
+        run.summary.throughput.requests_per_s,
+        Some(8.0 / length),
+        "first send to last completion"
+    );
 }
 
 #[test]
@@ -354,7 +378,7 @@ fn a_stagger_spreads_the_first_wave_and_none_does_not() {
         );
         run.assert_all_ok(10);
         let mut sent: Vec<_> = run
-            .records
+            .warmup
             .iter()
             .map(|record| record.sent.unwrap())
             .collect();
@@ -365,11 +389,12 @@ fn a_stagger_spreads_the_first_wave_and_none_does_not() {
     assert!(spread >= Duration::from_millis(100), "{spread:?}");
     assert!(first_wave("none") < spread);
     let auto = run(&sim, &["--concurrency", "5", "--requests", "10"]);
-    assert!(
-        auto.ended.stdout.contains("first wave spread over"),
-        "{}",
-        auto.ended.stdout
-    );
+    let said = &auto.ended.stdout;
+    assert!(said.contains("spread during the warm-up"), "{said}");
+    let alone = ["--concurrency", "5", "--requests", "10", "--warmup", "none"];
+    let alone = run(&sim, &alone);
+    let said = &alone.ended.stdout;
+    assert!(said.contains("first wave spread over"), "{said}");
 }
 
 #[test]

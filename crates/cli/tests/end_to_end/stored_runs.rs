@@ -283,7 +283,7 @@ fn the_stored_scenario_repeats_the_run_with_the_same_work_at_the_same_times() {
     );
     let work = |path| {
         let all = records(path);
-        let measured = all.into_iter().filter(|record| !record.warmup);
+        let measured = all.into_iter().filter(|record| record.is_measured());
         measured
             .map(|record| {
                 (

@@ -1,7 +1,7 @@
 //! Starting the binary and its servers, and reading what it leaves.
 
 use inferometer_core::doubt::DoubtCode;
-use inferometer_core::record::Record;
+use inferometer_core::record::{Record, Stage};
 use inferometer_core::summary::Summary;
 use inferometer_store::run_dir::RunDir;
 use inferometer_text::Lang;
@@ -265,6 +265,7 @@ pub struct Run {
     /// Of the measured part, by their number.
     pub records: Vec<Record>,
     pub warmup: Vec<Record>,
+    pub hold: Vec<Record>,
     pub origin_ns: u64,
     pub notes: Vec<String>,
 }
@@ -274,14 +275,18 @@ impl Run {
     pub fn read(ended: Ended, path: PathBuf) -> Run {
         let directory = RunDir::open(&path).unwrap_or_else(|error| panic!("{error}: {ended:?}"));
         let environment = directory.environment().unwrap();
-        let (warmup, records) = records(&path).into_iter().partition(|record| record.warmup);
+        let of = |stage: Stage| {
+            let all = records(&path).into_iter();
+            all.filter(|record| record.stage == stage).collect()
+        };
         let summary = directory
             .summary()
             .unwrap_or_else(|error| panic!("{error}: {ended:?}"));
         let run = Run {
             summary,
-            records,
-            warmup,
+            records: of(Stage::Measured),
+            warmup: of(Stage::Warmup),
+            hold: of(Stage::Hold),
             origin_ns: environment.origin_monotonic_ns,
             notes: (environment.notes.iter())
                 .map(|note| inferometer_report::message::notes::text(note, Lang::En))

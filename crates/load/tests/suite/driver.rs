@@ -15,7 +15,7 @@ use inferometer_load::live::StageCounters;
 use inferometer_load::pace::Pacer;
 use inferometer_load::recorder::RecorderMessage;
 use inferometer_load::setup::{
-    Conversation, Job, Jobs, RequestPlace, Route, Setup, WARMUP_SESSION,
+    Conversation, Job, Jobs, PreparedRequest, RequestPlace, Route, Setup, WARMUP_SESSION,
 };
 use inferometer_load::worker::{LoadShare, Pacing, Stop, Window, Worker};
 use inferometer_store::journal::Entry;

@@ -237,14 +237,18 @@ fn of_run(run: &RunDir) -> Result<Option<Observation>, String> {
         .iter()
         .filter(|doubt| doubt.severity == Severity::Invalid)
         .map(|doubt| doubt.code.to_string());
-    let stagger = run.ending().map_err(|error| error.to_string())?.stagger_ns;
+    let ending = run.ending().map_err(|error| error.to_string())?;
     let environment = run.environment().map_err(|error| error.to_string())?;
     let engine = environment.engine.unwrap_or_default();
     let command = LaunchCommand::parse(&engine.command);
     Ok(Some(Observation {
         name: run.path().display().to_string(),
         load,
-        start: stagger.map_or(Start::AtOnce, Start::Over),
+        start: if ending.steady_window {
+            Start::Spread
+        } else {
+            ending.stagger_ns.map_or(Start::AtOnce, Start::Over)
+        },
         requests: u32::try_from(summary.requests.ok).ok().filter(|&ok| ok > 0),
         input: input.or(mean(summary.tokens.input_mean)),
         output: output.or(mean(summary.tokens.output_mean)),

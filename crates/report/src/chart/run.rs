@@ -163,9 +163,19 @@ pub fn timeline(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figure 
         let samples = points.map(|[x, y]| Sample::new(x, Some(y)));
         samples.collect::<Vec<_>>()
     };
-    // The first chart names the steady state for all below it.
-    let steady_label = |title: Text| match title {
-        Text::OutputThroughput => Text::SteadyState.text(lang).to_owned(),
+    let window = summary
+        .window
+        .filter(|window| window.steady_by_construction);
+    let (shaded, shade_name) = match window {
+        Some(window) => (Some([window.start_s, window.end_s]), Text::Window),
+        None => (
+            summary.steady.map(|steady| steady.span_s),
+            Text::SteadyState,
+        ),
+    };
+    // The first chart names it for all below.
+    let shade_label = |title: Text| match title {
+        Text::OutputThroughput => shade_name.text(lang).to_owned(),
         _ => String::new(),
     };
     let seen = !drawing.trace.rows.is_empty() && drawing.trace.window().is_some();
@@ -178,11 +188,11 @@ pub fn timeline(summary: &Summary, drawing: &Drawing<'_>, lang: Lang) -> Figure 
         },
         y,
         series,
-        shades: summary.steady.map_or(Vec::new(), |steady| {
+        shades: shaded.map_or(Vec::new(), |[from, to]| {
             vec![Shade {
-                from: steady.span_s[0].max(span[0]),
-                to: steady.span_s[1].min(span[1]),
-                label: steady_label(title),
+                from: from.max(span[0]),
+                to: to.min(span[1]),
+                label: shade_label(title),
             }]
         }),
         when_empty: Text::NoData.text(lang).to_owned(),

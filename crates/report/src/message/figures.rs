@@ -9,6 +9,7 @@ inferometer_text::texts! {
         Timeline => "The run over time", "运行时间线";
         Time => "Time", "时间";
         SteadyState => "steady state", "稳态";
+        Window => "measured window", "测量窗口";
         Requests => "Every request", "逐请求散点";
         TokenGaps => "Gaps between tokens", "token 间隔";
         LargestGaps => "Largest gap of each answer", "每个请求的最大间隔";

@@ -82,6 +82,11 @@ texts! {
         WarmupTime => "after {time} of warm-up", "先预热 {time}";
         NoWarmup => "no warm-up", "无预热";
         MeasuredFor => "measured for {time}", "测量 {time}";
+        FirstToLast =>
+            "{time} from the first send to the last completion",
+            "首个请求发出到最后一个完成共 {time}";
+        Held => "load held with {hold} more", "再以 {hold} 个请求保持负载";
+        SpreadInWarmup => "streams spread during the warm-up", "各路请求在预热中错开";
         EndedBySignal => "stopped by the user", "被用户中止";
         EndedPrecise => "known precisely enough", "已达到所要求的精度";
         EndedByCondition => "ended by a stop condition", "因停止条件结束";

@@ -6,12 +6,26 @@ use crate::message::numbers::NumbersText;
 use inferometer_page::doc::{Block, Pair, Section};
 
 pub(super) fn section(report: &RunReport<'_>) -> Section {
-    let mut defined = vec![
-        (MetricText::Requests, DefinitionText::Requests),
-        (MetricText::OutputTokens, DefinitionText::OutputTokens),
-        (MetricText::TotalTokens, DefinitionText::TotalTokens),
-        (MetricText::InFlight, DefinitionText::InFlight),
+    let throughput = if report.has_steady_window() {
+        [
+            DefinitionText::RequestsInWindow,
+            DefinitionText::OutputTokensInWindow,
+            DefinitionText::TotalTokensInWindow,
+        ]
+    } else {
+        [
+            DefinitionText::Requests,
+            DefinitionText::OutputTokens,
+            DefinitionText::TotalTokens,
+        ]
+    };
+    let names = [
+        MetricText::Requests,
+        MetricText::OutputTokens,
+        MetricText::TotalTokens,
     ];
+    let mut defined: Vec<_> = names.into_iter().zip(throughput).collect();
+    defined.push((MetricText::InFlight, DefinitionText::InFlight));
     if report.summary.speed.per_user_tokens_per_s.is_some() {
         defined.push((MetricText::PerUser, DefinitionText::PerUser));
     }

@@ -26,7 +26,8 @@ type Row = [Cell; 5];
 fn table(report: &RunReport<'_>) -> Table {
     let summary = report.summary;
     let throughput = &summary.throughput;
-    let steady = summary.steady.as_ref();
+    // A window that is steady by construction needs no second figure beside it.
+    let steady = (summary.steady.as_ref()).filter(|_| !report.has_steady_window());
     let mut rows: Vec<Row> = vec![
         rate(
             report.say(MetricText::Requests),

@@ -144,6 +144,9 @@ fn load(report: &RunReport<'_>, load: &Load) -> String {
                     let time = number::time(Duration::from_nanos(spread));
                     parts.push(report.fill(SetupText::Spread, &[("time", time)]));
                 }
+                None if report.has_steady_window() && *stagger == Stagger::Auto => {
+                    parts.push(report.say(SetupText::SpreadInWarmup).to_owned());
+                }
                 // A killed run could not say how it spread the wave.
                 None if report.ending.cause == EndCause::Killed && *stagger != Stagger::None => {}
                 None => parts.push(report.say(SetupText::AllAtOnce).to_owned()),
@@ -234,19 +237,32 @@ fn extent(report: &RunReport<'_>, load: &Load) -> String {
         }
         Extent::Soak(span) => report.fill(SetupText::ExtentSoak, &[("time", span.to_string())]),
     }];
-    parts.push(match load.warmup {
-        Warmup::Requests(0) => report.say(SetupText::NoWarmup).to_owned(),
-        Warmup::Requests(requests) => report.fill(
+    let accounts = report.summary.requests;
+    let warmup = |count| {
+        report.fill(
             SetupText::WarmupRequests,
-            &[("warmup", number::count(requests))],
-        ),
+            &[("warmup", number::count(count))],
+        )
+    };
+    parts.push(match load.warmup {
+        none if none.is_none() => report.say(SetupText::NoWarmup).to_owned(),
+        _ if accounts.warmup > 0 => warmup(accounts.warmup),
+        Warmup::Requests(requests) => warmup(requests),
         Warmup::Time(span) => report.fill(SetupText::WarmupTime, &[("time", span.to_string())]),
     });
+    let window = if report.has_steady_window() {
+        SetupText::MeasuredFor
+    } else {
+        SetupText::FirstToLast
+    };
     parts.extend(
-        report.summary.window_s.map(|window| {
-            report.fill(SetupText::MeasuredFor, &[("time", number::seconds(window))])
-        }),
+        (report.summary.window_s)
+            .map(|length| report.fill(window, &[("time", number::seconds(length))])),
     );
+    if accounts.hold > 0 {
+        let hold = ("hold", number::count(accounts.hold));
+        parts.push(report.fill(SetupText::Held, &[hold]));
+    }
     let early = match report.ending.cause {
         EndCause::Complete => None,
         EndCause::Signal => Some(SetupText::EndedBySignal),

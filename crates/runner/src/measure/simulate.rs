@@ -72,7 +72,7 @@ pub fn simulate(
     };
     let spare = planned.spare_session();
     let request = |session: u64| request(session, &workload.prompt(session, 0), block);
-    let alone = virtual_time::first_wave(&launch.config, [request(spare + PREFLIGHT_SESSION)]);
+    let alone = virtual_time::latency_alone(&launch.config, request(spare + PREFLIGHT_SESSION));
     let stagger = planned.stagger(Some(Duration::from_nanos(alone)));
     let mut load = VirtualLoad::new(&planned, stagger, spare, &request)?;
     let run = virtual_time::drive(&mut engine, keep, |agenda, happening| {

@@ -62,6 +62,11 @@ impl Served {
 pub struct Run {
     /// In the order in which they were given.
     pub served: Vec<Served>,
+    /// Requests that only made the load, before those and after them.
+    pub around: Vec<Served>,
+    /// Begin and end of the time in which the load was steady; absent: from the first arrival to
+    /// the last chunk.
+    pub window: Option<[Nanos; 2]>,
     /// The step log, where it is kept.
     pub steps: Vec<StepRecord>,
     /// When the last chunk left.
@@ -69,27 +74,43 @@ pub struct Run {
 }
 
 impl Run {
-    /// Finished requests per second, from the first arrival to the last chunk.
+    /// Finished requests per second.
     pub fn requests_per_second(&self) -> f64 {
-        let done = self
-            .served
-            .iter()
-            .filter(|served| served.finished.is_some());
-        self.rate(done.count() as f64)
+        self.rate(
+            |served| [served.arrived, served.finished.unwrap_or(served.arrived)],
+            |_| 1.0,
+        )
     }
 
-    /// Generated tokens per second, over the same time.
+    /// Generated tokens per second.
     pub fn tokens_per_second(&self) -> f64 {
-        let tokens = self.served.iter().map(|served| u64::from(served.tokens));
-        self.rate(tokens.sum::<u64>() as f64)
+        let decoding = |served: &Served| {
+            let end = served.finished.unwrap_or(served.arrived);
+            [served.first_token.unwrap_or(end), end]
+        };
+        self.rate(decoding, |served| f64::from(served.tokens))
     }
 
-    fn rate(&self, count: f64) -> f64 {
+    /// What was finished per second; at the edges of a window by the share of its time that
+    /// lies inside.
+    fn rate(&self, span: impl Fn(&Served) -> [Nanos; 2], amount: impl Fn(&Served) -> f64) -> f64 {
         let began = self.served.iter().map(|served| served.arrived).min();
-        match self.ended.saturating_sub(began.unwrap_or(0)) {
-            0 => 0.0,
-            time => count / (time as f64 * 1e-9),
+        let [from, to] = self.window.unwrap_or([began.unwrap_or(0), self.ended]);
+        if to <= from {
+            return 0.0;
         }
+        let inside = |served: &Served| {
+            let [begin, end] = span(served);
+            let inside = end.min(to).saturating_sub(begin.max(from));
+            match end - begin {
+                0 => f64::from(u8::from(from <= end && end <= to)),
+                whole => inside as f64 / whole as f64,
+            }
+        };
+        let all = self.served.iter().chain(&self.around);
+        let done = all.filter(|served| served.finished.is_some());
+        let sum: f64 = done.map(|served| inside(served) * amount(served)).sum();
+        sum / ((to - from) as f64 * 1e-9)
     }
 
     /// The mean of a figure over the requests that have it.
@@ -146,6 +167,62 @@ pub fn staggered_loop(
     })
 }
 
+/// The same in a load that is steady while the requests are served: clients begin together, with
+/// answers of which each but the last is cut shorter, so that they go on apart; the given
+/// requests are served once each client has had an answer, and then the load goes on until the
+/// last of them has ended.
+pub fn steady_loop(engine: &mut Engine, requests: &[Request], streams: usize, keep: Keep) -> Run {
+    let (mut ended, mut next, mut measured_ended) = (0, 0, 0);
+    // The place in `requests` of each that was sent; absent for those around them.
+    let mut sent: Vec<Option<usize>> = Vec::new();
+    let mut window = None;
+    let mut client = |agenda: &mut Agenda, happening: Happening| {
+        if let Happening::Ended { place, .. } = happening {
+            measured_ended += usize::from(sent[place].is_some());
+        }
+        let mut send = |at: Nanos, measured: Option<usize>| {
+            let like = measured.unwrap_or(sent.len() % requests.len());
+            let mut request = requests[like].clone();
+            if sent.len() < streams {
+                let share = (sent.len() as f64 + 0.5) / streams as f64;
+                request.output_tokens = (f64::from(request.output_tokens) * share).ceil() as u32;
+            }
+            sent.push(measured);
+            agenda.schedule(at, request);
+        };
+        match happening {
+            Happening::Begin => (0..streams).for_each(|_| send(0, None)),
+            Happening::Arrived { .. } => {}
+            Happening::Ended { at, .. } => {
+                ended += 1;
+                if ended < streams {
+                    send(at, None);
+                } else if next < requests.len() {
+                    let [from, _] = window.unwrap_or([at, at]);
+                    window = Some([from, at]);
+                    send(at, Some(next));
+                    next += 1;
+                } else if measured_ended < requests.len() {
+                    send(at, None);
+                }
+            }
+        }
+    };
+    if requests.is_empty() {
+        return Run::default();
+    }
+    let mut run = drive(engine, keep, &mut client);
+    let all = std::mem::take(&mut run.served);
+    for (served, measured) in all.into_iter().zip(sent) {
+        match measured {
+            Some(_) => run.served.push(served),
+            None => run.around.push(served),
+        }
+    }
+    run.window = window;
+    run
+}
+
 /// When so many clients begin who spread their first requests evenly over a time.
 pub fn spread_over(span: Nanos, streams: u32) -> Vec<Nanos> {
     let apart = span / u64::from(streams.max(1));
@@ -154,15 +231,11 @@ pub fn spread_over(span: Nanos, streams: u32) -> Vec<Nanos> {
         .collect()
 }
 
-/// The time over which a measurement spreads its streams by itself: the mean latency of one wave
-/// that begins at once, as a warm-up shows it.
-pub fn first_wave(config: &EngineConfig, wave: impl IntoIterator<Item = Request>) -> Nanos {
-    let wave: Vec<Request> = wave.into_iter().collect();
-    let streams = wave.len();
+/// Time that a request takes on an engine that has nothing else to do.
+pub fn latency_alone(config: &EngineConfig, request: Request) -> Nanos {
     let mut engine = Engine::new(config.clone(), 0);
-    let run = closed_loop(&mut engine, wave, streams, Keep::default());
-    run.mean(Served::latency_ms)
-        .map_or(0, |ms| (ms * 1e6) as Nanos)
+    let run = closed_loop(&mut engine, [request], 1, Keep::default());
+    run.ended
 }
 
 /// Serves requests that come at given times, whatever becomes of the others.

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use inferometer_core::environment::EndCause;
 use inferometer_core::length::LengthSpec;
 use inferometer_core::options::{Count, Options, OutputSpec};
-use inferometer_core::scenario::{Rate, Stagger};
+use inferometer_core::scenario::{Hold, Rate, Stagger, Warmup};
 use inferometer_core::units::Span;
 use inferometer_load::instrument::Control;
 use inferometer_plan::calibrate::{Calibration, Verified};
@@ -112,6 +112,11 @@ fn measured_run(url: &str, work: &Work, lang: Lang) -> anyhow::Result<PathBuf> {
                 Start::Spread => Stagger::Auto,
                 Start::Over(span) => Stagger::Over(Span(Duration::from_nanos(span))),
             });
+            if work.start != Start::Spread {
+                // A prediction of a burst is held against a burst.
+                options.load.warmup = Some(Warmup::Requests(0));
+                options.load.hold = Some(Hold::None);
+            }
         }
         Load::Open(rate) => options.load.rate = Some(Rate(rate)),
     }
