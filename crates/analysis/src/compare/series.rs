@@ -227,7 +227,6 @@ fn variance(values: impl Iterator<Item = f64>) -> Option<f64> {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use inferometer_core::record::Stage;
 
     /// A closed loop of one stream whose answers take `latency_ms(i)` and have 100 tokens.
     pub(crate) fn series(n: u64, latency_ms: impl Fn(u64) -> f64) -> Series {
@@ -296,7 +295,7 @@ mod tests {
     #[test]
     fn records_become_columns_and_what_was_not_answered_is_left_out() {
         let mut made_up = crate::fold::testing::MadeUp::closed(4, 400);
-        made_up.records[0].stage = Stage::Warmup;
+        made_up.records[0].stage = inferometer_core::record::Stage::Warmup;
         made_up.records[1].outcome = inferometer_core::record::Outcome::Cut;
         let run = Series::of_records(made_up.records);
         assert_eq!((run.ttft_ms.len(), run.shares_s.len()), (398, 398));

@@ -41,7 +41,7 @@ fn doubts() -> Vec<Doubt> {
         failed: 2,
         cut: 1,
         unsent: 1,
-        resent: 0,
+        ..Accounts::default()
     };
     let whole = Accounts { ok: 6, ..accounts };
     let most = Some((Phase::Status, FailureClass::ServerError, 2));

@@ -1,5 +1,6 @@
 use super::*;
 use crate::fold::testing::{answer, at};
+use inferometer_core::record::Stage;
 use inferometer_core::server::{EngineState, Total};
 
 /// Fifty answers, one after the other, of which the last is slow.
