@@ -4,23 +4,25 @@
 //! kept has them with ties, seeds and the refusal of samples that cannot support an answer.
 
 mod arrivals;
+mod batch_means;
 mod binomial;
 mod bootstrap;
-mod course;
 mod distribution;
 mod equivalence;
 mod ranked;
 mod sequential;
+mod trend;
 mod two_samples;
 
 pub use arrivals::{arrivals_fit, gap_cdf, kolmogorov_smirnov};
+pub use batch_means::{BatchMeans, batch_means, design_effect};
 pub use binomial::{TailClaim, binomial_bounds, share_at_least, share_at_most, tail_claim};
 pub use bootstrap::{Bootstrap, Intervals};
-pub use course::{BatchMeans, batch_means, design_effect, mser5, rising_trend};
 pub use distribution::{normal_quantile, normal_tail, student_quantile, student_tail};
 pub use equivalence::{Difference, Equivalence, holm, tost};
 pub(crate) use ranked::Ranked;
 pub use sequential::{Sprt, SprtError, SprtStep, SprtVerdict};
+pub use trend::{mser5, rising_trend};
 pub(crate) use two_samples::divisions;
 pub use two_samples::{Shift, hodges_lehmann, mann_whitney, permutation};
 

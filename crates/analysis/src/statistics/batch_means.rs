@@ -1,84 +1,6 @@
-//! The course of a series: trend, the end of its warm-up, and the mean of what depends on
-//! its neighbours.
+//! Means of what depends on its neighbours: batch means, and how much less dependent values tell.
 
-use super::Test;
-use super::distribution::{normal_tail, student_quantile};
-use inferometer_core::quantile::sort;
-
-/// Mann–Kendall test for a rising trend: Kendall's tau and the one-sided probability of one
-/// as large without a trend, ties counted. Absent for fewer than 8 values. Takes n² steps:
-/// give it bins, not requests.
-pub fn rising_trend(values: &[f64]) -> Option<Test> {
-    let n = values.len();
-    if n < 8 {
-        return None;
-    }
-    let mut score = 0i64;
-    for (i, a) in values.iter().enumerate() {
-        for b in &values[i + 1..] {
-            score += i64::from(b > a) - i64::from(b < a);
-        }
-    }
-    let spread = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
-    let mut sorted = values.to_vec();
-    sort(&mut sorted);
-    let ties: f64 = sorted
-        .chunk_by(|a, b| a == b)
-        .map(|group| spread(group.len() as f64))
-        .sum();
-    let variance = (spread(n as f64) - ties) / 18.0;
-    let z = match score {
-        // One step towards zero: the score moves in steps of two.
-        _ if variance <= 0.0 => 0.0,
-        0 => 0.0,
-        score => (score - score.signum()) as f64 / variance.sqrt(),
-    };
-    Some(Test {
-        statistic: score as f64 / (n * (n - 1) / 2) as f64,
-        p_value: normal_tail(z),
-    })
-}
-
-/// How much better a cut of half must be than one of a third for a series to be unsettled. A
-/// steady ramp gains 1.4; noise on a settled series rarely gains a tenth.
-const GAIN_OF_HALF: f64 = 1.3;
-/// Deviation, as a share of the mean, below which a series is as good as constant.
-const CONSTANT: f64 = 0.01;
-
-/// MSER-5: how many values to cut from the beginning of a series so that the mean of the rest
-/// is best known, in batches of five. Absent if the series is short, or if it gains by a cut
-/// of half of it: then it has not settled.
-pub fn mser5(values: &[f64]) -> Option<usize> {
-    let batches: Vec<f64> = values
-        .chunks_exact(5)
-        .map(|batch| batch.iter().sum::<f64>() / 5.0)
-        .collect();
-    let n = batches.len();
-    let limit = n / 2;
-    if limit < 2 {
-        return None;
-    }
-    // From the end, so that each cut needs one step.
-    let (mut sum, mut squares) = (0.0, 0.0);
-    let shift = batches[n - 1];
-    let mut errors = vec![0.0; n];
-    let level = batches[limit..].iter().sum::<f64>() / (n - limit) as f64;
-    let floor = (CONSTANT * level).powi(2);
-    for (cut, value) in batches.iter().enumerate().rev() {
-        sum += value - shift;
-        squares += (value - shift).powi(2);
-        let rest = (n - cut) as f64;
-        errors[cut] = ((squares - sum * sum / rest).max(0.0) / rest + floor) / rest;
-    }
-    // The first of equals: ties go to the smaller cut.
-    let best = |most: usize| (0..=most).min_by(|&a, &b| errors[a].total_cmp(&errors[b]));
-    let cut = best(limit)?;
-    if cut < limit {
-        return Some(cut * 5);
-    }
-    let early = best(n / 3)?;
-    (errors[early] < GAIN_OF_HALF * errors[limit]).then_some(early * 5)
-}
+use super::distribution::student_quantile;
 
 /// The mean of a series whose neighbours depend on each other, by batches long enough that
 /// their means do not.
@@ -160,37 +82,6 @@ mod tests {
     fn normal(n: usize, seed: u64) -> Vec<f64> {
         let mut random = rng(seed, Dimension::Words, 0);
         (0..n).map(|_| StandardNormal.sample(&mut random)).collect()
-    }
-
-    #[test]
-    fn a_trend_is_found_and_noise_is_not_one() {
-        let noise = normal(40, 2);
-        assert!(rising_trend(&noise).unwrap().p_value > 0.01);
-        let rising: Vec<f64> = noise
-            .iter()
-            .enumerate()
-            .map(|(i, value)| value + i as f64 * 0.3)
-            .collect();
-        assert!(rising_trend(&rising).unwrap().p_value < 1e-4);
-        assert!(rising_trend(&[1.0; 20]).unwrap().p_value > 0.4);
-        assert_eq!(rising_trend(&[1.0; 5]), None);
-    }
-
-    #[test]
-    fn a_warm_up_is_cut_and_a_ramp_never_settles() {
-        let mut random = rng(3, Dimension::Words, 1);
-        let mut warm: Vec<f64> = (0..100)
-            .map(|_| 10.0 + random.random_range(0.0..1.0))
-            .collect();
-        for (i, value) in warm.iter_mut().take(12).enumerate() {
-            *value = i as f64 / 2.0;
-        }
-        let cut = mser5(&warm).unwrap();
-        assert!((10..=20).contains(&cut), "{cut}");
-        let ramp: Vec<f64> = (0..100).map(f64::from).collect();
-        assert_eq!(mser5(&ramp), None);
-        assert_eq!(mser5(&[5.0; 100]), Some(0));
-        assert_eq!(mser5(&[5.0; 12]), None);
     }
 
     #[test]
