@@ -1,19 +1,314 @@
-//! What doubts say, and their remedies. Sentences differ too much between languages for
-//! templates, so each language is a file of its own.
+//! What doubts say, and their remedies: which text, with which values.
 
-mod chinese;
-mod english;
+mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::judge::Doubt;
+use crate::judge::{Doubt, Lateness};
+use inferometer_core::environment::EndCause;
+use inferometer_core::record::{FailureClass, Phase};
+use inferometer_core::summary::Accounts;
 use inferometer_text::Lang;
+use inferometer_text::punctuation::PunctuationText;
+use table::DoubtText as Text;
+
+/// Values for the places of a text and its remedy.
+type Values = Vec<(&'static str, String)>;
 
 /// What was seen, and what to do about it.
 pub fn words(doubt: &Doubt, lang: Lang) -> (String, String) {
-    match lang {
-        Lang::En => (english::text(doubt), english::remedy(doubt)),
-        Lang::Zh => (chinese::text(doubt), chinese::remedy(doubt)),
+    let (text, remedy, values) = wording(doubt, lang);
+    (text.with(lang, &values), remedy.with(lang, &values))
+}
+
+fn wording(doubt: &Doubt, lang: Lang) -> (Text, Text, Values) {
+    match doubt {
+        Doubt::LostRequests {
+            accounts,
+            duplicates,
+        } => {
+            let (text, values) = lost(accounts, *duplicates, lang);
+            (text, Text::LostRemedy, values)
+        }
+        Doubt::ShrunkConcurrency {
+            configured,
+            in_flight,
+        } => {
+            let values = vec![
+                ("configured", configured.to_string()),
+                ("expected", format!("{:.1}", in_flight.expected)),
+                ("seen", format!("{:.1}", in_flight.seen)),
+            ];
+            (Text::Shrunk, Text::ShrunkRemedy, values)
+        }
+        Doubt::UnfilledStreams {
+            configured,
+            peak,
+            requests,
+        } => {
+            let values = vec![
+                ("configured", configured.to_string()),
+                ("peak", peak.to_string()),
+                ("requests", requests.to_string()),
+                ("least", (u64::from(*configured) * 10).to_string()),
+            ];
+            (Text::Unfilled, Text::UnfilledRemedy, values)
+        }
+        Doubt::ClientLate {
+            at,
+            p99_ms,
+            limit_ms,
+            ..
+        } => {
+            let values = vec![("p99", millis(*p99_ms)), ("limit", millis(*limit_ms))];
+            let text = match at {
+                Lateness::Sending => Text::SentLate,
+                Lateness::Waking => Text::WokenLate,
+            };
+            (text, Text::LateRemedy, values)
+        }
+        Doubt::ClientBusy {
+            ceiling_share,
+            cpu_share,
+            ..
+        } => {
+            let reasons = [
+                (Text::BusyCeiling, ceiling_share),
+                (Text::BusyThread, cpu_share),
+            ];
+            let reasons: Vec<String> = (reasons.into_iter())
+                .filter_map(|(text, share)| Some(text.with(lang, &[("share", percent((*share)?))])))
+                .collect();
+            let reasons = PunctuationText::Semicolon.join(lang, &reasons);
+            (Text::Busy, Text::BusyRemedy, vec![("reasons", reasons)])
+        }
+        Doubt::Interrupted { cause } => match cause {
+            EndCause::StopCondition => (Text::Stopped, Text::StoppedRemedy, vec![]),
+            EndCause::Watchdog => (Text::Watchdog, Text::WatchdogRemedy, vec![]),
+            EndCause::Signal => (Text::Interrupted, Text::RepeatRemedy, vec![]),
+            EndCause::Killed | EndCause::Complete | EndCause::Precise => {
+                (Text::Killed, Text::RepeatRemedy, vec![])
+            }
+        },
+        Doubt::Failures {
+            failed,
+            ended,
+            most,
+            ..
+        } => {
+            let values = vec![
+                ("failed", failed.to_string()),
+                ("ended", ended.to_string()),
+                ("share", share(*failed, *ended)),
+                ("most", most_often(*most, lang)),
+            ];
+            (Text::Failures, failures_remedy(*most), values)
+        }
+        Doubt::Resent { resent, sent } => {
+            let values = vec![
+                ("resent", resent.to_string()),
+                ("sent", sent.to_string()),
+                ("share", share(*resent, *sent)),
+            ];
+            (Text::Resent, Text::ResentRemedy, values)
+        }
+        Doubt::FewSamples { n, lacking } => {
+            let percentiles: Vec<String> = (lacking.iter())
+                .map(|(rank, least)| {
+                    Text::Needs.with(
+                        lang,
+                        &[("rank", rank.to_string()), ("least", least.to_string())],
+                    )
+                })
+                .collect();
+            let least = lacking.iter().map(|(_, least)| *least).max();
+            let values = vec![
+                ("n", n.to_string()),
+                (
+                    "percentiles",
+                    percentiles.join(Text::Enumeration.text(lang)),
+                ),
+                ("least", least.unwrap_or_default().to_string()),
+            ];
+            (Text::FewSamples, Text::FewSamplesRemedy, values)
+        }
+        Doubt::OutputLengths {
+            mean_difference,
+            off,
+            exact,
+        } => {
+            let values = vec![
+                ("off", off.to_string()),
+                ("exact", exact.to_string()),
+                ("difference", percent(*mean_difference)),
+            ];
+            (Text::OutputLengths, Text::OutputLengthsRemedy, values)
+        }
+        Doubt::OutputCapped { tokens, at, of } => {
+            let values = vec![
+                ("at", at.to_string()),
+                ("of", of.to_string()),
+                ("share", share(*at, *of)),
+                ("tokens", tokens.to_string()),
+            ];
+            (Text::OutputCapped, Text::OutputCappedRemedy, values)
+        }
+        Doubt::InputLengths {
+            differences: [low, high],
+            asked_mean,
+        } => {
+            let values = vec![
+                ("low", format!("{low:+.0}")),
+                ("high", format!("{high:+.0}")),
+                ("asked_mean", format!("{asked_mean:.0}")),
+            ];
+            (Text::InputLengths, Text::InputLengthsRemedy, values)
+        }
+        Doubt::TokenSource {
+            retokenized,
+            without_count,
+        } => {
+            let text = match (retokenized, without_count) {
+                (true, 0) => Text::Retokenized,
+                (true, _) => Text::RetokenizedInPart,
+                (false, _) => Text::WithoutCount,
+            };
+            let values = vec![("n", without_count.to_string())];
+            (text, Text::TokenSourceRemedy, values)
+        }
+        Doubt::ChunkNotToken {
+            tokens_per_chunk: Some(n),
+        } => {
+            let values = vec![("n", format!("{n:.2}"))];
+            (Text::ChunkOfTokens, Text::ChunkRemedy, values)
+        }
+        Doubt::ChunkNotToken {
+            tokens_per_chunk: None,
+        } => (Text::ChunkUnknown, Text::ChunkRemedy, vec![]),
+        Doubt::WarmCache { cached, of } => {
+            let values = vec![
+                ("share", share(*cached, *of)),
+                ("cached", cached.to_string()),
+                ("of", of.to_string()),
+            ];
+            (Text::WarmCache, Text::WarmCacheRemedy, values)
+        }
+        Doubt::RepeatedPrompts { distinct, requests } => {
+            let values = vec![
+                ("requests", requests.to_string()),
+                ("distinct", distinct.to_string()),
+            ];
+            (Text::Repeated, Text::RepeatedRemedy, values)
+        }
+        Doubt::NoSteadyState { answers } => {
+            let values = vec![("answers", answers.to_string())];
+            (Text::Unsteady, Text::UnsteadyRemedy, values)
+        }
+        Doubt::Overload(seen) => {
+            let values = vec![
+                ("middle", format!("{:.1}", seen.in_flight[0])),
+                ("end", format!("{:.1}", seen.in_flight[1])),
+                ("early", millis(seen.ttft_ms[0])),
+                ("late", millis(seen.ttft_ms[1])),
+            ];
+            (Text::Overload, Text::OverloadRemedy, values)
+        }
+        Doubt::Stalls { seen, factor } => {
+            let longest = seen.worst_ms.zip(seen.its_median_ms);
+            let longest = longest.map(|(worst, median)| {
+                let values = [("worst", millis(worst)), ("median", millis(median))];
+                Text::LongestStall.with(lang, &values)
+            });
+            let values = vec![
+                ("stalled", seen.stalled.to_string()),
+                ("requests", seen.requests.to_string()),
+                ("share", share(seen.stalled, seen.requests)),
+                ("factor", factor.to_string()),
+                ("longest", longest.unwrap_or_default()),
+            ];
+            (Text::Stalls, Text::StallsRemedy, values)
+        }
+        Doubt::AllAtOnce { streams: Some(n) } => {
+            let values = vec![("n", n.to_string())];
+            (Text::FirstAtOnce, Text::FirstAtOnceRemedy, values)
+        }
+        Doubt::AllAtOnce { streams: None } => (Text::AllAtOnce, Text::AllAtOnceRemedy, vec![]),
+        Doubt::InStep(waves) => {
+            let values = vec![
+                ("span", millis(waves.span_ms)),
+                ("seen", format!("{:.1}", waves.seen)),
+                ("even", format!("{:.1}", waves.even)),
+            ];
+            (Text::InStep, Text::InStepRemedy, values)
+        }
+        Doubt::ServerDied { seen } => (Text::Died, Text::DiedRemedy, vec![("seen", seen.clone())]),
+        Doubt::NothingMeasured { accounts, most } => {
+            let values = vec![
+                ("failed", accounts.failed.to_string()),
+                ("cut", accounts.cut.to_string()),
+                ("unsent", accounts.unsent.to_string()),
+                ("most", most_often(*most, lang)),
+            ];
+            (Text::Nothing, failures_remedy(*most), values)
+        }
+    }
+}
+
+fn lost(accounts: &Accounts, duplicates: u64, lang: Lang) -> (Text, Values) {
+    let found = accounts.ok + accounts.failed + accounts.cut + accounts.unsent;
+    let twice = match duplicates {
+        0 => String::new(),
+        _ => Text::Duplicates.with(lang, &[("duplicates", duplicates.to_string())]),
+    };
+    let text = match found == accounts.planned && duplicates == 0 {
+        true => Text::NeverSent,
+        false => Text::Lost,
+    };
+    let values = vec![
+        ("planned", accounts.planned.to_string()),
+        ("found", found.to_string()),
+        ("ok", accounts.ok.to_string()),
+        ("failed", accounts.failed.to_string()),
+        ("cut", accounts.cut.to_string()),
+        ("unsent", accounts.unsent.to_string()),
+        ("twice", twice),
+    ];
+    (text, values)
+}
+
+fn most_often(most: Option<(Phase, FailureClass, u64)>, lang: Lang) -> String {
+    let text = most.map(|(phase, class, count)| {
+        let values = [
+            ("phase", phase.to_string()),
+            ("class", class.to_string()),
+            ("count", count.to_string()),
+        ];
+        Text::MostOften.with(lang, &values)
+    });
+    text.unwrap_or_default()
+}
+
+fn failures_remedy(most: Option<(Phase, FailureClass, u64)>) -> Text {
+    let Some((_, class, _)) = most else {
+        return Text::NoneEndedRemedy;
+    };
+    match class {
+        FailureClass::NameNotFound => Text::NameNotFoundRemedy,
+        FailureClass::Refused => Text::RefusedRemedy,
+        FailureClass::Disconnected | FailureClass::CutStream => Text::DisconnectedRemedy,
+        FailureClass::Network => Text::NetworkRemedy,
+        FailureClass::TlsFailed => Text::TlsFailedRemedy,
+        FailureClass::Unauthorized => Text::UnauthorizedRemedy,
+        FailureClass::NotFound => Text::NotFoundRemedy,
+        FailureClass::ContextExceeded => Text::ContextExceededRemedy,
+        FailureClass::RateLimited => Text::RateLimitedRemedy,
+        FailureClass::BadRequest => Text::BadRequestRemedy,
+        FailureClass::Redirected => Text::RedirectedRemedy,
+        FailureClass::ServerError | FailureClass::InBandError => Text::ServerErrorRemedy,
+        FailureClass::EmptyStream | FailureClass::BadStream => Text::BadStreamRemedy,
+        FailureClass::ConnectTimeout => Text::ConnectTimeoutRemedy,
+        FailureClass::ReadTimeout => Text::ReadTimeoutRemedy,
+        FailureClass::RequestTimeout => Text::RequestTimeoutRemedy,
     }
 }
 

@@ -226,6 +226,9 @@ fn both_languages_tell_the_same_numbers_and_options() {
         let (english, chinese) = (words(&doubt, Lang::En), words(&doubt, Lang::Zh));
         assert_eq!(facts(&english.0), facts(&chinese.0), "{}", chinese.0);
         assert_eq!(facts(&english.1), facts(&chinese.1), "{}", chinese.1);
+        for said in [&english.0, &english.1] {
+            assert!(!said.contains('{'), "no value for a place of: {said}");
+        }
     }
 }
 

@@ -1,0 +1,87 @@
+//! What doubts say, and their remedies, both languages side by side.
+
+inferometer_text::texts! {
+    /// What was seen, and what to do about it. Those that carry `{name}` are templates.
+    pub enum DoubtText {
+        Lost => "{planned} requests were planned, but {found} are accounted for ({ok} ok, {failed} failed, {cut} cut, {unsent} unsent){twice}", "计划 {planned} 个请求，但只能对上 {found} 个（成功 {ok}，失败 {failed}，截断 {cut}，未发 {unsent}）{twice}";
+        Duplicates => "; {duplicates} records have the number of another", "；{duplicates} 条记录的编号重复";
+        NeverSent => "{unsent} of {found} planned requests were never sent, though nothing ended the run early", "计划的 {found} 个请求中有 {unsent} 个从未发出，而运行并未提前结束";
+        LostRemedy => "do not use these numbers; run it again, and if it happens again, report it with this run directory", "不要使用这些数据；请重跑，若再次出现，请附上本次运行目录反馈问题";
+        Shrunk => "{configured} streams were configured, but while {expected} requests should have been under way there were {seen} on average", "配置并发 {configured}，在途请求本应为 {expected}，实际平均只有 {seen}";
+        ShrunkRemedy => "look for streams that died or waited in the client; run `inferometer doctor URL`, raise --workers, and check the limit of open files", "检查客户端是否有中断或等待的请求流；运行 `inferometer doctor URL`，调大 --workers，并检查打开文件数上限";
+        Unfilled => "{configured} streams were configured, but at most {peak} were busy at once: {requests} requests do not fill them", "配置并发 {configured}，但同时在途的请求最多只有 {peak} 个：{requests} 个请求不足以填满并发";
+        UnfilledRemedy => "give --requests {least} or more; in a sweep --requests 'concurrency*10'", "请将 --requests 设为 {least} 或更多；扫描时可令其为并发数的 10 倍";
+        SentLate => "the client itself sent late: its lag has a p99 of {p99}, where {limit} are allowed", "客户端自身发送滞后：滞后的 p99 为 {p99}，允许值为 {limit}";
+        WokenLate => "the client did not get its CPU in time: it was woken late by {p99} at p99, where {limit} are allowed, and what it received is stamped as late as that", "客户端未能及时获得 CPU：唤醒延迟的 p99 为 {p99}，允许值为 {limit}，收到的数据也因此被晚记同样的时间";
+        LateRemedy => "free this host's CPU, measure from a host that does not run the server, lower --rate or raise --workers; `inferometer doctor` states this host's own error", "腾出本机 CPU，换一台不跑服务端的机器来压测，降低 --rate 或调大 --workers；`inferometer doctor` 可给出本机自身误差";
+        Busy => "the client was near its own limit: {reasons}", "客户端接近自身极限：{reasons}";
+        BusyCeiling => "the busiest second needed {share} of this host's ceiling", "最忙的一秒达到本机上限的 {share}";
+        BusyThread => "a client thread used {share} of its core", "一个客户端线程占用其核的 {share}";
+        BusyRemedy => "raise --workers, measure from a larger host, or split the load over several hosts; `inferometer doctor` states this host's ceiling", "调大 --workers，换更大的机器，或把负载分到多台机器；`inferometer doctor` 可给出本机上限";
+        Stopped => "a --stop-when condition ended the run early", "--stop-when 的条件使运行提前结束";
+        StoppedRemedy => "read the numbers as those of the part that ran; leave out --stop-when to measure all of it", "这些数据只代表已运行的部分；去掉 --stop-when 即可测完全程";
+        Watchdog => "nothing moved for too long, or a client thread died, and the run was ended", "长时间没有任何进展，或客户端线程异常退出，运行被结束";
+        WatchdogRemedy => "look for a message of the client on its screen, and at the server's log for the time of the silence; --read-timeout says how long silence may last", "查看客户端屏幕上的提示，以及服务端日志中无响应的那段时间；允许的静默时长由 --read-timeout 决定";
+        Interrupted => "the run was interrupted before it was complete", "运行未完成即被中断";
+        Killed => "the run was killed: it has no ending, and its last records may be missing", "运行被杀死：没有结束记录，最后的请求记录可能缺失";
+        RepeatRemedy => "run it again to the end; `--config` with the stored scenario repeats it exactly", "重跑并等它结束；用 `--config` 指定已保存的 scenario 即可原样重跑";
+        Failures => "{failed} of {ended} requests failed ({share}){most}", "{ended} 个请求中有 {failed} 个失败（{share}）{most}";
+        MostOften => "; most often {class} at {phase} ({count})", "；最多的是 {phase} 阶段的 {class}（{count} 个）";
+        Nothing => "no request was answered completely ({failed} failed, {cut} cut, {unsent} unsent){most}", "没有任何请求得到完整回答（失败 {failed}，截断 {cut}，未发 {unsent}）{most}";
+        NoneEndedRemedy => "let requests end: raise --drain or --duration, or lower --output-tokens", "让请求跑完：调大 --drain 或 --duration，或调小 --output-tokens";
+        Resent => "{resent} of {sent} requests ({share}) found their kept connection closed and went out again; their latencies count from the second sending", "{sent} 个请求中有 {resent} 个（{share}）发现保持的连接已被关闭而重发；其时延从第二次发送算起";
+        ResentRemedy => "the server closes kept connections: look in its log for a keep-alive limit or for workers that crash", "服务端会关闭保持的连接：在其日志中查找 keep-alive 限制或崩溃的 worker";
+        FewSamples => "{n} requests are too few for a claim at 99 % confidence about {percentiles}", "{n} 个请求太少，无法以 99 % 置信度给出 {percentiles}";
+        Needs => "p{rank} (needs {least})", "p{rank}（需要 {least}）";
+        Enumeration => ", ", "、";
+        FewSamplesRemedy => "send more, as in --requests {least}, or do not quote these percentiles", "增加请求数，例如 --requests {least}，否则不要引用这些百分位";
+        OutputLengths => "{off} of {exact} answers do not have the length that was asked for; the mean difference is {difference}", "{exact} 个回答中有 {off} 个与要求的长度不符；平均相差 {difference}";
+        OutputLengthsRemedy => "check that the server takes ignore_eos or min_tokens (`inferometer doctor URL`), and that --output-tokens fits its context; compare with runs of the same received lengths only", "确认服务端支持 ignore_eos 或 min_tokens（`inferometer doctor URL`），且 --output-tokens 不超出其上下文；只与实际长度相同的运行比较";
+        OutputCapped => "{at} of {of} answers ({share}) were ended by the limit at exactly {tokens} tokens", "{of} 个回答中有 {at} 个（{share}）恰好在 {tokens} token 处被长度上限截止";
+        OutputCappedRemedy => "raise --max-tokens (or --output-tokens) if answers should end by themselves, or ask for an exact length with --ignore-eos", "若希望回答自然结束，调大 --max-tokens（或 --output-tokens）；若要固定长度，使用 --ignore-eos";
+        InputLengths => "the server's prompt counts differ by {low} to {high} tokens from the {asked_mean} that were aimed at on average; a chat template would add a small constant", "服务端统计的提示词 token 数与目标（平均 {asked_mean}）相差 {low} 至 {high}；对话模板只会带来一个小的固定差值";
+        InputLengthsRemedy => "quote the server's counts, or choose --input-tokens so that they come out as wanted", "引用服务端的计数，或调整 --input-tokens 使其符合预期";
+        Retokenized => "the server gave no usage; output tokens were counted from the text after the run", "服务端未返回 usage；输出 token 数由测后对文本分词得到";
+        RetokenizedInPart => "the server gave no usage; output tokens were counted from the text after the run, and are unknown for {n} answers", "服务端未返回 usage；输出 token 数由测后对文本分词得到，其中 {n} 个回答未知";
+        WithoutCount => "the server gave no usage for {n} answers: their output tokens are unknown", "服务端对 {n} 个回答未返回 usage：其输出 token 数未知";
+        TokenSourceRemedy => "switch usage on in the server (stream_options.include_usage); without it there are no token rates and no TPOT", "在服务端打开 usage（stream_options.include_usage）；没有它就没有 token 吞吐量和 TPOT";
+        ChunkOfTokens => "a chunk holds {n} tokens on average, so ITL is the gap between chunks, not between tokens", "每个 chunk 平均含 {n} 个 token，因此 ITL 是 chunk 间隔，而非 token 间隔";
+        ChunkUnknown => "a chunk holds an unknown number of tokens, so ITL is the gap between chunks, not between tokens", "每个 chunk token 数未知，因此 ITL 是 chunk 间隔，而非 token 间隔";
+        ChunkRemedy => "judge by TPOT, or let the server send one token a chunk or usage in each chunk", "以 TPOT 为准，或让服务端每个 chunk 只发一个 token，或在每个 chunk 中带 usage";
+        WarmCache => "the server found {share} of the prompt tokens in its prefix cache ({cached} of {of}), which the workload did not ask for", "{share} 的提示词 token 命中服务端前缀缓存（{of} 中的 {cached}），而负载本身并未要求复用";
+        WarmCacheRemedy => "run it with --cache-nonce or another --seed, reset the server's prefix cache before the run, or switch it off", "加 --cache-nonce 或换一个 --seed，运行前重置服务端前缀缓存，或将其关闭";
+        Repeated => "{requests} requests share {distinct} distinct prompts, so a prefix cache can answer most of them", "{requests} 个请求只有 {distinct} 条不同的提示词，前缀缓存可命中其中大部分";
+        RepeatedRemedy => "use --input-tokens for synthetic prompts, or a --data file with more lines; keep it only if users really repeat themselves", "用 --input-tokens 生成合成提示词，或换行数更多的 --data 文件；只有真实用户确实会重复时才保留";
+        Unsteady => "throughput, requests under way or TTFT never settled over {answers} answers", "在 {answers} 个回答中，吞吐量、在途请求或 TTFT 始终未趋于稳定";
+        UnsteadyRemedy => "run longer (--requests or --duration), with --warmup of at least one wave; do not quote throughput as what the server sustains", "延长运行（--requests 或 --duration），--warmup 至少覆盖一批请求；不要把该吞吐量当作服务端可持续的能力";
+        Overload => "the server fell behind the arrivals: over the second half of sending, requests under way rose from {middle} to {end} and TTFT from {early} to {late}", "服务端跟不上到达速率：在发送的后半段，在途请求从 {middle} 升到 {end}，TTFT 从 {early} 升到 {late}";
+        OverloadRemedy => "lower --rate; latencies grow with the length of such a run and say nothing about the server", "降低 --rate；过载时的时延随运行时长增长，不能说明服务端的性能";
+        Stalls => "{stalled} of {requests} answers ({share}) stalled for {factor} times their median gap or more{longest}", "{requests} 个回答中有 {stalled} 个（{share}）出现停顿，达到自身间隔中位数的 {factor} 倍或以上{longest}";
+        LongestStall => "; the longest took {worst} in an answer with a median gap of {median}", "；最长的一次为 {worst}，而该回答的间隔中位数为 {median}";
+        StallsRemedy => "read max gap beside ITL; look in the server's log for preemption, long prefills or swapping at those times", "结合 ITL 看最大间隔；在服务端日志中查找对应时刻的抢占、长 prefill 或换出";
+        FirstAtOnce => "the first {n} requests were sent together, so TTFT is mostly queueing and the streams may run in waves", "前 {n} 个请求同时发出，TTFT 主要是排队时间，各路请求可能始终成批进行";
+        FirstAtOnceRemedy => "use --stagger auto with a --warmup, or a time such as --stagger 2s, unless a burst is what you want to measure", "使用 --stagger auto 并配合 --warmup，或指定时间如 --stagger 2s；除非要测的就是突发";
+        AllAtOnce => "all requests were sent at once, so TTFT is mostly queueing", "所有请求同时发出，TTFT 主要是排队时间";
+        AllAtOnceRemedy => "give a finite --rate, unless a burst is what you want to measure", "给出有限的 --rate；除非要测的就是突发";
+        InStep => "the streams send in waves: within {span} around a request {seen} others were sent, where {even} would be if they were spread; TTFT is that of such a wave, and the same load may run without", "各路请求成批发出：每个请求前后 {span} 内另有 {seen} 个请求发出，若均匀发出则为 {even} 个；TTFT 反映的是这种成批到达，同样的负载再跑一次未必如此";
+        InStepRemedy => "vary the lengths, as in --output-tokens uniform(64,192), or measure with --rate; compare TTFT only with runs in the same state", "让长度有变化，例如 --output-tokens uniform(64,192)，或改用 --rate 压测；TTFT 只与处于相同状态的运行比较";
+        Died => "the server did not answer after the measurement: {seen}", "测量结束后服务端没有响应：{seen}";
+        DiedRemedy => "read the end of the server's log; start it again and measure with less load", "查看服务端日志末尾；重启后用更小的负载再测";
+        NameNotFoundRemedy => "check the host name in the URL", "检查 URL 中的主机名";
+        RefusedRemedy => "check the URL and its port, and that the server has finished starting", "检查 URL 和端口，并确认服务端已启动完成";
+        DisconnectedRemedy => "read the server's log at the time of the failures, and look for a proxy with a short timeout", "查看服务端在失败时刻的日志，并检查中间是否有超时过短的代理";
+        NetworkRemedy => "check the network between this host and the server", "检查本机与服务端之间的网络";
+        TlsFailedRemedy => "give the certificate authority with --ca", "用 --ca 指定 CA 证书";
+        UnauthorizedRemedy => "give a key with --api-key-env or --api-key-file", "用 --api-key-env 或 --api-key-file 提供密钥";
+        NotFoundRemedy => "check the path of the URL, --api and --model", "检查 URL 的路径、--api 和 --model";
+        ContextExceededRemedy => "lower --input-tokens or --output-tokens to fit the model's context", "调小 --input-tokens 或 --output-tokens，使其不超出模型上下文";
+        RateLimitedRemedy => "lower --rate or --concurrency below the server's limit", "把 --rate 或 --concurrency 降到服务端限流以下";
+        BadRequestRemedy => "read the sample body; a field in --extra or the --model may be refused", "查看返回体样例；可能是 --extra 中的字段或 --model 被拒绝";
+        RedirectedRemedy => "give the address that the server redirects to as the URL", "把 URL 改为服务端重定向到的地址";
+        ServerErrorRemedy => "read the sample body and the server's log, and lower the load until it answers", "查看返回体样例和服务端日志，并降低负载直到它能正常响应";
+        BadStreamRemedy => "check --api, and that no proxy changes the stream; --no-stream may tell more", "检查 --api，并确认没有代理改写流；--no-stream 可能给出更多信息";
+        ConnectTimeoutRemedy => "check that the host is reachable, or raise --connect-timeout", "检查主机是否可达，或调大 --connect-timeout";
+        ReadTimeoutRemedy => "lower the load, or raise --read-timeout", "降低负载，或调大 --read-timeout";
+        RequestTimeoutRemedy => "lower the load, or raise --request-timeout", "降低负载，或调大 --request-timeout";
+    }
+}
