@@ -174,43 +174,37 @@ impl Numbers {
         let gaps: Vec<f64> = self.answers.iter().flat_map(|a| a.gaps.clone()).collect();
         let speculated = self.answers.iter().filter_map(|a| a.tokens_per_message);
         let speculated: Vec<f64> = speculated.filter(|&tokens| tokens > 1.0).collect();
+        let count = self.answers.len() as f64;
+        let short = |value| rounded(value, 4);
+        let total = tokens.0 + tokens.1;
         let mut summary = vec![
-            ("Test Duration (s)", rounded(self.duration.as_secs_f64(), 4)),
+            ("Test Duration (s)", short(self.duration.as_secs_f64())),
             ("Concurrency", f64::from(self.concurrency)),
             ("Request Rate (req/s)", self.rate),
             ("Total Requests", self.total as f64),
-            ("Success Requests", self.answers.len() as f64),
+            ("Success Requests", count),
             ("Failed Requests", self.failed() as f64),
             ("Stream Requests", self.streams as f64),
             ("Non-Stream Requests", (self.total - self.streams) as f64),
-            (
-                "Req Throughput (req/s)",
-                rounded(self.per_second(self.answers.len() as f64), 4),
-            ),
-            (
-                "Avg Latency (s)",
-                rounded(average(&all(|answer| answer.latency)), 4),
-            ),
-            ("Avg Input Tokens", rounded(average(&input), 4)),
+            ("Req Throughput (req/s)", short(self.per_second(count))),
+            ("Avg Latency (s)", short(average(&all(|a| a.latency)))),
+            ("Avg Input Tokens", short(average(&input))),
             (
                 "Output Throughput (tok/s)",
-                rounded(self.per_second(tokens.1), 4),
+                short(self.per_second(tokens.1)),
             ),
-            (
-                "Total Throughput (tok/s)",
-                rounded(self.per_second(tokens.0 + tokens.1), 4),
-            ),
+            ("Total Throughput (tok/s)", short(self.per_second(total))),
             ("Avg TTFT (ms)", rounded(average(&ttft) * 1e3, 2)),
             ("Avg TPOT (ms)", rounded(mean(&tpot) * 1e3, 2)),
             ("Avg ITL (ms)", rounded(mean(&gaps) * 1e3, 2)),
-            ("Avg Output Tokens", rounded(average(&output), 4)),
+            ("Avg Output Tokens", short(average(&output))),
             ("Input Throughput (tok/s)", 0.0),
         ];
         if !speculated.is_empty() {
             let tokens = mean(&speculated);
-            summary.push(("Avg Decoded Tok/Iter", rounded(tokens, 4)));
             let share = (1.0 - 1.0 / tokens).clamp(0.0, 1.0);
-            summary.push(("Spec. Accept Rate", rounded(share, 4)));
+            summary.push(("Avg Decoded Tok/Iter", short(tokens)));
+            summary.push(("Spec. Accept Rate", short(share)));
         }
         summary
     }

@@ -7,7 +7,9 @@
 
 use crate::block::{Sample, TextBlock};
 use crate::object::Object;
-use crate::{Answer, DialectError, GoodputMetric, Source, peaks, start};
+use crate::{
+    Answer, DialectError, GoodputMetric, Source, latency, millis, peaks, start, successes,
+};
 use inferometer_core::length::{Distribution, LengthSpec};
 use inferometer_core::record::Record;
 use inferometer_core::work::{Output, PromptSource, SyntheticLengths};
@@ -66,15 +68,8 @@ impl Goodput {
 /// The run's numbers as the tool would have had them. The tool breaks off without a success.
 pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
     let records = source.measured();
-    let done: Vec<&Record> = records
-        .iter()
-        .copied()
-        .filter(|record| record.is_done())
-        .collect();
+    let done = successes(&records, "sglang")?;
     let answers: Vec<Answer> = done.iter().map(|record| answer(record)).collect();
-    if answers.is_empty() {
-        return Err(DialectError::NoSuccess("sglang"));
-    }
     let duration = source.duration(&records);
     let latencies: Duration = answers.iter().map(|answer| answer.latency).sum();
     let (peak_messages, peak_requests) = peaks(&answers);
@@ -102,8 +97,7 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
 
 fn answer(record: &Record) -> Answer {
     let start = start(record);
-    let end = record.end.max(record.completed()).unwrap_or(start);
-    let latency = end.since(start);
+    let latency = latency(record);
     Answer {
         start,
         // Without a stream, the tool's TTFT is the latency.
@@ -326,10 +320,6 @@ impl Numbers {
         }
         object.finished()
     }
-}
-
-fn millis(span: Duration) -> f64 {
-    span.as_secs_f64() * 1e3
 }
 
 fn section(block: &mut TextBlock, title: &str, label: &str, sample: &Sample) {

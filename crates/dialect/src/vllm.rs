@@ -7,11 +7,12 @@
 
 use crate::block::{Sample, TextBlock};
 use crate::object::Object;
-use crate::{Answer, Source, peaks, start};
+use crate::{Answer, Source, input_tokens, peaks, start};
 use inferometer_core::record::{BareKind, FailureClass, Outcome, Record};
 use inferometer_core::scenario::Shape;
 use inferometer_core::units::Offset;
 use std::time::Duration;
+use strum::VariantArray as _;
 
 /// Which release's end of a chat answer is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +42,8 @@ impl Default for Selection {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The sections, in the tool's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
 pub enum Metric {
     Ttft,
     /// Time per output token.
@@ -55,46 +57,23 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// Every section, in the tool's order.
-    pub const ALL: &'static [Metric] = &[
-        Metric::Ttft,
-        Metric::Tpot,
-        Metric::Itl,
-        Metric::E2el,
-        Metric::ClientQueueTime,
-        Metric::QueueInclusive,
-    ];
-
-    fn title(self) -> &'static str {
+    /// Title of its section, name of its lines, and part of its keys.
+    fn words(self) -> [&'static str; 3] {
         match self {
-            Metric::Ttft => "Time to First Token",
-            Metric::Tpot => "Time per Output Token (excl. 1st token)",
-            Metric::Itl => "Inter-token Latency",
-            Metric::E2el => "End-to-end Latency",
-            Metric::ClientQueueTime => "Client-side Queueing",
-            Metric::QueueInclusive => "Queue-inclusive End-to-end Latency",
-        }
-    }
-
-    fn label(self) -> &'static str {
-        match self {
-            Metric::Ttft => "TTFT",
-            Metric::Tpot => "TPOT",
-            Metric::Itl => "ITL",
-            Metric::E2el => "E2EL",
-            Metric::ClientQueueTime => "Client Queue Time",
-            Metric::QueueInclusive => "E2EL incl. Client Queue",
-        }
-    }
-
-    fn key(self) -> &'static str {
-        match self {
-            Metric::Ttft => "ttft",
-            Metric::Tpot => "tpot",
-            Metric::Itl => "itl",
-            Metric::E2el => "e2el",
-            Metric::ClientQueueTime => "client_queue_time",
-            Metric::QueueInclusive => "e2el_including_client_queue",
+            Metric::Ttft => ["Time to First Token", "TTFT", "ttft"],
+            Metric::Tpot => ["Time per Output Token (excl. 1st token)", "TPOT", "tpot"],
+            Metric::Itl => ["Inter-token Latency", "ITL", "itl"],
+            Metric::E2el => ["End-to-end Latency", "E2EL", "e2el"],
+            Metric::ClientQueueTime => [
+                "Client-side Queueing",
+                "Client Queue Time",
+                "client_queue_time",
+            ],
+            Metric::QueueInclusive => [
+                "Queue-inclusive End-to-end Latency",
+                "E2EL incl. Client Queue",
+                "e2el_including_client_queue",
+            ],
         }
     }
 }
@@ -139,10 +118,9 @@ pub fn measure(source: &Source<'_>, release: Release) -> Numbers {
     let queue_times: Vec<Duration> = (records.iter())
         .map(|record| queue_time(source, record))
         .collect();
-    let latencies = seen
-        .iter()
-        .map(|seen| seen.as_ref().map_or(Duration::ZERO, |a| a.latency));
-    let latencies: Vec<Duration> = latencies.collect();
+    let latencies = (seen.iter())
+        .map(|seen| seen.as_ref().map_or(Duration::ZERO, |a| a.latency))
+        .collect();
     let inclusive: Sample = (seen.iter().zip(&queue_times))
         .filter_map(|(seen, &queued)| Some(seen.as_ref()?.latency + queued))
         .collect();
@@ -236,10 +214,7 @@ fn answer(source: &Source<'_>, record: &Record, release: Release) -> Option<Answ
         latency: last.since(start),
         messages,
         output: output_length(record),
-        input: record
-            .input_tokens()
-            .or(record.input_tokens_asked)
-            .unwrap_or(0),
+        input: input_tokens(record),
     })
 }
 
@@ -294,7 +269,7 @@ impl Numbers {
             Metric::ClientQueueTime => capped,
             Metric::QueueInclusive => capped && finite,
         };
-        (Metric::ALL.iter().copied().zip(&self.samples))
+        (Metric::VARIANTS.iter().copied().zip(&self.samples))
             .filter(move |&(metric, _)| selection.metrics.contains(&metric) && possible(metric))
     }
 
@@ -331,8 +306,8 @@ impl Numbers {
         let total = self.per_second(self.input + self.output);
         block.real("Total token throughput (tok/s):", total);
         for (metric, sample) in self.shown(selection) {
-            let label = metric.label();
-            block.section(metric.title());
+            let [title, label, _] = metric.words();
+            block.section(title);
             block.real(&format!("Mean {label} (ms):"), sample.mean());
             block.real(&format!("Median {label} (ms):"), sample.percentile(50.0));
             for &percent in &selection.percentiles {
@@ -385,7 +360,7 @@ impl Numbers {
         object.put("max_concurrent_requests", self.peak_requests);
         object.put("rtfx", 0.0);
         for (metric, sample) in self.shown(selection) {
-            let key = metric.key();
+            let [_, _, key] = metric.words();
             object.put(&format!("mean_{key}_ms"), sample.mean());
             object.put(&format!("median_{key}_ms"), sample.percentile(50.0));
             object.put(&format!("std_{key}_ms"), sample.std());
