@@ -39,7 +39,7 @@ pub use version::Version;
 use serde::{Deserialize, Serialize};
 
 /// The engines that we know; anything else is [`EngineKind::Custom`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum EngineKind {
@@ -50,6 +50,7 @@ pub enum EngineKind {
     /// llama.cpp's `llama-server`.
     LlamaServer,
     /// Any other command: no flag of it is understood.
+    #[default]
     Custom,
 }
 

@@ -207,57 +207,46 @@ fn a_written_line_looks_like_a_real_one() {
 
 #[test]
 fn lines_of_other_engines_and_years_are_read() {
-    let read = |engine, line| read_line(engine, line);
-    assert_eq!(
-        read(
-            EngineKind::Sglang,
-            "Load weight end. elapsed=2.10 s, type=Qwen2ForCausalLM, avail mem=60.10 GB, mem usage=15.30 GB."
+    use EngineKind::{Custom, LlamaServer, Mindie, Sglang, Vllm};
+    let weights = Fact::WeightsLoaded {
+        gib: 15.3,
+        seconds: None,
+    };
+    let address = "http://127.0.0.1:8080".into();
+    for (engine, line, fact) in [
+        (
+            Sglang,
+            "Load weight end. elapsed=2.10 s, type=Qwen2ForCausalLM, avail mem=60.10 GB, mem usage=15.30 GB.",
+            Some(weights),
         ),
-        Some(Fact::WeightsLoaded {
-            gib: 15.3,
-            seconds: None
-        })
-    );
-    assert_eq!(
-        read(
-            EngineKind::Sglang,
-            "KV Cache is allocated. #tokens: 1000, K size: 1.00 GB, V size: 1.00 GB"
+        (
+            Sglang,
+            "KV Cache is allocated. #tokens: 1000, K size: 1.00 GB, V size: 1.00 GB",
+            Some(Fact::KvCacheTokens { tokens: 1000 }),
         ),
-        Some(Fact::KvCacheTokens { tokens: 1000 })
-    );
-    assert_eq!(
-        read(
-            EngineKind::LlamaServer,
-            "srv  main: server is listening on http://127.0.0.1:8080 - starting the main loop"
+        (
+            LlamaServer,
+            "srv  main: server is listening on http://127.0.0.1:8080 - starting the main loop",
+            Some(Fact::Listening { address }),
         ),
-        Some(Fact::Listening {
-            address: "http://127.0.0.1:8080".into()
-        })
-    );
-    assert_eq!(
-        read(
-            EngineKind::LlamaServer,
-            "srv  main: listening on http://127.0.0.1:8080"
+        (
+            LlamaServer,
+            "srv  main: listening on http://127.0.0.1:8080",
+            Some(Fact::Ready),
         ),
-        Some(Fact::Ready)
-    );
-    assert_eq!(
-        read(EngineKind::Mindie, "Daemon start success!"),
-        Some(Fact::Ready)
-    );
-    assert_eq!(
-        read(
-            EngineKind::Vllm,
-            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.25 GiB"
+        (Mindie, "Daemon start success!", Some(Fact::Ready)),
+        (
+            Vllm,
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.25 GiB",
+            Some(Fact::DeviceOutOfMemory),
         ),
-        Some(Fact::DeviceOutOfMemory)
-    );
-    assert_eq!(
-        read(
-            EngineKind::Custom,
-            "The server is fired up and ready to roll!"
+        (
+            Custom,
+            "The server is fired up and ready to roll!",
+            Some(Fact::Ready),
         ),
-        Some(Fact::Ready)
-    );
-    assert_eq!(read(EngineKind::Vllm, "nothing to see"), None);
+        (Vllm, "nothing to see", None),
+    ] {
+        assert_eq!(read_line(engine, line), fact, "{line}");
+    }
 }

@@ -62,8 +62,6 @@ pub(super) fn resolve(
             model: given.text("speculative-draft-model-path"),
         });
     Ok(ResolvedFlags {
-        engine: voice.engine,
-        version: voice.version,
         served_names: served_names(&given, "served-model-name", &model),
         model,
         host: given.text("host").or_else(|| Some("127.0.0.1".into())),
@@ -84,7 +82,6 @@ pub(super) fn resolve(
         gpu_memory_utilization: given
             .float("mem-fraction-static")
             .unwrap_or(defaults.memory_fraction),
-        kv_cache_memory_bytes: None,
         num_gpu_blocks_override: given.count("max-total-tokens"),
         kv_cache_dtype: given
             .text("kv-cache-dtype")
@@ -106,7 +103,6 @@ pub(super) fn resolve(
                 .unwrap_or(defaults.graph_batch)
         },
         async_scheduling: !given.switch("disable-overlap-schedule").unwrap_or(false),
-        long_prefill_token_threshold: 0,
         stream_interval: given.count("stream-interval").unwrap_or(1).max(1),
         policy: match given.text("schedule-policy").as_deref() {
             Some("lpm") => Policy::LongestPrefix,
@@ -114,12 +110,10 @@ pub(super) fn resolve(
             _ => Policy::Fcfs,
         },
         speculative,
-        scheduler_delay_factor: 0.0,
-        scheduler_steps: 1,
         max_queued_requests: given.count("max-queued-requests"),
         given: given.values,
         without_effect: given.without_effect,
-        warnings: Vec::new(),
+        ..ResolvedFlags::plain(voice.engine, voice.version)
     })
 }
 
