@@ -56,14 +56,9 @@ pub(crate) async fn generate(
     {
         driver.kill();
     }
-    let own_id;
-    let id = match request.request_id.as_deref().filter(|id| usable_id(id)) {
-        Some(id) => id,
-        None => {
-            own_id = format!("sim-{number}");
-            &own_id
-        }
-    };
+    let own_id = format!("sim-{number}");
+    let given_id = request.request_id.as_deref();
+    let id = given_id.filter(|id| usable_id(id)).unwrap_or(&own_id);
     let mut random = RandomStream::new(config.seed, number, Purpose::Fault);
     let drawn = config.faults.draw(&mut random);
     let mut entry = shared.truth.entry(id, stamp);
@@ -171,18 +166,16 @@ impl Job<'_> {
         // The answer's tokens are known already, so that a chat which goes on from it finds
         // them cached.
         let mut tokens = std::mem::take(&mut work.prompt);
+        let mut hashes = Vec::new();
         if setup.config.prefix_caching {
             tokens.extend(self.answer_tokens().ids(work.output_tokens));
+            hashes = engine::block_hashes(&tokens, setup.config.block_size);
         }
         let request = engine::Request {
             id: self.number,
             prompt_tokens: work.prompt_tokens,
             output_tokens: work.output_tokens,
-            hashes: if setup.config.prefix_caching {
-                engine::block_hashes(&tokens, setup.config.block_size)
-            } else {
-                Vec::new()
-            },
+            hashes,
             priority: work.priority,
             stops: work.finish == Finish::Stop,
         };
@@ -348,17 +341,17 @@ impl Job<'_> {
             Some(Fault::Malformed | Fault::CutClean) => body.truncate(body.len() / 2),
             _ => {}
         }
-        let mut bytes = self.responder.head(200, JSON, BodyEnd::Length(body.len()));
-        if self.drawn.fault == Some(Fault::Cut) {
+        let head = self.responder.head(200, JSON, BodyEnd::Length(body.len()));
+        let cut = self.drawn.fault == Some(Fault::Cut);
+        if cut {
             body.truncate(body.len() / 2);
-            bytes.push_str(&body);
-            entry.end(client.write_all(bytes.as_bytes()).await?);
+        }
+        let written = client.write_all((head + &body).as_bytes()).await?;
+        entry.end(written);
+        if cut {
             return Ok(After::Drop);
         }
-        bytes.push_str(&body);
-        let written = client.write_all(bytes.as_bytes()).await?;
         entry.chunk(written, tokens);
-        entry.end(written);
         if tokens > 0 {
             let since = self.arrival.elapsed();
             running.tokens(since, tokens, work.prompt_tokens);

@@ -48,33 +48,15 @@ struct UsagePlan {
 
 impl UsagePlan {
     fn new(work: &CompletionRequest, faults: &Faults, kind: Option<EngineKind>) -> UsagePlan {
-        let none = UsagePlan {
-            each: false,
-            finish: false,
-            own: false,
+        let (each, finish, own) = match faults.usage {
+            None if kind == Some(EngineKind::Mindie) => (false, true, false),
+            None => (work.usage.continuous, false, work.usage.at_end),
+            Some(UsagePlace::Missing) => (false, false, false),
+            Some(UsagePlace::Finish) => (false, true, false),
+            Some(UsagePlace::Own) => (false, false, true),
+            Some(UsagePlace::Continuous) => (true, false, true),
         };
-        match faults.usage {
-            None if kind == Some(EngineKind::Mindie) => UsagePlan {
-                finish: true,
-                ..none
-            },
-            None => UsagePlan {
-                each: work.usage.continuous,
-                own: work.usage.at_end,
-                ..none
-            },
-            Some(UsagePlace::Missing) => none,
-            Some(UsagePlace::Finish) => UsagePlan {
-                finish: true,
-                ..none
-            },
-            Some(UsagePlace::Own) => UsagePlan { own: true, ..none },
-            Some(UsagePlace::Continuous) => UsagePlan {
-                each: true,
-                own: true,
-                ..none
-            },
-        }
+        UsagePlan { each, finish, own }
     }
 }
 
@@ -286,13 +268,11 @@ impl<'a> EventWriter<'a> {
         self.event.extend_from_slice(self.event_end);
         let start = self.frame();
         if let Some(tokens) = tokens {
-            let end = start + length;
-            let due = self.due;
             self.pending.push(Pending {
                 start,
-                end,
+                end: start + length,
                 tokens,
-                due,
+                due: self.due,
             });
         }
     }

@@ -71,11 +71,8 @@ pub struct Run {
 impl Run {
     /// Finished requests per second, from the first arrival to the last chunk.
     pub fn requests_per_second(&self) -> f64 {
-        let done = self
-            .served
-            .iter()
-            .filter(|served| served.finished.is_some());
-        self.rate(done.count() as f64)
+        let ends = self.served.iter().filter_map(|served| served.finished);
+        self.rate(ends.count() as f64)
     }
 
     /// Generated tokens per second, over the same time.
@@ -100,13 +97,10 @@ impl Run {
 
     /// All times between chunks, ms, in rising order; empty where chunk times were not kept.
     pub fn gaps_ms(&self) -> Vec<f64> {
-        let pairs = self
-            .served
-            .iter()
-            .flat_map(|served| served.chunk_times.windows(2));
-        let mut gaps: Vec<f64> = pairs
-            .map(|pair| (pair[1] - pair[0]) as f64 * 1e-6)
-            .collect();
+        let times = self.served.iter().map(|served| &served.chunk_times);
+        let pairs = times.flat_map(|times| times.windows(2));
+        let gaps = pairs.map(|pair| (pair[1] - pair[0]) as f64 * 1e-6);
+        let mut gaps: Vec<f64> = gaps.collect();
         gaps.sort_unstable_by(f64::total_cmp);
         gaps
     }
@@ -176,6 +170,7 @@ pub fn open_loop(
     driver.run
 }
 
+#[derive(Default)]
 struct Driver {
     run: Run,
     keep: Keep,
@@ -186,10 +181,8 @@ struct Driver {
 impl Driver {
     fn new(keep: Keep) -> Driver {
         Driver {
-            run: Run::default(),
             keep,
-            arrivals: BinaryHeap::new(),
-            requests: Vec::new(),
+            ..Driver::default()
         }
     }
 
@@ -210,10 +203,7 @@ impl Driver {
     fn drive(&mut self, engine: &mut Engine, mut ended: impl FnMut(&mut Driver, Nanos)) {
         let mut ends = Vec::new();
         loop {
-            let arrival = self
-                .arrivals
-                .peek()
-                .map(|&Reverse((at, index))| (at, index));
+            let arrival = self.arrivals.peek().map(|first| first.0);
             match (arrival, engine.wake()) {
                 (Some((at, index)), wake) if wake.is_none_or(|wake| at <= wake) => {
                     self.arrivals.pop();
