@@ -20,6 +20,8 @@ const TOTAL: &str = "total requests|总请求|请求总数|请求数|number of r
     request count";
 const CONCURRENCY: &str = "max request concurrency|maximum request concurrency|\
     number of concurrency|max concurrency|并发|parallel";
+const BARE_CONCURRENCY: &str = "concurrency|concurrent requests|num concurrency|conc|conc.";
+const OUTPUT_CAP: &str = "max output tokens|max tokens|最大输出|max new tokens";
 const DURATION: &str = "duration|time taken|total time|用时|总时间|耗时|time elapsed|\
     timeelapsed|测试时长|elapsed";
 const CARDS: &str = "gpus|npus|cards|gpu count|npu count|num gpus|num cards|#gpus|# gpus|\
@@ -171,26 +173,17 @@ fn requests(words: &Words<'_>) -> Option<Field> {
 
 fn load_and_lengths(words: &Words<'_>, stat: Option<Stat>) -> Option<Field> {
     let (input, output) = (words.input(), words.output());
-    if words.any(CONCURRENCY) {
-        return Some(Field::Concurrency);
-    }
-    if words.is("concurrency|concurrent requests|num concurrency|conc|conc.") {
-        return Some(Field::BareConcurrency);
-    }
-    if words.any(DURATION) {
-        return Some(Field::Window);
-    }
-    if words.is(CARDS) {
-        return Some(Field::Cards);
-    }
-    if words.any("chunk size|文本块长度") {
-        return Some(Field::InputChars);
-    }
-    if words.any("generate size|生成文本长度") {
-        return Some(Field::AskChars);
-    }
-    if words.any("max output tokens|max tokens|最大输出|max new tokens") {
-        return Some(Field::OutputCap);
+    let named = [
+        (words.any(CONCURRENCY), Field::Concurrency),
+        (words.is(BARE_CONCURRENCY), Field::BareConcurrency),
+        (words.any(DURATION), Field::Window),
+        (words.is(CARDS), Field::Cards),
+        (words.any("chunk size|文本块长度"), Field::InputChars),
+        (words.any("generate size|生成文本长度"), Field::AskChars),
+        (words.any(OUTPUT_CAP), Field::OutputCap),
+    ];
+    if let Some((_, field)) = named.into_iter().find(|(is_named, _)| *is_named) {
+        return Some(field);
     }
     if input == output {
         return None;
