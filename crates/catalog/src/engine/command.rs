@@ -277,7 +277,12 @@ impl LaunchCommand {
     }
 
     pub fn remove(&mut self, name: &str) {
-        self.flags.retain(|given| given.name != name);
+        self.retain(|given| given.name != name);
+    }
+
+    /// Takes out all flags but those that are to be kept.
+    pub fn retain(&mut self, keep: impl FnMut(&GivenFlag) -> bool) {
+        self.flags.retain(keep);
         let most = self.flags.len();
         for stray in &mut self.extra {
             stray.after = stray.after.min(most);
