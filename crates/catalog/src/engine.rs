@@ -38,9 +38,24 @@ pub use version::Version;
 
 use serde::{Deserialize, Serialize};
 
-/// The engines that we know; anything else is [`EngineKind::Custom`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The engines that we know, in the order of the documentation; anything else is
+/// [`EngineKind::Custom`].
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum EngineKind {
     Vllm,
@@ -55,24 +70,9 @@ pub enum EngineKind {
 }
 
 impl EngineKind {
-    /// Every kind, in the order of the documentation.
-    pub const ALL: [Self; 5] = [
-        Self::Vllm,
-        Self::Sglang,
-        Self::Mindie,
-        Self::LlamaServer,
-        Self::Custom,
-    ];
-
     /// The word for it on our own command line.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Vllm => "vllm",
-            Self::Sglang => "sglang",
-            Self::Mindie => "mindie",
-            Self::LlamaServer => "llama-server",
-            Self::Custom => "custom",
-        }
+        self.into()
     }
 
     /// The newest version whose facts the tables hold.
@@ -94,11 +94,5 @@ impl EngineKind {
             Self::Mindie => 1025,
             Self::LlamaServer => 8080,
         }
-    }
-}
-
-impl std::fmt::Display for EngineKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.word())
     }
 }

@@ -138,10 +138,7 @@ mod tests {
     }
 
     fn divided(model: &Model, device: &str, tensor: u32, settings: &MemorySettings) -> Division {
-        let parallel = Parallel {
-            tensor,
-            pipeline: 1,
-        };
+        let parallel = Parallel::tensor(tensor);
         divide_settings(settings, &parallel, model, Device::named(device).unwrap())
     }
 

@@ -242,7 +242,11 @@ fn write_cache_info(
 ) {
     let blocks = stats.blocks.to_string();
     let size = config.block_size.to_string();
-    let caching = ["False", "True"][usize::from(config.prefix_caching)];
+    let caching = if config.prefix_caching {
+        "True"
+    } else {
+        "False"
+    };
     let own = labels.iter().filter(|(name, _)| *name == "engine");
     let mut labels: Vec<_> = own.copied().collect();
     labels.extend([

@@ -173,10 +173,7 @@ mod tests {
     use super::*;
 
     fn held(device: &str, tensor: u32) -> Overhead {
-        let parallel = Parallel {
-            tensor,
-            pipeline: 1,
-        };
+        let parallel = Parallel::tensor(tensor);
         let model = Model::named("llama-3.1-8b").unwrap();
         let device = Device::named(device).unwrap();
         overhead(&model, device, &parallel, &MemorySettings::default())

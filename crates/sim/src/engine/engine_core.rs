@@ -365,9 +365,10 @@ impl EngineCore {
         if first || last || sequence.unsent >= self.config.stream_interval {
             let count = std::mem::take(&mut sequence.unsent);
             let preemptions = sequence.preemptions;
-            let finish = match sequence.stops {
-                true => Finish::Stop,
-                false => Finish::Length,
+            let finish = if sequence.stops {
+                Finish::Stop
+            } else {
+                Finish::Length
             };
             let at = api.send(step.ends_at, count);
             let tokens = EventKind::Tokens {

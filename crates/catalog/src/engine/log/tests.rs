@@ -1,4 +1,5 @@
 use super::*;
+use strum::VariantArray as _;
 
 const NEW: Version = Version::new(0, 32, 0);
 
@@ -88,7 +89,7 @@ fn facts() -> Vec<Fact> {
 #[test]
 fn what_is_written_is_read_back_the_same() {
     let mut written = 0;
-    for engine in EngineKind::ALL {
+    for &engine in EngineKind::VARIANTS {
         for version in [
             Version::new(0, 6, 3),
             Version::new(0, 8, 5),
@@ -119,7 +120,7 @@ fn what_is_written_is_read_back_the_same() {
 #[test]
 fn every_fact_is_logged_by_some_engine() {
     for fact in facts() {
-        let logged = EngineKind::ALL.iter().any(|engine| {
+        let logged = EngineKind::VARIANTS.iter().any(|engine| {
             [
                 Version::new(0, 6, 3),
                 Version::new(0, 26, 0),
@@ -181,7 +182,7 @@ fn a_real_start_of_llama_cpp_is_understood() {
 proptest::proptest! {
     #[test]
     fn any_line_is_read_or_passed_over(line in proptest::prelude::any::<String>()) {
-        for engine in EngineKind::ALL {
+        for &engine in EngineKind::VARIANTS {
             let _ = read_line(engine, &line);
         }
     }

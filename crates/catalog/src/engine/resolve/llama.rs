@@ -33,7 +33,7 @@ pub(super) fn resolve(
             "error: invalid value for n_parallel",
         ));
     }
-    let values = given.text("cache-type-v").unwrap_or_else(|| "f16".into());
+    let values = given.text_or("cache-type-v", "f16");
     let flash = given.text("flash-attn");
     let is_off = flash.is_some_and(|word| OFF.contains(&word.as_str()));
     if is_off && !["f32", "f16", "bf16"].contains(&values.as_str()) {
@@ -72,7 +72,7 @@ pub(super) fn resolve(
         max_num_seqs: slots,
         max_num_batched_tokens: batch,
         num_gpu_blocks_override: Some(context),
-        kv_cache_dtype: given.text("cache-type-k").unwrap_or_else(|| "f16".into()),
+        kv_cache_dtype: given.text_or("cache-type-k", "f16"),
         chunked_prefill: true,
         prefix_caching: given.switch("cache-prompt").unwrap_or(true),
         max_graph_batch: 1,
