@@ -184,27 +184,19 @@ fn mend_unknown(command: &mut LaunchCommand, version: Version) -> Option<(String
 
 #[cfg(test)]
 mod tests {
-    use super::super::defaults::DeviceKind;
     use super::*;
+    use crate::device::Device;
+    use crate::model::Model;
     use proptest::prelude::*;
 
     const NEW: Version = Version::new(0, 32, 0);
 
     fn h100(count: u32) -> DeviceClass {
-        DeviceClass {
-            kind: DeviceKind::Gpu,
-            name: "NVIDIA H100".into(),
-            memory_gib: 79.6,
-            count,
-        }
+        DeviceClass::of(Device::named("h100").unwrap(), count)
     }
 
     fn model() -> ModelLimits {
-        ModelLimits {
-            max_position: 32768,
-            heads: 28,
-            multimodal: false,
-        }
+        ModelLimits::of(&Model::named("qwen2.5-7b").unwrap())
     }
 
     fn repaired(line: &str) -> String {

@@ -1,6 +1,7 @@
 use super::super::Value;
 use super::super::defaults::DeviceKind;
 use super::*;
+use crate::model::Model;
 
 const NEW: Version = Version::new(0, 32, 0);
 const OLD: Version = Version::new(0, 6, 3);
@@ -15,11 +16,7 @@ fn gpu(name: &str, memory_gib: f64, count: u32) -> DeviceClass {
 }
 
 fn model() -> ModelLimits {
-    ModelLimits {
-        max_position: 32768,
-        heads: 28,
-        multimodal: false,
-    }
+    ModelLimits::of(&Model::named("qwen2.5-7b").unwrap())
 }
 
 /// The device and the model of the recordings.
