@@ -24,6 +24,7 @@ use crate::{
     responder::{After, Responder},
     shared::Shared,
     stream::{Ended, EventWriter, Stream},
+    timing::Pace,
     token_source::{ChunkLimits, TokenSource, wait_or_disconnect},
     truth::TruthEntry,
 };
@@ -43,7 +44,6 @@ pub(crate) enum Target<'a> {
 pub(crate) async fn generate(
     shared: &Arc<Shared>,
     client: &mut ClientStream,
-    ahead: &mut Vec<u8>,
     request: Request,
     target: Target<'_>,
 ) -> io::Result<After> {
@@ -84,7 +84,7 @@ pub(crate) async fn generate(
             Target::Mindie(endpoint) => endpoint.parse(&request.body, config, number),
         };
         drop(request.body);
-        job.serve(client, ahead, &mut entry, work).await
+        job.serve(client, &mut entry, work).await
     } else {
         entry.fault(None);
         job.refuse(client, &mut entry, &ErrorReply::unauthorized())
@@ -109,7 +109,6 @@ impl Job<'_> {
     async fn serve(
         self,
         client: &mut ClientStream,
-        ahead: &mut Vec<u8>,
         entry: &mut TruthEntry,
         work: Result<CompletionRequest, ErrorReply>,
     ) -> io::Result<After> {
@@ -124,11 +123,11 @@ impl Job<'_> {
                     .await;
             }
             Some(Fault::Hang) => {
-                client.disconnected(ahead).await;
+                client.disconnected().await;
                 return Ok(After::Drop);
             }
             Some(Fault::SlowHeaders(wait)) => {
-                wait_or_disconnect(self.arrival + wait, client, ahead).await?;
+                wait_or_disconnect(self.arrival + wait, client).await?;
             }
             _ => {}
         }
@@ -148,10 +147,10 @@ impl Job<'_> {
         };
         let mut running = self.shared.metrics.start();
         if work.stream {
-            self.stream(client, ahead, entry, (&work, source), &mut running)
+            self.stream(client, entry, (&work, source), &mut running)
                 .await
         } else {
-            self.whole(client, ahead, entry, (&work, source), &mut running)
+            self.whole(client, entry, (&work, source), &mut running)
                 .await
         }
     }
@@ -159,7 +158,7 @@ impl Job<'_> {
     /// Has the tokens made; the engine may refuse to.
     fn source(&self, work: &mut CompletionRequest) -> Result<TokenSource, ErrorReply> {
         let Some(driver) = &self.shared.driver else {
-            let pace = self.shared.timing.pace(self.draw(Purpose::Pace));
+            let pace = Pace::new(&self.shared.config, self.draw(Purpose::Pace));
             return Ok(TokenSource::fixed(pace, self.arrival, work));
         };
         let setup = driver.setup();
@@ -220,7 +219,6 @@ impl Job<'_> {
     async fn stream(
         &self,
         client: &mut ClientStream,
-        ahead: &mut Vec<u8>,
         entry: &mut TruthEntry,
         (work, source): (&CompletionRequest, TokenSource),
         running: &mut Running<'_>,
@@ -266,7 +264,7 @@ impl Job<'_> {
             source,
             answer_tokens: self.answer_tokens(),
         };
-        Ok(match stream.serve(&mut events, running, ahead).await? {
+        Ok(match stream.serve(&mut events, running).await? {
             Ended::Whole if chunked => self.responder.after(),
             Ended::Whole => After::Close,
             Ended::Broken => After::Drop,
@@ -278,7 +276,6 @@ impl Job<'_> {
     async fn whole(
         &self,
         client: &mut ClientStream,
-        ahead: &mut Vec<u8>,
         entry: &mut TruthEntry,
         (work, mut source): (&CompletionRequest, TokenSource),
         running: &mut Running<'_>,
@@ -300,7 +297,7 @@ impl Job<'_> {
             held_up,
             stalls: true,
         };
-        let Some(ready) = source.next(all, client, ahead).await? else {
+        let Some(ready) = source.next(all, client).await? else {
             return self.refuse(client, entry, &ErrorReply::engine_dead()).await;
         };
         let mut ids = Vec::new();

@@ -27,7 +27,6 @@ use crate::{
     listen::{is_transient, listen},
     metrics::Metrics,
     shared::Shared,
-    timing::FixedTiming,
     tls::Tls,
     truth::TruthLog,
 };
@@ -74,14 +73,8 @@ impl Server {
             Ok(Arc::new(EngineDriver::new(setup, config.seed, sender)))
         });
         let driver = driver.transpose()?;
-        let timing = FixedTiming {
-            ttft: config.ttft,
-            itl: config.itl,
-            jitter: config.jitter,
-        };
         let shared = Shared {
             config,
-            timing,
             metrics: Metrics::new(),
             truth: sink,
             driver,

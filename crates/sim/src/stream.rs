@@ -66,7 +66,6 @@ impl Stream<'_> {
         mut self,
         events: &mut EventWriter<'_>,
         running: &mut Running<'_>,
-        ahead: &mut Vec<u8>,
     ) -> io::Result<Ended> {
         let (work, faults, renderer) = (self.work, self.faults, self.renderer);
         if self.fault == Some(Fault::Empty) {
@@ -101,7 +100,7 @@ impl Stream<'_> {
                 held_up = wait;
             }
             let limits = self.limits(sent, held_up, matches!(fault_now, Some(Fault::Stall(_))));
-            let Some(ready) = self.source.next(limits, events.client, ahead).await? else {
+            let Some(ready) = self.source.next(limits, events.client).await? else {
                 if work.mindie.is_some() {
                     // What it says there is not known.
                     return Ok(Ended::Broken);
