@@ -220,38 +220,23 @@ impl Numbers {
         let of = |value: &dyn Fn(&Answer) -> Option<f64>| {
             timed.iter().filter_map(|a| value(a)).collect::<Vec<_>>()
         };
+        let gaps = self.answers.iter().flat_map(|a| &a.gaps);
+        let gaps: Vec<f64> = gaps.map(|gap| gap * 1e3).collect();
+        let tpot = of(&|a| (a.tpot > 0.0 || !streams).then_some(a.tpot * 1e3));
+        let output_speed = each(&|a| known(f64::from(a.output) / a.latency));
+        let both = |a: &Answer| f64::from(a.input) + f64::from(a.output);
+        let total_speed = each(&|a| known(both(a) / a.latency));
+        let decode_speed = of(&|a| known(1.0 / a.tpot).filter(|_| a.tpot > 0.0));
         let mut samples = vec![
             ("Latency (s)", 3, each(&|a| Some(a.latency))),
             ("TTFT (ms)", 2, of(&|a| Some(a.ttft * 1e3))),
-            (
-                "ITL (ms)",
-                2,
-                (self.answers.iter())
-                    .flat_map(|a| a.gaps.iter().map(|gap| gap * 1e3))
-                    .collect(),
-            ),
-            (
-                "TPOT (ms)",
-                2,
-                of(&|a| (a.tpot > 0.0 || !streams).then_some(a.tpot * 1e3)),
-            ),
+            ("ITL (ms)", 2, gaps),
+            ("TPOT (ms)", 2, tpot),
             ("Input tokens", 2, each(&|a| Some(f64::from(a.input)))),
             ("Output tokens", 2, each(&|a| Some(f64::from(a.output)))),
-            (
-                "Output (tok/s)",
-                2,
-                each(&|a| known(f64::from(a.output) / a.latency)),
-            ),
-            (
-                "Total (tok/s)",
-                2,
-                each(&|a| known((f64::from(a.input) + f64::from(a.output)) / a.latency)),
-            ),
-            (
-                "Decode (tok/s)",
-                2,
-                of(&|a| known(1.0 / a.tpot).filter(|_| a.tpot > 0.0)),
-            ),
+            ("Output (tok/s)", 2, output_speed),
+            ("Total (tok/s)", 2, total_speed),
+            ("Decode (tok/s)", 2, decode_speed),
         ];
         for (_, _, sample) in &mut samples {
             sort(sample);

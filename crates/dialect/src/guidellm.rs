@@ -107,6 +107,11 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
         values.map(|value| (value, 1.0)).collect::<Weighted>()
     };
     let count = |count: &dyn Fn(&Record) -> u32| equal(&|record| Some(f64::from(count(record))));
+    let whole = equal(&|r| Some(latency(r).as_secs_f64()));
+    let first = equal(&|r| since(r, r.first_token()));
+    let first_output = equal(&|r| since(r, r.first_answer.or(r.first_token())));
+    let per_token = done.iter().map(|r| time_per_token(r)).collect();
+    let between = done.iter().filter_map(|r| between_tokens(r)).collect();
     Ok(Numbers {
         strategy: match &source.scenario.load.shape {
             Shape::Closed { concurrency: 1, .. } => "synchronous",
@@ -122,29 +127,14 @@ pub fn measure(source: &Source<'_>) -> Result<Numbers, DialectError> {
         incomplete,
         errored: records.len() as u64 - done.len() as u64 - incomplete,
         metrics: vec![
-            (
-                "request_latency",
-                equal(&|r| Some(latency(r).as_secs_f64())),
-            ),
+            ("request_latency", whole),
             ("prompt_token_count", count(&input_tokens)),
             ("output_token_count", count(&output)),
             ("total_token_count", count(&|r| input_tokens(r) + output(r))),
-            (
-                "time_to_first_token_ms",
-                equal(&|r| since(r, r.first_token())),
-            ),
-            (
-                "time_to_first_output_token_ms",
-                equal(&|r| since(r, r.first_answer.or(r.first_token()))),
-            ),
-            (
-                "time_per_output_token_ms",
-                done.iter().map(|r| time_per_token(r)).collect(),
-            ),
-            (
-                "inter_token_latency_ms",
-                done.iter().filter_map(|r| between_tokens(r)).collect(),
-            ),
+            ("time_to_first_token_ms", first),
+            ("time_to_first_output_token_ms", first_output),
+            ("time_per_output_token_ms", per_token),
+            ("inter_token_latency_ms", between),
         ],
     })
 }
