@@ -81,7 +81,14 @@ impl Metric {
 /// A run in the tool's numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
-    about: About,
+    date: String,
+    backend: &'static str,
+    label: Option<String>,
+    model: String,
+    prompts: u64,
+    rate: f64,
+    burstiness: f64,
+    max_concurrency: Option<u32>,
     completed: u64,
     failed: u64,
     duration: Duration,
@@ -94,19 +101,6 @@ pub struct Numbers {
     latencies: Vec<Duration>,
     queue_times: Vec<Duration>,
     samples: [Sample; 6],
-}
-
-/// Settings that the tool repeats.
-#[derive(Clone, Debug, PartialEq)]
-struct About {
-    date: String,
-    backend: &'static str,
-    label: Option<String>,
-    model: String,
-    prompts: u64,
-    rate: f64,
-    burstiness: f64,
-    max_concurrency: Option<u32>,
 }
 
 /// The run's numbers as the tool would have had them.
@@ -133,7 +127,18 @@ pub fn measure(source: &Source<'_>, release: Release) -> Numbers {
         |answer: &&Answer| (limits.iter()).all(|&(metric, limit)| answer.meets(metric, limit));
     let (peak_messages, peak_requests) = peaks(&answers);
     Numbers {
-        about: about(source, records.len() as u64),
+        date: date(&source.environment.started),
+        backend: if source.is_chat() {
+            "openai-chat"
+        } else {
+            "openai"
+        },
+        label: source.scenario.label.clone(),
+        model: source.model(),
+        prompts: source.ending.planned.max(records.len() as u64),
+        rate: source.rate(),
+        burstiness: source.burstiness(),
+        max_concurrency: source.max_concurrency(),
         completed: answers.len() as u64,
         failed: (records.len() - answers.len()) as u64,
         duration: source.duration(&records),
@@ -152,23 +157,6 @@ pub fn measure(source: &Source<'_>, release: Release) -> Numbers {
             queued,
             inclusive,
         ],
-    }
-}
-
-fn about(source: &Source<'_>, sent: u64) -> About {
-    About {
-        date: date(&source.environment.started),
-        backend: if source.is_chat() {
-            "openai-chat"
-        } else {
-            "openai"
-        },
-        label: source.scenario.label.clone(),
-        model: source.model(),
-        prompts: source.ending.planned.max(sent),
-        rate: source.rate(),
-        burstiness: source.burstiness(),
-        max_concurrency: source.max_concurrency(),
     }
 }
 
@@ -262,8 +250,8 @@ impl Numbers {
     }
 
     fn shown<'a>(&'a self, selection: &'a Selection) -> impl Iterator<Item = (Metric, &'a Sample)> {
-        let capped = self.about.max_concurrency.is_some();
-        let finite = self.about.rate.is_finite();
+        let capped = self.max_concurrency.is_some();
+        let finite = self.rate.is_finite();
         let possible = move |metric: Metric| match metric {
             Metric::Ttft | Metric::Tpot | Metric::Itl | Metric::E2el => true,
             Metric::ClientQueueTime => capped,
@@ -278,11 +266,11 @@ impl Numbers {
         let mut block = TextBlock::titled();
         block.whole("Successful requests:", self.completed);
         block.whole("Failed requests:", self.failed);
-        if let Some(limit) = self.about.max_concurrency {
+        if let Some(limit) = self.max_concurrency {
             block.whole("Maximum request concurrency:", u64::from(limit));
         }
-        if self.about.rate.is_finite() {
-            block.real("Request rate configured (RPS):", self.about.rate);
+        if self.rate.is_finite() {
+            block.real("Request rate configured (RPS):", self.rate);
         }
         block.real("Benchmark duration (s):", self.duration.as_secs_f64());
         block.whole("Total input tokens:", self.input);
@@ -325,20 +313,20 @@ impl Numbers {
         let seconds =
             |spans: &[Duration]| -> Vec<f64> { spans.iter().map(Duration::as_secs_f64).collect() };
         let mut object = Object::default();
-        object.put("date", self.about.date.as_str());
-        object.put("endpoint_type", self.about.backend);
-        object.put("backend", self.about.backend);
-        object.put("label", self.about.label.clone());
-        object.put("model_id", self.about.model.as_str());
+        object.put("date", self.date.as_str());
+        object.put("endpoint_type", self.backend);
+        object.put("backend", self.backend);
+        object.put("label", self.label.clone());
+        object.put("model_id", self.model.as_str());
         object.put("tokenizer_id", serde_json::Value::Null);
-        object.put("num_prompts", self.about.prompts);
-        if self.about.rate.is_finite() {
-            object.put("request_rate", self.about.rate)
+        object.put("num_prompts", self.prompts);
+        if self.rate.is_finite() {
+            object.put("request_rate", self.rate)
         } else {
             object.put("request_rate", "inf")
         }
-        object.put_unbounded("burstiness", self.about.burstiness);
-        object.put("max_concurrency", self.about.max_concurrency);
+        object.put_unbounded("burstiness", self.burstiness);
+        object.put("max_concurrency", self.max_concurrency);
         object.put("duration", self.duration.as_secs_f64());
         object.put("completed", self.completed);
         object.put("failed", self.failed);
