@@ -17,7 +17,7 @@ pub use layout::KvLayout;
 pub use mindie::{MindieMemory, mindie_max_batch};
 pub use overhead::{Activations, Sampler};
 
-use overhead::{ASCEND_SYSTEM, Overhead, overhead, seen_by_framework};
+use overhead::{ASCEND_SYSTEM, overhead, seen_by_framework};
 use thiserror::Error;
 
 use crate::model::Dtype;
