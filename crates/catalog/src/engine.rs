@@ -38,8 +38,7 @@ pub use version::Version;
 
 use serde::{Deserialize, Serialize};
 
-/// The engines that we know, in the order of the documentation; anything else is
-/// [`EngineKind::Custom`].
+/// The engines that we know; anything else is [`EngineKind::Custom`].
 #[derive(
     Clone,
     Copy,
